@@ -1,0 +1,127 @@
+import { lstatSync, readdirSync } from 'node:fs'
+import { join } from 'node:path'
+import type { Bench } from '../bench.ts'
+import type { Cluster } from '../cluster.ts'
+import { isSound, measure } from '../measure.ts'
+import { usageOf } from '../proc.ts'
+import { formatNumber } from '../statistics.ts'
+import { Series } from '../table.ts'
+import { filledRssTarget, restartTarget } from '../targets.ts'
+
+const restartLimitS = 300
+const bytesPerMb = 1 << 20
+
+const restarts = [
+  ['restart after SIGTERM', 'SIGTERM'],
+  ['restart after kill -9', 'SIGKILL'],
+  ['restart after kill -9, again', 'SIGKILL'],
+] as const
+
+/** Many znodes: what one of them costs in memory and on disk, and how long a restart takes. */
+export async function runFill(bench: Bench): Promise<void> {
+  const { fill, fillSize } = bench.options
+  if (fill === 0) return
+  const rows = new FillRows()
+  for (const kind of bench.kinds) {
+    const cluster = await bench.createCluster(kind, 'fill')
+    try {
+      await cluster.start()
+      await fillCluster(bench, cluster, rows)
+      await restartRepeatedly(bench, cluster, rows)
+      await readAll(bench, cluster, rows)
+    } finally {
+      await bench.discard(cluster)
+    }
+  }
+  const title = `${fill.toLocaleString('en-US')} znodes of ${fillSize} bytes, standalone`
+  bench.print(title, rows.measured())
+}
+
+async function fillCluster(bench: Bench, cluster: Cluster, rows: FillRows): Promise<void> {
+  const { fill, fillSize } = bench.options
+  const { label } = cluster.kind
+  const heapBefore = liveHeapMb(cluster)
+  const rssBefore = usageOf(cluster.pids).rssMb
+  const args = ['fill', '--znodes', String(fill), '--size', String(fillSize)]
+  const pace = ['--conns', '16', '--pipeline', '64']
+  const { load, serverUsPerOp } = await measure(bench, cluster, [...args, ...pace], {
+    scenario: 'fill',
+  })
+  const rss = usageOf(cluster.pids).rssMb
+  const dataMb = sizeOfMb(join(cluster.nodes[0]?.dir ?? cluster.dir, 'data'))
+  rows.creates.add(label, isSound(load) ? load.creates_per_s : NaN)
+  rows.cpu.add(label, serverUsPerOp)
+  rows.rss.add(label, rss)
+  rows.rssPerZnode.add(label, ((rss - rssBefore) * bytesPerMb) / fill)
+  rows.data.add(label, dataMb)
+  const heap = liveHeapMb(cluster)
+  rows.heap.add(label, heap)
+  rows.heapPerZnode.add(label, ((heap - heapBefore) * bytesPerMb) / fill)
+  bench.record({
+    scenario: 'filled',
+    server: label,
+    fill,
+    rssBefore,
+    rss,
+    heapBefore,
+    heap,
+    dataMb,
+  })
+  console.error(`  fill ${label}: ${formatNumber(rss)} MB resident`)
+}
+
+async function restartRepeatedly(bench: Bench, cluster: Cluster, rows: FillRows): Promise<void> {
+  const { label } = cluster.kind
+  for (const [name, signal] of restarts) {
+    await cluster.stop(signal)
+    await bench.quiet()
+    const { servedMs, cpuMs } = await cluster.start(restartLimitS)
+    rows.restarts.get(name)?.add(label, servedMs)
+    bench.record({ scenario: name, server: label, servedMs, cpuMs })
+    console.error(`  ${name}, ${label}: ${formatNumber(servedMs)} ms`)
+  }
+  rows.rssRestarted.add(label, usageOf(cluster.pids).rssMb)
+}
+
+/** A restart that was quick because it forgot something would show here. */
+async function readAll(bench: Bench, cluster: Cluster, rows: FillRows): Promise<void> {
+  const { fill, fillSize } = bench.options
+  const tree = ['--znodes', String(fill), '--size', String(fillSize), '--no-setup']
+  const args = ['throughput', ...tree, '--mix', 'get', '--duration', '3']
+  const { load } = await measure(bench, cluster, args, { scenario: 'read after restart' })
+  rows.reads.add(cluster.kind.label, isSound(load) ? load.ops_per_s : NaN)
+}
+
+class FillRows {
+  readonly creates = new Series('creates', 'op/s')
+  readonly cpu = new Series('server CPU for one create', 'us')
+  readonly rss = new Series('RSS when filled', 'MB', filledRssTarget)
+  readonly rssPerZnode = new Series('RSS growth for one znode', 'bytes')
+  readonly heap = new Series('live heap after a full collection', 'MB')
+  readonly heapPerZnode = new Series('live heap for one znode', 'bytes')
+  readonly data = new Series('data directory', 'MB')
+  readonly restarts = new Map(
+    restarts.map(([name]) => [name, new Series(name, 'ms', restartTarget)]),
+  )
+  readonly rssRestarted = new Series('RSS after the restarts', 'MB', filledRssTarget)
+  readonly reads = new Series('reads over all of them', 'op/s')
+
+  measured(): readonly Series[] {
+    const { creates, cpu, rss, rssPerZnode, heap, heapPerZnode, data } = this
+    const filled = [creates, cpu, rss, rssPerZnode, heap, heapPerZnode, data]
+    const restarted = [...this.restarts.values(), this.rssRestarted, this.reads]
+    return [...filled, ...restarted].filter((row) => row.target !== undefined || !row.isEmpty)
+  }
+}
+
+function liveHeapMb({ kind, nodes }: Cluster): number {
+  const pid = nodes[0]?.process?.pid
+  return (pid === undefined ? undefined : kind.liveHeapMb(pid)) ?? NaN
+}
+
+/** Apparent size: logs are allocated ahead, and what counts is how far they reach. */
+function sizeOfMb(folder: string): number {
+  const files = readdirSync(folder, { recursive: true, encoding: 'utf8' })
+  const bytes = files.map((file) => lstatSync(join(folder, file))).filter((file) => file.isFile())
+  return bytes.reduce((sum, { size }) => sum + size, 0) / bytesPerMb
+}

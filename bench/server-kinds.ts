@@ -1,0 +1,32 @@
+import { findApacheServer } from './apache.ts'
+import type { Options } from './options.ts'
+import { findZabra } from './zabra.ts'
+
+/** A server that can be measured. */
+export interface ServerKind {
+  /** Its name in the tables. */
+  readonly label: string
+  readonly version: string
+  /** What to run, in the foreground, for one server. */
+  command(configFile: string): readonly [string, ...string[]]
+  /** What is alive after a full collection, where the runtime can be asked for it. */
+  liveHeapMb(pid: number): number | undefined
+}
+
+/** Finds what was asked for, by name; the same name twice measures how far equal servers differ. */
+export async function findServers(options: Options): Promise<readonly ServerKind[]> {
+  const kinds: ServerKind[] = []
+  for (const name of options.servers) {
+    const kind = await findServer(name, options)
+    const twin = kinds.filter(({ label }) => label.replace(/#\d+$/, '') === name).length
+    kinds.push(twin === 0 ? kind : { ...kind, label: `${name}#${twin + 1}` })
+  }
+  if (kinds.length === 0) throw new Error('no server to measure')
+  return kinds
+}
+
+async function findServer(name: string, { apache, jvm }: Options): Promise<ServerKind> {
+  if (name === 'zabra') return findZabra()
+  if (name === 'apache') return await findApacheServer(apache, jvm)
+  throw new Error(`no such server: ${name} (there are apache and zabra)`)
+}

@@ -1,0 +1,23 @@
+/** What a ratio of zabra to Apache has to reach. */
+export interface Target {
+  readonly bound: 'atLeast' | 'atMost'
+  readonly ratio: number
+}
+
+export const atLeast = (ratio: number): Target => ({ bound: 'atLeast', ratio })
+export const atMost = (ratio: number): Target => ({ bound: 'atMost', ratio })
+
+/** A ratio that could not be measured (NaN) meets nothing. */
+export function isMet({ bound, ratio }: Target, measured: number): boolean {
+  return bound === 'atLeast' ? measured >= ratio : measured <= ratio
+}
+
+export function describeTarget({ bound, ratio }: Target): string {
+  return `${bound === 'atLeast' ? '>=' : '<='} ${ratio}`
+}
+
+/** Targets of what is not one scenario of its own. */
+export const peakRssTarget = atMost(0.35)
+export const filledRssTarget = atMost(0.5)
+export const restartTarget = atMost(0.5)
+export const startupTarget = atMost(0.7)

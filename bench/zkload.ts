@@ -1,0 +1,111 @@
+import { spawn, spawnSync } from 'node:child_process'
+import { existsSync, statSync } from 'node:fs'
+import { createInterface } from 'node:readline'
+import { fileURLToPath } from 'node:url'
+
+const source = fileURLToPath(new URL('zkload.c', import.meta.url))
+const binary = fileURLToPath(new URL('zkload', import.meta.url))
+
+export interface Percentiles {
+  readonly n: number
+  readonly mean: number
+  readonly p50: number
+  readonly p99: number
+  readonly max: number
+}
+
+/** The JSON line of zkload, spelled as it prints it; which figures there are depends on the mode. */
+export interface LoadResult {
+  /** Wrong or missing replies, of any kind: a figure with errors is void. */
+  readonly errors: number
+  readonly failed?: string
+  readonly first_problem?: string
+  readonly ops?: number
+  readonly ops_per_s?: number
+  readonly notifications?: number
+  readonly notif_per_s?: number
+  readonly opened?: number
+  readonly held?: number
+  readonly sessions_per_s?: number
+  readonly created?: number
+  readonly creates_per_s?: number
+  readonly read_us?: Percentiles
+  readonly write_us?: Percentiles
+  readonly delay_us?: Percentiles
+  readonly open_us?: Percentiles
+  /** Mode probe: when the first request was answered. */
+  readonly ok?: number
+  readonly served_epoch_ms?: number
+  /** Mode failover. */
+  readonly acks?: number
+  readonly gaps?: readonly (readonly [atEpochMs: number, ms: number])[]
+  readonly client_gap_ms?: { readonly median: number; readonly max: number }
+  readonly lost_acked?: number
+  readonly expired?: number
+}
+
+export interface LoadHooks {
+  /** Called as the measured window opens and closes, with zkload's own pid. */
+  readonly onMark?: (mark: 'begin' | 'end', pid: number) => void
+  readonly signal?: AbortSignal
+  /** After so many seconds zkload is taken for stuck, and killed. */
+  readonly limitS?: number
+}
+
+/** Compiles the generator when it is missing or older than its source. */
+export function buildZkload(): void {
+  if (existsSync(binary) && statSync(binary).mtimeMs >= statSync(source).mtimeMs) return
+  const compiler = process.env['CC'] ?? 'cc'
+  console.error(`building zkload with ${compiler} ...`)
+  const args = ['-O2', '-g', '-Wall', '-Wextra', '-std=gnu11', '-o', binary, source]
+  const { status, error } = spawnSync(compiler, args, { stdio: ['ignore', 2, 2] })
+  if (error !== undefined) {
+    throw new Error(
+      `NO C COMPILER: ${compiler} cannot be run (${error.message}), and without it there is no ` +
+        'load generator and no benchmark. Install one (Debian: apt-get install gcc libc6-dev) ' +
+        'or name yours in CC.',
+    )
+  }
+  if (status !== 0) throw new Error(`${compiler} could not compile ${source}`)
+}
+
+/** Runs zkload to its end. A run that prints no result is a result with `failed` set. */
+export async function runZkload(
+  args: readonly string[],
+  { onMark, signal, limitS = 1000 }: LoadHooks = {},
+): Promise<LoadResult> {
+  const child = spawn(binary, [...args, '--marks'], {
+    stdio: ['ignore', 'pipe', 'pipe'],
+    timeout: limitS * 1000,
+    killSignal: 'SIGKILL',
+    ...(signal === undefined ? {} : { signal }),
+  })
+  let output = ''
+  const complaints: string[] = []
+  child.stdout.on('data', (chunk: Buffer) => {
+    output += chunk.toString()
+  })
+  createInterface({ input: child.stderr }).on('line', (line) => {
+    const mark = /^@(begin|end) /.exec(line)?.[1]
+    if (mark === undefined) complaints.push(line)
+    else if (child.pid !== undefined) onMark?.(mark === 'begin' ? 'begin' : 'end', child.pid)
+  })
+  await new Promise<void>((resolve) => {
+    child.once('close', () => resolve())
+    child.once('error', (error) => complaints.push(error.message))
+  })
+  try {
+    return JSON.parse(output) as LoadResult
+  } catch {
+    return { errors: 1, failed: 'no result', first_problem: complaints.join(' ').slice(0, 300) }
+  }
+}
+
+/** The wall-clock time at which the server first answered a request, or NaN. */
+export async function probe(hosts: string, limitS: number, signal?: AbortSignal): Promise<number> {
+  const result = await runZkload(['probe', '--hosts', hosts, '--duration', String(limitS)], {
+    limitS: limitS + 10,
+    ...(signal === undefined ? {} : { signal }),
+  })
+  return result.ok === 1 && result.served_epoch_ms !== undefined ? result.served_epoch_ms : NaN
+}

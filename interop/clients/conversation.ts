@@ -1,0 +1,116 @@
+/**
+ * The conversation with a client program. It is started as `PROGRAM checks HOST:PORT ROOT` and prints
+ *
+ *     ok NAME | FAIL NAME why | absent NAME why      the verdict on a check
+ *     ask restart-soft | ask restart-hard            the server is stopped and started again
+ *     ask twin PATH                                  a second program is started and then frozen
+ *     ask thaw                                       it runs again, and must learn that it expired
+ *
+ * Every `ask` is answered by one line on its stdin: `done`, or what went wrong. The second program is
+ * `PROGRAM twin HOST:PORT PATH`: it creates the ephemeral PATH with a session timeout of two seconds,
+ * says `ready`, and says `expired` when it is told so. With `ask kill` it is ended instead of thawed.
+ */
+import type { ManagedServer } from '../src/servers.ts'
+import type { Check } from './catalogue.ts'
+import type { Verdict, Verdicts } from './client.ts'
+import { Program } from './program.ts'
+
+const programTimeoutMs = 120_000
+const twinTimeoutMs = 20_000
+
+/** Runs a client program to its end and collects a verdict for each of the checks. */
+export async function converse(
+  command: readonly string[],
+  checks: readonly Check[],
+  server: ManagedServer,
+): Promise<Verdicts> {
+  const address = `${server.host}:${server.port}`
+  const verdicts = new Map<string, Verdict>()
+  const program = new Program([...command, 'checks', address, '/interop'])
+  const twins = new Twins(command, address)
+  const deadline = Date.now() + programTimeoutMs
+  try {
+    for (;;) {
+      const line = await program.nextLine(deadline - Date.now())
+      if (line === undefined) break
+      const [kind = '', name = '', ...rest] = line.split(' ')
+      const why = rest.join(' ')
+      if (kind === 'ok') verdicts.set(name, { kind: 'ok' })
+      else if (kind === 'FAIL') verdicts.set(name, { kind: 'failed', why })
+      else if (kind === 'absent') verdicts.set(name, { kind: 'absent', why })
+      else if (kind === 'ask') program.tell(await fulfil(name, why, server, twins))
+    }
+  } finally {
+    await program.end()
+    await twins.end()
+  }
+  for (const { name } of checks) {
+    if (verdicts.has(name)) continue
+    verdicts.set(name, { kind: 'failed', why: `no verdict: ${program.ending}` })
+  }
+  return verdicts
+}
+
+async function fulfil(
+  wish: string,
+  path: string,
+  server: ManagedServer,
+  twins: Twins,
+): Promise<string> {
+  try {
+    if (wish === 'restart-soft') await server.restart(false)
+    else if (wish === 'restart-hard') await server.restart(true)
+    else if (wish === 'twin') await twins.freezeOne(path)
+    else if (wish === 'thaw') await twins.thaw()
+    else if (wish === 'kill') await twins.kill()
+    else return `nobody here can ${wish}`
+    return 'done'
+  } catch (error) {
+    return String(error).replaceAll('\n', ' | ')
+  }
+}
+
+/** The second instance of a client, which is stopped while the first one looks on. */
+class Twins {
+  #command: readonly string[]
+  #address: string
+  #twin: Program | undefined
+
+  constructor(command: readonly string[], address: string) {
+    this.#command = command
+    this.#address = address
+  }
+
+  async freezeOne(path: string): Promise<void> {
+    await this.end()
+    this.#twin = new Program([...this.#command, 'twin', this.#address, path])
+    await this.#hear('ready')
+    this.#twin.signal('SIGSTOP')
+  }
+
+  async thaw(): Promise<void> {
+    this.#twin?.signal('SIGCONT')
+    await this.#hear('expired')
+    await this.end()
+  }
+
+  async kill(): Promise<void> {
+    await this.end()
+  }
+
+  async end(): Promise<void> {
+    await this.#twin?.end()
+    this.#twin = undefined
+  }
+
+  async #hear(wanted: string): Promise<void> {
+    const deadline = Date.now() + twinTimeoutMs
+    for (;;) {
+      const line = await this.#twin?.nextLine(deadline - Date.now())
+      if (line === wanted) return
+      if (line === undefined) {
+        throw new Error(`the twin never said ${wanted}: ${this.#twin?.ending ?? 'there is no twin'}`)
+      }
+    }
+  }
+}

@@ -1,0 +1,112 @@
+/**
+ * Real clients at their ordinary work against one server.
+ *
+ *     npm run test:clients -- [--server zabra|apache-3.9|apache-3.8|'COMMAND ...'] [--only NAME]...
+ */
+import { parseArgs } from 'node:util'
+import { findApache } from '../src/apache.ts'
+import {
+  anyCommand,
+  apacheCommand,
+  ManagedServer,
+  zabraCommand,
+  type ServerCommand,
+} from '../src/servers.ts'
+import { say } from '../src/tools.ts'
+import { cClient } from './c/prepare.ts'
+import type { Client, Verdict } from './client.ts'
+import { curator } from './curator/prepare.ts'
+import { goClient } from './go/prepare.ts'
+import { javaClient } from './java/prepare.ts'
+import { kazoo } from './kazoo/prepare.ts'
+import { npmClient } from './node/prepare.ts'
+import { report, type Result } from './report.ts'
+import { shell } from './shell/shell.ts'
+
+const clients: readonly Client[] = [
+  javaClient('3.9'),
+  javaClient('3.8'),
+  cClient,
+  kazoo,
+  goClient,
+  npmClient('node-zookeeper-client', '1.1.3'),
+  npmClient('zookeeper', '7.3.0'),
+  shell('3.9'),
+  shell('3.8'),
+  curator,
+]
+
+/** Short ticks, so that sessions may be short and their expiry is soon seen. */
+const cfg = `
+tickTime=500
+maxClientCnxns=0
+extendedTypesEnabled=true
+4lw.commands.whitelist=*
+`
+
+const { values } = parseArgs({
+  options: {
+    server: { type: 'string', default: 'zabra' },
+    only: { type: 'string', multiple: true, default: [] },
+  },
+})
+
+const chosen = choose(values.only)
+const server = await serverCommand(values.server)
+const results: Result[] = []
+for (const client of chosen) results.push(await tryOut(client, server))
+const { text, passed, failed, notRun } = report(results)
+console.log(`\nagainst ${server.name}\n\n${text}\n`)
+if (notRun > 0) console.log(`!!! ${notRun} of ${chosen.length} clients could NOT be run, see above`)
+console.log(`${passed} passed, ${failed} failed`)
+// A run in which no client could be tried has shown nothing.
+process.exitCode = failed > 0 || passed === 0 ? 1 : 0
+
+function choose(names: readonly string[]): readonly Client[] {
+  const unknown = names.find((name) => !clients.some((client) => client.name.startsWith(name)))
+  if (unknown !== undefined) {
+    throw new Error(`no client ${unknown}; there are ${clients.map((c) => c.name).join(', ')}`)
+  }
+  if (names.length === 0) return clients
+  return clients.filter((client) => names.some((name) => client.name.startsWith(name)))
+}
+
+async function serverCommand(name: string): Promise<ServerCommand> {
+  if (name === 'zabra') return zabraCommand()
+  if (name !== 'apache-3.9' && name !== 'apache-3.8') {
+    return anyCommand('command', name.split(/\s+/))
+  }
+  const apache = await findApache(name === 'apache-3.9' ? '3.9' : '3.8')
+  if (!apache.ok) throw new Error(apache.reason)
+  return apacheCommand(apache)
+}
+
+/** Each client has a server of its own, so that none meets what another left behind. */
+async function tryOut(client: Client, command: ServerCommand): Promise<Result> {
+  const prepared = await client.prepare()
+  if (!prepared.ok) {
+    say(`!!! NOT RUN ${client.name}: ${prepared.reason}`)
+    return { client, prepared, verdicts: new Map() }
+  }
+  const properties = ['znode.container.checkIntervalMs=60000']
+  const managed = new ManagedServer(command, { cfg, properties })
+  const startedAt = Date.now()
+  try {
+    await managed.start()
+    const verdicts = await prepared.run(managed)
+    const failed = [...verdicts.values()].filter((verdict) => verdict.kind === 'failed').length
+    say(`${client.name} ${prepared.version}: ${verdict(failed)} after ${Date.now() - startedAt} ms`)
+    if (failed > 0) say(managed.logTail(15))
+    return { client, prepared, verdicts }
+  } catch (error) {
+    const failure: Verdict = { kind: 'failed', why: String(error) }
+    const verdicts = new Map(client.checks.map(({ name }) => [name, failure]))
+    return { client, prepared, verdicts }
+  } finally {
+    await managed.dispose()
+  }
+}
+
+function verdict(failed: number): string {
+  return failed === 0 ? 'all well' : `${failed} failed`
+}

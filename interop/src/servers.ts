@@ -1,0 +1,279 @@
+/**
+ * Servers as child processes, each on its own loopback port and in its own temporary folder.
+ *
+ *     const server = new ManagedServer(zabraCommand(), { cfg: 'tickTime=1000' })
+ *     await server.start()
+ *     ... server.port ...
+ *     await server.restart(true)
+ *     await server.dispose()
+ */
+import { spawn, type ChildProcess } from 'node:child_process'
+import {
+  closeSync,
+  mkdirSync,
+  mkdtempSync,
+  openSync,
+  readFileSync,
+  rmSync,
+  writeFileSync,
+} from 'node:fs'
+import { connect, createServer } from 'node:net'
+import { tmpdir } from 'node:os'
+import { dirname, join } from 'node:path'
+import { setTimeout as delay } from 'node:timers/promises'
+import { fileURLToPath } from 'node:url'
+import type { Apache } from './apache.ts'
+
+export interface ServerCommand {
+  /** Short, for reports: `zabra`, `apache-3.9`. */
+  readonly name: string
+  /** A program and its arguments; given a zoo.cfg as its last argument it serves until SIGTERM. */
+  command(properties: readonly string[]): readonly string[]
+}
+
+export interface ServerOptions {
+  /** Lines of zoo.cfg; `dataDir`, `clientPort` and a closed admin port are added where missing. */
+  readonly cfg?: string
+  /** Java system properties, such as `znode.container.checkIntervalMs=60000`. */
+  readonly properties?: readonly string[]
+  /** The number of this server in an ensemble. */
+  readonly myid?: number
+  /** The client port; a free one unless told. */
+  readonly port?: number
+  readonly startTimeoutMs?: number
+}
+
+export const loopback = '127.0.0.1'
+
+const workspace = join(dirname(fileURLToPath(import.meta.url)), '..', '..')
+
+/** This workspace's own server. */
+export function zabraCommand(): ServerCommand {
+  return anyCommand('zabra', [process.execPath, join(workspace, 'bin', 'zabra'), 'server'])
+}
+
+/** Any other server; it finds Java properties in `SERVER_JVMFLAGS`, as Apache's scripts do. */
+export function anyCommand(name: string, command: readonly string[]): ServerCommand {
+  return { name, command: () => command }
+}
+
+/** Apache's server, tuned to start quickly rather than to run fast. */
+export function apacheCommand(apache: Apache): ServerCommand {
+  const quick = ['-Xmx512m', '-XX:TieredStopAtLevel=1', '-XX:+UseSerialGC']
+  const quiet = [
+    '-Dzookeeper.jmx.log4j.disable=true',
+    '-Dorg.slf4j.simpleLogger.defaultLogLevel=warn',
+    '-Dfile.encoding=UTF-8',
+  ]
+  const main = 'org.apache.zookeeper.server.quorum.QuorumPeerMain'
+  return {
+    name: `apache-${apache.version}`,
+    command: (properties) => {
+      const given = properties.map((property) => `-D${property}`)
+      return ['java', ...quick, ...quiet, ...given, '-cp', apache.classPath, main]
+    },
+  }
+}
+
+export class ManagedServer {
+  readonly host = loopback
+  readonly name: string
+  #command: ServerCommand
+  #options: ServerOptions
+  #dir: string | undefined
+  #port: number | undefined
+  #child: ChildProcess | undefined
+
+  constructor(command: ServerCommand, options: ServerOptions = {}) {
+    this.name = command.name
+    this.#command = command
+    this.#options = options
+    this.#port = options.port
+  }
+
+  /** Known once the server has been started for the first time. */
+  get port(): number {
+    if (this.#port === undefined) throw new Error(`${this.name} has not been started yet`)
+    return this.#port
+  }
+
+  /** Holds `zoo.cfg`, `data` and `server.log`; gone after `dispose`. */
+  get dir(): string {
+    this.#dir ??= mkdtempSync(join(tmpdir(), `zabra-interop-${this.name}-`))
+    return this.#dir
+  }
+
+  get running(): boolean {
+    return (
+      this.#child !== undefined && this.#child.exitCode === null && this.#child.signalCode === null
+    )
+  }
+
+  /** Runs the server on its data folder and waits until `srvr` answers with its mode. */
+  async start(): Promise<void> {
+    await this.launch()
+    await this.untilServing()
+  }
+
+  /** The first half of `start`: an ensemble's members serve only once several are launched. */
+  async launch(): Promise<void> {
+    if (this.running) throw new Error(`${this.name} is running already`)
+    this.#port ??= (await freePorts(1))[0]
+    const cfgFile = this.#writeConfiguration()
+    const properties = this.#options.properties ?? []
+    const [program, ...args] = [...this.#command.command(properties), cfgFile]
+    if (program === undefined) throw new Error(`${this.name} has no command`)
+    const inherited = process.env['SERVER_JVMFLAGS'] ?? ''
+    const flags = [inherited, ...properties.map((property) => `-D${property}`)].join(' ').trim()
+    const log = openSync(this.#logFile, 'a')
+    // A group of its own, so that a wrapper's children end with it.
+    const child = spawn(program, args, {
+      stdio: ['ignore', log, log],
+      env: { ...process.env, SERVER_JVMFLAGS: flags },
+      cwd: this.dir,
+      detached: true,
+    })
+    closeSync(log)
+    child.on('error', (error) => writeFileSync(this.#logFile, `${error.message}\n`, { flag: 'a' }))
+    this.#child = child
+    endWithUs(child)
+  }
+
+  /** The second half of `start`. */
+  async untilServing(): Promise<void> {
+    const timeoutMs = this.#options.startTimeoutMs ?? 60_000
+    const deadline = Date.now() + timeoutMs
+    while (Date.now() < deadline) {
+      const answer = await askFourLetters(this.host, this.port, 'srvr')
+      // An answer while our child is gone is some other process on this port.
+      if (!this.running) throw new Error(`${this.name} ended while starting\n${this.logTail()}`)
+      if (/^Mode:/m.test(answer)) return
+      await delay(50)
+    }
+    throw new Error(`${this.name} did not serve within ${timeoutMs} ms\n${this.logTail()}`)
+  }
+
+  /** Sends the signal and waits for the end; a server that ignores it for 10 s is killed. */
+  async stop(signal: NodeJS.Signals = 'SIGTERM'): Promise<void> {
+    const child = this.#child
+    if (child === undefined || !this.running) return
+    const ended = new Promise<void>((resolve) => child.once('exit', () => resolve()))
+    signalGroup(child, signal)
+    const impatience = setTimeout(() => signalGroup(child, 'SIGKILL'), 10_000)
+    await ended
+    clearTimeout(impatience)
+    // Members of the group that outlived their leader.
+    signalGroup(child, 'SIGKILL')
+  }
+
+  /** Stops by SIGKILL (hard) or SIGTERM, and starts again on the same data and port. */
+  async restart(hard: boolean): Promise<void> {
+    await this.stop(hard ? 'SIGKILL' : 'SIGTERM')
+    await this.start()
+  }
+
+  /** Kills the server and removes its folder. It may be started again, knowing nothing. */
+  async dispose(): Promise<void> {
+    await this.stop('SIGKILL')
+    if (this.#dir !== undefined) rmSync(this.#dir, { recursive: true, force: true })
+    this.#dir = undefined
+  }
+
+  /** The last lines of what the server has printed, for reports. */
+  logTail(lineCount = 40): string {
+    let text = ''
+    try {
+      text = readFileSync(this.#logFile, 'utf8')
+    } catch {
+      text = '(no log)'
+    }
+    const lines = text.trimEnd().split('\n').slice(-lineCount)
+    return [`--- ${this.name}: ${this.#logFile}`, ...lines, '---'].join('\n')
+  }
+
+  get #logFile(): string {
+    return join(this.dir, 'server.log')
+  }
+
+  #writeConfiguration(): string {
+    const dataDir = join(this.dir, 'data')
+    mkdirSync(dataDir, { recursive: true })
+    if (this.#options.myid !== undefined) {
+      writeFileSync(join(dataDir, 'myid'), `${this.#options.myid}\n`)
+    }
+    const lines = (this.#options.cfg ?? '').split('\n')
+    const has = (start: string) => lines.some((line) => line.trim().startsWith(start))
+    if (!has('dataDir=')) lines.push(`dataDir=${dataDir}`)
+    if (!has('clientPort=')) lines.push(`clientPort=${this.port}`)
+    if (!has('clientPortAddress=')) lines.push(`clientPortAddress=${this.host}`)
+    if (!has('admin.')) lines.push('admin.enableServer=false')
+    const file = join(this.dir, 'zoo.cfg')
+    writeFileSync(file, `${lines.filter((line) => line.trim() !== '').join('\n')}\n`)
+    return file
+  }
+}
+
+/** Sends a four-letter word; the empty string stands for no answer. */
+export function askFourLetters(host: string, port: number, word: string): Promise<string> {
+  return new Promise((resolve) => {
+    let answer = ''
+    const socket = connect({ host, port }, () => socket.write(word))
+    socket.on('data', (chunk) => (answer += chunk.toString()))
+    socket.on('error', () => {})
+    socket.on('close', () => resolve(answer))
+    socket.setTimeout(3000, () => socket.destroy())
+  })
+}
+
+/**
+ * Ports that nobody listens on. They lie below the range from which the system takes the ports of
+ * outgoing connections: a server that restarts must find its port still free.
+ */
+export async function freePorts(count: number): Promise<number[]> {
+  const found = new Set<number>()
+  for (let tries = 0; found.size < count && tries < 1000; tries++) {
+    const port = 20_000 + Math.floor(Math.random() * 12_000)
+    if (!found.has(port) && (await isFree(port))) found.add(port)
+  }
+  if (found.size < count) throw new Error('no free port between 20000 and 32000')
+  return [...found]
+}
+
+function isFree(port: number): Promise<boolean> {
+  return new Promise((resolve) => {
+    const probe = createServer()
+    probe.on('error', () => resolve(false))
+    probe.listen(port, loopback, () => probe.close(() => resolve(true)))
+  })
+}
+
+const children = new Set<ChildProcess>()
+let watchingOurEnd = false
+
+/** Leaves no server behind, however this process ends (SIGKILL excepted). */
+function endWithUs(child: ChildProcess): void {
+  children.add(child)
+  child.once('exit', () => children.delete(child))
+  if (watchingOurEnd) return
+  watchingOurEnd = true
+  process.on('exit', killChildren)
+  for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) {
+    process.on(signal, () => {
+      killChildren()
+      process.exit(130)
+    })
+  }
+}
+
+function killChildren(): void {
+  for (const child of children) signalGroup(child, 'SIGKILL')
+}
+
+function signalGroup(child: ChildProcess, signal: NodeJS.Signals): void {
+  if (child.pid === undefined) return
+  try {
+    process.kill(-child.pid, signal)
+  } catch {
+    // Nobody is left in the group.
+  }
+}

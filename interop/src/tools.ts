@@ -1,0 +1,62 @@
+import { spawn } from 'node:child_process'
+
+export interface ToolResult {
+  readonly ok: boolean
+  /** Everything the program said, both streams together. */
+  readonly output: string
+}
+
+/** Runs a program to its end, or stops it when its time is up. Never throws. */
+export function runTool(
+  command: string,
+  args: readonly string[],
+  options: { readonly timeoutMs?: number; readonly cwd?: string } = {},
+): Promise<ToolResult> {
+  return new Promise((resolve) => {
+    const child = spawn(command, args, {
+      cwd: options.cwd,
+      stdio: ['ignore', 'pipe', 'pipe'],
+      timeout: options.timeoutMs ?? 60_000,
+      killSignal: 'SIGKILL',
+    })
+    let output = ''
+    child.stdout.on('data', (chunk: Buffer) => (output += chunk.toString()))
+    child.stderr.on('data', (chunk: Buffer) => (output += chunk.toString()))
+    child.on('error', (error) => resolve({ ok: false, output: error.message }))
+    child.on('close', (code, signal) => {
+      const ending = signal === null ? '' : `\n${command} was ended by ${signal}`
+      resolve({ ok: code === 0, output: output + ending })
+    })
+  })
+}
+
+/** True when the program is there, after trying to install it where it is not. */
+export async function ensureTool(
+  command: string,
+  debianPackages: readonly string[],
+): Promise<boolean> {
+  if (await isThere(command)) return true
+  await installDebian(debianPackages)
+  return isThere(command)
+}
+
+/** Installs Debian packages through apt-get; says whether that worked, and what apt-get said. */
+export async function installDebian(packages: readonly string[]): Promise<ToolResult> {
+  say(`installing ${packages.join(' ')} with apt-get`)
+  const args = ['install', '-y', '--no-install-recommends', ...packages]
+  const first = await runTool('apt-get', args, { timeoutMs: 300_000 })
+  if (first.ok) return first
+  // Package lists of a fresh container are empty or old.
+  await runTool('apt-get', ['update'], { timeoutMs: 120_000 })
+  return runTool('apt-get', args, { timeoutMs: 300_000 })
+}
+
+/** Progress goes to stderr, so that a suite's own stdout stays clean. */
+export function say(sentence: string): void {
+  process.stderr.write(`interop: ${sentence}\n`)
+}
+
+async function isThere(command: string): Promise<boolean> {
+  const { ok } = await runTool('sh', ['-c', 'command -v -- "$1"', 'sh', command])
+  return ok
+}

@@ -1,0 +1,52 @@
+/** The small numbers of the protocol that are neither operations nor errors. */
+
+export const createFlags = {
+  persistent: 0,
+  ephemeral: 1,
+  persistentSequential: 2,
+  ephemeralSequential: 3,
+  container: 4,
+  persistentTtl: 5,
+  persistentSequentialTtl: 6,
+} as const
+
+export const permissions = {
+  read: 1,
+  write: 2,
+  create: 4,
+  delete: 8,
+  admin: 16,
+  all: 31,
+} as const
+
+export const eventTypes = {
+  nodeCreated: 1,
+  nodeDeleted: 2,
+  nodeDataChanged: 3,
+  nodeChildrenChanged: 4,
+} as const
+export type EventType = (typeof eventTypes)[keyof typeof eventTypes]
+
+/** The only state that travels in a notification. */
+export const syncConnected = 3
+
+export const watcherTypes = {
+  children: 1,
+  data: 2,
+  any: 3,
+  persistent: 4,
+  persistentRecursive: 5,
+} as const
+
+export const addWatchModes = { persistent: 0, persistentRecursive: 1 } as const
+
+/** Request and reply ids with a meaning of their own. */
+export const xids = { notification: -1, ping: -2, auth: -4, setWatches: -8 } as const
+
+/** A caller who does not care about the version says so with this one. */
+export const anyVersion = -1
+
+/** What the owner field of a container holds in place of a session. */
+export const containerOwner = -0x8000000000000000n
+
+export const defaultFrameBytesMax = 0xfffff

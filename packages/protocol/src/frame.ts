@@ -1,0 +1,90 @@
+import { MalformedError } from './jute.ts'
+
+/** Takes frames as they become complete; answers false to get no more until `resume`. */
+export interface FrameSink {
+  frame(bytes: Uint8Array, start: number, end: number): boolean
+}
+
+const lengthBytes = 4
+const smallestStore = 512
+
+/**
+ * Cuts a byte stream into frames: a length, then so many bytes.
+ *
+ * Whole frames are handed on where they lie in the received chunk, without a copy; only what is
+ * incomplete, or not wanted yet, is kept. Memory grows with what has arrived, never with what a
+ * length word merely announces.
+ */
+export class FrameCutter {
+  private readonly bytesMax: number
+  private kept: Uint8Array | undefined
+  private keptStart = 0
+  private keptEnd = 0
+
+  constructor(bytesMax: number) {
+    this.bytesMax = bytesMax
+  }
+
+  /** Bytes waiting for their frame to become complete, or for `resume`. */
+  get keptBytes(): number {
+    return this.keptEnd - this.keptStart
+  }
+
+  /**
+   * Takes received bytes, which the caller may reuse afterwards.
+   * Throws a MalformedError on a length that is negative or too large.
+   */
+  push(chunk: Uint8Array, end: number, sink: FrameSink): void {
+    if (this.kept !== undefined) {
+      this.keep(chunk, 0, end)
+      this.resume(sink)
+      return
+    }
+    const rest = this.cut(chunk, 0, end, sink)
+    if (rest < end) this.keep(chunk, rest, end)
+  }
+
+  /** Goes on after the sink answered false. */
+  resume(sink: FrameSink): void {
+    const { kept } = this
+    if (kept === undefined) return
+    this.keptStart = this.cut(kept, this.keptStart, this.keptEnd, sink)
+    if (this.keptStart === this.keptEnd) {
+      this.kept = undefined
+      this.keptStart = this.keptEnd = 0
+    }
+  }
+
+  private cut(bytes: Uint8Array, start: number, end: number, sink: FrameSink): number {
+    let at = start
+    while (end - at >= lengthBytes) {
+      const length =
+        (bytes[at]! << 24) | (bytes[at + 1]! << 16) | (bytes[at + 2]! << 8) | bytes[at + 3]!
+      if (length < 0 || length > this.bytesMax) {
+        throw new MalformedError(`a frame of ${length} bytes, where ${this.bytesMax} are allowed`)
+      }
+      const frameEnd = at + lengthBytes + length
+      if (frameEnd > end) break
+      const frameStart = at + lengthBytes
+      at = frameEnd
+      if (!sink.frame(bytes, frameStart, frameEnd)) break
+    }
+    return at
+  }
+
+  private keep(chunk: Uint8Array, start: number, end: number): void {
+    const added = end - start
+    const have = this.keptEnd - this.keptStart
+    if (this.kept === undefined || this.keptEnd + added > this.kept.length) {
+      let capacity = Math.max(smallestStore, this.kept?.length ?? 0)
+      while (capacity < have + added) capacity *= 2
+      const larger = new Uint8Array(capacity)
+      if (this.kept !== undefined) larger.set(this.kept.subarray(this.keptStart, this.keptEnd))
+      this.kept = larger
+      this.keptStart = 0
+      this.keptEnd = have
+    }
+    this.kept.set(chunk.subarray(start, end), this.keptEnd)
+    this.keptEnd += added
+  }
+}

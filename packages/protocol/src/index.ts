@@ -1,0 +1,53 @@
+/**
+ * Every byte format of ZooKeeper, as declarations: no I/O, no state.
+ *
+ * Read `jute.ts` for the encoding, `records/` for what travels and what is stored,
+ * `operations.ts` for the table of operations, `frame.ts` for how a stream becomes frames.
+ */
+export {
+  decode,
+  encode,
+  MalformedError,
+  Reader,
+  record,
+  vector,
+  nullableVector,
+  Writer,
+  type Codec,
+  type TypeOf,
+} from './jute.ts'
+export { FrameCutter, type FrameSink } from './frame.ts'
+export { errorCodes, errorName, type ErrorCode, type ErrorName } from './errors.ts'
+export {
+  addWatchModes,
+  anyVersion,
+  containerOwner,
+  createFlags,
+  defaultFrameBytesMax,
+  eventTypes,
+  permissions,
+  syncConnected,
+  watcherTypes,
+  xids,
+  type EventType,
+} from './codes.ts'
+export { nameOf, parentOf, pathProblem } from './path.ts'
+export {
+  inline,
+  operationName,
+  operations,
+  reads,
+  writes,
+  type Operation,
+  type OperationName,
+  type ReadName,
+  type RequestOf,
+  type ResponseOf,
+  type TxnOf,
+  type WriteName,
+} from './operations.ts'
+export * from './records/client.ts'
+export * from './records/common.ts'
+export * from './records/multi.ts'
+export * from './records/storage.ts'
+export * from './records/transaction.ts'

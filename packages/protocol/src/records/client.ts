@@ -1,0 +1,151 @@
+/** What travels between a client and a server. */
+import {
+  bool,
+  buffer,
+  int,
+  long,
+  nullableText,
+  nullableVector,
+  record,
+  ustring,
+  vector,
+  type Codec,
+  type TypeOf,
+} from '../jute.ts'
+import { Acl, Stat } from './common.ts'
+
+export const RequestHeader = record({ xid: int, type: int })
+export const ReplyHeader = record({ xid: int, zxid: long, err: int })
+export const requestHeaderBytes = 8
+export const replyHeaderBytes = 16
+
+const connectRequest = record({
+  protocolVersion: int,
+  lastZxidSeen: long,
+  timeOut: int,
+  sessionId: long,
+  passwd: buffer,
+})
+
+export interface ConnectRequest extends TypeOf<typeof connectRequest> {
+  /** Undefined where the client does not know the flag (3.3 and older): the answer omits it too. */
+  readOnly: boolean | undefined
+}
+
+/** The first frame of a connection; it has no header. */
+export const ConnectRequest: Codec<ConnectRequest> = {
+  bytesMin: connectRequest.bytesMin,
+  read(reader) {
+    const request = connectRequest.read(reader)
+    return { ...request, readOnly: reader.remaining > 0 ? reader.bool() : undefined }
+  },
+  write(writer, value) {
+    connectRequest.write(writer, value)
+    if (value.readOnly !== undefined) writer.bool(value.readOnly)
+  },
+}
+
+const connectResponse = record({
+  protocolVersion: int,
+  timeOut: int,
+  sessionId: long,
+  passwd: buffer,
+})
+
+export interface ConnectResponse extends TypeOf<typeof connectResponse> {
+  readOnly: boolean | undefined
+}
+
+export const ConnectResponse: Codec<ConnectResponse> = {
+  bytesMin: connectResponse.bytesMin,
+  read(reader) {
+    const response = connectResponse.read(reader)
+    return { ...response, readOnly: reader.remaining > 0 ? reader.bool() : undefined }
+  },
+  write(writer, value) {
+    connectResponse.write(writer, value)
+    if (value.readOnly !== undefined) writer.bool(value.readOnly)
+  },
+}
+
+export const Empty = record({})
+
+export const CreateRequest = record({
+  path: ustring,
+  data: buffer,
+  acl: nullableVector(Acl),
+  flags: int,
+})
+export interface CreateRequest extends TypeOf<typeof CreateRequest> {}
+export const CreateTtlRequest = record({
+  path: ustring,
+  data: buffer,
+  acl: nullableVector(Acl),
+  flags: int,
+  ttl: long,
+})
+export interface CreateTtlRequest extends TypeOf<typeof CreateTtlRequest> {}
+export const CreateResponse = record({ path: ustring })
+export const Create2Response = record({ path: ustring, stat: Stat })
+
+export const DeleteRequest = record({ path: ustring, version: int })
+export const CheckVersionRequest = record({ path: ustring, version: int })
+
+export const WatchableRequest = record({ path: ustring, watch: bool })
+export const PathRequest = record({ path: ustring })
+export const StatResponse = record({ stat: Stat })
+export const GetDataResponse = record({ data: buffer, stat: Stat })
+
+export const SetDataRequest = record({ path: ustring, data: buffer, version: int })
+
+export const GetAclResponse = record({ acl: vector(Acl), stat: Stat })
+export const SetAclRequest = record({ path: ustring, acl: nullableVector(Acl), version: int })
+
+export const GetChildrenResponse = record({ children: vector(ustring) })
+export const GetChildren2Response = record({ children: vector(ustring), stat: Stat })
+export const GetAllChildrenNumberResponse = record({ totalNumber: int })
+
+/** The path of a sync is only echoed, so even null is welcome. */
+export const SyncRequest = record({ path: nullableText })
+export const SyncResponse = record({ path: nullableText })
+
+export const ReconfigRequest = record({
+  joiningServers: nullableText,
+  leavingServers: nullableText,
+  newMembers: nullableText,
+  curConfigId: long,
+})
+
+export const WatchTypeRequest = record({ path: ustring, type: int })
+export const AddWatchRequest = record({ path: ustring, mode: int })
+
+export const SetWatches = record({
+  relativeZxid: long,
+  dataWatches: nullableVector(ustring),
+  existWatches: nullableVector(ustring),
+  childWatches: nullableVector(ustring),
+})
+export const SetWatches2 = record({
+  relativeZxid: long,
+  dataWatches: nullableVector(ustring),
+  existWatches: nullableVector(ustring),
+  childWatches: nullableVector(ustring),
+  persistentWatches: nullableVector(ustring),
+  persistentRecursiveWatches: nullableVector(ustring),
+})
+export interface SetWatches2 extends TypeOf<typeof SetWatches2> {}
+
+export const AuthPacket = record({ type: int, scheme: nullableText, auth: buffer })
+export const SaslToken = record({ token: buffer })
+
+export const GetEphemeralsRequest = record({ prefixPath: nullableText })
+export const GetEphemeralsResponse = record({ ephemerals: vector(ustring) })
+
+export const ClientInfo = record({ authScheme: nullableText, user: nullableText })
+export const WhoAmIResponse = record({ clientInfo: vector(ClientInfo) })
+
+export const WatcherEvent = record({ type: int, state: int, path: ustring })
+export const ErrorResponse = record({ err: int })
+
+/** Stands before each part of a multi, and, with `done`, at its end. */
+export const MultiHeader = record({ type: int, done: bool, err: int })

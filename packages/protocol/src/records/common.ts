@@ -1,0 +1,29 @@
+import { int, long, nullableText, record, vector, type TypeOf } from '../jute.ts'
+
+/** Who: a scheme and an identity in it. */
+export const Id = record({ scheme: nullableText, id: nullableText })
+export interface Id extends TypeOf<typeof Id> {}
+
+/** What they may do. */
+export const Acl = record({ perms: int, id: Id })
+export interface Acl extends TypeOf<typeof Acl> {}
+
+export const AclList = vector(Acl)
+
+/** A znode's bookkeeping as clients see it; note that pzxid comes last. */
+export const Stat = record({
+  czxid: long,
+  mzxid: long,
+  ctime: long,
+  mtime: long,
+  version: int,
+  cversion: int,
+  aversion: int,
+  ephemeralOwner: long,
+  dataLength: int,
+  numChildren: int,
+  pzxid: long,
+})
+export interface Stat extends TypeOf<typeof Stat> {}
+
+export const statBytes = 68

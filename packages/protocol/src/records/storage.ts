@@ -1,0 +1,28 @@
+/** What stands in the files of a data directory, apart from the transactions themselves. */
+import { int, long, record, type TypeOf } from '../jute.ts'
+
+export const FileHeader = record({ magic: int, version: int, dbid: long })
+export interface FileHeader extends TypeOf<typeof FileHeader> {}
+export const fileHeaderBytes = 16
+
+export const logMagic = 0x5a4b4c47 // ZKLG
+export const snapshotMagic = 0x5a4b534e // ZKSN
+export const fileVersion = 2
+
+/** A znode's bookkeeping as stored; `cversion` counts creates only (see Stat for what clients see). */
+export const StatPersisted = record({
+  czxid: long,
+  mzxid: long,
+  ctime: long,
+  mtime: long,
+  version: int,
+  cversion: int,
+  aversion: int,
+  ephemeralOwner: long,
+  pzxid: long,
+})
+export interface StatPersisted extends TypeOf<typeof StatPersisted> {}
+export const statPersistedBytes = 60
+
+/** Ends every log record. */
+export const endOfRecord = 0x42

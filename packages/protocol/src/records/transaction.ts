@@ -1,0 +1,90 @@
+/** What is logged and replicated: results, never intentions, so that replaying is harmless. */
+import {
+  bool,
+  buffer,
+  int,
+  long,
+  nullableVector,
+  record,
+  ustring,
+  vector,
+  type Codec,
+  type TypeOf,
+} from '../jute.ts'
+import { Acl } from './common.ts'
+
+export const TxnHeader = record({ clientId: long, cxid: int, zxid: long, time: long, type: int })
+export interface TxnHeader extends TypeOf<typeof TxnHeader> {}
+export const txnHeaderBytes = 32
+
+/** The digest of the whole tree after this transaction; absent from old and from error records. */
+export const TxnDigest = record({ version: int, treeDigest: long })
+export interface TxnDigest extends TypeOf<typeof TxnDigest> {}
+export const txnDigestBytes = 12
+export const digestVersion = 2
+
+const createTxn = record({
+  path: ustring,
+  data: buffer,
+  acl: nullableVector(Acl),
+  ephemeral: bool,
+  parentCVersion: int,
+})
+export interface CreateTxn extends TypeOf<typeof createTxn> {}
+
+/** Before 3.4 the parent's counter was not recorded: -1 then, which means "one more". */
+export const CreateTxn: Codec<CreateTxn> = {
+  bytesMin: createTxn.bytesMin - 4,
+  read(reader) {
+    const path = reader.ustring()
+    const data = reader.buffer()
+    const acl = nullableVector(Acl).read(reader)
+    const ephemeral = reader.bool()
+    const parentCVersion = reader.remaining >= 4 ? reader.int() : -1
+    return { path, data, acl, ephemeral, parentCVersion }
+  },
+  write: createTxn.write,
+}
+
+export const CreateContainerTxn = record({
+  path: ustring,
+  data: buffer,
+  acl: nullableVector(Acl),
+  parentCVersion: int,
+})
+export interface CreateContainerTxn extends TypeOf<typeof CreateContainerTxn> {}
+
+export const CreateTtlTxn = record({
+  path: ustring,
+  data: buffer,
+  acl: nullableVector(Acl),
+  parentCVersion: int,
+  ttl: long,
+})
+export interface CreateTtlTxn extends TypeOf<typeof CreateTtlTxn> {}
+
+export const DeleteTxn = record({ path: ustring })
+export interface DeleteTxn extends TypeOf<typeof DeleteTxn> {}
+
+/** `version` is the new, absolute one. */
+export const SetDataTxn = record({ path: ustring, data: buffer, version: int })
+export interface SetDataTxn extends TypeOf<typeof SetDataTxn> {}
+
+export const SetAclTxn = record({ path: ustring, acl: nullableVector(Acl), version: int })
+export interface SetAclTxn extends TypeOf<typeof SetAclTxn> {}
+
+export const CheckVersionTxn = record({ path: ustring, version: int })
+export interface CheckVersionTxn extends TypeOf<typeof CheckVersionTxn> {}
+
+export const CreateSessionTxn = record({ timeOut: int })
+export interface CreateSessionTxn extends TypeOf<typeof CreateSessionTxn> {}
+
+export const CloseSessionTxn = record({ paths2Delete: vector(ustring) })
+export interface CloseSessionTxn extends TypeOf<typeof CloseSessionTxn> {}
+
+export const ErrorTxn = record({ err: int })
+export interface ErrorTxn extends TypeOf<typeof ErrorTxn> {}
+
+/** A part of a multi: the body of a transaction of that type, without a header. */
+export const SubTxn = record({ type: int, data: buffer })
+export const MultiTxn = record({ txns: vector(SubTxn) })

@@ -1,0 +1,28 @@
+// Makes a fresh clone ready to run: installs when something is missing, builds what changed.
+// Plain JavaScript, because it runs before anything is installed.
+import { spawnSync } from 'node:child_process'
+import { existsSync, readFileSync, writeFileSync } from 'node:fs'
+import { dirname, join } from 'node:path'
+import { fileURLToPath } from 'node:url'
+
+const root = join(dirname(fileURLToPath(import.meta.url)), '..')
+const lock = join(root, 'package-lock.json')
+const stamp = join(root, 'node_modules', '.zabra-installed')
+
+/** Output goes to stderr, so that a command's own stdout stays clean. */
+function run(what, command, args) {
+  process.stderr.write(`zabra: ${what} ...\n`)
+  const shell = process.platform === 'win32'
+  const { status } = spawnSync(command, args, { cwd: root, stdio: ['ignore', 2, 2], shell })
+  if (status !== 0) {
+    process.stderr.write(`zabra: ${what} failed (${command} ${args.join(' ')})\n`)
+    process.exit(status ?? 1)
+  }
+}
+
+const wanted = readFileSync(lock, 'utf8')
+if (!existsSync(stamp) || readFileSync(stamp, 'utf8') !== wanted) {
+  run('installing', 'npm', ['ci', '--no-audit', '--no-fund'])
+  writeFileSync(stamp, wanted)
+}
+run('building', process.execPath, [join(root, 'node_modules', 'typescript', 'bin', 'tsc'), '-b'])

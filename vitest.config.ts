@@ -1,0 +1,11 @@
+import { defineConfig } from 'vitest/config'
+
+export default defineConfig({
+  resolve: { conditions: ['@zabra/source'] },
+  ssr: { resolve: { conditions: ['@zabra/source'] } },
+  test: {
+    include: ['packages/*/src/**/*.test.ts', 'packages/*/test/**/*.test.ts'],
+    isolate: false,
+    testTimeout: 30_000,
+  },
+})
