@@ -69,11 +69,20 @@ export class Bench {
     return { met, missed: withTarget.filter((row) => !met.includes(row)) }
   }
 
+  /** What fails is a problem of the report, and the rest of the run goes on. */
+  async attempt(what: string, act: () => Promise<void>): Promise<void> {
+    try {
+      await act()
+    } catch (error) {
+      this.problem(`${what}: ${error instanceof Error ? error.message : String(error)}`)
+    }
+  }
+
   /** Waits until others leave the machine alone, for a bounded time. */
   async quiet(): Promise<void> {
-    const { maxLoad } = this.options
+    if (this.options.maxLoad === 0) return
     const deadlineMs = Date.now() + quietLimitMs
-    while (maxLoad > 0 && (loadavg()[0] ?? 0) > maxLoad && Date.now() < deadlineMs) {
+    while ((loadavg()[0] ?? 0) > this.options.maxLoad && Date.now() < deadlineMs) {
       await delay(1000)
     }
   }

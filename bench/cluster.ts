@@ -1,5 +1,5 @@
 import { spawn, type ChildProcess } from 'node:child_process'
-import { closeSync, mkdirSync, openSync, rmSync, writeFileSync } from 'node:fs'
+import { closeSync, mkdirSync, openSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { connect } from 'node:net'
 import { join } from 'node:path'
 import { takePort } from './ports.ts'
@@ -8,6 +8,7 @@ import type { ServerKind } from './server-kinds.ts'
 import { probe } from './zkload.ts'
 
 const stopLimitMs = 30_000
+const lastWordsMax = 5
 
 export interface ClusterNode {
   readonly id: number
@@ -79,9 +80,21 @@ export class Cluster {
     )
     const servedMs = Math.max(...served) - startedAtMs
     if (!Number.isFinite(servedMs)) {
-      throw new Error(`${this.kind.label} did not start; see the files named log in ${this.dir}`)
+      throw new Error(`${this.kind.label} did not start: ${this.lastWords()}`)
     }
     return { servedMs, cpuMs: usageOf(this.pids).cpuS * 1000 }
+  }
+
+  /** A run against a server that has died would only wait for it, so it fails at once. */
+  assertUp(): void {
+    const isDown = this.nodes.some((node) => node.process === undefined)
+    if (isDown) throw new Error(`${this.kind.label} has died: ${this.lastWords()}`)
+  }
+
+  /** The end of what the servers logged: their folders are removed with them. */
+  private lastWords(): string {
+    const lines = this.nodes.flatMap((node) => readLines(join(node.dir, 'log')))
+    return lines.slice(-lastWordsMax).join(' / ') || 'it logged nothing'
   }
 
   spawnNode(node: ClusterNode): ChildProcess {
@@ -143,6 +156,12 @@ const running = new Set<ChildProcess>()
 process.on('exit', () => {
   for (const child of running) killGroup(child)
 })
+
+/** Lines that say something; those of a stack do not. */
+function readLines(file: string): readonly string[] {
+  const lines = readFileSync(file, 'utf8').split('\n')
+  return lines.filter((line) => line.trim() !== '' && !/^\s+(at |\.\.\.)/.test(line))
+}
 
 function killGroup(child: ChildProcess): void {
   if (child.pid === undefined) return

@@ -20,9 +20,11 @@ async function main(options: Options): Promise<void> {
   const bench = new Bench(options, await findServers(options))
   console.log(`${describeRun(bench)}\n`)
   await runStartup(bench)
-  for (const topology of options.topologies) await runLoads(bench, topology)
+  for (const topology of options.topologies) {
+    await bench.attempt(`load, ${topology}`, () => runLoads(bench, topology))
+  }
   await runFill(bench)
-  await runFailover(bench)
+  await bench.attempt('failover', () => runFailover(bench))
   console.log(`${formatNumber((Date.now() - startedAtMs) / 1000)} s in all.`)
   if (options.targets) printTargets(bench)
   printProblems(bench)

@@ -1,7 +1,7 @@
 import type { Bench } from './bench.ts'
 import type { Cluster } from './cluster.ts'
 import { machineUsage, usageOf, type MachineUsage } from './proc.ts'
-import { runZkload, type LoadResult } from './zkload.ts'
+import { isSound, runZkload, type LoadResult } from './zkload.ts'
 
 const rssEveryMs = 250
 
@@ -30,6 +30,7 @@ export async function measure(
   context: object,
 ): Promise<Measurement> {
   await bench.quiet()
+  cluster.assertUp()
   const { pids } = cluster
   let peakRssMb = usageOf(pids).rssMb
   const snapshots: Partial<Record<'begin' | 'end', Snapshot>> = {}
@@ -55,11 +56,6 @@ export async function measure(
   bench.record({ server: cluster.kind.label, ...context, args, ...usage, ...figures })
   reportErrors(bench, cluster, mode, load, context)
   return measurement
-}
-
-/** True when the figures may be used: nothing was answered wrongly, late or not at all. */
-export function isSound({ errors, failed }: LoadResult): boolean {
-  return errors === 0 && failed === undefined
 }
 
 function shares(
@@ -94,6 +90,7 @@ function reportErrors(
 ): void {
   if (isSound(load)) return
   const where = 'scenario' in context ? String(context.scenario) : mode
-  const what = load.failed ?? `${load.errors} errors`
+  const counted = `${load.errors} errors, ${load.conn_failures ?? 0} connections refused`
+  const what = load.failed ?? counted
   bench.problem(`${where} on ${cluster.kind.label}: ${what}; ${load.first_problem ?? 'no detail'}`)
 }

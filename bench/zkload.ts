@@ -20,6 +20,8 @@ export interface LoadResult {
   readonly errors: number
   readonly failed?: string
   readonly first_problem?: string
+  readonly conns?: number
+  readonly conn_failures?: number
   readonly ops?: number
   readonly ops_per_s?: number
   readonly notifications?: number
@@ -94,11 +96,28 @@ export async function runZkload(
     child.once('close', () => resolve())
     child.once('error', (error) => complaints.push(error.message))
   })
+  const nothing = { errors: 1, failed: 'no result', first_problem: complaints.join(' ') }
+  return parseResult(output) ?? nothing
+}
+
+/** What zkload printed, or undefined when it died before printing. */
+export function parseResult(output: string): LoadResult | undefined {
   try {
-    return JSON.parse(output) as LoadResult
+    const value: unknown = JSON.parse(output)
+    return isResult(value) ? value : undefined
   } catch {
-    return { errors: 1, failed: 'no result', first_problem: complaints.join(' ').slice(0, 300) }
+    return undefined
   }
+}
+
+function isResult(value: unknown): value is LoadResult {
+  return typeof value === 'object' && value !== null && 'errors' in value
+}
+
+/** True when the figures may be used: all that was asked was answered, and rightly. */
+export function isSound({ errors, failed, conn_failures, conns, opened }: LoadResult): boolean {
+  if (errors > 0 || failed !== undefined || (conn_failures ?? 0) > 0) return false
+  return opened === undefined || opened === conns
 }
 
 /** The wall-clock time at which the server first answered a request, or NaN. */

@@ -2,11 +2,12 @@ import { lstatSync, readdirSync } from 'node:fs'
 import { join } from 'node:path'
 import type { Bench } from '../bench.ts'
 import type { Cluster } from '../cluster.ts'
-import { isSound, measure } from '../measure.ts'
+import { measure } from '../measure.ts'
 import { usageOf } from '../proc.ts'
 import { formatNumber } from '../statistics.ts'
 import { Series } from '../table.ts'
 import { filledRssTarget, restartTarget } from '../targets.ts'
+import { isSound } from '../zkload.ts'
 
 const restartLimitS = 300
 const bytesPerMb = 1 << 20
@@ -24,14 +25,13 @@ export async function runFill(bench: Bench): Promise<void> {
   const rows = new FillRows()
   for (const kind of bench.kinds) {
     const cluster = await bench.createCluster(kind, 'fill')
-    try {
+    await bench.attempt(`fill on ${kind.label}`, async () => {
       await cluster.start()
       await fillCluster(bench, cluster, rows)
       await restartRepeatedly(bench, cluster, rows)
       await readAll(bench, cluster, rows)
-    } finally {
-      await bench.discard(cluster)
-    }
+    })
+    await bench.discard(cluster)
   }
   const title = `${fill.toLocaleString('en-US')} znodes of ${fillSize} bytes, standalone`
   bench.print(title, rows.measured())

@@ -1,13 +1,13 @@
 import { loadavg } from 'node:os'
 import type { Bench } from '../bench.ts'
 import type { Cluster } from '../cluster.ts'
-import { isSound, measure, type Measurement } from '../measure.ts'
+import { measure, type Measurement } from '../measure.ts'
 import type { Topology } from '../options.ts'
 import { scenarios, type Scenario } from '../scenarios.ts'
 import { formatNumber, median } from '../statistics.ts'
 import { Series } from '../table.ts'
 import { peakRssTarget } from '../targets.ts'
-import type { LoadResult } from '../zkload.ts'
+import { isSound, type LoadResult } from '../zkload.ts'
 
 /** Every scenario on every server, in rounds A B A B, on servers that stay up throughout. */
 export async function runLoads(bench: Bench, topology: Topology): Promise<void> {
@@ -22,10 +22,12 @@ export async function runLoads(bench: Bench, topology: Topology): Promise<void> 
       console.error(`${kind.label}: up after ${formatNumber(servedMs)} ms (${kind.version})`)
     }
     const report = new LoadReport(bench, topology)
-    for (const name of options.scenarios) {
-      const scenario = scenarios[name]
-      if (scenario !== undefined) await runScenario(bench, clusters, name, scenario, report)
-    }
+    await bench.attempt(`load, ${topology}`, async () => {
+      for (const name of options.scenarios) {
+        const scenario = scenarios[name]
+        if (scenario !== undefined) await runScenario(bench, clusters, name, scenario, report)
+      }
+    })
     report.print()
   } finally {
     for (const cluster of clusters) await bench.discard(cluster)
@@ -90,10 +92,11 @@ class LoadReport {
 
   add(label: string, scenario: Scenario, measurement: Measurement, round: number): number {
     const { load, serverUsPerOp, peakRssMb, otherCores } = measurement
-    const value = isSound(load) ? (scenario.figure(load) ?? NaN) : NaN
+    const sound = isSound(load)
+    const value = (sound ? scenario.figure(load) : undefined) ?? NaN
     this.#figures.at(-1)?.add(label, value)
-    this.#cpu.at(-1)?.add(label, serverUsPerOp)
-    this.#p99.at(-1)?.add(label, p99Of(load))
+    this.#cpu.at(-1)?.add(label, sound ? serverUsPerOp : NaN)
+    this.#p99.at(-1)?.add(label, sound ? p99Of(load) : NaN)
     this.#rss.at(-1)?.add(label, peakRssMb)
     this.#otherCores.push(otherCores)
     const highest = this.#highestRss.get(label) ?? []

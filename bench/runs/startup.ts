@@ -21,16 +21,15 @@ async function startRepeatedly(bench: Bench, topology: Topology): Promise<readon
     for (const kind of bench.kinds) {
       const size = topology === 'ensemble' ? 3 : 1
       const cluster = await bench.createCluster(kind, `start-${topology}`, size)
-      try {
+      await bench.attempt(`start of ${kind.label}`, async () => {
         await bench.quiet()
         const { servedMs, cpuMs } = await cluster.start()
         served.add(kind.label, servedMs)
         cpu.add(kind.label, cpuMs)
         bench.record({ scenario: 'startup', server: kind.label, topology, round, servedMs, cpuMs })
         console.error(`  start ${topology} #${round} ${kind.label}: ${formatNumber(servedMs)} ms`)
-      } finally {
-        await bench.discard(cluster)
-      }
+      })
+      await bench.discard(cluster)
     }
   }
   return [served, cpu]

@@ -2,6 +2,7 @@
  * The conversation with a client program. It is started as `PROGRAM checks HOST:PORT ROOT` and prints
  *
  *     ok NAME | FAIL NAME why | absent NAME why      the verdict on a check
+ *     note what is worth knowing                     shown, not judged
  *     ask restart-soft | ask restart-hard            the server is stopped and started again
  *     ask twin PATH                                  a second program is started and then frozen
  *     ask thaw                                       it runs again, and must learn that it expired
@@ -11,6 +12,7 @@
  * says `ready`, and says `expired` when it is told so. With `ask kill` it is ended instead of thawed.
  */
 import type { ManagedServer } from '../src/servers.ts'
+import { say } from '../src/tools.ts'
 import type { Check } from './catalogue.ts'
 import type { Verdict, Verdicts } from './client.ts'
 import { Program } from './program.ts'
@@ -38,6 +40,7 @@ export async function converse(
       if (kind === 'ok') verdicts.set(name, { kind: 'ok' })
       else if (kind === 'FAIL') verdicts.set(name, { kind: 'failed', why })
       else if (kind === 'absent') verdicts.set(name, { kind: 'absent', why })
+      else if (kind === 'note') say(`${server.name}: ${name} ${why}`)
       else if (kind === 'ask') program.tell(await fulfil(name, why, server, twins))
     }
   } finally {
@@ -109,7 +112,9 @@ class Twins {
       const line = await this.#twin?.nextLine(deadline - Date.now())
       if (line === wanted) return
       if (line === undefined) {
-        throw new Error(`the twin never said ${wanted}: ${this.#twin?.ending ?? 'there is no twin'}`)
+        throw new Error(
+          `the twin never said ${wanted}: ${this.#twin?.ending ?? 'there is no twin'}`,
+        )
       }
     }
   }

@@ -51,24 +51,30 @@ const { values } = parseArgs({
   },
 })
 
-const chosen = choose(values.only)
-const server = await serverCommand(values.server)
-const results: Result[] = []
-for (const client of chosen) results.push(await tryOut(client, server))
-const { text, passed, failed, notRun } = report(results)
-console.log(`\nagainst ${server.name}\n\n${text}\n`)
-if (notRun > 0) console.log(`!!! ${notRun} of ${chosen.length} clients could NOT be run, see above`)
-console.log(`${passed} passed, ${failed} failed`)
-// A run in which no client could be tried has shown nothing.
-process.exitCode = failed > 0 || passed === 0 ? 1 : 0
+await main(choose(values.only), await serverCommand(values.server))
 
+async function main(chosen: readonly Client[], server: ServerCommand): Promise<void> {
+  const results: Result[] = []
+  for (const client of chosen) results.push(await tryOut(client, server))
+  const { text, passed, failed, notRun } = report(results)
+  console.log(`\nagainst ${server.name}\n\n${text}\n`)
+  if (notRun > 0)
+    console.log(`!!! ${notRun} of ${chosen.length} clients could NOT be run, see above`)
+  console.log(`${passed} passed, ${failed} failed`)
+  // A run in which no client could be tried has shown nothing.
+  process.exitCode = failed > 0 || passed === 0 ? 1 : 0
+}
+
+/** By name, or by the beginning of one: `--only java` is both releases. */
 function choose(names: readonly string[]): readonly Client[] {
-  const unknown = names.find((name) => !clients.some((client) => client.name.startsWith(name)))
-  if (unknown !== undefined) {
-    throw new Error(`no client ${unknown}; there are ${clients.map((c) => c.name).join(', ')}`)
-  }
   if (names.length === 0) return clients
-  return clients.filter((client) => names.some((name) => client.name.startsWith(name)))
+  const found = names.flatMap((name) => {
+    const exact = clients.filter((client) => client.name === name)
+    const close = exact.length > 0 ? exact : clients.filter((c) => c.name.startsWith(name))
+    if (close.length > 0) return close
+    throw new Error(`no client ${name}; there are ${clients.map((c) => c.name).join(', ')}`)
+  })
+  return [...new Set(found)]
 }
 
 async function serverCommand(name: string): Promise<ServerCommand> {
@@ -95,11 +101,13 @@ async function tryOut(client: Client, command: ServerCommand): Promise<Result> {
     await managed.start()
     const verdicts = await prepared.run(managed)
     const failed = [...verdicts.values()].filter((verdict) => verdict.kind === 'failed').length
-    say(`${client.name} ${prepared.version}: ${verdict(failed)} after ${Date.now() - startedAt} ms`)
+    say(`${client.name} ${prepared.version}: ${outcome(failed)} after ${Date.now() - startedAt} ms`)
     if (failed > 0) say(managed.logTail(15))
     return { client, prepared, verdicts }
   } catch (error) {
-    const failure: Verdict = { kind: 'failed', why: String(error) }
+    say(String(error))
+    const why = String(error).split('\n')[0] ?? ''
+    const failure: Verdict = { kind: 'failed', why }
     const verdicts = new Map(client.checks.map(({ name }) => [name, failure]))
     return { client, prepared, verdicts }
   } finally {
@@ -107,6 +115,6 @@ async function tryOut(client: Client, command: ServerCommand): Promise<Result> {
   }
 }
 
-function verdict(failed: number): string {
+function outcome(failed: number): string {
   return failed === 0 ? 'all well' : `${failed} failed`
 }

@@ -6,7 +6,9 @@
  */
 export {
   decode,
+  decodeText,
   encode,
+  encodeText,
   MalformedError,
   Reader,
   record,

@@ -13,6 +13,7 @@ export class MalformedError extends Error {
 
 const textDecoding = 'utf8'
 const shortText = 64
+const capacityMin = 512
 
 /** Reads primitives from a range of bytes, never beyond its end. */
 export class Reader {
@@ -124,7 +125,7 @@ export class Writer {
   ensure(count: number): void {
     const needed = this.position + count
     if (needed <= this.bytes.length) return
-    let capacity = this.bytes.length * 2
+    let capacity = Math.max(capacityMin, this.bytes.length * 2)
     while (capacity < needed) capacity *= 2
     const larger = Buffer.allocUnsafeSlow(capacity)
     larger.set(this.bytes.subarray(0, this.position))
@@ -377,6 +378,20 @@ export function interpret(fields: AnyFields): Codec<Record<string, unknown>> {
       for (const [name, codec] of entries) codec.write(writer, value[name])
     },
   }
+}
+
+/** Text as UTF-8. */
+export function encodeText(text: string): Uint8Array {
+  return Buffer.from(text, textDecoding)
+}
+
+/** UTF-8 as text; what is invalid becomes U+FFFD. */
+export function decodeText(bytes: Uint8Array, start = 0, end = bytes.length): string {
+  return Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength).toString(
+    textDecoding,
+    start,
+    end,
+  )
 }
 
 /** A record as bytes of its own. */

@@ -4,12 +4,15 @@ import {
   buffer,
   int,
   long,
+  MalformedError,
   nullableVector,
+  Reader,
   record,
   ustring,
   vector,
   type Codec,
   type TypeOf,
+  type Writer,
 } from '../jute.ts'
 import { Acl } from './common.ts'
 
@@ -79,12 +82,105 @@ export interface CheckVersionTxn extends TypeOf<typeof CheckVersionTxn> {}
 export const CreateSessionTxn = record({ timeOut: int })
 export interface CreateSessionTxn extends TypeOf<typeof CreateSessionTxn> {}
 
-export const CloseSessionTxn = record({ paths2Delete: vector(ustring) })
-export interface CloseSessionTxn extends TypeOf<typeof CloseSessionTxn> {}
+export interface CloseSessionTxn {
+  /** Undefined: whatever the session owns. */
+  paths2Delete: string[] | undefined
+}
+const pathList = vector(ustring)
+export const CloseSessionTxn: Codec<CloseSessionTxn> = {
+  bytesMin: 0,
+  read: (reader) => ({ paths2Delete: pathList.read(reader) }),
+  write(writer, { paths2Delete }) {
+    if (paths2Delete !== undefined) pathList.write(writer, paths2Delete)
+  },
+}
 
 export const ErrorTxn = record({ err: int })
 export interface ErrorTxn extends TypeOf<typeof ErrorTxn> {}
 
-/** A part of a multi: the body of a transaction of that type, without a header. */
-export const SubTxn = record({ type: int, data: buffer })
-export const MultiTxn = record({ txns: vector(SubTxn) })
+/** The bodies by the number of their operation. */
+const txnBodies = {
+  [-11]: CloseSessionTxn,
+  [-10]: CreateSessionTxn,
+  [-1]: ErrorTxn,
+  1: CreateTxn,
+  2: DeleteTxn,
+  5: SetDataTxn,
+  7: SetAclTxn,
+  13: CheckVersionTxn,
+  15: CreateTxn,
+  16: SetDataTxn,
+  19: CreateContainerTxn,
+  20: DeleteTxn,
+  21: CreateTtlTxn,
+} as const
+
+/** A transaction that is not a multi: its number and its body. */
+export type SimpleTxn = {
+  [Type in keyof typeof txnBodies]: { type: Type; body: TypeOf<(typeof txnBodies)[Type]> }
+}[keyof typeof txnBodies]
+export interface MultiTxn {
+  txns: SimpleTxn[]
+}
+export type Txn = SimpleTxn | { type: typeof multiType; body: MultiTxn }
+const multiType = 14
+
+const isSimple = (type: number): type is SimpleTxn['type'] => type in txnBodies
+
+/** The parts of a multi, each the body of a transaction of its type behind a length. */
+export const MultiTxn: Codec<MultiTxn> = {
+  bytesMin: 4,
+  read(reader) {
+    const count = reader.count(8)
+    const txns: SimpleTxn[] = []
+    for (let i = 0; i < count; i++) {
+      const type = reader.int()
+      if (!isSimple(type)) throw new MalformedError(`a part of type ${type} in a multi`)
+      const bytes = reader.buffer()
+      if (bytes === null) throw new MalformedError('a part without a body in a multi')
+      txns.push({ type, body: txnBodies[type].read(new Reader(bytes)) } as SimpleTxn)
+    }
+    return { txns }
+  },
+  write(writer, { txns }) {
+    writer.int(txns.length)
+    for (const txn of txns) {
+      writer.int(txn.type)
+      const lengthAt = writer.position
+      writer.int(0)
+      writeTxnBody(writer, txn)
+      writer.intAt(lengthAt, writer.position - lengthAt - 4)
+    }
+  },
+}
+
+export function writeTxnBody(writer: Writer, txn: Txn): void {
+  if (txn.type === multiType) {
+    MultiTxn.write(writer, txn.body)
+    return
+  }
+  const codec = txnBodies[txn.type] as Codec<SimpleTxn['body']>
+  codec.write(writer, txn.body)
+}
+
+/** A body of the type that the header named. */
+export function readTxnBody(reader: Reader, type: number): Txn {
+  if (type === multiType) return { type, body: MultiTxn.read(reader) }
+  if (!isSimple(type)) throw new MalformedError(`a transaction of unknown type ${type}`)
+  if (type === -11) return { type, body: readCloseSession(reader) }
+  return { type, body: txnBodies[type].read(reader) } as Txn
+}
+
+/** Before 3.6, and where switched off since, the paths were not listed: undefined then. */
+function readCloseSession(reader: Reader): CloseSessionTxn {
+  const left = reader.remaining
+  const isBare = left === 0 || (left === txnDigestBytes && startsWithDigest(reader))
+  return isBare ? { paths2Delete: undefined } : CloseSessionTxn.read(reader)
+}
+
+function startsWithDigest(reader: Reader): boolean {
+  const at = reader.position
+  const version = reader.int()
+  reader.position = at
+  return version === digestVersion
+}

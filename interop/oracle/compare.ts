@@ -1,0 +1,98 @@
+import { same, type Difference } from './difference.ts'
+import { explain } from './expected.ts'
+import { play } from './play/play.ts'
+import type { PlayOptions } from './play/stage.ts'
+import type { StepResult, Transcript } from './play/transcript.ts'
+import type { Program } from './program/program.ts'
+import type { Side } from './side.ts'
+
+export interface Verdict {
+  /** The program as it was played last, without what makes expected divergences. */
+  readonly program: Program
+  /** Undefined when both sides agree. */
+  readonly difference?: Difference
+  /** Names of the expected divergences on the way. */
+  readonly expected: readonly string[]
+  /** Why the program could not be played to its end. */
+  readonly broken?: string
+  /** Sides that no longer serve, where that is not an expected divergence. */
+  readonly ended: { readonly reference: boolean; readonly candidate: boolean }
+  readonly reference: Transcript
+}
+
+export type CompareOptions = Omit<PlayOptions, 'root' | 'settleMs' | 'deadline'>
+
+const playMs = 180_000
+
+/** Plays programs on both sides at once. */
+export class Comparison {
+  readonly #reference: Side
+  readonly #candidate: Side
+  readonly #options: CompareOptions
+  #playCount = 0
+
+  constructor(reference: Side, candidate: Side, options: CompareOptions) {
+    this.#reference = reference
+    this.#candidate = candidate
+    this.#options = options
+  }
+
+  /** Plays a program, and again without what differs as expected, until nothing expected is left. */
+  async judge(program: Program, settleMs = 0): Promise<Verdict> {
+    const expected: string[] = []
+    for (let current = program; ;) {
+      const { verdict, rest } = await this.#round(current, settleMs)
+      expected.push(...verdict.expected)
+      const { reference, candidate } = verdict.ended
+      if (rest === undefined || candidate) return { ...verdict, expected }
+      // What zabra mends is often what ends Apache.
+      if (reference) await this.startFresh()
+      current = rest
+    }
+  }
+
+  async startFresh(): Promise<void> {
+    await Promise.all([this.#reference.startFresh(), this.#candidate.startFresh()])
+  }
+
+  /** One play on each side; `rest` is what to play next, if an expected divergence left a trace. */
+  async #round(program: Program, settleMs: number): Promise<{ verdict: Verdict; rest?: Program }> {
+    const root = `/zo${process.pid}x${++this.#playCount}`
+    const deadline = Date.now() + playMs
+    const options = { ...this.#options, root, settleMs, deadline }
+    const [reference, candidate] = await Promise.all([
+      play(program, this.#reference, options),
+      play(program, this.#candidate, options),
+    ])
+    const ended = {
+      reference: !(await this.#reference.serving()),
+      candidate: !(await this.#candidate.serving()),
+    }
+    const expected: string[] = []
+    const verdict = { program, expected, ended, reference, ...brokenReason(reference, candidate) }
+    const length = Math.max(reference.length, candidate.length)
+    for (let at = 0; at < length; at++) {
+      if (same(reference[at], candidate[at])) continue
+      const step = program.steps[at]
+      const entry = explain(step, reference[at], candidate[at])
+      if (entry === undefined || step === undefined) {
+        return { verdict: { ...verdict, difference: { program, at, reference, candidate } } }
+      }
+      expected.push(entry.name)
+      if (entry.without === undefined) continue
+      const left = entry.without(step)
+      const steps = program.steps.toSpliced(at, 1, ...(left === undefined ? [] : [left]))
+      return { verdict, rest: { ...program, steps } }
+    }
+    return { verdict }
+  }
+}
+
+function brokenReason(reference: Transcript, candidate: Transcript): { broken?: string } {
+  const reasonIn = (side: string, transcript: Transcript) =>
+    transcript
+      .filter((result): result is StepResult & { playerError: string } => 'playerError' in result)
+      .map((result) => `${side}: ${result.playerError}`)
+  const reasons = [...reasonIn('reference', reference), ...reasonIn('candidate', candidate)]
+  return reasons.length === 0 ? {} : { broken: reasons.join(' | ') }
+}

@@ -1,0 +1,151 @@
+/**
+ * Where zabra differs from Apache on purpose.
+ *
+ * A divergence that matches an entry here is counted and named, not failed. What matches is
+ * exact: the reference does what Apache is known to do AND the candidate does what zabra has
+ * decided; anything else on the same request still fails. The rest of the program is compared as
+ * usual: where the difference leaves a trace in the tree or in the zxids, the program is played
+ * again without the request that made it.
+ */
+import { same } from './difference.ts'
+import type { Received, StepResult } from './play/transcript.ts'
+import type { Request, RequestName, Step } from './program/program.ts'
+
+export interface Expected {
+  readonly name: string
+  /** What Apache does, what zabra does, and why. */
+  readonly why: string
+  matches(step: Step, reference: StepResult, candidate: StepResult): boolean
+  /**
+   * The step without its cause; undefined when nothing is left of it. Missing where the two
+   * servers are in the same state afterwards, so that the comparison just goes on.
+   */
+  without?(step: Step): Step | undefined
+}
+
+const badArguments = -8
+const unimplemented = -6
+
+export const expectedDivergences: readonly Expected[] = [
+  {
+    name: 'a wrong password leaves the old connection alone',
+    why: `Apache closes a session's connection when anybody presents its id, before looking at the
+      password, so a stranger can disconnect any client. zabra looks at the password first.`,
+    matches(step, reference, candidate) {
+      if (step.do !== 'connect' || step.how !== 'badpw') return false
+      const list = candidate.received[step.session] ?? []
+      const rest = list.filter((received) => received['oldStillOpen'] !== true)
+      if (rest.length !== list.length - 1 || !isRefused(rest)) return false
+      const received = { ...candidate.received, [step.session]: rest }
+      return same(reference, { ...candidate, received })
+    },
+  },
+  {
+    name: 'deleteContainer from a client is refused',
+    why: `Apache 3.9 performs it for any client and without looking at ACLs, so anybody can delete
+      any empty node. zabra answers BadArguments, as Apache 3.8 does.`,
+    matches: (step, reference, candidate) =>
+      someReplyDiffers(step, reference, candidate, 'deleteContainer', (_, ours) => {
+        return ours['err'] === badArguments
+      }),
+    without: (step) => withoutRequests(step, (request) => request.op === 'deleteContainer'),
+  },
+  {
+    name: 'createSession from a client is an unknown operation',
+    why: `Apache takes the internal operation -10 from a client and answers it with a
+      ConnectResponse in place of a reply. zabra answers Unimplemented and closes.`,
+    matches: (step, reference, candidate) =>
+      someReplyDiffers(step, reference, candidate, 'createSession', (_, ours) => {
+        return ours['err'] === unimplemented && ours['zxid'] === -1
+      }),
+    without: (step) => withoutRequests(step, (request) => request.op === 'createSession'),
+  },
+  {
+    name: 'createTTL with flags of another mode and a negative ttl is refused',
+    why: `Apache logs a transaction that it cannot apply: the server ends, or answers nothing.
+      zabra answers BadArguments, as both do for the same flags with a ttl of 0 or more.`,
+    matches: (step, reference, candidate) =>
+      someReplyDiffers(step, reference, candidate, 'createTTL', (request, ours) => {
+        return isImpossibleTtl(request) && ours['err'] === badArguments
+      }),
+    without: (step) => withoutRequests(step, isImpossibleTtl),
+  },
+  {
+    name: 'a quota on the root is an ordinary node',
+    why: `Creating /zookeeper/quota/zookeeper_limits ends Apache, and again whenever it replays its
+      log. zabra creates the node, and no quota with it.`,
+    matches: (step, reference, candidate) =>
+      someReplyDiffers(step, reference, candidate, 'create', (request, ours) => {
+        return isRootQuota(request) && ours['err'] === 0
+      }),
+    without: (step) => withoutRequests(step, isRootQuota),
+  },
+]
+
+/** The entry that explains why two results of a step differ. */
+export function explain(
+  step: Step | undefined,
+  reference: StepResult | undefined,
+  candidate: StepResult | undefined,
+): Expected | undefined {
+  if (step === undefined || reference === undefined || candidate === undefined) return undefined
+  return expectedDivergences.find((entry) => entry.matches(step, reference, candidate))
+}
+
+function isImpossibleTtl(request: Request): boolean {
+  if (request.op !== 'createTTL') return false
+  return BigInt(request.ttl) < 0n && request.flags >= 0 && request.flags <= 4
+}
+
+function isRootQuota(request: Request): boolean {
+  if (request.op !== 'create' || typeof request.path !== 'string') return false
+  return /^\/zookeeper\/quota\/zookeeper_limits$/.test(request.path)
+}
+
+function isRefused(received: readonly Received[]): boolean {
+  return received.some(({ connected }) => {
+    const isAnswer = typeof connected === 'object' && connected !== null && 'session' in connected
+    return isAnswer && connected.session === 0
+  })
+}
+
+/**
+ * Whether the first reply that differs answers a request of that kind, and is what we want. What
+ * follows in the same step may differ as a consequence; it is compared when the program is played
+ * again without the request.
+ */
+function someReplyDiffers(
+  step: Step,
+  reference: StepResult,
+  candidate: StepResult,
+  op: RequestName,
+  isOurs: (request: Request, reply: Received) => boolean,
+): boolean {
+  const requests = requestsOf(step)
+  if (step.do !== 'op' && step.do !== 'burst') return false
+  const theirs = repliesIn(reference, step.session)
+  const ours = repliesIn(candidate, step.session)
+  for (const [index, request] of requests.entries()) {
+    const reply = ours[index]
+    if (same(theirs[index], reply)) continue
+    return request.op === op && reply !== undefined && isOurs(request, reply)
+  }
+  return false
+}
+
+function repliesIn(result: StepResult, session: number): Received[] {
+  const received = result.received[session] ?? []
+  return received.filter(({ xid }) => xid !== undefined && xid !== -1 && xid !== -2)
+}
+
+function requestsOf(step: Step): readonly Request[] {
+  if (step.do === 'op') return [step.request]
+  return step.do === 'burst' ? step.requests : []
+}
+
+function withoutRequests(step: Step, unwanted: (request: Request) => boolean): Step | undefined {
+  if (step.do === 'op') return unwanted(step.request) ? undefined : step
+  if (step.do !== 'burst') return step
+  const requests = step.requests.filter((request) => !unwanted(request))
+  return requests.length === 0 ? undefined : { ...step, requests }
+}

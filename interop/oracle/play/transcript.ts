@@ -1,0 +1,83 @@
+/** What a play has shown: plain data that can be compared, but for zxids not yet ranked. */
+
+/** A zxid as the server gave it; it becomes a rank when the play is over. */
+export class SeenZxid {
+  readonly value: bigint
+
+  constructor(value: bigint) {
+    this.value = value
+  }
+}
+
+export type Told =
+  | null
+  | undefined
+  | boolean
+  | number
+  | string
+  | SeenZxid
+  | readonly Told[]
+  | { readonly [field: string]: Told }
+
+/** One thing that a connection received, or that happened to it. */
+export type Received = { [field: string]: Told }
+
+/** What every connection received during one step. */
+export interface StepResult {
+  received: Record<number, Received[]>
+  /** The step found its session closed. */
+  skipped?: boolean
+  /** A member of the ensemble has not caught up. */
+  behind?: boolean
+  fourLetters?: Told
+  /** The last step's: what is left in the tree. */
+  tree?: Told[]
+  /** The program could not be played to its end. */
+  playerError?: string
+}
+
+export type Transcript = StepResult[]
+
+export function newResult(): StepResult {
+  return { received: {} }
+}
+
+/** The list of a connection, made when it is first needed. */
+export function listOf(result: StepResult, index: number): Received[] {
+  return (result.received[index] ??= [])
+}
+
+export function isNotification(received: Received): boolean {
+  return received['xid'] === -1
+}
+
+export type ZxidMode = 'rank' | 'exact' | 'loose'
+
+/**
+ * Replaces every zxid by its place in the order of all that this play has shown or, when exact,
+ * by its distance from the first.
+ */
+export function rankZxids(transcript: Transcript, mode: ZxidMode): Transcript {
+  const seen = new Set<bigint>()
+  visit(transcript as unknown as Told, (zxid) => seen.add(zxid))
+  const order = [...seen].toSorted((a, b) => (a < b ? -1 : a > b ? 1 : 0))
+  const names = new Map(
+    order.map((zxid, rank) => [zxid, mode === 'exact' ? `z+${zxid - order[0]!}` : `z${rank}`]),
+  )
+  return convert(transcript as unknown as Told, names) as unknown as Transcript
+}
+
+function visit(told: Told, onZxid: (zxid: bigint) => void): void {
+  if (told instanceof SeenZxid) onZxid(told.value)
+  else if (typeof told === 'object' && told !== null) {
+    for (const inner of Object.values(told)) visit(inner as Told, onZxid)
+  }
+}
+
+function convert(told: Told, names: ReadonlyMap<bigint, string>): Told {
+  if (told instanceof SeenZxid) return names.get(told.value)
+  if (Array.isArray(told)) return told.map((inner: Told) => convert(inner, names))
+  if (typeof told !== 'object' || told === null) return told
+  const entries = Object.entries(told).map(([key, inner]) => [key, convert(inner as Told, names)])
+  return Object.fromEntries(entries) as Told
+}

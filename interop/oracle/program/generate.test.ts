@@ -1,0 +1,34 @@
+import { expect, test } from 'vitest'
+import { generate, type GenerateOptions } from './generate.ts'
+import { profiles } from './program.ts'
+
+const options: GenerateOptions = {
+  ensemble: false,
+  restart: true,
+  fourLetterWords: false,
+  quota: true,
+  check: false,
+}
+
+test('a seed always makes the same program', () => {
+  expect(generate(7, options)).toEqual(generate(7, options))
+})
+
+test('different seeds make different programs', () => {
+  expect(generate(7, options).steps).not.toEqual(generate(8, options).steps)
+})
+
+test('every profile turns up', () => {
+  const seen = new Set<string>()
+  for (let seed = 1; seed <= 200; seed++) seen.add(generate(seed, options).profile)
+  expect([...seen].toSorted()).toEqual([...profiles].toSorted())
+})
+
+test('what would leave Apache unable to start again is left out where it restarts', () => {
+  for (let seed = 1; seed <= 100; seed++) {
+    const requests = generate(seed, options).steps.flatMap((step) => {
+      return step.do === 'op' ? [step.request] : step.do === 'burst' ? [...step.requests] : []
+    })
+    expect(requests.some((request) => request.op === 'check')).toBe(false)
+  }
+})

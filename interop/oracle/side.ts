@@ -1,0 +1,147 @@
+import { digestOf, superUser } from './program/ingredients.ts'
+import type { Target } from './play/stage.ts'
+import type { Address } from './play/connection.ts'
+import { askFourLetters, freePorts, loopback, ManagedServer } from '../src/servers.ts'
+import type { ServerCommand } from '../src/servers.ts'
+
+/** One of the two parties that are compared: a server or an ensemble. */
+export interface Side extends Target {
+  readonly name: string
+  /** Whether every server still answers; one that has ended itself does not. */
+  serving(): Promise<boolean>
+  /** Starts servers that know nothing, in place of those that run. */
+  startFresh(): Promise<void>
+  dispose(): Promise<void>
+  /** The last lines of the servers' logs. */
+  logs(): string
+}
+
+/** Settings that make programs short to play and let them reach everything. */
+function baseCfg(extra: readonly string[]): string[] {
+  return [
+    'tickTime=1000',
+    'initLimit=10',
+    'syncLimit=5',
+    'maxClientCnxns=0',
+    '4lw.commands.whitelist=*',
+    'extendedTypesEnabled=true',
+    'forceSync=no',
+    'preAllocSize=1000',
+    `DigestAuthenticationProvider.superDigest=${digestOf(superUser)}`,
+    ...extra,
+  ]
+}
+
+export interface SideOptions {
+  readonly members: number
+  /** More lines of zoo.cfg. */
+  readonly cfg: readonly string[]
+}
+
+/** Servers that the oracle starts, restarts and ends itself. */
+export class ManagedSide implements Side {
+  readonly name: string
+  readonly canRestart = true
+  readonly #command: ServerCommand
+  readonly #options: SideOptions
+  #servers: ManagedServer[] = []
+
+  constructor(command: ServerCommand, options: SideOptions) {
+    this.name = command.name
+    this.#command = command
+    this.#options = options
+  }
+
+  get addresses(): readonly Address[] {
+    return this.#servers.map(({ host, port }) => ({ host, port }))
+  }
+
+  serving(): Promise<boolean> {
+    return allServing(this.addresses)
+  }
+
+  async startFresh(): Promise<void> {
+    await this.dispose()
+    this.#servers = await this.#makeServers()
+    await this.#start()
+  }
+
+  async restart(hard: boolean): Promise<void> {
+    await Promise.all(this.#servers.map((server) => server.stop(hard ? 'SIGKILL' : 'SIGTERM')))
+    await this.#start()
+  }
+
+  async dispose(): Promise<void> {
+    await Promise.all(this.#servers.map((server) => server.dispose()))
+    this.#servers = []
+  }
+
+  logs(): string {
+    return this.#servers.map((server) => server.logTail(15)).join('\n')
+  }
+
+  async #start(): Promise<void> {
+    await Promise.all(this.#servers.map((server) => server.launch()))
+    await Promise.all(this.#servers.map((server) => server.untilServing()))
+  }
+
+  async #makeServers(): Promise<ManagedServer[]> {
+    const { members, cfg } = this.#options
+    const ids = Array.from({ length: members }, (_, index) => index + 1)
+    const ports = await freePorts(members * 2)
+    const ensemble = ids.map((id, index) => {
+      return `server.${id}=${loopback}:${ports[2 * index]}:${ports[2 * index + 1]}`
+    })
+    const lines = [...baseCfg(cfg), ...(members > 1 ? ensemble : [])]
+    // Programs make containers and look at them; their removal would be a matter of timing.
+    const properties = ['znode.container.checkIntervalMs=3600000']
+    return ids.map((myid) => {
+      const identity = members > 1 ? { myid } : {}
+      return new ManagedServer(this.#command, { cfg: lines.join('\n'), properties, ...identity })
+    })
+  }
+}
+
+/** Servers that somebody else runs, with the settings above. */
+export class FixedSide implements Side {
+  readonly name: string
+  readonly canRestart = false
+  readonly addresses: readonly Address[]
+
+  /** A list of HOST:PORT, separated by commas. */
+  constructor(list: string) {
+    this.name = list
+    this.addresses = list.split(',').map((address) => {
+      const colon = address.lastIndexOf(':')
+      return { host: address.slice(0, colon), port: Number(address.slice(colon + 1)) }
+    })
+  }
+
+  serving(): Promise<boolean> {
+    return allServing(this.addresses)
+  }
+
+  startFresh(): Promise<void> {
+    return Promise.resolve()
+  }
+
+  restart(): Promise<void> {
+    return Promise.reject(new Error('this server is not ours to restart'))
+  }
+
+  dispose(): Promise<void> {
+    return Promise.resolve()
+  }
+
+  logs(): string {
+    return ''
+  }
+}
+
+/** Asked rather than read off the process: Apache stops serving some time before it exits. */
+async function allServing(addresses: readonly Address[]): Promise<boolean> {
+  const answers = await Promise.all(
+    addresses.map(({ host, port }) => askFourLetters(host, port, 'srvr')),
+  )
+  return answers.every((answer) => /^Mode:/m.test(answer))
+}

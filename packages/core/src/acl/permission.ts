@@ -1,0 +1,109 @@
+import { errorCodes, permissions, type Acl, type Id } from '@zabra/protocol'
+import type { AclEntry } from './acl-table.ts'
+import { isInNetwork, parseNetwork } from './ip.ts'
+
+/** What the rules about permissions depend on. */
+export interface AclRules {
+  /** `skipACL`: nothing is checked. */
+  readonly skipAcl: boolean
+  /** The schemes that have a provider here, besides the built-in world, auth and super. */
+  readonly schemes: ReadonlySet<string>
+}
+
+/** Whether someone with these identities may do one of `perms`. */
+export function allows(
+  rules: AclRules,
+  entry: AclEntry,
+  perms: number,
+  identities: readonly Id[],
+): boolean {
+  if ((entry.worldPerms & perms) !== 0) return true
+  if (rules.skipAcl || entry.acl.length === 0) return true
+  for (const identity of identities) if (identity.scheme === 'super') return true
+  for (const { perms: granted, id } of entry.acl) {
+    if ((granted & perms) === 0) continue
+    for (const identity of identities) {
+      if (identity.scheme === id.scheme && matches(identity, id)) return true
+    }
+  }
+  return false
+}
+
+/** Whether every bit of `perms` is granted, by whatever entries: what admin commands ask for. */
+export function allowsEach(
+  rules: AclRules,
+  entry: AclEntry,
+  perms: number,
+  identities: readonly Id[],
+): boolean {
+  for (let bit = 1; bit <= permissions.admin; bit <<= 1) {
+    if ((perms & bit) !== 0 && !allows(rules, entry, bit, identities)) return false
+  }
+  return true
+}
+
+function matches(identity: Id, wanted: Id): boolean {
+  if (identity.scheme === 'ip') return isInNetwork(identity.id ?? '', wanted.id ?? '')
+  return identity.id === wanted.id
+}
+
+/**
+ * The list as it will be stored: duplicates gone, `auth` replaced by who the caller is.
+ * Otherwise the error that refuses it.
+ */
+export function fixAcl(
+  rules: AclRules,
+  acl: readonly Acl[] | null,
+  identities: readonly Id[],
+): Acl[] | number {
+  if (acl === null || acl.length === 0) return errorCodes.invalidAcl
+  const fixed: Acl[] = []
+  for (const entry of acl) {
+    const { perms, id } = entry
+    if (acl.length > 1 && fixed.some((other) => isSame(other, entry))) continue
+    if (id.scheme === null) return errorCodes.invalidAcl
+    if (id.scheme === 'world') {
+      if (id.id === null) return errorCodes.marshallingError
+      if (id.id !== 'anyone') return errorCodes.invalidAcl
+      fixed.push(entry)
+    } else if (id.scheme === 'auth') {
+      const own = identities.filter(({ scheme }) => isAuthenticating(rules, scheme))
+      if (own.length === 0) return errorCodes.invalidAcl
+      fixed.push(...own.map((identity) => ({ perms, id: identity })))
+    } else {
+      const problem = idProblem(rules, id)
+      if (problem !== 0) return problem
+      fixed.push(entry)
+    }
+  }
+  return fixed
+}
+
+function isSame(a: Acl, b: Acl): boolean {
+  return a.perms === b.perms && a.id.scheme === b.id.scheme && a.id.id === b.id.id
+}
+
+/** An address alone authenticates nobody. */
+function isAuthenticating(rules: AclRules, scheme: string | null): boolean {
+  return scheme !== null && scheme !== 'ip' && scheme !== 'super' && rules.schemes.has(scheme)
+}
+
+function idProblem(rules: AclRules, { scheme, id }: Id): number {
+  if (scheme === null || !rules.schemes.has(scheme)) return errorCodes.invalidAcl
+  if (id === null) return errorCodes.marshallingError
+  if (scheme === 'digest') {
+    const parts = id.split(':')
+    return parts.length === 2 && parts[1] !== '' ? 0 : errorCodes.invalidAcl
+  }
+  if (scheme === 'ip') return parseNetwork(id) === undefined ? errorCodes.invalidAcl : 0
+  return 0
+}
+
+/** Hides the hashes of passwords from those who may not change the list anyway. */
+export function maskAcl(acl: readonly Acl[]): Acl[] {
+  return acl.map((entry) => {
+    const { scheme, id } = entry.id
+    if (scheme !== 'digest' || id === null || !id.includes(':')) return entry
+    return { perms: entry.perms, id: { scheme, id: `${id.slice(0, id.indexOf(':'))}:x` } }
+  })
+}

@@ -1,0 +1,181 @@
+import {
+  permissions,
+  readTxnBody,
+  TxnHeader,
+  txnDigestBytes,
+  type Acl,
+  type Reader,
+  type Txn,
+} from '@zabra/protocol'
+import { AclTable, type AclEntry } from './acl/acl-table.ts'
+import type { AclRules } from './acl/permission.ts'
+import { applyTxn } from './operations/apply.ts'
+import type { SnapshotSource } from './storage/snapshot.ts'
+import { Quotas } from './tree/quotas.ts'
+import { noNode, openAclId, Tree, type NodeId, type TreeCursor } from './tree/tree.ts'
+import { Watches } from './watch/watches.ts'
+
+export interface DatabaseOptions {
+  readonly extendedTypes: boolean
+  readonly digests: boolean
+  readonly hashSeed: number
+  readonly acl: AclRules
+}
+
+/** The digest that a transaction or a snapshot says the tree must have. */
+export interface DigestMismatch {
+  readonly zxid: bigint
+  readonly expected: bigint
+  readonly actual: bigint
+}
+
+/**
+ * What every replica holds equally: tree, ACLs and sessions, changed only by `apply`; and what
+ * belongs to this server alone but changes with them: watches and quota usage.
+ */
+export class Database {
+  readonly tree: Tree
+  readonly acls = new AclTable()
+  readonly quotas: Quotas
+  readonly watches: Watches
+  /** Global sessions and the timeout negotiated at their creation. */
+  readonly sessions = new Map<bigint, number>()
+  readonly options: DatabaseOptions
+  /** The last transaction applied, with all its effects. */
+  lastZxid = 0n
+  /** Its halves, for replies that should not make a bigint. */
+  lastZxidHigh = 0
+  lastZxidLow = 0
+  /** Called when the tree is not what the one who made a transaction or snapshot had. */
+  onDigestMismatch: ((mismatch: DigestMismatch) => void) | undefined
+  /** Quotas are counted once everything is loaded, not for each replayed transaction. */
+  isLoading = false
+  /** Digests are comparable only once replay has passed what a fuzzy snapshot may contain. */
+  private fuzzyUntil: { zxid: bigint; digest: bigint } | undefined
+
+  constructor(options: DatabaseOptions) {
+    this.options = options
+    const { extendedTypes, hashSeed, digests } = options
+    this.tree = new Tree({ extendedTypes, hashSeed, digests })
+    this.quotas = new Quotas(this.tree)
+    this.watches = new Watches(options.acl)
+  }
+
+  /** The nodes that are always there. */
+  createSystemNodes(): void {
+    for (const path of ['/zookeeper', '/zookeeper/quota']) {
+      if (this.tree.find(path) === noNode) this.createInitial(path, openAclId)
+    }
+    if (this.tree.find('/zookeeper/config') === noNode) {
+      const readable = this.acls.intern([
+        { perms: permissions.read, id: { scheme: 'world', id: 'anyone' } },
+      ])
+      this.acls.acquire(readable.id)
+      this.tree.setInitialAversion(this.createInitial('/zookeeper/config', readable.id), -1)
+    }
+  }
+
+  private createInitial(path: string, aclId: number): NodeId {
+    const parent = this.tree.find(path.slice(0, path.lastIndexOf('/')))
+    const none = new Uint8Array(0)
+    return this.tree.insert(path, parent, { data: none, aclId, owner: 0n, zxid: 0n, time: 0n })
+  }
+
+  aclOf(id: NodeId): AclEntry {
+    return this.acls.get(this.tree.aclId(id))
+  }
+
+  /** Applies a transaction: total, deterministic, without I/O. Answers with its error or 0. */
+  apply(header: TxnHeader, txn: Txn): number {
+    const error = applyTxn(this, header, txn)
+    this.advance(header.zxid)
+    return error
+  }
+
+  /** Only after a transaction is applied whole: a snapshot's name is never ahead of its content. */
+  advance(zxid: bigint): void {
+    if (zxid <= this.lastZxid) return
+    this.lastZxid = zxid
+    this.lastZxidHigh = Number(zxid >> 32n) | 0
+    this.lastZxidLow = Number(zxid & 0xffffffffn) | 0
+  }
+
+  /** Compares the tree with what a transaction says it must be after it. */
+  checkDigest(zxid: bigint, expected: bigint): void {
+    if (!this.options.digests) return
+    if (this.fuzzyUntil !== undefined) {
+      if (zxid < this.fuzzyUntil.zxid) return
+      if (zxid === this.fuzzyUntil.zxid) this.compare(zxid, this.fuzzyUntil.digest)
+      this.fuzzyUntil = undefined
+    }
+    this.compare(zxid, expected)
+  }
+
+  private compare(zxid: bigint, expected: bigint): void {
+    const actual = this.tree.digest.value
+    const wanted = BigInt.asUintN(64, expected)
+    if (actual !== wanted) this.onDigestMismatch?.({ zxid, expected: wanted, actual })
+  }
+
+  // --- loading ---------------------------------------------------------------------------------
+
+  /** One logged transaction: header, body and, usually, the digest of the tree after it. */
+  replay(reader: Reader): void {
+    const header = TxnHeader.read(reader)
+    if (header.type === checkType) {
+      // A check outside a multi, which some releases log and then cannot read: it changes nothing.
+      this.advance(header.zxid)
+      return
+    }
+    const txn = readTxnBody(reader, header.type)
+    this.apply(header, txn)
+    if (reader.remaining < txnDigestBytes) return
+    const version = reader.int()
+    const digest = reader.long()
+    if (version === 2) this.checkDigest(header.zxid, digest)
+  }
+
+  session(id: bigint, timeoutMs: number): void {
+    this.sessions.set(id, timeoutMs)
+  }
+
+  acl(id: bigint, acl: Acl[]): void {
+    this.acls.load(Number(id), acl)
+  }
+
+  node(reader: Reader): boolean {
+    return this.tree.loadNode(reader, (aclId) => this.acls.acquire(aclId))
+  }
+
+  digest(zxid: bigint, version: number, digest: bigint): void {
+    if (version === 2 && zxid > 0n) this.fuzzyUntil = { zxid, digest }
+  }
+
+  /** After snapshot and log: what is derived from them. */
+  finishLoading(): void {
+    this.isLoading = false
+    this.createSystemNodes()
+    this.acls.dropUnused()
+    this.quotas.rebuild()
+    this.fuzzyUntil = undefined
+  }
+
+  /** What a snapshot is written from while transactions go on being applied. */
+  snapshotSource(): SnapshotSource {
+    const cursor: TreeCursor = this.tree.cursor()
+    return {
+      zxid: this.lastZxid,
+      sessions: () => this.sessions,
+      acls: () => this.acls.entries(),
+      writeNodes: (writer, bytesMax) => cursor.writeNodes(writer, bytesMax),
+      finish: () => ({
+        zxid: this.lastZxid,
+        digest: this.options.digests ? this.tree.digest.value : undefined,
+      }),
+      release: () => cursor.release(),
+    }
+  }
+}
+
+const checkType = 13
+

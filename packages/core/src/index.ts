@@ -1,0 +1,24 @@
+/**
+ * What a server decides: deterministic, without sockets, files, timers or clocks.
+ *
+ * Read `peer/peer.ts` for the path of a request, `operations/` for what each one does,
+ * `tree/tree.ts` for where znodes live, `storage/` for what is on disk, and `ports.ts` for what
+ * is asked of the host.
+ */
+export { AssertionError } from './assert.ts'
+export { Database, type DatabaseOptions } from './database.ts'
+export { allowsEach, type AclRules } from './acl/permission.ts'
+export { Peer, type PeerOptions, type PeerPorts } from './peer/peer.ts'
+export { ClientConnection, type ClientLink } from './pipeline/connection.ts'
+export { ServerStats, Summary } from './pipeline/stats.ts'
+export * from './ports.ts'
+export type { Trace, TraceEvent } from './trace.ts'
+export { LogBatch } from './storage/log-batch.ts'
+export { loadDatabase } from './storage/load.ts'
+export { MemoryDisk } from './storage/memory-disk.ts'
+export { purge } from './storage/purge.ts'
+export { RecoveryError } from './storage/recovery-error.ts'
+export { describeRecovery, type RecoveryEvent } from './storage/recovery-events.ts'
+export { writeSnapshot, type SnapshotSource } from './storage/snapshot.ts'
+export { DiskFullError, LogFailedError, TxnLog } from './storage/txn-log.ts'
+export type { Compression } from './storage/snapshot-output.ts'

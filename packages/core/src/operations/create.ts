@@ -1,0 +1,137 @@
+import {
+  containerOwner,
+  createFlags,
+  errorCodes,
+  parentOf,
+  pathProblem,
+  type Acl,
+  type SimpleTxn,
+  type TxnHeader,
+} from '@zabra/protocol'
+import { fixAcl } from '../acl/permission.ts'
+import type { Database } from '../database.ts'
+import { field, ttlMsMax, ttlOwner } from '../tree/layout.ts'
+import { noNode } from '../tree/tree.ts'
+import { mayDo, parentForWrite, type Preparation, type Prepared } from './preparation.ts'
+
+/** The numbers of create, create2, createContainer and createTTL. */
+export type CreateType = 1 | 15 | 19 | 21
+const createContainer = 19
+const createTtl = 21
+const createCountMax = 0x7fffffff
+
+export interface CreateArguments {
+  readonly path: string
+  readonly data: Uint8Array | null
+  readonly acl: readonly Acl[] | null
+  readonly flags: number
+  readonly ttl?: bigint
+}
+
+/** What the flags ask for. They are an enumeration, not a mask. */
+function modeOf(flags: number): { ephemeral: boolean; sequential: boolean; ttl: boolean } {
+  return {
+    ephemeral: flags === createFlags.ephemeral || flags === createFlags.ephemeralSequential,
+    sequential:
+      flags === createFlags.persistentSequential ||
+      flags === createFlags.ephemeralSequential ||
+      flags === createFlags.persistentSequentialTtl,
+    ttl: flags === createFlags.persistentTtl || flags === createFlags.persistentSequentialTtl,
+  }
+}
+
+export function prepareCreate(type: CreateType, request: CreateArguments, p: Preparation): Prepared {
+  const { projection, zxid } = p
+  const { data, flags } = request
+  if (flags < 0 || flags > 6) return errorCodes.badArguments
+  const mode = modeOf(flags)
+  const ttl = request.ttl ?? -1n
+  if (mode.ttl && !p.db.options.extendedTypes) return errorCodes.unimplemented
+  if (mode.ttl ? ttl < 1n || ttl > ttlMsMax : ttl >= 0n) return errorCodes.badArguments
+  // A TTL request for a node without TTL would be logged as something that cannot be replayed.
+  if (type === createTtl && !mode.ttl) return errorCodes.badArguments
+  const parentPath = parentForWrite(request.path)
+  if (parentPath === undefined) return errorCodes.badArguments
+  const acl = fixAcl(p.db.options.acl, request.acl, p.caller.identities)
+  if (typeof acl === 'number') return acl
+  const parent = projection.load(parentPath)
+  if (parent === undefined) return errorCodes.noNode
+  if (!mayDo(p, parent.acl, 'create')) return errorCodes.noAuth
+  const { createCount } = parent
+  const path = mode.sequential ? request.path + sequenceSuffix(createCount) : request.path
+  if (pathProblem(path) !== undefined) return errorCodes.badArguments
+  if (projection.load(path) !== undefined) return errorCodes.nodeExists
+  if (p.db.tree.sessionOf(parent.owner) !== 0n) return errorCodes.noChildrenForEphemerals
+  if (p.rules.enforceQuota && p.db.quotas.isExceeded(path, 1, data?.length ?? 0)) {
+    return errorCodes.quotaExceeded
+  }
+
+  const parentCVersion = Math.min(createCount + 1, createCountMax)
+  const isEphemeral = mode.ephemeral && type !== createContainer
+  const owner =
+    type === createContainer
+      ? containerOwner
+      : type === createTtl
+        ? ttlOwner(ttl)
+        : isEphemeral
+          ? p.caller.sessionId
+          : 0n
+
+  const node = projection.make(path, parent, data)
+  node.acl = p.db.acls.intern(acl)
+  for (const zxidField of [field.czxid, field.mzxid, field.pzxid]) {
+    node.view.setBigInt64(zxidField, zxid)
+  }
+  node.view.setBigInt64(field.ctime, p.time)
+  node.view.setBigInt64(field.mtime, p.time)
+  node.view.setBigInt64(field.owner, owner)
+  parent.view.setInt32(field.numChildren, parent.childCount + 1)
+  if (parentCVersion > createCount) {
+    parent.view.setInt32(field.cversion, parentCVersion)
+    parent.view.setBigInt64(field.pzxid, zxid)
+  }
+  projection.stage(parent, zxid)
+  projection.stage(node, zxid)
+
+  if (type === createContainer) return { type, body: { path, data, acl, parentCVersion } }
+  if (type === createTtl) return { type, body: { path, data, acl, parentCVersion, ttl } }
+  return { type, body: { path, data, acl, ephemeral: isEphemeral, parentCVersion } }
+}
+
+/** Ten digits, as `%010d` prints them. */
+function sequenceSuffix(count: number): string {
+  return count < 0 ? `-${String(-count).padStart(9, '0')}` : String(count).padStart(10, '0')
+}
+
+type CreateTransaction = Extract<SimpleTxn, { type: CreateType }>
+
+export function applyCreate(db: Database, header: TxnHeader, txn: CreateTransaction): number {
+  const { path, data, acl, parentCVersion } = txn.body
+  const { tree, acls } = db
+  const parentPath = parentOf(path)
+  const parent = tree.find(parentPath)
+  if (parent === noNode) return errorCodes.noNode
+  const entry = acls.intern(acl ?? [])
+  acls.acquire(entry.id)
+  const creates = parentCVersion === -1 ? tree.createCount(parent) + 1 : parentCVersion
+  const existing = tree.find(path)
+  if (existing !== noNode) {
+    // Replay of what a fuzzy snapshot has already: only what the snapshot may lack is mended.
+    acls.release(tree.aclId(existing))
+    tree.setAclId(existing, entry.id)
+    tree.raiseChildren(parent, parentPath, creates, header.zxid)
+    return errorCodes.nodeExists
+  }
+  const { zxid, time } = header
+  tree.insert(path, parent, { data, aclId: entry.id, owner: ownerOf(header, txn), zxid, time })
+  tree.raiseChildren(parent, parentPath, creates, zxid)
+  if (!db.isLoading) db.quotas.created(path, data?.length ?? 0)
+  db.watches.created(path, zxid, entry, db.aclOf(parent))
+  return errorCodes.ok
+}
+
+function ownerOf(header: TxnHeader, txn: CreateTransaction): bigint {
+  if (txn.type === createContainer) return containerOwner
+  if (txn.type === createTtl) return ttlOwner(txn.body.ttl)
+  return txn.body.ephemeral ? header.clientId : 0n
+}

@@ -1,0 +1,81 @@
+import { errorCodes, parentOf, type TxnHeader } from '@zabra/protocol'
+import type { Database } from '../database.ts'
+import type { ProjectedNode } from '../pipeline/projection.ts'
+import { field } from '../tree/layout.ts'
+import { noNode } from '../tree/tree.ts'
+import {
+  isVersionWrong,
+  mayDo,
+  parentForWrite,
+  type Preparation,
+  type Prepared,
+} from './preparation.ts'
+
+const undeletable: ReadonlySet<string> = new Set([
+  '/',
+  '/zookeeper',
+  '/zookeeper/quota',
+  '/zookeeper/config',
+])
+
+export function prepareDelete(
+  { path, version }: { path: string; version: number },
+  p: Preparation,
+): Prepared {
+  const parentPath = parentForWrite(path)
+  if (parentPath === undefined || undeletable.has(path)) return errorCodes.badArguments
+  const parent = p.projection.load(parentPath)
+  if (parent === undefined) return errorCodes.noNode
+  if (!mayDo(p, parent.acl, 'delete')) return errorCodes.noAuth
+  const node = p.projection.load(path)
+  if (node === undefined) return errorCodes.noNode
+  if (isVersionWrong(version, node.version)) return errorCodes.badVersion
+  if (node.childCount > 0) return errorCodes.notEmpty
+  stageRemoval(p, node, parent)
+  return { type: 2, body: { path } }
+}
+
+/** Asked by the server itself for containers and TTL nodes that have had their day. */
+export function prepareDeleteContainer({ path }: { path: string }, p: Preparation): Prepared {
+  const parentPath = parentForWrite(path)
+  if (parentPath === undefined || undeletable.has(path)) return errorCodes.badArguments
+  const parent = p.projection.load(parentPath)
+  const node = p.projection.load(path)
+  if (parent === undefined || node === undefined) return errorCodes.noNode
+  if (node.childCount > 0) return errorCodes.notEmpty
+  if (p.db.tree.sessionOf(node.owner) !== 0n || node.owner === 0n) return errorCodes.badVersion
+  stageRemoval(p, node, parent)
+  return { type: 20, body: { path } }
+}
+
+export function stageRemoval(
+  { projection, zxid }: Preparation,
+  node: ProjectedNode,
+  parent: ProjectedNode,
+): void {
+  parent.view.setInt32(field.numChildren, parent.childCount - 1)
+  parent.view.setBigInt64(field.pzxid, zxid)
+  node.exists = false
+  projection.stage(parent, zxid)
+  projection.stage(node, zxid)
+}
+
+export function applyDelete(db: Database, { zxid }: TxnHeader, path: string): number {
+  const { tree } = db
+  const parentPath = parentOf(path)
+  const parent = tree.find(parentPath)
+  if (parent === noNode) return errorCodes.noNode
+  const id = tree.find(path)
+  if (id === noNode) {
+    tree.raisePzxid(parent, parentPath, zxid)
+    return errorCodes.noNode
+  }
+  const entry = db.aclOf(id)
+  const dataLength = tree.dataLength(id)
+  tree.remove(id, path)
+  tree.raisePzxid(parent, parentPath, zxid)
+  db.acls.release(entry.id)
+  if (!db.isLoading) db.quotas.deleted(path, dataLength)
+  db.watches.deleted(path, zxid, entry, db.aclOf(parent))
+  return errorCodes.ok
+}

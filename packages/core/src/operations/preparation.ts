@@ -1,0 +1,51 @@
+import { permissions, type Id, type SimpleTxn } from '@zabra/protocol'
+import type { AclEntry } from '../acl/acl-table.ts'
+import { allows } from '../acl/permission.ts'
+import type { Database } from '../database.ts'
+import type { Projection } from '../pipeline/projection.ts'
+
+/** Settings that decide what is refused. */
+export interface OperationRules {
+  readonly enforceQuota: boolean
+  readonly reconfigEnabled: boolean
+  /** Whether the end of a session lists the nodes it deletes (`closeSessionTxn.enabled`). */
+  readonly closeSessionPaths: boolean
+}
+
+/** Who asks. */
+export interface Caller {
+  readonly sessionId: bigint
+  readonly identities: readonly Id[]
+}
+
+/** All that preparing one request may look at, and what it will be stamped with. */
+export interface Preparation {
+  readonly db: Database
+  readonly projection: Projection
+  readonly rules: OperationRules
+  readonly caller: Caller
+  readonly zxid: bigint
+  readonly time: bigint
+}
+
+/** The transaction, or the error code that refuses the request: an answer, not an exception. */
+export type Prepared = SimpleTxn | number
+
+export function mayDo(
+  { db, caller }: Preparation,
+  acl: AclEntry,
+  permission: keyof typeof permissions,
+): boolean {
+  return allows(db.options.acl, acl, permissions[permission], caller.identities)
+}
+
+export function isVersionWrong(expected: number, actual: number): boolean {
+  return expected !== -1 && expected !== actual
+}
+
+/** The path of the parent, or undefined where the path has none that could be asked for. */
+export function parentForWrite(path: string): string | undefined {
+  const slash = path.lastIndexOf('/')
+  if (slash < 0 || path.includes('\0')) return undefined
+  return path.slice(0, slash)
+}

@@ -1,0 +1,35 @@
+import { errorCodes, pathProblem, type Acl, type SetAclTxn } from '@zabra/protocol'
+import { fixAcl } from '../acl/permission.ts'
+import type { Database } from '../database.ts'
+import { field } from '../tree/layout.ts'
+import { noNode } from '../tree/tree.ts'
+import { isVersionWrong, mayDo, type Preparation, type Prepared } from './preparation.ts'
+
+export function prepareSetAcl(
+  { path, acl, version }: { path: string; acl: readonly Acl[] | null; version: number },
+  p: Preparation,
+): Prepared {
+  if (pathProblem(path) !== undefined) return errorCodes.badArguments
+  const fixed = fixAcl(p.db.options.acl, acl, p.caller.identities)
+  if (typeof fixed === 'number') return fixed
+  const node = p.projection.load(path)
+  if (node === undefined) return errorCodes.noNode
+  if (!mayDo(p, node.acl, 'admin')) return errorCodes.noAuth
+  if (isVersionWrong(version, node.aversion)) return errorCodes.badVersion
+  const newVersion = (node.aversion + 1) | 0
+  node.acl = p.db.acls.intern(fixed)
+  node.view.setInt32(field.aversion, newVersion)
+  p.projection.stage(node, p.zxid)
+  return { type: 7, body: { path, acl: fixed, version: newVersion } }
+}
+
+export function applySetAcl(db: Database, { path, acl, version }: SetAclTxn): number {
+  const id = db.tree.find(path)
+  if (id === noNode) return errorCodes.noNode
+  const before = db.tree.aclId(id)
+  const entry = db.acls.intern(acl ?? [])
+  db.acls.acquire(entry.id)
+  db.tree.setAcl(id, path, entry.id, version)
+  db.acls.release(before)
+  return errorCodes.ok
+}

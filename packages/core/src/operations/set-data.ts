@@ -1,0 +1,39 @@
+import { errorCodes, pathProblem, type SetDataTxn, type TxnHeader } from '@zabra/protocol'
+import type { Database } from '../database.ts'
+import { field } from '../tree/layout.ts'
+import { noNode } from '../tree/tree.ts'
+import { isVersionWrong, mayDo, type Preparation, type Prepared } from './preparation.ts'
+
+export function prepareSetData(
+  { path, data, version }: { path: string; data: Uint8Array | null; version: number },
+  p: Preparation,
+): Prepared {
+  if (pathProblem(path) !== undefined) return errorCodes.badArguments
+  const node = p.projection.load(path)
+  if (node === undefined) return errorCodes.noNode
+  if (!mayDo(p, node.acl, 'write')) return errorCodes.noAuth
+  if (p.rules.enforceQuota) {
+    const difference = (data?.length ?? 0) - node.dataLength
+    if (p.db.quotas.isExceeded(path, 0, difference)) return errorCodes.quotaExceeded
+  }
+  if (isVersionWrong(version, node.version)) return errorCodes.badVersion
+  const newVersion = (node.version + 1) | 0
+  node.view.setInt32(field.version, newVersion)
+  node.view.setBigInt64(field.mzxid, p.zxid)
+  node.view.setBigInt64(field.mtime, p.time)
+  p.projection.setData(node, data)
+  p.projection.stage(node, p.zxid)
+  return { type: 5, body: { path, data, version: newVersion } }
+}
+
+export function applySetData(db: Database, header: TxnHeader, txn: SetDataTxn): number {
+  const { path, data, version } = txn
+  const { tree } = db
+  const id = tree.find(path)
+  if (id === noNode) return errorCodes.noNode
+  const before = tree.dataLength(id)
+  tree.setData(id, path, data, { zxid: header.zxid, time: header.time, version })
+  if (!db.isLoading && db.quotas.hasAny) db.quotas.dataChanged(path, (data?.length ?? 0) - before)
+  db.watches.dataChanged(path, header.zxid, db.aclOf(id))
+  return errorCodes.ok
+}

@@ -1,0 +1,199 @@
+import { encodeText } from '@zabra/protocol'
+import type { AclEntry } from '../acl/acl-table.ts'
+import { assert } from '../assert.ts'
+import type { Database } from '../database.ts'
+import { crc32 } from '../storage/checksum.ts'
+import { TreeDigest } from '../tree/digest.ts'
+import { field, statWireBytes } from '../tree/layout.ts'
+import { noNode, statChecksum } from '../tree/tree.ts'
+
+const spareMax = 4096
+
+/** A znode as it will be once everything that is proposed has been applied. */
+export class ProjectedNode {
+  path = ''
+  exists = true
+  acl!: AclEntry
+  /** The transaction that will make it so. */
+  zxid = 0n
+  pathChecksum = 0
+  /** Path and data, from which the digest goes on: so the data itself need not be kept. */
+  contentChecksum = 0
+  digest = 0
+  /** What the projection said of this path before. */
+  previous: ProjectedNode | undefined
+  /** The stored stat, in the order of the wire. */
+  readonly stat = new Uint8Array(statWireBytes)
+  readonly view = new DataView(this.stat.buffer)
+
+  get version(): number {
+    return this.view.getInt32(field.version)
+  }
+  get aversion(): number {
+    return this.view.getInt32(field.aversion)
+  }
+  get createCount(): number {
+    return this.view.getInt32(field.cversion)
+  }
+  get childCount(): number {
+    return this.view.getInt32(field.numChildren)
+  }
+  get dataLength(): number {
+    return this.view.getInt32(field.dataLength)
+  }
+  get owner(): bigint {
+    return this.view.getBigInt64(field.owner)
+  }
+}
+
+/**
+ * The state the next request will meet: what is applied plus everything proposed and not yet
+ * applied. Requests are prepared against it, so that pipelined writes see each other.
+ */
+export class Projection {
+  /** The digest of the tree once everything proposed is applied. */
+  readonly digest = new TreeDigest()
+  private readonly db: Database
+  private readonly newest = new Map<string, ProjectedNode>()
+  private staged: ProjectedNode[] = []
+  private retired = 0
+  private readonly spare: ProjectedNode[] = []
+
+  constructor(db: Database) {
+    this.db = db
+    this.digest.set(db.tree.digest)
+  }
+
+  get isEmpty(): boolean {
+    return this.newest.size === 0
+  }
+
+  /** A copy to look at and to change; changes count once staged. */
+  load(path: string): ProjectedNode | undefined {
+    const key = path === '' ? '/' : path
+    const pending = this.newest.get(key)
+    if (pending !== undefined) return pending.exists ? this.copy(pending) : undefined
+    const { tree } = this.db
+    const id = tree.find(key)
+    if (id === noNode) return undefined
+    const node = this.take(key)
+    tree.copyStat(id, node.stat)
+    node.acl = this.db.aclOf(id)
+    node.digest = tree.nodeDigest(id)
+    node.pathChecksum = tree.pathChecksum(id)
+    node.contentChecksum = node.pathChecksum
+    if (this.db.options.digests && node.dataLength > 0) {
+      const data = tree.data(id)!
+      node.contentChecksum = crc32(data, 0, data.length, node.pathChecksum)
+    }
+    return node
+  }
+
+  /** A node that is not there yet, all zero. */
+  make(path: string, parent: ProjectedNode, data: Uint8Array | null): ProjectedNode {
+    const node = this.take(path)
+    node.stat.fill(0)
+    node.digest = 0
+    if (this.db.options.digests) {
+      const bytes = encodeText(path)
+      const start = bytes.lastIndexOf(0x2f)
+      node.pathChecksum = crc32(bytes, start, bytes.length, parent.pathChecksum)
+    }
+    this.setData(node, data)
+    return node
+  }
+
+  setData(node: ProjectedNode, data: Uint8Array | null): void {
+    const length = data?.length ?? 0
+    node.view.setInt32(field.dataLength, length)
+    if (!this.db.options.digests) return
+    node.contentChecksum =
+      data === null || length === 0
+        ? node.pathChecksum
+        : crc32(data, 0, length, node.pathChecksum)
+  }
+
+  /** From now on, this is how the node will be. */
+  stage(node: ProjectedNode, zxid: bigint): void {
+    if (this.db.options.digests && !node.path.startsWith('/zookeeper/')) {
+      this.digest.subtract(node.digest)
+      node.digest = node.exists ? statChecksum(node.stat, 0, node.contentChecksum) : 0
+      this.digest.add(node.digest)
+    }
+    node.zxid = zxid
+    node.previous = this.newest.get(node.path)
+    this.newest.set(node.path, node)
+    this.staged.push(node)
+  }
+
+  /** A point to go back to when a multi fails. */
+  mark(): { staged: number; high: number; low: number } {
+    return { staged: this.staged.length, high: this.digest.high, low: this.digest.low }
+  }
+
+  rollBack(mark: { staged: number; high: number; low: number }): void {
+    assert(mark.staged >= this.retired, 'nothing is applied while a multi is prepared')
+    while (this.staged.length > mark.staged) {
+      const node = this.staged.pop()!
+      if (node.previous === undefined) this.newest.delete(node.path)
+      else this.newest.set(node.path, node.previous)
+      this.release(node)
+    }
+    this.digest.high = mark.high
+    this.digest.low = mark.low
+  }
+
+  /** Everything up to this transaction is applied: the tree itself says it now. */
+  retire(zxid: bigint): void {
+    const { staged } = this
+    while (this.retired < staged.length) {
+      const node = staged[this.retired]!
+      if (node.zxid > zxid) break
+      if (this.newest.get(node.path) === node) this.newest.delete(node.path)
+      this.release(node)
+      this.retired++
+    }
+    if (this.retired === staged.length) {
+      staged.length = this.retired = 0
+    } else if (this.retired > 1024) {
+      this.staged = staged.slice(this.retired)
+      this.retired = 0
+    }
+  }
+
+  /** The ephemerals that a session will own. */
+  ephemeralsOf(session: bigint): string[] {
+    const paths: string[] = []
+    for (const id of this.db.tree.ephemeralsOf(session)) {
+      const path = this.db.tree.pathOf(id)
+      if (!this.newest.has(path)) paths.push(path)
+    }
+    for (const [path, node] of this.newest) {
+      if (node.exists && node.owner === session) paths.push(path)
+    }
+    return paths
+  }
+
+  private copy(from: ProjectedNode): ProjectedNode {
+    const node = this.take(from.path)
+    node.stat.set(from.stat)
+    node.acl = from.acl
+    node.digest = from.digest
+    node.pathChecksum = from.pathChecksum
+    node.contentChecksum = from.contentChecksum
+    return node
+  }
+
+  private take(path: string): ProjectedNode {
+    const node = this.spare.pop() ?? new ProjectedNode()
+    node.path = path
+    node.exists = true
+    node.previous = undefined
+    return node
+  }
+
+  private release(node: ProjectedNode): void {
+    node.previous = undefined
+    if (this.spare.length < spareMax) this.spare.push(node)
+  }
+}

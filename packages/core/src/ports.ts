@@ -1,0 +1,67 @@
+/** What the core asks of its host. `server` answers on Node, `simulator` in a virtual world. */
+import type { Id } from '@zabra/protocol'
+
+/**
+ * Files. Paths are relative or absolute as the host likes, joined with `/`.
+ *
+ * A fault is thrown as an Error with a `code` as Node has it: 'ENOENT', 'ENOSPC', 'EIO'...
+ */
+export interface Disk {
+  /** The files of a directory, in no particular order; ENOENT when there is no such directory. */
+  list(directory: string): Promise<FileEntry[]>
+  openRead(path: string): Promise<ReadHandle>
+  /** Makes a new, empty file for writing; one that has the name already is emptied. */
+  create(path: string, options?: CreateOptions): Promise<WriteHandle>
+  /** Opens a file that is there for writing and leaves its bytes as they are. */
+  openWrite(path: string): Promise<WriteHandle>
+  /** Replaces what had the new name. Survives a crash only after `syncDirectory`. */
+  rename(from: string, to: string): Promise<void>
+  /** Quiet when the file is gone already. */
+  remove(path: string): Promise<void>
+  /** Makes creations, renames and removals in this directory durable. */
+  syncDirectory(directory: string): Promise<void>
+  /** With its parents; quiet when it is there already. */
+  makeDirectory(directory: string): Promise<void>
+}
+
+export interface FileEntry {
+  readonly name: string
+  readonly bytes: number
+}
+
+export interface CreateOptions {
+  /** Every write is durable when its promise resolves, as if followed by `sync`. */
+  readonly durableWrites?: boolean
+}
+
+export interface ReadHandle {
+  /** As it was when the file was opened. */
+  readonly bytes: number
+  /** Fills `into` from `position` on and says how much there was: less than asked at the end only. */
+  read(position: number, into: Uint8Array): Promise<number>
+  close(): Promise<void>
+}
+
+export interface WriteHandle {
+  /** Writes all the bytes or throws; a part of them may be there after a fault. */
+  write(bytes: Uint8Array, position: number): Promise<void>
+  /** Makes the bytes durable (fdatasync). After a fault nothing may be assumed about them. */
+  sync(): Promise<void>
+  /** Cuts the file, or lengthens it by zeros that need no room. */
+  setSize(bytes: number): Promise<void>
+  close(): Promise<void>
+}
+
+/** The code of a fault, if it is one. */
+export function faultCode(error: unknown): string | undefined {
+  if (!(error instanceof Error) || !('code' in error)) return undefined
+  return typeof error.code === 'string' ? error.code : undefined
+}
+
+/** Who a client is, by what it presents. */
+export interface Authenticator {
+  /** The schemes that have a provider here. */
+  readonly schemes: ReadonlySet<string>
+  /** The identities proven, or undefined when they are not. */
+  authenticate(scheme: string, token: Uint8Array | null, address: string): Id[] | undefined
+}

@@ -1,0 +1,96 @@
+/** A client's session as long as it lives; connections come and go. */
+export interface Session {
+  readonly id: bigint
+  /** As negotiated last; the one negotiated first is what is stored. */
+  timeoutMs: number
+  /** It is being closed: nothing more is accepted from it. */
+  isClosing: boolean
+  /** The end of the tick at which it expires unless touched before. */
+  expiresAtMs: number
+}
+
+/**
+ * Which sessions are alive. Expiry goes by whole ticks, so that touching a session is nearly
+ * always a comparison, and a tick looks only at the sessions it ends.
+ */
+export class SessionTracker {
+  private readonly tickMs: number
+  private readonly sessions = new Map<bigint, Session>()
+  private readonly buckets = new Map<number, Set<Session>>()
+  private nextTickMs = -1
+
+  constructor(tickMs: number) {
+    this.tickMs = tickMs
+  }
+
+  get size(): number {
+    return this.sessions.size
+  }
+
+  get(id: bigint): Session | undefined {
+    return this.sessions.get(id)
+  }
+
+  all(): IterableIterator<Session> {
+    return this.sessions.values()
+  }
+
+  add(id: bigint, timeoutMs: number, nowMs: number): Session {
+    const known = this.sessions.get(id)
+    if (known !== undefined) {
+      this.touch(known, timeoutMs, nowMs)
+      return known
+    }
+    const session: Session = { id, timeoutMs, isClosing: false, expiresAtMs: -1 }
+    this.sessions.set(id, session)
+    this.touch(session, timeoutMs, nowMs)
+    return session
+  }
+
+  /** Its client was heard of. */
+  touch(session: Session, timeoutMs: number, nowMs: number): void {
+    session.timeoutMs = timeoutMs
+    const expiresAtMs = (Math.floor((nowMs + timeoutMs) / this.tickMs) + 1) * this.tickMs
+    if (expiresAtMs === session.expiresAtMs) return
+    if (!this.sessions.has(session.id)) return
+    this.leaveBucket(session)
+    session.expiresAtMs = expiresAtMs
+    let bucket = this.buckets.get(expiresAtMs)
+    if (bucket === undefined) this.buckets.set(expiresAtMs, (bucket = new Set()))
+    bucket.add(session)
+  }
+
+  remove(id: bigint): void {
+    const session = this.sessions.get(id)
+    if (session === undefined) return
+    this.leaveBucket(session)
+    this.sessions.delete(id)
+  }
+
+  /** The sessions whose time has come; they stay known until they are removed. */
+  expire(nowMs: number): Session[] {
+    const expired: Session[] = []
+    if (nowMs < this.nextTickMs) return expired
+    for (const [expiresAtMs, bucket] of this.buckets) {
+      if (expiresAtMs > nowMs) continue
+      this.buckets.delete(expiresAtMs)
+      expired.push(...bucket)
+    }
+    this.nextTickMs = (Math.floor(nowMs / this.tickMs) + 1) * this.tickMs
+    return expired
+  }
+
+  /** Sessions by the time at which they expire. */
+  byExpiry(): [expiresAtMs: number, ids: bigint[]][] {
+    return [...this.buckets]
+      .toSorted(([a], [b]) => a - b)
+      .map(([time, sessions]) => [time, [...sessions].map(({ id }) => id)])
+  }
+
+  private leaveBucket(session: Session): void {
+    const bucket = this.buckets.get(session.expiresAtMs)
+    if (bucket === undefined) return
+    bucket.delete(session)
+    if (bucket.size === 0) this.buckets.delete(session.expiresAtMs)
+  }
+}

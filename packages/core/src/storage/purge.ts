@@ -1,0 +1,73 @@
+/** Retention: which files are not needed any more. */
+import type { Disk } from '../ports.ts'
+import { listIfThere, logsAmong, snapshotsAmong, type StoredFile } from './files.ts'
+import { looksComplete } from './snapshot-validity.ts'
+
+export interface Retention {
+  /** So many snapshots are kept, with the logs to go on from the oldest of them. */
+  readonly retainCount: number
+  /** Fewer are kept when all that takes more than this; one always is. */
+  readonly retainBytes?: number
+}
+
+export interface PurgeFiles {
+  readonly snapshots: readonly (StoredFile & { readonly isComplete: boolean })[]
+  readonly logs: readonly StoredFile[]
+}
+
+/** The names of the files that may go: never what recovery from a retained snapshot needs. */
+export function planPurge(files: PurgeFiles, retention: Retention): string[] {
+  const { retainCount, retainBytes = Infinity } = retention
+  const complete = files.snapshots.filter((snapshot) => snapshot.isComplete)
+  complete.sort((a, b) => (a.zxid < b.zxid ? 1 : -1))
+  let kept = Math.min(complete.length, Math.max(1, retainCount))
+  if (kept === 0) return []
+  while (kept > 1 && bytesFrom(files, complete[kept - 1]!.zxid) > retainBytes) kept--
+  const oldest = complete[kept - 1]!.zxid
+  const firstLog = firstNeededLog(files.logs, oldest)
+  return [
+    ...files.snapshots.filter(({ zxid }) => zxid < oldest),
+    ...files.logs.filter(({ zxid }) => zxid < firstLog),
+  ].map(({ name }) => name)
+}
+
+function bytesFrom({ snapshots, logs }: PurgeFiles, oldest: bigint): number {
+  const firstLog = firstNeededLog(logs, oldest)
+  let sum = 0
+  for (const { zxid, bytes } of snapshots) if (zxid >= oldest) sum += bytes
+  for (const { zxid, bytes } of logs) if (zxid >= firstLog) sum += bytes
+  return sum
+}
+
+/** A log that begins at or below a snapshot may hold records above it. */
+function firstNeededLog(logs: readonly StoredFile[], snapshotZxid: bigint): bigint {
+  let first: bigint | undefined
+  for (const { zxid } of logs) {
+    if (zxid <= snapshotZxid && (first === undefined || zxid > first)) first = zxid
+  }
+  return first ?? snapshotZxid
+}
+
+export interface PurgeOptions extends Retention {
+  readonly snapshotDir: string
+  readonly logDir: string
+}
+
+/** Removes what `planPurge` names, and returns the paths. */
+export async function purge(disk: Disk, options: PurgeOptions): Promise<string[]> {
+  const { snapshotDir, logDir } = options
+  const snapshots = []
+  for (const snapshot of snapshotsAmong(await listIfThere(disk, snapshotDir))) {
+    const isComplete = await looksComplete(disk, snapshotDir, snapshot)
+    snapshots.push({ ...snapshot, isComplete })
+  }
+  const logs = logsAmong(await listIfThere(disk, logDir))
+  const logNames = new Set(logs.map(({ name }) => name))
+  const removed: string[] = []
+  for (const name of planPurge({ snapshots, logs }, options)) {
+    const path = `${logNames.has(name) ? logDir : snapshotDir}/${name}`
+    await disk.remove(path)
+    removed.push(path)
+  }
+  return removed
+}

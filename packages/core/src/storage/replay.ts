@@ -1,0 +1,239 @@
+import { fileHeaderBytes, MalformedError } from '@zabra/protocol'
+import type { Disk } from '../ports.ts'
+import { indexCovering, unfinishedName, type StoredFile } from './files.ts'
+import { judgeEnd } from './log-damage.ts'
+import { LogFileReader, type LogRecords } from './log-reader.ts'
+import { RecoveryError } from './recovery-error.ts'
+import { hex, type RecoveryEvent } from './recovery-events.ts'
+import type { RecoveryOptions, RecoveryTarget } from './recovery.ts'
+
+export interface Replayed {
+  readonly zxid: bigint
+  readonly records: number
+  readonly damageAccepted: boolean
+}
+
+type Trace = (event: RecoveryEvent) => void
+
+/** A place in the logs behind which nothing can be trusted. */
+class Damage extends Error {
+  readonly position: number
+  readonly remedy: string
+
+  constructor(problem: string, position: number, remedy: string) {
+    super(problem)
+    this.position = position
+    this.remedy = remedy
+  }
+}
+
+/** Applies every logged transaction after the snapshot, and mends the end of the newest log. */
+export async function replayLogs(
+  disk: Disk,
+  options: RecoveryOptions,
+  logs: readonly StoredFile[],
+  snapshotZxid: bigint,
+  target: RecoveryTarget,
+  trace: Trace,
+): Promise<Replayed> {
+  const replay = new Replay(disk, options, snapshotZxid, target, trace)
+  const files = logs.slice(indexCovering(logs, snapshotZxid + 1n))
+  for (const [i, file] of files.entries()) {
+    try {
+      await replay.file(file, i === files.length - 1)
+    } catch (error) {
+      if (!(error instanceof Damage)) throw error
+      const path = `${options.logDir}/${file.name}`
+      if (options.acceptDamage !== true) throw new RecoveryError(path, error.message, error.remedy)
+      await replay.setAside(file.name, error.position)
+      for (const later of files.slice(i + 1)) await replay.setAside(later.name, 0)
+      break
+    }
+  }
+  await replay.removeEmptyLogs()
+  return replay
+}
+
+class Replay implements Replayed {
+  zxid: bigint
+  records = 0
+  damageAccepted = false
+  private readonly disk: Disk
+  private readonly options: RecoveryOptions
+  private readonly snapshotZxid: bigint
+  private readonly target: RecoveryTarget
+  private readonly trace: Trace
+  /** Where the file before could not be read to its end, and whether that did harm is not known. */
+  private openEnd: { file: string; position: number } | undefined
+  private lastFile: string
+  private readonly emptyLogs: { file: string; bytes: number }[] = []
+
+  constructor(
+    disk: Disk,
+    options: RecoveryOptions,
+    snapshotZxid: bigint,
+    target: RecoveryTarget,
+    trace: Trace,
+  ) {
+    this.disk = disk
+    this.options = options
+    this.snapshotZxid = snapshotZxid
+    this.zxid = snapshotZxid
+    this.target = target
+    this.trace = trace
+    this.lastFile = `the snapshot of zxid ${hex(snapshotZxid)}`
+  }
+
+  async file({ name, zxid: firstZxid }: StoredFile, isNewest: boolean): Promise<void> {
+    const path = `${this.options.logDir}/${name}`
+    const { recordBytesMax } = this.options
+    const log = await LogFileReader.open(
+      this.disk,
+      path,
+      recordBytesMax === undefined ? {} : { recordBytesMax },
+    )
+    try {
+      const before = this.records
+      for await (const records of log) this.applyAll(records, name)
+      if (this.records > before) {
+        this.trace({
+          type: 'logReplayed',
+          file: path,
+          records: this.records - before,
+          lastZxid: this.zxid,
+        })
+      }
+      // A log is named after its first record: without one, the name must still follow.
+      if (log.lastZxid === 0n && firstZxid > this.zxid) this.refuseGap(firstZxid, 0, name)
+      if (log.end.reason === 'noHeader') this.emptyLogs.push({ file: path, bytes: log.bytes })
+      else if (isNewest) await this.endNewest(log, firstZxid)
+      else if (log.end.reason !== 'end' && log.end.reason !== 'endMark') {
+        this.openEnd ??= { file: path, position: log.end.position }
+      }
+    } finally {
+      await log.close()
+    }
+  }
+
+  private applyAll(records: LogRecords, name: string): void {
+    while (records.next()) {
+      const { zxid, reader } = records
+      if (zxid <= this.zxid) {
+        if (zxid <= this.snapshotZxid) continue
+        throw new Damage(
+          `it holds zxid ${hex(zxid)} again, after ${this.lastFile} had reached ${hex(this.zxid)}`,
+          records.position,
+          'remove whichever of the two files does not belong here',
+        )
+      }
+      this.refuseGap(zxid, records.position, name)
+      try {
+        this.target.apply(reader)
+      } catch (error) {
+        if (!(error instanceof MalformedError)) throw error
+        throw new Damage(
+          `the transaction ${hex(zxid)} at byte ${records.position} cannot be understood (${error.message})`,
+          records.position,
+          'a newer version may read it; or set acceptDamage to go on without it and all after it',
+        )
+      }
+      this.zxid = this.target.lastZxid = zxid
+      this.lastFile = name
+      this.records++
+    }
+  }
+
+  /** Within an epoch zxids grow by one, and a new epoch starts counting from one. */
+  private refuseGap(zxid: bigint, position: number, name: string): void {
+    const last = this.zxid
+    const isNext = zxid === last + 1n || (zxid >> 32n > last >> 32n && (zxid & 0xffffffffn) <= 1n)
+    const open = this.openEnd
+    if (!isNext) {
+      const seen = open === undefined ? '' : `; ${open.file} cannot be read beyond byte ${open.position}`
+      throw new Damage(
+        `it goes on at zxid ${hex(zxid)}, but ${this.lastFile} ends at ${hex(last)}: what lies ` +
+          `between is missing${seen}`,
+        position,
+        'restore the missing file, or set acceptDamage to end the database before the gap',
+      )
+    }
+    if (open === undefined) return
+    this.openEnd = undefined
+    this.trace({ type: 'unreadableRestPassed', ...open, nextFile: `${this.options.logDir}/${name}` })
+  }
+
+  /** A torn tail is cut off, so that the next start meets a log that ends as it should. */
+  private async endNewest(log: LogFileReader, firstZxid: bigint): Promise<void> {
+    const verdict = await judgeEnd(log)
+    const badZxid = log.lastZxid === 0n ? firstZxid : log.lastZxid + 1n
+    const { kind, position, restBytes, intactRecords } = verdict
+    if (kind === 'clean') return
+    const file = log.path
+    if (kind === 'torn') {
+      const handle = await this.disk.openWrite(file)
+      try {
+        await handle.setSize(position)
+        await handle.sync()
+      } finally {
+        await handle.close()
+      }
+      this.trace({
+        type: 'tornTail',
+        file,
+        position,
+        droppedBytes: restBytes,
+        droppedRecords: intactRecords,
+      })
+    } else if (badZxid <= this.snapshotZxid && verdict.lastIntactZxid <= this.snapshotZxid) {
+      this.trace({ type: 'damageBelowSnapshot', file, position })
+    } else {
+      throw new Damage(
+        `it is damaged at byte ${position}, after zxid ${hex(log.lastZxid)}: ${verdict.because}`,
+        position,
+        'restore the file from a copy, or set acceptDamage to end the database before the damage',
+      )
+    }
+  }
+
+  /** Keeps the sound part of a log under its name, and the whole under another. */
+  async setAside(name: string, position: number): Promise<void> {
+    const { logDir } = this.options
+    const path = `${logDir}/${name}`
+    const keptAs = `${logDir}/damaged.${name}`
+    const unfinished = `${logDir}/${unfinishedName(name)}`
+    const hasRecords = position > fileHeaderBytes
+    if (hasRecords) await this.copy(path, unfinished, position)
+    await this.disk.rename(path, keptAs)
+    if (hasRecords) await this.disk.rename(unfinished, path)
+    await this.disk.syncDirectory(logDir)
+    this.damageAccepted = true
+    this.trace({ type: 'damageAccepted', file: path, keptAs, lastZxid: this.zxid })
+  }
+
+  private async copy(from: string, to: string, bytes: number): Promise<void> {
+    const input = await this.disk.openRead(from)
+    const output = await this.disk.create(to)
+    try {
+      const chunk = new Uint8Array(Math.min(bytes, 1024 * 1024))
+      for (let at = 0; at < bytes;) {
+        const count = await input.read(at, chunk.subarray(0, Math.min(chunk.length, bytes - at)))
+        if (count === 0) break
+        await output.write(chunk.subarray(0, count), at)
+        at += count
+      }
+      await output.sync()
+    } finally {
+      await input.close()
+      await output.close()
+    }
+  }
+
+  /** Apache does not start where there is one. */
+  async removeEmptyLogs(): Promise<void> {
+    for (const { file, bytes } of this.emptyLogs) {
+      await this.disk.remove(file)
+      this.trace({ type: 'emptyLogRemoved', file, bytes })
+    }
+    if (this.emptyLogs.length > 0) await this.disk.syncDirectory(this.options.logDir)
+  }
+}

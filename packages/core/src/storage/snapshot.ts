@@ -1,0 +1,265 @@
+/**
+ * Snapshots: the whole database in one file, in Apache's format.
+ *
+ * Sessions, ACLs and nodes are each followed through by a running Adler-32, written down three
+ * times ("seals"): after the nodes, after the digest of the tree, and after the last zxid.
+ */
+import {
+  AclList,
+  digestVersion,
+  FileHeader,
+  fileVersion,
+  MalformedError,
+  snapshotMagic,
+  Writer,
+  type Acl,
+  type Reader,
+} from '@zabra/protocol'
+import type { Disk } from '../ports.ts'
+import { adler32 } from './checksum.ts'
+import { compressionOf, snapshotName, unfinishedName, type SnapshotCompression } from './files.ts'
+import { openSnapshotInput, type SnapshotInput } from './snapshot-input.ts'
+import { openSnapshotOutput, type Compression } from './snapshot-output.ts'
+
+/** The database as a snapshot is taken of it, while it goes on changing. */
+export interface SnapshotSource {
+  /** Last transaction fully applied when the snapshot starts: its name. */
+  readonly zxid: bigint
+  sessions(): Iterable<readonly [id: bigint, timeoutMs: number]>
+  acls(): Iterable<readonly [id: bigint, acl: readonly Acl[]]>
+  /**
+   * Appends whole nodes (path, data, ACL id, StatPersisted) until about `bytesMax` more are
+   * written; false when there are no more.
+   */
+  writeNodes(writer: Writer, bytesMax: number): boolean
+  /** Asked when the last node is written; no digest when there are none. */
+  finish(): { zxid: bigint; digest: bigint | undefined }
+  /** Called always, also on failure. */
+  release(): void
+}
+
+/** A database being loaded. What it reads it must copy: the reader's bytes are used again. */
+export interface SnapshotSink {
+  session(id: bigint, timeoutMs: number): void
+  acl(id: bigint, acl: Acl[]): void
+  /**
+   * Reads a path and its node; false for the terminator "/". Throws MalformedError when the reader
+   * ends too early, having changed nothing: it is called again with more.
+   */
+  node(reader: Reader): boolean
+  digest(zxid: bigint, version: number, digest: bigint): void
+}
+
+/** The file is not a snapshot that can be used; the message says what is wrong with it. */
+export class SnapshotError extends Error {
+  override readonly name = 'SnapshotError'
+}
+
+export interface SnapshotOptions {
+  /** How much is encoded in one turn of the loop. */
+  readonly sliceBytes?: number
+  readonly method?: SnapshotCompression
+  readonly compression?: Compression
+}
+
+const sliceBytesDefault = 256 * 1024
+/** More in one node than this is taken for damage. */
+const nodeBytesMax = 64 * 1024 * 1024
+
+/**
+ * Streams a snapshot to disk, a slice a turn, under a name that nobody takes for a snapshot until
+ * it is complete and durable.
+ */
+export async function writeSnapshot(
+  disk: Disk,
+  directory: string,
+  source: SnapshotSource,
+  options: SnapshotOptions = {},
+): Promise<{ file: string; bytes: number }> {
+  const { sliceBytes = sliceBytesDefault, method = 'plain', compression } = options
+  const file = snapshotName(source.zxid, method)
+  const unfinished = `${directory}/${unfinishedName(file)}`
+  try {
+    const output = await openSnapshotOutput(disk, unfinished, method, compression)
+    try {
+      await writeContent(source, sliceBytes, (bytes) => output.write(bytes))
+      await output.finish()
+    } catch (error) {
+      await output.abandon()
+      throw error
+    }
+    await disk.rename(unfinished, `${directory}/${file}`)
+    await disk.syncDirectory(directory)
+    return { file, bytes: output.bytes }
+  } catch (error) {
+    await disk.remove(unfinished).catch(() => {})
+    throw error
+  } finally {
+    source.release()
+  }
+}
+
+/** Everything from the header to the last seal, handed to `put` in slices. */
+export async function writeContent(
+  source: SnapshotSource,
+  sliceBytes: number,
+  put: (bytes: Uint8Array) => Promise<void>,
+): Promise<void> {
+  const writer = new Writer(sliceBytes + 64 * 1024)
+  let adler = 1
+  let summed = 0
+  const sum = (): void => {
+    adler = adler32(writer.bytes, summed, writer.position, adler)
+    summed = writer.position
+  }
+  const flush = async (): Promise<void> => {
+    sum()
+    await put(writer.written())
+    writer.reset()
+    summed = 0
+  }
+  const seal = (): void => {
+    sum()
+    writer.longHalves(0, adler | 0)
+    writer.ustring('/')
+  }
+
+  FileHeader.write(writer, { magic: snapshotMagic, version: fileVersion, dbid: -1n })
+  writeSessions(writer, source)
+  writeAcls(writer, source)
+  await flush()
+  while (source.writeNodes(writer, sliceBytes)) await flush()
+  writer.ustring('/')
+  const { zxid, digest } = source.finish()
+  seal()
+  writer.long(digest === undefined ? 0n : zxid)
+  writer.int(digestVersion)
+  writer.long(digest === undefined ? 0n : BigInt.asIntN(64, digest))
+  seal()
+  writer.long(source.zxid)
+  seal()
+  await flush()
+}
+
+/** In one go: the tables must be of one moment, and their count comes first. */
+function writeSessions(writer: Writer, source: SnapshotSource): void {
+  const at = writer.position
+  let count = 0
+  writer.int(0)
+  for (const [id, timeoutMs] of source.sessions()) {
+    writer.long(id)
+    writer.int(timeoutMs)
+    count++
+  }
+  writer.intAt(at, count)
+}
+
+function writeAcls(writer: Writer, source: SnapshotSource): void {
+  const at = writer.position
+  let count = 0
+  writer.int(0)
+  for (const [id, acl] of source.acls()) {
+    writer.long(id)
+    AclList.write(writer, acl as Acl[])
+    count++
+  }
+  writer.intAt(at, count)
+}
+
+/** Loads a snapshot into a sink; throws SnapshotError when it is not sound from end to end. */
+export async function loadSnapshot(
+  disk: Disk,
+  directory: string,
+  file: string,
+  sink: SnapshotSink,
+  compression?: Compression,
+): Promise<{ bytes: number }> {
+  const path = `${directory}/${file}`
+  const input = await openSnapshotInput(disk, path, compressionOf(file), compression)
+  try {
+    await readContent(input, sink)
+    return { bytes: input.position }
+  } catch (error) {
+    if (!(error instanceof MalformedError)) throw error
+    throw new SnapshotError(`${path} is damaged near byte ${input.position}: ${error.message}`, {
+      cause: error,
+    })
+  } finally {
+    await input.close()
+  }
+}
+
+async function readContent(input: SnapshotInput, sink: SnapshotSink): Promise<void> {
+  const { reader } = input
+  const { magic } = await retried(input, () => FileHeader.read(reader))
+  if (magic !== snapshotMagic) throw new MalformedError('it does not begin like a snapshot')
+
+  const sessions = await retried(input, () => reader.int())
+  for (let i = 0; i < sessions; i++) {
+    if (reader.remaining < 12) await retried(input, () => input.expect(12))
+    sink.session(reader.long(), reader.int())
+  }
+  const acls = await retried(input, () => reader.int())
+  for (let i = 0; i < acls; i++) {
+    const [id, acl] = await retried(input, () => [reader.long(), AclList.read(reader)] as const)
+    sink.acl(id, acl)
+  }
+  await readNodes(input, sink)
+  await readSeal(input)
+
+  if (await input.atEnd()) return // Written before 3.6.
+  const [zxid, version] = await retried(input, () => [reader.long(), reader.int()] as const)
+  if (version < digestVersion) await retried(input, () => reader.nullableText())
+  else sink.digest(zxid, version, await retried(input, () => BigInt.asUintN(64, reader.long())))
+  await readSeal(input)
+
+  if (await input.atEnd()) return // Written before 3.9.
+  await retried(input, () => reader.long())
+  await readSeal(input)
+}
+
+/** The loop over everything there is: no promise for a node, one for each refill only. */
+async function readNodes(input: SnapshotInput, sink: SnapshotSink): Promise<void> {
+  const { reader } = input
+  for (;;) {
+    let whole = reader.position
+    try {
+      while (sink.node(reader)) whole = reader.position
+      return
+    } catch (error) {
+      reader.position = whole
+      await refill(input, error)
+    }
+  }
+}
+
+async function readSeal(input: SnapshotInput): Promise<void> {
+  const { reader } = input
+  await retried(input, () => input.expect(13))
+  const expected = BigInt(input.checksum())
+  const found = reader.long()
+  if (found !== expected) {
+    throw new MalformedError(
+      `its checksum is ${found.toString(16)}, its content has ${expected.toString(16)}`,
+    )
+  }
+  if (reader.ustring() !== '/') throw new MalformedError('a checksum is not followed by its mark')
+}
+
+/** Reads something small, with more bytes when there were too few. */
+async function retried<T>(input: SnapshotInput, read: () => T): Promise<T> {
+  for (;;) {
+    const start = input.reader.position
+    try {
+      return read()
+    } catch (error) {
+      input.reader.position = start
+      await refill(input, error)
+    }
+  }
+}
+
+async function refill(input: SnapshotInput, error: unknown): Promise<void> {
+  if (!(error instanceof MalformedError)) throw error
+  if (input.reader.remaining > nodeBytesMax || !(await input.more())) throw error
+}

@@ -1,0 +1,118 @@
+import { assert } from '../assert.ts'
+
+const unitBits = 4
+const chunkBits = 22
+const chunkBytes = 1 << chunkBits
+const unitsPerChunkBits = chunkBits - unitBits
+const unitMask = (1 << unitsPerChunkBits) - 1
+const chunksMax = 1 << (32 - unitsPerChunkBits)
+const smallBytesMax = 256
+const sharedBytesMax = 1 << 20
+
+/** Sizes of blocks: steps of 16 bytes while small, of a quarter beyond. */
+const classBytes: readonly number[] = (() => {
+  const sizes: number[] = []
+  for (let size = 16; size <= smallBytesMax; size += 16) sizes.push(size)
+  for (let size = smallBytesMax; size < sharedBytesMax; ) {
+    size = Math.min(sharedBytesMax, (Math.ceil((size * 5) / 4 / 16) | 0) * 16)
+    sizes.push(size)
+  }
+  return sizes
+})()
+
+function classOf(length: number): number {
+  if (length <= smallBytesMax) return (length + 15) >> 4 // class + 1: sizes start at index 0
+  let low = smallBytesMax >> 4
+  let high = classBytes.length
+  while (low < high) {
+    const middle = (low + high) >> 1
+    if (classBytes[middle - 1]! < length) low = middle + 1
+    else high = middle
+  }
+  return low
+}
+
+/** Names a block of bytes in an arena; 0 is no block. */
+export type BlockRef = number
+
+/**
+ * Blocks of bytes outside the garbage-collected heap: a million znodes are a few hundred chunks
+ * here instead of millions of objects, so the collector never walks them and memory that a
+ * deleted znode held is free at once.
+ */
+export class Arena {
+  private readonly chunks: Uint8Array[] = []
+  private readonly freeChunks: number[] = []
+  private readonly freeBlocks: BlockRef[][] = classBytes.map(() => [])
+  private current = -1
+  private currentUnit = 0
+
+  /** A block of at least `length` bytes; its content is undefined. */
+  allocate(length: number): BlockRef {
+    if (length === 0) return 0
+    if (length > sharedBytesMax) return this.makeChunk(length) * 2 ** unitsPerChunkBits + 1
+    const sizeClass = classOf(length)
+    const reusable = this.freeBlocks[sizeClass - 1]!.pop()
+    if (reusable !== undefined) return reusable
+    const units = classBytes[sizeClass - 1]! >> unitBits
+    if (this.current < 0 || this.currentUnit + units > 1 << unitsPerChunkBits) {
+      this.current = this.makeChunk(chunkBytes)
+      this.currentUnit = 1 // unit 0 stays unused, so that no block is named 0
+    }
+    const ref = this.current * 2 ** unitsPerChunkBits + this.currentUnit
+    this.currentUnit += units
+    return ref
+  }
+
+  /** Gives a block back; `length` is the one it was allocated with. */
+  free(ref: BlockRef, length: number): void {
+    if (ref === 0) return
+    if (length > sharedBytesMax) {
+      const index = Math.floor(ref / 2 ** unitsPerChunkBits)
+      this.chunks[index] = new Uint8Array(0)
+      this.freeChunks.push(index)
+      return
+    }
+    this.freeBlocks[classOf(length) - 1]!.push(ref)
+  }
+
+  /** The chunk that holds a block. */
+  bytesOf(ref: BlockRef): Uint8Array {
+    return this.chunks[ref >>> unitsPerChunkBits]!
+  }
+
+  /** Where in its chunk a block starts. */
+  offsetOf(ref: BlockRef): number {
+    return (ref & unitMask) << unitBits
+  }
+
+  store(source: Uint8Array, start: number, end: number): BlockRef {
+    const length = end - start
+    const ref = this.allocate(length)
+    if (ref !== 0) {
+      const target = this.bytesOf(ref)
+      const offset = this.offsetOf(ref)
+      if (length <= 64) {
+        for (let i = 0; i < length; i++) target[offset + i] = source[start + i]!
+      } else {
+        target.set(
+          start === 0 && end === source.length ? source : source.subarray(start, end),
+          offset,
+        )
+      }
+    }
+    return ref
+  }
+
+  private makeChunk(length: number): number {
+    // A chunk of its own starts one unit in, like every other.
+    const bytes = new Uint8Array(length === chunkBytes ? length : length + (1 << unitBits))
+    const free = this.freeChunks.pop()
+    if (free !== undefined) {
+      this.chunks[free] = bytes
+      return free
+    }
+    assert(this.chunks.length < chunksMax, 'the tree fits into the addressable arena (64 GiB)')
+    return this.chunks.push(bytes) - 1
+  }
+}

@@ -1,0 +1,53 @@
+/**
+ * The record of a znode. The first 68 bytes are its stat in the order of the wire, with two
+ * differences that `Tree.writeStat` evens out: `cversion` counts creates only, and the owner
+ * may be the mark of a container or TTL node.
+ */
+export const field = {
+  czxid: 0,
+  mzxid: 8,
+  ctime: 16,
+  mtime: 24,
+  version: 32,
+  cversion: 36,
+  aversion: 40,
+  owner: 44,
+  dataLength: 52,
+  numChildren: 56,
+  pzxid: 60,
+  // Not part of the stat:
+  parent: 68,
+  next: 72,
+  previous: 76,
+  firstChild: 80,
+  descendants: 84,
+  aclId: 88,
+  nameRef: 92,
+  nameLength: 96,
+  dataRef: 100,
+  hash: 104,
+  chain: 108,
+  pathChecksum: 112,
+  digest: 116,
+} as const
+
+export const statWireBytes = 68
+export const recordBytes = 120
+
+const ttlMark = 0xff00n
+const ttlMax = 0xffffffffffn
+
+/** The owner field of a TTL node: 0xff, a feature id of 0, and the time in the low 40 bits. */
+export function ttlOwner(ttlMs: bigint): bigint {
+  return BigInt.asIntN(64, (ttlMark << 48n) | ttlMs)
+}
+
+export function isTtlOwner(owner: bigint): boolean {
+  return BigInt.asUintN(64, owner) >> 56n === 0xffn
+}
+
+export function ttlOf(owner: bigint): bigint {
+  return owner & ttlMax
+}
+
+export const ttlMsMax = ttlMax

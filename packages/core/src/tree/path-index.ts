@@ -1,0 +1,95 @@
+import { field, recordBytes } from './layout.ts'
+
+const headBits = 16
+const headMask = (1 << headBits) - 1
+
+/**
+ * From the hash of a path to the znodes that have it, by linear hashing: it grows by one bucket
+ * for each znode added, so there is never a moment at which a large table is rebuilt.
+ * Chains run through the znodes' own records.
+ */
+export class PathIndex {
+  private readonly views: readonly DataView[]
+  private readonly chunkBits: number
+  private readonly chunkMask: number
+  private readonly heads: Int32Array[] = [new Int32Array(1 << headBits)]
+  private level = 4
+  private split = 0
+  private count = 0
+
+  constructor(views: readonly DataView[], chunkBits: number) {
+    this.views = views
+    this.chunkBits = chunkBits
+    this.chunkMask = (1 << chunkBits) - 1
+  }
+
+  /** The first znode that may have this hash; 0 is none. */
+  first(hash: number): number {
+    const bucket = this.bucketOf(hash)
+    return this.heads[bucket >>> headBits]![bucket & headMask]!
+  }
+
+  next(id: number): number {
+    return this.views[id >>> this.chunkBits]!.getInt32(this.at(id) + field.chain)
+  }
+
+  insert(id: number, hash: number): void {
+    this.push(this.bucketOf(hash), id)
+    if (++this.count > (1 << this.level) + this.split) this.grow()
+  }
+
+  remove(id: number, hash: number): void {
+    const bucket = this.bucketOf(hash)
+    const after = this.next(id)
+    const heads = this.heads[bucket >>> headBits]!
+    let at = heads[bucket & headMask]!
+    if (at === id) {
+      heads[bucket & headMask] = after
+    } else {
+      for (let next = this.next(at); next !== id; next = this.next(at)) at = next
+      this.setNext(at, after)
+    }
+    this.count--
+  }
+
+  private at(id: number): number {
+    return (id & this.chunkMask) * recordBytes
+  }
+
+  private setNext(id: number, next: number): void {
+    this.views[id >>> this.chunkBits]!.setInt32(this.at(id) + field.chain, next)
+  }
+
+  private push(bucket: number, id: number): void {
+    const heads = this.heads[bucket >>> headBits]!
+    this.setNext(id, heads[bucket & headMask]!)
+    heads[bucket & headMask] = id
+  }
+
+  private bucketOf(hash: number): number {
+    // The multiplication of FNV mixes upwards only; fold the high bits down.
+    const mixed = hash ^ (hash >>> 15)
+    const bucket = mixed & ((1 << this.level) - 1)
+    return bucket < this.split ? mixed & ((1 << (this.level + 1)) - 1) : bucket
+  }
+
+  /** Splits one bucket in two. */
+  private grow(): void {
+    const old = this.split
+    const fresh = old + (1 << this.level)
+    if (fresh >>> headBits >= this.heads.length) this.heads.push(new Int32Array(1 << headBits))
+    const heads = this.heads[old >>> headBits]!
+    let id = heads[old & headMask]!
+    heads[old & headMask] = 0
+    if (++this.split === 1 << this.level) {
+      this.split = 0
+      this.level++
+    }
+    while (id !== 0) {
+      const next = this.next(id)
+      const view = this.views[id >>> this.chunkBits]!
+      this.push(this.bucketOf(view.getInt32(this.at(id) + field.hash)), id)
+      id = next
+    }
+  }
+}

@@ -1,0 +1,837 @@
+import {
+  containerOwner,
+  decodeText,
+  encodeText,
+  MalformedError,
+  type Reader,
+  type Writer,
+} from '@zabra/protocol'
+import { assert } from '../assert.ts'
+import { crc32 } from '../storage/checksum.ts'
+import { Arena } from './arena.ts'
+import { TreeDigest } from './digest.ts'
+import { PathIndex } from './path-index.ts'
+import { field, isTtlOwner, recordBytes, statWireBytes, ttlOf } from './layout.ts'
+
+/** Names a znode while it exists; 0 is none. Numbers of deleted znodes are used again. */
+export type NodeId = number
+
+export const noNode: NodeId = 0
+const root: NodeId = 1
+
+const chunkBits = 12
+const chunkNodes = 1 << chunkBits
+const chunkMask = chunkNodes - 1
+const slash = 0x2f
+/** In place of a block: the data is null, which clients can tell from empty. */
+const nullData = 0xffffffff
+
+export interface TreeOptions {
+  /** Whether owners that look like TTLs are TTLs (`extendedTypesEnabled`). */
+  readonly extendedTypes: boolean
+  /** Spreads the hashes of paths, so that nobody can choose paths that collide. */
+  readonly hashSeed: number
+  /** Whether digests are kept (`digest.enabled`). */
+  readonly digests: boolean
+}
+
+const defaults: TreeOptions = { extendedTypes: true, hashSeed: 0, digests: true }
+
+/** What a new znode is made of. */
+export interface NewNode {
+  readonly data: Uint8Array | null
+  readonly aclId: number
+  /** As stored: a session, the mark of a container, a TTL, or 0. */
+  readonly owner: bigint
+  readonly zxid: bigint
+  readonly time: bigint
+}
+
+/** The bookkeeping of new data. */
+export interface DataChange {
+  readonly zxid: bigint
+  readonly time: bigint
+  readonly version: number
+}
+
+/**
+ * The znodes: what every replica holds equally, changed only by applying transactions.
+ *
+ * A znode is a fixed record of bytes (`layout.ts`) plus its name and data in an arena; siblings
+ * are linked, and one index leads from a full path to its znode. Its stat lies in the record in
+ * the order of the wire, so answering a read is mostly copying.
+ */
+export class Tree {
+  readonly digest = new TreeDigest()
+  private readonly options: TreeOptions
+  private readonly records: Uint8Array[] = []
+  private readonly views: DataView[] = []
+  private readonly arena = new Arena()
+  private readonly index: PathIndex
+  private readonly freeIds: NodeId[] = []
+  private readonly ephemeralsBySession = new Map<bigint, Set<NodeId>>()
+  private readonly containers = new Set<NodeId>()
+  private readonly ttls = new Set<NodeId>()
+  private readonly cursors = new Set<TreeCursor>()
+  private idsUsed = 1
+  private count = 0
+  private ephemerals = 0
+  private pathAndDataBytes = 0
+
+  constructor(options: Partial<TreeOptions> = {}) {
+    this.options = { ...defaults, ...options }
+    this.index = new PathIndex(this.views, chunkBits)
+    const id = this.allocate()
+    assert(id === root, 'the root is the first node')
+    this.count = 1
+    this.view(root).setInt32(this.at(root) + field.hash, this.options.hashSeed | 0)
+    this.index.insert(root, this.options.hashSeed | 0)
+    this.view(root).setInt32(this.at(root) + field.aclId, openAclId)
+    this.computeDigest(root)
+  }
+
+  // --- looking ---------------------------------------------------------------------------------
+
+  /** The number of znodes, the root included. */
+  get size(): number {
+    return this.count
+  }
+
+  get ephemeralCount(): number {
+    return this.ephemerals
+  }
+
+  /** Bytes of all paths and data: what monitoring calls the approximate data size. */
+  get dataBytes(): number {
+    return this.pathAndDataBytes
+  }
+
+  /** The znode at a path; both `/` and the empty path are the root. */
+  find(path: string): NodeId {
+    const { length } = path
+    if (length <= 1 && (length === 0 || path.charCodeAt(0) === slash)) return root
+    let hash = this.options.hashSeed | 0
+    for (let i = 0; i < length; i++) {
+      const code = path.charCodeAt(i)
+      if (code > 0x7f) {
+        const bytes = encodeText(path)
+        return this.findBytes(bytes, 0, bytes.length)
+      }
+      hash = Math.imul(hash ^ code, 0x01000193)
+    }
+    for (let id = this.index.first(hash); id !== noNode; id = this.index.next(id)) {
+      if (this.hashOf(id) === hash && this.isAt(id, path)) return id
+    }
+    return noNode
+  }
+
+  /**
+   * As `find`, straight from the bytes of a request. Only for ASCII: -1 says that the path holds
+   * something else and must be decoded first.
+   */
+  findAscii(bytes: Uint8Array, start: number, end: number): NodeId | -1 {
+    const length = end - start
+    if (length <= 1 && (length === 0 || bytes[start] === slash)) return root
+    let hash = this.options.hashSeed | 0
+    for (let i = start; i < end; i++) {
+      const code = bytes[i]!
+      if (code > 0x7f) return -1
+      hash = Math.imul(hash ^ code, 0x01000193)
+    }
+    return this.lookup(hash, bytes, start, end)
+  }
+
+  private findBytes(bytes: Uint8Array, start: number, end: number): NodeId {
+    if (end - start <= 1 && (end === start || bytes[start] === slash)) return root
+    return this.lookup(this.hashBytes(bytes, start, end), bytes, start, end)
+  }
+
+  private hashBytes(bytes: Uint8Array, start: number, end: number): number {
+    let hash = this.options.hashSeed | 0
+    for (let i = start; i < end; i++) hash = Math.imul(hash ^ bytes[i]!, 0x01000193)
+    return hash
+  }
+
+  private lookup(hash: number, bytes: Uint8Array, start: number, end: number): NodeId {
+    for (let id = this.index.first(hash); id !== noNode; id = this.index.next(id)) {
+      if (this.hashOf(id) === hash && this.isAtBytes(id, bytes, start, end)) return id
+    }
+    return noNode
+  }
+
+  /** Whether a znode has this path, compared from its end upwards. */
+  private isAt(id: NodeId, path: string): boolean {
+    let end = path.length
+    for (let node = id; node !== root; node = this.parent(node)) {
+      const record = this.view(node)
+      const at = this.at(node)
+      const start = end - record.getInt32(at + field.nameLength)
+      if (start < 1 || path.charCodeAt(start - 1) !== slash) return false
+      const ref = record.getUint32(at + field.nameRef)
+      const name = this.arena.bytesOf(ref)
+      const offset = this.arena.offsetOf(ref) - start
+      for (let i = start; i < end; i++) if (path.charCodeAt(i) !== name[offset + i]) return false
+      end = start - 1
+    }
+    return end === 0
+  }
+
+  private isAtBytes(id: NodeId, bytes: Uint8Array, pathStart: number, pathEnd: number): boolean {
+    let end = pathEnd
+    for (let node = id; node !== root; node = this.parent(node)) {
+      const record = this.view(node)
+      const at = this.at(node)
+      const start = end - record.getInt32(at + field.nameLength)
+      if (start <= pathStart || bytes[start - 1] !== slash) return false
+      const ref = record.getUint32(at + field.nameRef)
+      const name = this.arena.bytesOf(ref)
+      const offset = this.arena.offsetOf(ref) - start
+      for (let i = start; i < end; i++) if (bytes[i] !== name[offset + i]) return false
+      end = start - 1
+    }
+    return end === pathStart
+  }
+
+  pathOf(id: NodeId): string {
+    let path = ''
+    for (let node = id; node !== root; node = this.parent(node)) path = `/${this.nameOf(node)}${path}`
+    return path === '' ? '/' : path
+  }
+
+  nameOf(id: NodeId): string {
+    const record = this.view(id)
+    const at = this.at(id)
+    const ref = record.getUint32(at + field.nameRef)
+    const start = this.arena.offsetOf(ref)
+    return decodeText(this.arena.bytesOf(ref), start, start + record.getInt32(at + field.nameLength))
+  }
+
+  aclId(id: NodeId): number {
+    return this.view(id).getInt32(this.at(id) + field.aclId)
+  }
+
+  version(id: NodeId): number {
+    return this.view(id).getInt32(this.at(id) + field.version)
+  }
+
+  childCount(id: NodeId): number {
+    return this.view(id).getInt32(this.at(id) + field.numChildren)
+  }
+
+  /** All nodes below a znode. */
+  descendantCount(id: NodeId): number {
+    return this.view(id).getInt32(this.at(id) + field.descendants)
+  }
+
+  /** How many children were ever created here: the source of sequence numbers. */
+  createCount(id: NodeId): number {
+    return this.view(id).getInt32(this.at(id) + field.cversion)
+  }
+
+  /** The owner as stored: a session, or the mark of a container or TTL node. */
+  owner(id: NodeId): bigint {
+    return this.view(id).getBigInt64(this.at(id) + field.owner)
+  }
+
+  isEphemeral(id: NodeId): boolean {
+    return this.sessionOf(this.owner(id)) !== 0n
+  }
+
+  mzxid(id: NodeId): bigint {
+    return this.view(id).getBigInt64(this.at(id) + field.mzxid)
+  }
+
+  pzxid(id: NodeId): bigint {
+    return this.view(id).getBigInt64(this.at(id) + field.pzxid)
+  }
+
+  mtime(id: NodeId): bigint {
+    return this.view(id).getBigInt64(this.at(id) + field.mtime)
+  }
+
+  dataLength(id: NodeId): number {
+    return this.view(id).getInt32(this.at(id) + field.dataLength)
+  }
+
+  /** A view of the data where it lies: valid only until the next change of the tree. */
+  data(id: NodeId): Uint8Array | null {
+    const record = this.view(id)
+    const at = this.at(id)
+    const ref = record.getUint32(at + field.dataRef)
+    if (ref === nullData) return null
+    if (ref === 0) return emptyBytes
+    const start = this.arena.offsetOf(ref)
+    return this.arena.bytesOf(ref).subarray(start, start + record.getInt32(at + field.dataLength))
+  }
+
+  nodeDigest(id: NodeId): number {
+    return this.view(id).getInt32(this.at(id) + field.digest) >>> 0
+  }
+
+  /** The checksum of a node's path, from which its digest goes on. */
+  pathChecksum(id: NodeId): number {
+    return this.view(id).getInt32(this.at(id) + field.pathChecksum) >>> 0
+  }
+
+  *children(id: NodeId): IterableIterator<NodeId> {
+    const first = this.link(id, field.firstChild)
+    let child = first
+    while (child !== noNode) {
+      yield child
+      child = this.link(child, field.next)
+      if (child === first) return
+    }
+  }
+
+  /** A vector of the children's names, oldest first. */
+  writeChildren(id: NodeId, writer: Writer): void {
+    const first = this.link(id, field.firstChild)
+    writer.int(this.childCount(id))
+    let child = first
+    while (child !== noNode) {
+      const record = this.view(child)
+      const at = this.at(child)
+      const ref = record.getUint32(at + field.nameRef)
+      const length = record.getInt32(at + field.nameLength)
+      const start = this.arena.offsetOf(ref)
+      writer.int(length)
+      writer.rawRange(this.arena.bytesOf(ref), start, start + length)
+      child = this.link(child, field.next)
+      if (child === first) break
+    }
+  }
+
+  writeData(id: NodeId, writer: Writer): void {
+    const record = this.view(id)
+    const at = this.at(id)
+    const ref = record.getUint32(at + field.dataRef)
+    if (ref === nullData) {
+      writer.int(-1)
+      return
+    }
+    const length = record.getInt32(at + field.dataLength)
+    writer.int(length)
+    if (length === 0) return
+    const start = this.arena.offsetOf(ref)
+    writer.rawRange(this.arena.bytesOf(ref), start, start + length)
+  }
+
+  /** The stat as clients see it. */
+  writeStat(id: NodeId, writer: Writer): void {
+    const start = this.at(id)
+    writeWireStat(writer, this.records[id >>> chunkBits]!, start, this.options.extendedTypes)
+  }
+
+  /** The stored stat, in the order of the wire, as the start of something that will differ. */
+  copyStat(id: NodeId, target: Uint8Array): void {
+    const source = this.records[id >>> chunkBits]!
+    const start = this.at(id)
+    for (let i = 0; i < statWireBytes; i++) target[i] = source[start + i]!
+  }
+
+  /** The session a stored owner names; 0n for containers, TTL nodes and persistent ones. */
+  sessionOf(owner: bigint): bigint {
+    if (owner === 0n || owner === containerOwner) return 0n
+    return this.options.extendedTypes && isTtlOwner(owner) ? 0n : owner
+  }
+
+  ephemeralsOf(session: bigint): ReadonlySet<NodeId> {
+    return this.ephemeralsBySession.get(session) ?? noIds
+  }
+
+  sessionsWithEphemerals(): IterableIterator<bigint> {
+    return this.ephemeralsBySession.keys()
+  }
+
+  /** Containers that are empty after use, and TTL nodes that are empty and past their time. */
+  *reclaimable(now: bigint, maxNeverUsedMs: bigint): IterableIterator<NodeId> {
+    for (const id of this.containers) {
+      if (this.childCount(id) > 0) continue
+      const wasUsed = this.createCount(id) > 0
+      if (wasUsed || (maxNeverUsedMs > 0n && now - this.mtime(id) > maxNeverUsedMs)) yield id
+    }
+    for (const id of this.ttls) {
+      if (this.childCount(id) === 0 && now - this.mtime(id) > ttlOf(this.owner(id))) yield id
+    }
+  }
+
+  // --- changing: only by apply -----------------------------------------------------------------
+
+  /** Adds a child; the path must not exist. The parent's stat is left alone. */
+  insert(path: string, parent: NodeId, made: NewNode): NodeId {
+    const bytes = encodeText(path)
+    const nameStart = bytes.lastIndexOf(slash) + 1
+    const id = this.attach(parent, bytes, nameStart, bytes.length)
+    const record = this.view(id)
+    const at = this.at(id)
+    record.setBigInt64(at + field.czxid, made.zxid)
+    record.setBigInt64(at + field.mzxid, made.zxid)
+    record.setBigInt64(at + field.pzxid, made.zxid)
+    record.setBigInt64(at + field.ctime, made.time)
+    record.setBigInt64(at + field.mtime, made.time)
+    record.setBigInt64(at + field.owner, made.owner)
+    record.setInt32(at + field.aclId, made.aclId)
+    this.storeData(id, made.data)
+    this.trackOwner(id, made.owner)
+    this.count++
+    this.pathAndDataBytes += path.length + this.dataLength(id)
+    this.refreshDigest(id, path)
+    return id
+  }
+
+  /** Removes a znode without children. The parent's stat is left alone. */
+  remove(id: NodeId, path: string): void {
+    assert(id !== root && this.childCount(id) === 0, 'only a leaf is removed')
+    for (const cursor of this.cursors) cursor.leave(id)
+    this.digest.subtract(this.nodeDigest(id))
+    const record = this.view(id)
+    const at = this.at(id)
+    this.untrackOwner(id)
+    this.count--
+    this.pathAndDataBytes -= path.length + this.dataLength(id)
+    this.index.remove(id, this.hashOf(id))
+    const parent = this.parent(id)
+    const next = this.link(id, field.next)
+    const previous = this.link(id, field.previous)
+    if (next === id) {
+      this.setLink(parent, field.firstChild, noNode)
+    } else {
+      this.setLink(previous, field.next, next)
+      this.setLink(next, field.previous, previous)
+      if (this.link(parent, field.firstChild) === id) this.setLink(parent, field.firstChild, next)
+    }
+    this.addTo(parent, field.numChildren, -1)
+    this.countDescendants(parent, -1)
+    this.arena.free(record.getUint32(at + field.nameRef), record.getInt32(at + field.nameLength))
+    this.freeData(id)
+    this.freeIds.push(id)
+  }
+
+  setData(id: NodeId, path: string, data: Uint8Array | null, change: DataChange): void {
+    const record = this.view(id)
+    const at = this.at(id)
+    record.setBigInt64(at + field.mzxid, change.zxid)
+    record.setBigInt64(at + field.mtime, change.time)
+    record.setInt32(at + field.version, change.version)
+    this.setLocalData(id, path, data)
+  }
+
+  /** Data alone: what no transaction wrote, such as quota counters. */
+  setLocalData(id: NodeId, path: string, data: Uint8Array | null): void {
+    this.pathAndDataBytes += (data?.length ?? 0) - this.dataLength(id)
+    this.storeData(id, data)
+    this.refreshDigest(id, path)
+  }
+
+  setAcl(id: NodeId, path: string, aclId: number, aversion: number): void {
+    const record = this.view(id)
+    const at = this.at(id)
+    record.setInt32(at + field.aclId, aclId)
+    record.setInt32(at + field.aversion, aversion)
+    this.refreshDigest(id, path)
+  }
+
+  setAclId(id: NodeId, aclId: number): void {
+    this.view(id).setInt32(this.at(id) + field.aclId, aclId)
+  }
+
+  /** Raises a parent's counter and pzxid; neither ever goes back, so replay is harmless. */
+  raiseChildren(id: NodeId, path: string, createCount: number, zxid: bigint): void {
+    const record = this.view(id)
+    const at = this.at(id)
+    if (createCount <= record.getInt32(at + field.cversion)) return
+    record.setInt32(at + field.cversion, createCount)
+    record.setBigInt64(at + field.pzxid, zxid)
+    this.refreshDigest(id, path)
+  }
+
+  raisePzxid(id: NodeId, path: string, zxid: bigint): void {
+    const record = this.view(id)
+    const at = this.at(id)
+    if (zxid <= record.getBigInt64(at + field.pzxid)) return
+    record.setBigInt64(at + field.pzxid, zxid)
+    this.refreshDigest(id, path)
+  }
+
+  /** The version of an ACL that no transaction set. */
+  setInitialAversion(id: NodeId, aversion: number): void {
+    this.view(id).setInt32(this.at(id) + field.aversion, aversion)
+  }
+
+  // --- snapshots -------------------------------------------------------------------------------
+
+  /** Walks all znodes, parents first, while the tree goes on changing. */
+  cursor(): TreeCursor {
+    const cursor = new TreeCursor(this, () => this.cursors.delete(cursor))
+    this.cursors.add(cursor)
+    return cursor
+  }
+
+  /** @internal The znode after this one, parents before children. */
+  successor(id: NodeId): NodeId {
+    const child = this.link(id, field.firstChild)
+    return child === noNode ? this.successorSkipping(id) : child
+  }
+
+  /** @internal The same, without what is below. */
+  successorSkipping(id: NodeId): NodeId {
+    for (let node = id; node !== root; node = this.parent(node)) {
+      const parent = this.parent(node)
+      const next = this.link(node, field.next)
+      if (next !== this.link(parent, field.firstChild)) return next
+    }
+    return noNode
+  }
+
+  /** @internal Path, data, ACL and stat as a snapshot holds them. */
+  writeNode(id: NodeId, writer: Writer): void {
+    this.writePath(id, writer)
+    this.writeData(id, writer)
+    const start = this.at(id)
+    const source = this.records[id >>> chunkBits]!
+    const aclId = this.aclId(id)
+    writer.longHalves(aclId < 0 ? -1 : 0, aclId)
+    writer.rawRange(source, start, start + field.dataLength)
+    writer.rawRange(source, start + field.pzxid, start + field.pzxid + 8)
+  }
+
+  private writePath(id: NodeId, writer: Writer): void {
+    let length = 0
+    for (let node = id; node !== root; node = this.parent(node)) {
+      length += 1 + this.view(node).getInt32(this.at(node) + field.nameLength)
+    }
+    writer.int(length)
+    writer.ensure(length)
+    let end = (writer.position += length)
+    for (let node = id; node !== root; node = this.parent(node)) {
+      const record = this.view(node)
+      const at = this.at(node)
+      const ref = record.getUint32(at + field.nameRef)
+      const name = this.arena.bytesOf(ref)
+      const offset = this.arena.offsetOf(ref)
+      const size = record.getInt32(at + field.nameLength)
+      end -= size
+      for (let i = 0; i < size; i++) writer.bytes[end + i] = name[offset + i]!
+      writer.bytes[--end] = slash
+    }
+  }
+
+  /**
+   * Reads a znode of a snapshot; false at the terminator. The reader must hold it whole, or a
+   * MalformedError leaves the tree as it was.
+   */
+  loadNode(reader: Reader, useAcl: (aclId: number) => void): boolean {
+    const pathLength = reader.int()
+    if (pathLength < 0) throw new MalformedError(`a path of ${pathLength} bytes in a snapshot`)
+    if (pathLength > reader.remaining) throw new MalformedError('the record ends too early')
+    const { bytes } = reader
+    const start = reader.position
+    const end = start + pathLength
+    if (pathLength === 1 && bytes[start] === slash) {
+      reader.position = end
+      return false
+    }
+    reader.position = end
+    const dataLength = reader.int()
+    if (dataLength < -1) throw new MalformedError(`data of ${dataLength} bytes in a snapshot`)
+    const dataStart = reader.position
+    const dataEnd = dataStart + Math.max(0, dataLength)
+    if (dataEnd + 68 > reader.end) throw new MalformedError('the record ends too early')
+    reader.position = dataEnd
+    const aclId = Number(reader.long())
+    const id = pathLength === 0 ? root : this.loadLink(bytes, start, end)
+    const record = this.view(id)
+    const at = this.at(id)
+    const target = this.records[id >>> chunkBits]!
+    const stat = reader.position
+    for (let i = 0; i < field.dataLength; i++) target[at + i] = bytes[stat + i]!
+    for (let i = 0; i < 8; i++) target[at + field.pzxid + i] = bytes[stat + field.dataLength + i]!
+    reader.position = stat + field.dataLength + 8
+    record.setInt32(at + field.aclId, aclId)
+    useAcl(aclId)
+    this.freeData(id)
+    if (dataLength === -1) {
+      record.setUint32(at + field.dataRef, nullData)
+    } else {
+      record.setUint32(at + field.dataRef, this.arena.store(bytes, dataStart, dataEnd))
+      record.setInt32(at + field.dataLength, dataLength)
+    }
+    this.trackOwner(id, record.getBigInt64(at + field.owner))
+    this.pathAndDataBytes += pathLength + Math.max(0, dataLength)
+    if (id === root || !isReserved(bytes, start, end)) this.computeDigest(id)
+    return true
+  }
+
+  private lastLoadedParent: NodeId = noNode
+
+  private loadLink(bytes: Uint8Array, start: number, end: number): NodeId {
+    let nameStart = end
+    while (nameStart > start && bytes[nameStart - 1] !== slash) nameStart--
+    const parentEnd = nameStart - 1
+    if (parentEnd < start) throw new MalformedError('a path without / in a snapshot')
+    // Siblings stand together in a snapshot, so the parent is nearly always the last one.
+    const cached = this.lastLoadedParent
+    const parent =
+      cached !== noNode && cached !== root && this.isAtBytes(cached, bytes, start, parentEnd)
+        ? cached
+        : this.findBytes(bytes, start, parentEnd)
+    if (parent === noNode) {
+      throw new MalformedError(`${decodeText(bytes, start, end)} comes before its parent`)
+    }
+    this.lastLoadedParent = parent
+    const existing = this.findBytes(bytes, start, end)
+    if (existing !== noNode) {
+      this.pathAndDataBytes -= end - start + this.dataLength(existing)
+      this.untrackOwner(existing)
+      return existing
+    }
+    this.count++
+    return this.attach(parent, bytes, nameStart, end)
+  }
+
+  // --- inside ----------------------------------------------------------------------------------
+
+  private view(id: NodeId): DataView {
+    return this.views[id >>> chunkBits]!
+  }
+
+  private at(id: NodeId): number {
+    return (id & chunkMask) * recordBytes
+  }
+
+  private parent(id: NodeId): NodeId {
+    return this.view(id).getInt32(this.at(id) + field.parent)
+  }
+
+  private hashOf(id: NodeId): number {
+    return this.view(id).getInt32(this.at(id) + field.hash)
+  }
+
+  private link(id: NodeId, offset: number): NodeId {
+    return this.view(id).getInt32(this.at(id) + offset)
+  }
+
+  private setLink(id: NodeId, offset: number, value: NodeId): void {
+    this.view(id).setInt32(this.at(id) + offset, value)
+  }
+
+  private addTo(id: NodeId, offset: number, change: number): void {
+    const record = this.view(id)
+    const at = this.at(id) + offset
+    record.setInt32(at, record.getInt32(at) + change)
+  }
+
+  private countDescendants(parent: NodeId, change: number): void {
+    for (let node = parent; ; node = this.parent(node)) {
+      this.addTo(node, field.descendants, change)
+      if (node === root) return
+    }
+  }
+
+  private allocate(): NodeId {
+    const reused = this.freeIds.pop()
+    if (reused !== undefined) {
+      const start = this.at(reused)
+      this.records[reused >>> chunkBits]!.fill(0, start, start + recordBytes)
+      return reused
+    }
+    const id = this.idsUsed++
+    if (id >>> chunkBits >= this.records.length) {
+      const bytes = new Uint8Array(chunkNodes * recordBytes)
+      this.records.push(bytes)
+      this.views.push(new DataView(bytes.buffer))
+    }
+    return id
+  }
+
+  /** Makes a node under a parent, as its last child. */
+  private attach(parent: NodeId, bytes: Uint8Array, nameStart: number, nameEnd: number): NodeId {
+    const id = this.allocate()
+    const record = this.view(id)
+    const at = this.at(id)
+    record.setUint32(at + field.nameRef, this.arena.store(bytes, nameStart, nameEnd))
+    record.setInt32(at + field.nameLength, nameEnd - nameStart)
+    record.setInt32(at + field.parent, parent)
+    let hash = this.hashOf(parent)
+    for (let i = nameStart - 1; i < nameEnd; i++) hash = Math.imul(hash ^ bytes[i]!, 0x01000193)
+    record.setInt32(at + field.hash, hash)
+    if (this.options.digests) {
+      const checksum = crc32(bytes, nameStart - 1, nameEnd, this.pathChecksum(parent))
+      record.setInt32(at + field.pathChecksum, checksum)
+    }
+    this.index.insert(id, hash)
+    const first = this.link(parent, field.firstChild)
+    if (first === noNode) {
+      this.setLink(parent, field.firstChild, id)
+      record.setInt32(at + field.next, id)
+      record.setInt32(at + field.previous, id)
+    } else {
+      const last = this.link(first, field.previous)
+      record.setInt32(at + field.previous, last)
+      record.setInt32(at + field.next, first)
+      this.setLink(last, field.next, id)
+      this.setLink(first, field.previous, id)
+    }
+    this.addTo(parent, field.numChildren, 1)
+    this.countDescendants(parent, 1)
+    return id
+  }
+
+  private storeData(id: NodeId, data: Uint8Array | null): void {
+    this.freeData(id)
+    const record = this.view(id)
+    const at = this.at(id)
+    record.setUint32(
+      at + field.dataRef,
+      data === null ? nullData : this.arena.store(data, 0, data.length),
+    )
+    record.setInt32(at + field.dataLength, data?.length ?? 0)
+  }
+
+  private freeData(id: NodeId): void {
+    const record = this.view(id)
+    const at = this.at(id)
+    const ref = record.getUint32(at + field.dataRef)
+    if (ref !== nullData) this.arena.free(ref, record.getInt32(at + field.dataLength))
+    record.setUint32(at + field.dataRef, 0)
+    record.setInt32(at + field.dataLength, 0)
+  }
+
+  private trackOwner(id: NodeId, owner: bigint): void {
+    if (owner === 0n) return
+    if (owner === containerOwner) {
+      this.containers.add(id)
+    } else if (this.sessionOf(owner) === 0n) {
+      this.ttls.add(id)
+    } else {
+      let ids = this.ephemeralsBySession.get(owner)
+      if (ids === undefined) this.ephemeralsBySession.set(owner, (ids = new Set()))
+      ids.add(id)
+      this.ephemerals++
+    }
+  }
+
+  private untrackOwner(id: NodeId): void {
+    const owner = this.owner(id)
+    if (owner === 0n) return
+    if (owner === containerOwner) {
+      this.containers.delete(id)
+    } else if (this.sessionOf(owner) === 0n) {
+      this.ttls.delete(id)
+    } else {
+      const ids = this.ephemeralsBySession.get(owner)
+      if (ids?.delete(id) === true) this.ephemerals--
+      if (ids?.size === 0) this.ephemeralsBySession.delete(owner)
+    }
+  }
+
+  private refreshDigest(id: NodeId, path: string): void {
+    if (!path.startsWith(reservedPrefix)) this.computeDigest(id)
+  }
+
+  private computeDigest(id: NodeId): void {
+    if (!this.options.digests) return
+    const record = this.view(id)
+    const at = this.at(id)
+    this.digest.subtract(record.getInt32(at + field.digest) >>> 0)
+    let checksum = this.pathChecksum(id)
+    const ref = record.getUint32(at + field.dataRef)
+    if (ref !== 0 && ref !== nullData) {
+      const start = this.arena.offsetOf(ref)
+      const end = start + record.getInt32(at + field.dataLength)
+      checksum = crc32(this.arena.bytesOf(ref), start, end, checksum)
+    }
+    checksum = statChecksum(this.records[id >>> chunkBits]!, at, checksum)
+    record.setInt32(at + field.digest, checksum | 0)
+    this.digest.add(checksum)
+  }
+}
+
+/** A place in the tree that stays valid whatever is removed. */
+export class TreeCursor {
+  private readonly tree: Tree
+  private readonly onRelease: () => void
+  private node: NodeId = root
+
+  constructor(tree: Tree, onRelease: () => void) {
+    this.tree = tree
+    this.onRelease = onRelease
+  }
+
+  /** Writes nodes until about `bytesMax` more are written; false when the last one was. */
+  writeNodes(writer: Writer, bytesMax: number): boolean {
+    const limit = writer.position + bytesMax
+    while (this.node !== noNode && writer.position < limit) {
+      const id = this.node
+      this.tree.writeNode(id, writer)
+      this.node = this.tree.successor(id)
+    }
+    return this.node !== noNode
+  }
+
+  /** @internal A node is about to go: stand on the one after it instead. */
+  leave(id: NodeId): void {
+    if (this.node === id) this.node = this.tree.successorSkipping(id)
+  }
+
+  release(): void {
+    this.node = noNode
+    this.onRelease()
+  }
+}
+
+/** The id of "anyone may do anything", which stands in no table. */
+export const openAclId = -1
+
+const reservedPrefix = '/zookeeper/'
+const reservedBytes = encodeText(reservedPrefix)
+const emptyBytes = new Uint8Array(0)
+const noIds: ReadonlySet<NodeId> = new Set()
+
+function isReserved(bytes: Uint8Array, start: number, end: number): boolean {
+  if (end - start < reservedBytes.length) return false
+  for (let i = 0; i < reservedBytes.length; i++) {
+    if (bytes[start + i] !== reservedBytes[i]) return false
+  }
+  return true
+}
+
+/** The stat's part of a node digest; its order is not that of the wire. */
+export function statChecksum(stat: Uint8Array, at: number, seed: number): number {
+  let checksum = crc32(stat, at + field.czxid, at + field.ctime, seed)
+  checksum = crc32(stat, at + field.pzxid, at + field.pzxid + 8, checksum)
+  checksum = crc32(stat, at + field.ctime, at + field.version, checksum)
+  return crc32(stat, at + field.version, at + field.dataLength, checksum)
+}
+
+/** Copies a stat and hides what never leaves the server. */
+function writeWireStat(
+  writer: Writer,
+  stat: Uint8Array,
+  at: number,
+  extendedTypes: boolean,
+): void {
+  writer.ensure(statWireBytes)
+  const { bytes, position } = writer
+  for (let i = 0; i < statWireBytes; i++) bytes[position + i] = stat[at + i]!
+  writer.position = position + statWireBytes
+  const creates = int32(stat, at + field.cversion)
+  const children = int32(stat, at + field.numChildren)
+  writer.intAt(position + field.cversion, (Math.imul(2, creates) - children) | 0)
+  const ownerTop = stat[at + field.owner]!
+  // A session id of a server never starts with 0xff; 0x80 alone may be one (server 128).
+  if (ownerTop === 0x80 || (ownerTop === 0xff && extendedTypes)) {
+    const owner =
+      (BigInt(int32(stat, at + field.owner)) << 32n) |
+      BigInt(int32(stat, at + field.owner + 4) >>> 0)
+    if (owner === containerOwner || (extendedTypes && isTtlOwner(owner))) {
+      writer.intAt(position + field.owner, 0)
+      writer.intAt(position + field.owner + 4, 0)
+    }
+  }
+}
+
+function int32(bytes: Uint8Array, at: number): number {
+  return (bytes[at]! << 24) | (bytes[at + 1]! << 16) | (bytes[at + 2]! << 8) | bytes[at + 3]!
+}
+

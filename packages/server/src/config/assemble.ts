@@ -1,0 +1,205 @@
+import type { EnsembleFindings } from './ensemble.ts'
+import type { Values } from './keys.ts'
+import type { ServerConfig, Store, Throttling, Tls } from './server-config.ts'
+import type { Sources } from './sources.ts'
+
+export interface Parts {
+  readonly values: Values
+  readonly sources: Sources
+  readonly findings: EnsembleFindings
+  readonly dataDir: string
+  readonly configText: string
+  readonly configFile: string | undefined
+}
+
+/** Puts checked values into the shape the server works with. */
+export function assemble(parts: Parts): ServerConfig {
+  const { values, sources, findings, dataDir, configText, configFile } = parts
+  const { self, ensemble } = findings
+  const flushDelayMs = values.flushDelay
+  const timeouts = sessionTimeouts(values)
+  return {
+    clientPort: clientPort(parts),
+    clientPortAddress: values.clientPortAddress ?? self?.client?.host,
+    listenBacklog: values.clientPortListenBacklog,
+    maxClientCnxns: values.maxClientCnxns,
+    maxCnxns: values.maxCnxns,
+    tcpKeepAlive: values.clientTcpKeepAlive,
+    sessionlessTimeoutMs: values['nio.sessionlessCnxnTimeout'],
+    dataDir,
+    dataLogDir: values.dataLogDir ?? dataDir,
+    autoCreateDataDir: values['datadir.autocreate'],
+    autoCreateDb: values['db.autocreate'],
+    trustEmptySnapshot: values['snapshot.trust.empty'],
+    snapCount: values.snapCount,
+    snapSizeLimitBytes: positive(values.snapSizeLimitInKb),
+    txnLogSizeLimitBytes: positive(values.txnLogSizeLimitInKb),
+    preAllocBytes: values.preAllocSize,
+    forceSync: values.forceSync,
+    fsyncWarningThresholdMs: values['fsync.warningthresholdms'],
+    flushDelayMs,
+    maxWriteQueuePollMs: values.maxWriteQueuePollTime ?? Math.floor(flushDelayMs / 3),
+    maxBatchSize: values.maxBatchSize,
+    snapshotCompression: values['snapshot.compression.method'] || 'none',
+    serializeLastProcessedZxid: values['serializeLastProcessedZxid.enabled'],
+    digestEnabled: values['digest.enabled'],
+    closeSessionTxnEnabled: values['closeSessionTxn.enabled'],
+    purge: {
+      intervalMs: values['autopurge.purgeInterval'],
+      retainCount: values['autopurge.snapRetainCount'],
+      retainBytes: values['autopurge.retainBytes'],
+    },
+    tickTime: values.tickTime,
+    minSessionTimeout: timeouts.min,
+    maxSessionTimeout: timeouts.max,
+    globalOutstandingLimit: values.globalOutstandingLimit,
+    juteMaxBuffer: values['jute.maxbuffer'],
+    juteMaxBufferExtra: values['jute.maxbuffer.extrasize'] ?? values['jute.maxbuffer'],
+    largeRequests: {
+      threshold: values.largeRequestThreshold,
+      maxBytes: values.largeRequestMaxBytes,
+    },
+    throttling: throttling(values),
+    fourLetterWords: fourLetterWords(values),
+    admin: {
+      enabled: values['admin.enableServer'],
+      address: values['admin.serverAddress'],
+      port: values['admin.serverPort'],
+      commandUrl: values['admin.commandURL'],
+      idleTimeoutMs: values['admin.idleTimeout'],
+      snapshotEnabled: values['admin.snapshot.enabled'],
+      restoreEnabled: values['admin.restore.enabled'],
+      rateLimitIntervalMs: values['admin.rateLimiterIntervalInMS'],
+    },
+    metrics: {
+      enabled: isPrometheus(values['metricsProvider.className']),
+      host: values['metricsProvider.httpHost'],
+      port: values['metricsProvider.httpPort'],
+    },
+    // On by default here, so a server whose number forbids it must not be made to fail by it.
+    extendedTypesEnabled: values.extendedTypesEnabled && (ensemble?.serverId ?? 0) <= 254,
+    emulate353Ttl: values.emulate353TTLNodes,
+    containers: {
+      checkIntervalMs: values['znode.container.checkIntervalMs'],
+      maxPerMinute: values['znode.container.maxPerMinute'],
+      maxNeverUsedMs: values['znode.container.maxNeverUsedIntervalMs'],
+    },
+    enforceQuota: values.enforceQuota,
+    skipAcl: values.skipACL,
+    eagerAclCheck: values.enableEagerACLCheck,
+    superDigest: values['DigestAuthenticationProvider.superDigest'],
+    digestAuthEnabled: values['DigestAuthenticationProvider.enabled'],
+    digestAlgorithm: values['DigestAuthenticationProvider.digestAlg'],
+    enforceAuth: enforceAuth(values),
+    authProviders: authProviders(sources, values),
+    tls: tls(values, self?.secureClient),
+    reconfigEnabled: values.reconfigEnabled,
+    ensemble,
+    systemProperties: sources.systemProperties,
+    configText,
+    configFile,
+  }
+}
+
+/** A port in the server's own line counts more than a default, less than one that was given. */
+function clientPort({ values, sources, findings: { self } }: Parts): number | undefined {
+  const own = self?.client?.port
+  return sources.given.has('clientPort') ? (values.clientPort ?? own) : (own ?? values.clientPort)
+}
+
+/** -1 stands for the default, which depends on the tick. */
+export function sessionTimeouts({ tickTime, minSessionTimeout, maxSessionTimeout }: Values): {
+  min: number
+  max: number
+} {
+  return {
+    min: minSessionTimeout === -1 ? tickTime * 2 : minSessionTimeout,
+    max: maxSessionTimeout === -1 ? tickTime * 20 : maxSessionTimeout,
+  }
+}
+
+export function enforceAuth(values: Values): ServerConfig['enforceAuth'] {
+  if (values.sessionRequireClientSASLAuth) return { enabled: true, schemes: ['sasl'] }
+  return { enabled: values['enforce.auth.enabled'], schemes: values['enforce.auth.schemes'] }
+}
+
+const x509Provider = 'org.apache.zookeeper.server.auth.X509AuthenticationProvider'
+
+/** A secure port brings the provider that checks its certificates. */
+export function authProviders({ members }: Sources, values: Values): Map<string, string> {
+  const providers = new Map<string, string>()
+  for (const [name, { text }] of members) {
+    if (name.startsWith('authProvider.')) providers.set(name.slice('authProvider.'.length), text)
+  }
+  if (values.secureClientPort !== undefined && !providers.has('x509')) {
+    providers.set('x509', x509Provider)
+  }
+  return providers
+}
+
+export function isPrometheus(className: string | undefined): boolean {
+  return className?.endsWith('.PrometheusMetricsProvider') ?? false
+}
+
+function positive(value: number): number | undefined {
+  return value > 0 ? value : undefined
+}
+
+function fourLetterWords(values: Values): ServerConfig['fourLetterWords'] {
+  const words = new Set(values['4lw.commands.whitelist'])
+  if (words.has('*')) return 'all'
+  words.add('srvr')
+  if (values['readonlymode.enabled']) words.add('isro')
+  return words
+}
+
+function throttling(values: Values): Throttling {
+  return {
+    maxRequests: values.request_throttle_max_requests,
+    stallMs: values.request_throttle_stall_time,
+    dropStale: values.request_throttle_drop_stale,
+    staleConnectionCheck: values.request_stale_connection_check,
+    staleLatencyCheck: values.request_stale_latency_check,
+    opWaitMs: values.throttled_op_wait_time,
+    connections: {
+      tokens: values.connection_throttle_tokens,
+      fillMs: values.connection_throttle_fill_time,
+      fillCount: values.connection_throttle_fill_count,
+      freezeMs: values.connection_throttle_freeze_time,
+      dropIncrease: values.connection_throttle_drop_increase,
+      dropDecrease: values.connection_throttle_drop_decrease,
+      decreaseRatio: values.connection_throttle_decrease_ratio,
+      weights: values.connection_throttle_weight_enabled
+        ? {
+            global: values.connection_throttle_global_session_weight,
+            renewed: values.connection_throttle_renew_session_weight,
+            local: values.connection_throttle_local_session_weight,
+          }
+        : undefined,
+    },
+  }
+}
+
+function tls(values: Values, own: { host: string | undefined; port: number } | undefined): Tls {
+  return {
+    port: values.secureClientPort ?? own?.port,
+    address: values.secureClientPortAddress ?? own?.host,
+    portUnification: values['client.portUnification'],
+    reload: values['client.certReload'],
+    keyStore: store(values, 'keyStore'),
+    trustStore: store(values, 'trustStore'),
+    protocols: values['ssl.enabledProtocols'],
+    ciphers: values['ssl.ciphersuites'],
+    clientAuth: values['ssl.clientAuth'],
+    clientHostnameVerification: values['ssl.clientHostnameVerification'],
+  }
+}
+
+function store(values: Values, kind: 'keyStore' | 'trustStore'): Store {
+  return {
+    location: values[`ssl.${kind}.location`],
+    password: values[`ssl.${kind}.password`],
+    passwordPath: values[`ssl.${kind}.passwordPath`],
+    type: values[`ssl.${kind}.type`],
+  }
+}

@@ -1,0 +1,186 @@
+import { isAbsolute } from 'node:path'
+import { authProviders, enforceAuth, isPrometheus, sessionTimeouts } from './assemble.ts'
+import type { Diagnostics, Origin } from './diagnostics.ts'
+import type { EnsembleFindings } from './ensemble.ts'
+import type { KeyName, Values } from './keys.ts'
+import type { Sources } from './sources.ts'
+
+interface Case {
+  readonly values: Values
+  readonly sources: Sources
+  readonly findings: EnsembleFindings
+  readonly report: Diagnostics
+  /** Where a key was written; its bare name where it was not. */
+  readonly at: (name: KeyName) => Origin
+}
+
+/** What no key can tell on its own: keys that contradict each other, and settings that bite. */
+export function checkTogether(
+  values: Values,
+  sources: Sources,
+  findings: EnsembleFindings,
+  report: Diagnostics,
+): void {
+  const at = (name: KeyName): Origin => sources.given.get(name)?.origin ?? { key: name }
+  const all: Case = { values, sources, findings, report, at }
+  checkPorts(all)
+  checkDirectories(all)
+  checkSessions(all)
+  checkAuthentication(all)
+  checkQuorumAuthentication(all)
+  checkAdmin(all)
+}
+
+function checkPorts({ values, findings: { self }, report, at }: Case): void {
+  const { clientPort, clientPortAddress, secureClientPort, secureClientPortAddress } = values
+  if (clientPort === undefined && clientPortAddress !== undefined) {
+    report.error(at('clientPortAddress'), 'is set, but clientPort is not')
+  }
+  if (secureClientPort === undefined && secureClientPortAddress !== undefined) {
+    report.error(at('secureClientPortAddress'), 'is set, but secureClientPort is not')
+  }
+  if (clientPort === undefined && secureClientPort === undefined && self?.client === undefined) {
+    report.warning(at('clientPort'), 'is not set, so no client can connect')
+  }
+  if (secureClientPort !== undefined && values['ssl.keyStore.location'] === undefined) {
+    const message = 'needs ssl.keyStore.location; without a key every TLS handshake fails'
+    report.warning(at('secureClientPort'), message)
+  }
+  // An option or the environment overrides the line on purpose; the same file contradicts itself.
+  if (self?.client !== undefined && clientPort !== undefined && at('clientPort').line) {
+    const host = isWildcard(clientPortAddress) ? self.client.host : clientPortAddress
+    if (self.client.port !== clientPort || self.client.host !== host) {
+      const line = `${self.client.host ?? '*'}:${self.client.port}`
+      report.error(at('clientPort'), `differs from the client port in server.${self.id}: ${line}`)
+    }
+  }
+  checkClashes({ values, report, at })
+}
+
+function isWildcard(address: string | undefined): boolean {
+  return address === undefined || address === '0.0.0.0' || address === '::'
+}
+
+function checkClashes({ values, report, at }: Pick<Case, 'values' | 'report' | 'at'>): void {
+  const ports: readonly [KeyName, number | undefined][] = [
+    ['clientPort', values.clientPort],
+    ['secureClientPort', values.secureClientPort],
+    ['admin.serverPort', values['admin.enableServer'] ? values['admin.serverPort'] : undefined],
+    [
+      'metricsProvider.httpPort',
+      isPrometheus(values['metricsProvider.className'])
+        ? values['metricsProvider.httpPort']
+        : undefined,
+    ],
+  ]
+  const taken = new Map<number, KeyName>()
+  for (const [name, port] of ports) {
+    if (port === undefined || port === 0) continue
+    const other = taken.get(port)
+    if (other !== undefined) report.warning(at(name), `is ${port}, and so is ${other}`)
+    taken.set(port, name)
+  }
+}
+
+function checkDirectories({ values, sources, report, at }: Case): void {
+  if (values.dataDir === undefined) report.error(at('dataDir'), 'must be set')
+  for (const name of ['dataDir', 'dataLogDir'] as const) {
+    const path = sources.given.get(name)?.text
+    if (path !== undefined && !isAbsolute(path) && !/^\.{1,2}(\/|$)/.test(path)) {
+      const message =
+        'is relative to where the server is started; begin it with ./ if that is meant'
+      report.notice(at(name), message)
+    }
+  }
+  if (!values.forceSync) {
+    report.warning(at('forceSync'), 'is no: a power cut can lose acknowledged writes')
+  }
+  if (values['snapshot.trust.empty']) {
+    const message = 'is true: a lost snapshot goes unnoticed; switch it off after the upgrade'
+    report.warning(at('snapshot.trust.empty'), message)
+  }
+}
+
+function checkSessions({ values, report, at }: Case): void {
+  const { min, max } = sessionTimeouts(values)
+  if (min > max) {
+    const message = `is ${min} ms, more than maxSessionTimeout, which is ${max} ms`
+    report.error(at('minSessionTimeout'), message)
+  }
+  if (values.localSessionsUpgradingEnabled && !values.localSessionsEnabled) {
+    const message = 'has no effect without localSessionsEnabled=true'
+    report.warning(at('localSessionsUpgradingEnabled'), message)
+  }
+}
+
+const knownProviders: Readonly<Record<string, string>> = {
+  SASLAuthenticationProvider: 'sasl',
+  X509AuthenticationProvider: 'x509',
+  EnsembleAuthenticationProvider: 'ensemble',
+  KeyAuthenticationProvider: 'key',
+  DigestAuthenticationProvider: 'digest',
+  IPAuthenticationProvider: 'ip',
+}
+
+function checkAuthentication({ values, sources, report, at }: Case): void {
+  const schemes = new Set(['ip'])
+  if (values['DigestAuthenticationProvider.enabled']) schemes.add('digest')
+  for (const [name, className] of authProviders(sources, values)) {
+    const scheme = knownProviders[className.split('.').at(-1) ?? '']
+    if (scheme !== undefined) schemes.add(scheme)
+    else {
+      const origin = sources.members.get(`authProvider.${name}`)?.origin
+      report.warning(origin, `${className} is a Java class and cannot be loaded`)
+    }
+  }
+  const { enabled, schemes: needed } = enforceAuth(values)
+  const key = values.sessionRequireClientSASLAuth
+    ? 'sessionRequireClientSASLAuth'
+    : 'enforce.auth.enabled'
+  if (enabled && needed.length === 0) {
+    report.error(at(key), 'is true, but enforce.auth.schemes is empty')
+  }
+  for (const scheme of enabled ? needed : []) {
+    if (!schemes.has(scheme)) {
+      report.error(at(key), `needs the scheme ${scheme}, which no authProvider offers`)
+    }
+  }
+  if (values.skipACL) report.warning(at('skipACL'), 'is yes: nobody is refused anything')
+  const digest = values['DigestAuthenticationProvider.superDigest']
+  if (digest !== undefined && !/^[^:]+:[^:]+$/.test(digest)) {
+    const message = 'is not of the form user:digest, so nobody can be the super user'
+    report.warning(at('DigestAuthenticationProvider.superDigest'), message)
+  }
+}
+
+function checkQuorumAuthentication({ values, report, at }: Case): void {
+  const learner = 'quorum.auth.learnerRequireSasl'
+  const server = 'quorum.auth.serverRequireSasl'
+  for (const name of [learner, server] as const) {
+    if (values[name] && !values['quorum.auth.enableSasl']) {
+      report.error(at(name), 'needs quorum.auth.enableSasl=true')
+    }
+  }
+  if (values[server] && !values[learner]) report.error(at(server), `needs ${learner}=true`)
+}
+
+/** Every four-letter word of ZooKeeper 3.9. */
+const words = new Set(
+  'conf cons crst dirs dump envi gtmk ruok stmk srst srvr stat wchc wchp wchs mntr isro hash *'.split(
+    ' ',
+  ),
+)
+
+function checkAdmin({ values, report, at }: Case): void {
+  for (const word of values['4lw.commands.whitelist']) {
+    if (!words.has(word)) {
+      report.warning(at('4lw.commands.whitelist'), `there is no four-letter word ${word}`)
+    }
+  }
+  const provider = values['metricsProvider.className']
+  const known = provider === undefined || /\.(Default|Null)MetricsProvider$/.test(provider)
+  if (!known && !isPrometheus(provider)) {
+    const message = `${provider} is a Java class and cannot be loaded; no metrics port is opened`
+    report.warning(at('metricsProvider.className'), message)
+  }
+}

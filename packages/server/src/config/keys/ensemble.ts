@@ -1,0 +1,227 @@
+import { property, setting } from '../key.ts'
+import type { Family } from '../key.ts'
+import {
+  bool,
+  caseless,
+  choice,
+  int,
+  ms,
+  path,
+  port,
+  ratio,
+  text,
+  ticks,
+  yesNo,
+} from '../value-types.ts'
+
+const use = 'ensemble'
+
+export const ensemble = {
+  myid: setting(int, undefined, 'Number of this server, instead of the file myid in dataDir.', {
+    use,
+    defaultText: 'the file myid',
+    range: { min: 0, max: 255, outside: 'error' },
+    flag: '--myid',
+    departs: "zabra's own; ZooKeeper reads only the file.",
+  }),
+  initLimit: setting(ticks, undefined, 'How long a server may take to join its leader.', {
+    use,
+    withoutFile: 10,
+    defaultText: 'must be set in an ensemble',
+  }),
+  syncLimit: setting(ticks, undefined, 'How far a server may fall behind its leader.', {
+    use,
+    withoutFile: 5,
+    defaultText: 'must be set in an ensemble',
+  }),
+  connectToLearnerMasterLimit: setting(ticks, 0, 'How long connecting to the leader may take.', {
+    use,
+    defaultText: 'initLimit',
+  }),
+  peerType: setting(
+    caseless(choice(['participant', 'observer'])),
+    undefined,
+    'Role of this server; the role in its server line counts more.',
+    { use, defaultText: 'participant' },
+  ),
+  electionAlg: setting(int, 3, 'Only 3 exists.', {
+    use,
+    range: { min: 3, max: 3, outside: 'error' },
+  }),
+  standaloneEnabled: setting(
+    bool,
+    true,
+    'A single server line means a server on its own; if false, an ensemble of one that can grow.',
+    { use },
+  ),
+  reconfigEnabled: setting(bool, false, 'Members can be changed while the ensemble runs.', { use }),
+  dynamicConfigFile: setting(path, undefined, 'File that holds the server lines.', {
+    use,
+    defaultText: 'none',
+  }),
+  quorumListenOnAllIPs: setting(
+    bool,
+    false,
+    'Ports for other servers are bound to every address.',
+    {
+      use,
+    },
+  ),
+  observerMasterPort: setting(port, 0, 'Followers serve observers on this port; 0 for not.', {
+    use,
+    range: { min: 0, max: 65_535, outside: 'error' },
+  }),
+  syncEnabled: setting(bool, true, 'Observers keep logs and snapshots.', { use }),
+  'observer.syncEnabled': property(bool, true, 'The same, as a system property.', { use }),
+  oraclePath: setting(path, undefined, 'File that decides for one of two servers.', {
+    use,
+    defaultText: 'none',
+  }),
+  leaderServes: property(yesNo, true, 'The leader accepts clients.', { use }),
+  commitLogCount: property(int, 500, 'Committed transactions kept in memory for learners.', {
+    use,
+    range: { min: 1, outside: 'default' },
+  }),
+  snapshotSizeFactor: property(
+    ratio,
+    0.33,
+    'Part of the snapshot size up to which a learner is sent logs instead; negative for never.',
+    { use },
+  ),
+  forceSnapshotSync: property(bool, false, 'Learners are always sent a snapshot.', { use }),
+  cnxTimeout: property(ms, 5000, 'Timeout of connecting for elections.', { use }),
+  quorumCnxnTimeoutMs: property(ms, -1, 'Timeout of reading from an election connection.', {
+    use,
+    defaultText: 'syncLimit',
+  }),
+  electionPortBindRetry: property(int, 3, 'Attempts to bind the election port; 0 for no end.', {
+    use,
+  }),
+  'fastleader.minNotificationInterval': property(ms, 200, 'First wait for votes.', { use }),
+  'fastleader.maxNotificationInterval': property(ms, 60_000, 'Longest wait for votes.', { use }),
+  leaderConnectDelayDuringRetryMs: property(ms, 100, 'Pause between attempts to reach a leader.', {
+    use,
+  }),
+  'leader.maxTimeToWaitForEpoch': property(
+    ms,
+    -1,
+    'How long an elected leader waits for a quorum.',
+    {
+      use,
+      defaultText: 'initLimit',
+    },
+  ),
+  'leader.maxConcurrentSnapSyncs': property(int, 10, 'Snapshots sent to learners at once.', {
+    use,
+  }),
+  'leader.maxConcurrentDiffSyncs': property(int, 100, 'Logs sent to learners at once.', { use }),
+  'observer.reconnectDelayMs': property(ms, 0, 'An observer waits up to this to reconnect.', {
+    use,
+  }),
+  'observer.election.DelayMs': property(ms, 200, 'An observer waits this before an election.', {
+    use,
+  }),
+  'observerMaster.sizeLimit': property(int, 33_554_432, 'Bytes a follower keeps for observers.', {
+    use,
+  }),
+  tcpKeepAlive: property(bool, false, 'TCP keep-alive between servers.', { use }),
+  'multiAddress.enabled': setting(bool, false, 'A server line can have several addresses.', {
+    use,
+    properties: ['zookeeper.multiAddress.enabled'],
+  }),
+  'multiAddress.reachabilityCheckTimeoutMs': setting(ms, 1000, 'Wait for an address to answer.', {
+    use,
+    properties: ['zookeeper.multiAddress.reachabilityCheckTimeoutMs'],
+  }),
+  'multiAddress.reachabilityCheckEnabled': setting(bool, true, 'Addresses are tried first.', {
+    use,
+    properties: ['zookeeper.multiAddress.reachabilityCheckEnabled'],
+  }),
+  sslQuorum: setting(bool, false, 'Servers speak TLS to each other.', { use: 'planned' }),
+  portUnification: setting(bool, false, 'TLS and plain servers share the ports.', {
+    use: 'planned',
+  }),
+  sslQuorumReloadCertFiles: setting(bool, false, 'Key and trust stores are read again on change.', {
+    use: 'planned',
+  }),
+  'quorum.auth.enableSasl': setting(bool, false, 'Servers authenticate to each other by SASL.', {
+    use: 'planned',
+  }),
+  'quorum.auth.learnerRequireSasl': setting(bool, false, 'A learner insists on it.', {
+    use: 'planned',
+  }),
+  'quorum.auth.serverRequireSasl': setting(bool, false, 'A server insists on it.', {
+    use: 'planned',
+  }),
+  'quorum.auth.learner.saslLoginContext': setting(
+    text,
+    'QuorumLearner',
+    'Section of the login configuration for connecting.',
+    { use: 'planned' },
+  ),
+  'quorum.auth.server.saslLoginContext': setting(
+    text,
+    'QuorumServer',
+    'Section of the login configuration for accepting.',
+    { use: 'planned' },
+  ),
+  'quorum.auth.kerberos.servicePrincipal': setting(
+    text,
+    'zkquorum/localhost',
+    'Kerberos name of a server.',
+    { use: 'unused', notice: 'Kerberos is not offered' },
+  ),
+} as const
+
+export const families: readonly Family[] = [
+  {
+    name: 'server.N',
+    pattern: /^server\./,
+    source: 'setting',
+    use,
+    docs: 'Member N: `host:quorumPort:electionPort[:participant|observer][;[address:]clientPort]`. IPv6 addresses stand in brackets; with multiAddress.enabled several addresses are joined by `|`.',
+  },
+  {
+    name: 'group.N',
+    pattern: /^group\./,
+    source: 'setting',
+    use,
+    docs: 'Members of group N of a hierarchical quorum: `1:2:3`.',
+  },
+  {
+    name: 'weight.N',
+    pattern: /^weight\./,
+    source: 'setting',
+    use,
+    docs: 'Weight of member N in a hierarchical quorum; 1 where not given.',
+  },
+  {
+    name: 'authProvider.NAME',
+    pattern: /^authProvider\./,
+    source: 'property',
+    use: 'used',
+    docs: 'Java class of an authentication provider. Those of ZooKeeper itself are known by name (SASL, X509, Ensemble, Key); others cannot be loaded.',
+  },
+  {
+    name: 'superUser.NAME',
+    pattern: /^superUser\./,
+    source: 'property',
+    use: 'planned',
+    docs: 'More SASL users with the rights of the super user.',
+  },
+  {
+    name: 'ssl.quorum.NAME',
+    pattern: /^ssl\.quorum\./,
+    source: 'property',
+    use: 'planned',
+    docs: 'As ssl.NAME, between servers.',
+  },
+  {
+    name: 'metricsProvider.NAME',
+    pattern: /^metricsProvider\./,
+    source: 'setting',
+    use: 'unused',
+    notice: 'it belongs to a metrics provider that is not here',
+    docs: 'Options of other metrics providers.',
+  },
+]

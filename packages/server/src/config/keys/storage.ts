@@ -1,0 +1,114 @@
+import { property, setting } from '../key.ts'
+import { bool, choice, hours, int, kib, long, ms, path, yesNo } from '../value-types.ts'
+
+export const storage = {
+  dataDir: setting(path, undefined, 'Directory of the snapshots and of the file myid.', {
+    withoutFile: './data',
+    defaultText: 'must be set; ./data without a file',
+    flag: '--data-dir',
+  }),
+  dataLogDir: setting(
+    path,
+    undefined,
+    'Directory of the transaction logs; a disk of its own is worth it.',
+    { defaultText: 'dataDir', flag: '--data-log-dir' },
+  ),
+  'datadir.autocreate': property(bool, true, 'Missing directories are created.'),
+  'db.autocreate': property(
+    bool,
+    true,
+    'An empty data directory is taken for a new database. If not, a file named initialize must say so.',
+  ),
+  snapCount: property(
+    int,
+    100_000,
+    'Transactions between snapshots; taken at random between half of it and all of it.',
+    { range: { min: 2, outside: 'nearest' } },
+  ),
+  snapSizeLimitInKb: property(
+    kib,
+    4_294_967_296,
+    'Log written between snapshots, likewise; 0 or less for no limit.',
+  ),
+  txnLogSizeLimitInKb: property(
+    kib,
+    -1024,
+    'A log file that has grown beyond this is closed and a new one begun; 0 or less for no limit.',
+  ),
+  preAllocSize: property(kib, 67_108_864, 'Log files grow in steps of this; 0 for as needed.', {
+    range: { min: 0, outside: 'default' },
+  }),
+  forceSync: property(
+    yesNo,
+    true,
+    'Writes are on disk before they are acknowledged. With no, a power cut loses acknowledged writes.',
+  ),
+  'fsync.warningthresholdms': property(ms, 1000, 'A sync of the log that took longer is logged.', {
+    properties: ['zookeeper.fsync.warningthresholdms', 'fsync.warningthresholdms'],
+  }),
+  flushDelay: property(
+    ms,
+    0,
+    'How long a write may wait for others to share its sync. zabra shares syncs without waiting.',
+    { range: { min: 0, outside: 'default' } },
+  ),
+  maxWriteQueuePollTime: property(
+    ms,
+    undefined,
+    'How long the log waits for a next write when flushDelay is set.',
+    { defaultText: 'flushDelay / 3' },
+  ),
+  maxBatchSize: property(int, 1000, 'Writes that share a sync at most when flushDelay is set.', {
+    range: { min: 1, outside: 'default' },
+  }),
+  'snapshot.compression.method': property(
+    choice(['', 'gz', 'snappy']),
+    '',
+    'How new snapshots are compressed; existing ones are read whatever they are.',
+    { defaultText: 'not at all' },
+  ),
+  'snapshot.trust.empty': property(
+    bool,
+    false,
+    'Logs without any snapshot are accepted, as after an upgrade from 3.4. Switch off afterwards.',
+  ),
+  'serializeLastProcessedZxid.enabled': property(
+    bool,
+    true,
+    'Snapshots end with the last transaction they contain. Versions before 3.9 ignore it.',
+  ),
+  'digest.enabled': property(
+    bool,
+    true,
+    'Digests of the tree are kept in logs and snapshots, and compared.',
+  ),
+  'closeSessionTxn.enabled': property(
+    bool,
+    true,
+    'The end of a session lists in the log the nodes that end with it.',
+  ),
+} as const
+
+export const retention = {
+  'autopurge.purgeInterval': setting(
+    hours,
+    3_600_000,
+    'How often snapshots and logs no longer needed are deleted; 0 for never.',
+    {
+      range: { min: 0, outside: 'nearest' },
+      departs: 'Off (0) by default in ZooKeeper, until the disk is full.',
+    },
+  ),
+  'autopurge.snapRetainCount': setting(int, 3, 'Snapshots kept, with the logs that follow them.', {
+    range: { min: 3, outside: 'nearest' },
+  }),
+  'autopurge.retainBytes': setting(
+    long,
+    0,
+    'Bound for snapshots and logs together: beyond it fewer snapshots are kept, but always the newest valid one and its logs; 0 for no bound.',
+    {
+      range: { min: 0, outside: 'error' },
+      departs: "zabra's own; ZooKeeper takes no notice of it.",
+    },
+  ),
+} as const

@@ -1,0 +1,140 @@
+import type { EnsembleConfig } from './ensemble-config.ts'
+import type { Values } from './keys.ts'
+
+/** All that a server needs to know, with every default filled in. */
+export interface ServerConfig {
+  /** Undefined: no plain client port. 0: any free one. */
+  readonly clientPort: number | undefined
+  /** Undefined: every address. */
+  readonly clientPortAddress: string | undefined
+  /** -1: as the system has it. */
+  readonly listenBacklog: number
+  readonly maxClientCnxns: number
+  readonly maxCnxns: number
+  readonly tcpKeepAlive: boolean
+  readonly sessionlessTimeoutMs: number
+
+  readonly dataDir: string
+  readonly dataLogDir: string
+  readonly autoCreateDataDir: boolean
+  readonly autoCreateDb: boolean
+  readonly trustEmptySnapshot: boolean
+  readonly snapCount: number
+  /** Undefined: no limit. */
+  readonly snapSizeLimitBytes: number | undefined
+  readonly txnLogSizeLimitBytes: number | undefined
+  readonly preAllocBytes: number
+  readonly forceSync: boolean
+  readonly fsyncWarningThresholdMs: number
+  readonly flushDelayMs: number
+  readonly maxWriteQueuePollMs: number
+  readonly maxBatchSize: number
+  readonly snapshotCompression: 'none' | 'gz' | 'snappy'
+  readonly serializeLastProcessedZxid: boolean
+  /** Digests of the tree, in logs and snapshots. */
+  readonly digestEnabled: boolean
+  readonly closeSessionTxnEnabled: boolean
+  /** `intervalMs` 0: never. `retainBytes` 0: no bound; otherwise it goes before `retainCount`. */
+  readonly purge: {
+    readonly intervalMs: number
+    readonly retainCount: number
+    readonly retainBytes: number
+  }
+
+  readonly tickTime: number
+  readonly minSessionTimeout: number
+  readonly maxSessionTimeout: number
+
+  readonly globalOutstandingLimit: number
+  readonly juteMaxBuffer: number
+  readonly juteMaxBufferExtra: number
+  /** `threshold` -1: no budget for large requests. */
+  readonly largeRequests: { readonly threshold: number; readonly maxBytes: number }
+  readonly throttling: Throttling
+
+  readonly fourLetterWords: ReadonlySet<string> | 'all'
+  readonly admin: {
+    readonly enabled: boolean
+    readonly address: string
+    readonly port: number
+    readonly commandUrl: string
+    readonly idleTimeoutMs: number
+    readonly snapshotEnabled: boolean
+    readonly restoreEnabled: boolean
+    readonly rateLimitIntervalMs: number
+  }
+  /** The Prometheus endpoint. */
+  readonly metrics: { readonly enabled: boolean; readonly host: string; readonly port: number }
+
+  readonly extendedTypesEnabled: boolean
+  readonly emulate353Ttl: boolean
+  readonly containers: {
+    readonly checkIntervalMs: number
+    readonly maxPerMinute: number
+    readonly maxNeverUsedMs: number
+  }
+  readonly enforceQuota: boolean
+
+  readonly skipAcl: boolean
+  readonly eagerAclCheck: boolean
+  readonly superDigest: string | undefined
+  readonly digestAuthEnabled: boolean
+  readonly digestAlgorithm: Values['DigestAuthenticationProvider.digestAlg']
+  readonly enforceAuth: { readonly enabled: boolean; readonly schemes: readonly string[] }
+  /** Java class names by what follows `authProvider.`. */
+  readonly authProviders: ReadonlyMap<string, string>
+  readonly tls: Tls
+
+  readonly reconfigEnabled: boolean
+  /** Undefined for a server on its own. */
+  readonly ensemble: EnsembleConfig | undefined
+
+  readonly systemProperties: ReadonlyMap<string, string>
+  /** As it was read, for the admin command initial_configuration. */
+  readonly configText: string
+  readonly configFile: string | undefined
+}
+
+export interface Throttling {
+  /** 0: no throttling. */
+  readonly maxRequests: number
+  readonly stallMs: number
+  readonly dropStale: boolean
+  readonly staleConnectionCheck: boolean
+  readonly staleLatencyCheck: boolean
+  readonly opWaitMs: number
+  /** A token bucket for new connections; `tokens` 0: none. */
+  readonly connections: {
+    readonly tokens: number
+    readonly fillMs: number
+    readonly fillCount: number
+    readonly freezeMs: number
+    readonly dropIncrease: number
+    readonly dropDecrease: number
+    readonly decreaseRatio: number
+    readonly weights:
+      | { readonly global: number; readonly renewed: number; readonly local: number }
+      | undefined
+  }
+}
+
+export interface Store {
+  readonly location: string | undefined
+  readonly password: string
+  readonly passwordPath: string | undefined
+  readonly type: string | undefined
+}
+
+export interface Tls {
+  readonly port: number | undefined
+  readonly address: string | undefined
+  readonly portUnification: boolean
+  readonly reload: boolean
+  readonly keyStore: Store
+  readonly trustStore: Store
+  /** Empty: those of the runtime. */
+  readonly protocols: readonly string[]
+  readonly ciphers: readonly string[]
+  readonly clientAuth: Values['ssl.clientAuth']
+  readonly clientHostnameVerification: boolean
+}

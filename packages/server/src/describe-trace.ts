@@ -1,0 +1,43 @@
+import type { TraceEvent } from '@zabra/core'
+import type { Logger } from './logger.ts'
+
+const hex = (id: bigint): string => `0x${BigInt.asUintN(64, id).toString(16)}`
+
+/** What an event says in the log; undefined where it would only be noise. */
+export function describeTrace(
+  event: TraceEvent,
+): { level: keyof Logger; text: string } | undefined {
+  switch (event.type) {
+    case 'sessionCreated':
+    case 'sessionResumed':
+    case 'sessionClosed':
+    case 'reclaimed':
+      return undefined
+    case 'sessionRefused':
+      return info(`${event.address}: session ${hex(event.sessionId)} refused (${event.reason})`)
+    case 'clientAhead':
+      return info(
+        `${event.address} has seen ${hex(event.lastZxidSeen)}, we only ${hex(event.lastZxid)}: it must go elsewhere`,
+      )
+    case 'sessionExpired':
+      return info(`session ${hex(event.sessionId)} expired after ${event.timeoutMs} ms`)
+    case 'badFrame':
+      return info(`${event.address}: ${event.reason}; connection closed`)
+    case 'unknownOperation':
+      return info(`${event.address}: unknown operation ${event.operation}; connection closed`)
+    case 'authFailed':
+      return info(`${event.address}: authentication by ${event.scheme} failed`)
+    case 'writesSuspended':
+    case 'writesResumed':
+      return undefined
+    case 'digestMismatch':
+      return {
+        level: 'error',
+        text: `after ${hex(event.zxid)} the tree has the digest ${event.actual}, where ${event.expected} is expected`,
+      }
+  }
+}
+
+function info(text: string): { level: 'info'; text: string } {
+  return { level: 'info', text }
+}

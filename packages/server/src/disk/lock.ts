@@ -1,0 +1,101 @@
+import { readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+
+/** A name that Apache takes neither for a log nor for a snapshot. */
+export const lockName = 'zabra.lock'
+
+/** Another process uses the directory. */
+export class DirectoryInUseError extends Error {
+  override readonly name = 'DirectoryInUseError'
+}
+
+export interface DirectoryLock {
+  release(): void
+}
+
+/** Who holds a lock. A process id alone is used again, after a restart of the machine for one. */
+interface Holder {
+  readonly pid: number
+  /** In clock ticks since boot; empty where the system does not tell. */
+  readonly startTime: string
+  readonly bootId: string
+}
+
+/** Locks of this process, which has one identity for all the servers in it. */
+const heldHere = new Set<string>()
+
+/**
+ * Takes a data directory for this process alone. A lock left behind by a process that is gone is
+ * taken over; one that is held makes an error which names the holder.
+ */
+export function lockDirectory(directory: string): DirectoryLock {
+  const path = join(directory, lockName)
+  const mine = holderOf(process.pid)
+  // Twice is enough: once to find a stale lock and remove it, once to take the free place.
+  for (let attempt = 0; attempt < 2; attempt++) {
+    if (take(path, mine)) {
+      heldHere.add(path)
+      return { release: () => release(path) }
+    }
+    const holder = readHolder(path)
+    if (holder !== undefined && isAlive(holder, path)) {
+      throw new DirectoryInUseError(
+        `${directory} is in use by process ${holder.pid}: two servers on one data directory would ` +
+          `destroy it. Stop the other one first; if there is none, remove ${path}.`,
+      )
+    }
+    rmSync(path, { force: true })
+  }
+  throw new DirectoryInUseError(`${path} is being taken by another process at this moment`)
+}
+
+/** False when somebody has it: the file is made in one step, or not at all. */
+function take(path: string, holder: Holder): boolean {
+  const { pid, startTime, bootId } = holder
+  try {
+    writeFileSync(path, `${pid}\n${startTime}\n${bootId}\n`, { flag: 'wx', mode: 0o644 })
+    return true
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code === 'EEXIST') return false
+    throw error
+  }
+}
+
+function release(path: string): void {
+  if (!heldHere.delete(path)) return
+  if (readHolder(path)?.pid === process.pid) rmSync(path, { force: true })
+}
+
+function readHolder(path: string): Holder | undefined {
+  const [pid = '', startTime = '', bootId = ''] = readOr(path, '').split('\n')
+  return /^\d+$/.test(pid) ? { pid: Number(pid), startTime, bootId } : undefined
+}
+
+function isAlive(holder: Holder, path: string): boolean {
+  if (holder.pid === process.pid) return heldHere.has(path)
+  const now = holderOf(holder.pid)
+  if (holder.bootId !== now.bootId) return false
+  if (holder.startTime !== '' && holder.startTime !== now.startTime) return false
+  try {
+    process.kill(holder.pid, 0)
+    return true
+  } catch (error) {
+    // Not being allowed to signal a process proves that it is there.
+    return (error as NodeJS.ErrnoException).code === 'EPERM'
+  }
+}
+
+function holderOf(pid: number): Holder {
+  const stat = readOr(`/proc/${pid}/stat`, '')
+  // The name in parentheses may hold anything; the start time is the 20th field behind it.
+  const startTime = stat.slice(stat.lastIndexOf(')') + 2).split(' ')[19] ?? ''
+  return { pid, startTime, bootId: readOr('/proc/sys/kernel/random/boot_id', '').trim() }
+}
+
+function readOr(path: string, otherwise: string): string {
+  try {
+    return readFileSync(path, 'utf8')
+  } catch {
+    return otherwise
+  }
+}

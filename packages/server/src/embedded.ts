@@ -1,0 +1,34 @@
+import { formatDiagnostic, loadConfig, type Overrides } from './config/config.ts'
+import { silent, type Logger } from './logger.ts'
+import { RunningServer } from './server.ts'
+
+/** Settings by their names in zoo.cfg, and what the server runs on. */
+export interface StartOptions {
+  /** `clientPort`, `tickTime`, `dataDir` ... as in zoo.cfg. Port 0 is any free one. */
+  readonly config?: Overrides
+  /** Keep nothing on disk. The default unless `dataDir` is set. */
+  readonly inMemory?: boolean
+  readonly logger?: Logger
+}
+
+/**
+ * Starts a server inside this process: by default on a free port of the loopback interface, in
+ * memory, without an admin port. Resolves when it serves.
+ */
+export async function startServer(options: StartOptions = {}): Promise<RunningServer> {
+  const { logger = silent, config: given = {} } = options
+  const inMemory = options.inMemory ?? given['dataDir'] === undefined
+  const defaults: Overrides = {
+    clientPort: 0,
+    clientPortAddress: '127.0.0.1',
+    maxClientCnxns: 0,
+    'admin.enableServer': 'false',
+    ...(inMemory ? { dataDir: '/memory' } : {}),
+  }
+  const { config, diagnostics } = loadConfig({ env: {}, overrides: { ...defaults, ...given } })
+  if (config === undefined) {
+    const problems = diagnostics.filter(({ severity }) => severity === 'error')
+    throw new Error(problems.map(formatDiagnostic).join('\n'))
+  }
+  return RunningServer.start(config, { logger, inMemory })
+}

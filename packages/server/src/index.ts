@@ -1,0 +1,13 @@
+/**
+ * A ZooKeeper server, to run or to embed.
+ *
+ *     const server = await startServer()
+ *     // ... connect any ZooKeeper client to server.connectString ...
+ *     await server.stop()
+ */
+export { startServer, type StartOptions } from './embedded.ts'
+export { RunningServer } from './server.ts'
+export { runServer } from './main.ts'
+export type { Logger } from './logger.ts'
+export { flags, formatDiagnostic, loadConfig } from './config/config.ts'
+export type { Diagnostic, Overrides, ServerConfig } from './config/config.ts'

@@ -1,0 +1,113 @@
+import { resolve } from 'node:path'
+import { RecoveryError } from '@zabra/core'
+import { flags, formatDiagnostic, loadConfig, type Overrides } from './config/config.ts'
+import { stderrLogger } from './logger.ts'
+import { RunningServer } from './server.ts'
+
+const usage = `Usage: zabra server [zoo.cfg] [options]
+
+Runs a ZooKeeper server in the foreground until SIGTERM or SIGINT. Without a file it listens on
+port 2181 and keeps its data in ./data.
+
+Options:
+${[...flags].map(([flag, key]) => `  ${flag.padEnd(18)} ${key}`).join('\n')}
+  --help             this text
+
+Every setting of zoo.cfg can also come from the environment (clientPort as ZABRA_CLIENT_PORT),
+and system properties from SERVER_JVMFLAGS and JVMFLAGS (-Dname=value), as with Apache's scripts.
+`
+
+/** The command `zabra server`: resolves with the exit code when the server has stopped. */
+export async function runServer(args: readonly string[]): Promise<number> {
+  const command = parseArguments(args)
+  if (typeof command === 'string') {
+    process.stderr.write(`zabra server: ${command}\n\n${usage}`)
+    return 2
+  }
+  if (command.wantsHelp) {
+    process.stdout.write(usage)
+    return 0
+  }
+  const { config, diagnostics } = loadConfig({
+    ...(command.file === undefined ? {} : { file: command.file }),
+    env: process.env,
+    overrides: command.overrides,
+  })
+  for (const diagnostic of diagnostics) process.stderr.write(`${formatDiagnostic(diagnostic)}\n`)
+  if (config === undefined) return 2
+  if (config.ensemble !== undefined) {
+    process.stderr.write(
+      'zabra server: this file describes an ensemble; this version serves standalone only\n',
+    )
+    return 2
+  }
+  const started = performance.now()
+  try {
+    const server = await RunningServer.start(config, { logger: stderrLogger, inMemory: false })
+    announce(server, performance.now() - started)
+    return await untilStopped(server)
+  } catch (error) {
+    const known = error instanceof RecoveryError || (error as { code?: unknown }).code !== undefined
+    const { message, stack } = error as Error
+    process.stderr.write(`zabra server: ${known ? message : (stack ?? message)}\n`)
+    return 1
+  }
+}
+
+function announce(server: RunningServer, tookMs: number): void {
+  const { config } = server
+  const lines = [
+    `zabra serves ZooKeeper clients on ${server.connectString} (ready in ${Math.round(tookMs)} ms)`,
+    `  data      ${resolve(config.dataDir)}`,
+  ]
+  if (config.dataLogDir !== config.dataDir) lines.push(`  logs      ${resolve(config.dataLogDir)}`)
+  if (server.adminAddress !== undefined) lines.push(`  admin     ${server.adminAddress}`)
+  lines.push(`  connect   zkCli.sh -server ${server.connectString}`)
+  process.stdout.write(`${lines.join('\n')}\n`)
+}
+
+async function untilStopped(server: RunningServer): Promise<number> {
+  const signal = new Promise<NodeJS.Signals>((onSignal) => {
+    for (const name of ['SIGTERM', 'SIGINT'] as const) process.once(name, onSignal)
+  })
+  const outcome = await Promise.race([
+    signal.then((name) => ({ name })),
+    server.failed.catch((error: Error) => ({ error })),
+  ])
+  if ('error' in outcome) {
+    process.stderr.write(`zabra server: stopping, because ${outcome.error.message}\n`)
+    return 1
+  }
+  stderrLogger.info(`${outcome.name}: stopping`)
+  await server.stop()
+  stderrLogger.info('stopped; everything acknowledged is on disk')
+  return 0
+}
+
+interface Command {
+  readonly file: string | undefined
+  readonly overrides: Overrides
+  readonly wantsHelp: boolean
+}
+
+function parseArguments(args: readonly string[]): Command | string {
+  const overrides: Record<string, string> = {}
+  let file: string | undefined
+  for (let i = 0; i < args.length; i++) {
+    const arg = args[i]!
+    if (arg === '--help' || arg === '-h') return { file, overrides, wantsHelp: true }
+    if (!arg.startsWith('-')) {
+      if (file !== undefined) return `one configuration file at most, not ${file} and ${arg}`
+      file = arg
+      continue
+    }
+    const equals = arg.indexOf('=')
+    const flag = equals < 0 ? arg : arg.slice(0, equals)
+    const key = flags.get(flag)
+    if (key === undefined) return `unknown option ${flag}`
+    const value = equals < 0 ? args[++i] : arg.slice(equals + 1)
+    if (value === undefined) return `${flag} needs a value`
+    overrides[key] = value
+  }
+  return { file, overrides, wantsHelp: false }
+}

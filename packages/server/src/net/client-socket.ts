@@ -1,0 +1,167 @@
+import type { Socket } from 'node:net'
+import type { ClientConnection, ClientLink } from '@zabra/core'
+import type { ClientListener } from './client-listener.ts'
+
+/** What may wait to be sent to a client before it counts as stuck and is dropped. */
+const unsentBytesMax = 64 * 1024 * 1024
+/** What may wait to be sent before nothing more is read from the client. */
+const unsentBytesHigh = 1024 * 1024
+/** A buffer that grew beyond this is not kept for the next turn. */
+const keptBytesMax = 64 * 1024
+const wordBytes = 4
+const nothing = new Uint8Array(0)
+
+/** One accepted socket: bytes in, one write a turn out. */
+export class ClientSocket implements ClientLink {
+  readonly address: string
+  readonly port: number
+  readonly connection: ClientConnection
+  private readonly socket: Socket
+  private readonly listener: ClientListener
+  private isDirty = false
+  private isClosing = false
+  private isBackedUp = false
+  private isPaused = false
+  /** The first bytes, until it is clear whether they are a four-letter word. */
+  private firstBytes: Uint8Array | undefined = nothing
+  private wordInput: ((bytes: Uint8Array) => void) | undefined
+  private wasUsed = false
+
+  constructor(socket: Socket, address: string, listener: ClientListener) {
+    this.socket = socket
+    this.address = address
+    this.port = socket.remotePort ?? 0
+    this.listener = listener
+    this.connection = listener.peer.open(this)
+    socket.on('error', () => socket.destroy())
+    socket.on('end', () => this.ended())
+    socket.on('close', () => this.gone())
+    socket.on('drain', () => this.drained())
+  }
+
+  get isReading(): boolean {
+    return !this.isPaused && !this.isBackedUp
+  }
+
+  receive(bytes: Uint8Array, length: number): void {
+    if (this.isClosing) return
+    const { listener } = this
+    listener.setTime()
+    if (this.firstBytes !== undefined) this.receiveFirst(bytes.subarray(0, length))
+    else if (this.wordInput !== undefined) this.wordInput(bytes.subarray(0, length))
+    else listener.peer.receive(this.connection, bytes, length)
+    if (listener.peer.hasBatch) listener.turn.schedule()
+  }
+
+  /** Four letters in place of a length are a command, but only as the very first bytes. */
+  private receiveFirst(bytes: Uint8Array): void {
+    const all = this.firstBytes!.length === 0 ? bytes : Buffer.concat([this.firstBytes!, bytes])
+    if (all.length < wordBytes) {
+      this.firstBytes = all.slice()
+      return
+    }
+    this.firstBytes = undefined
+    const word = Buffer.from(all.subarray(0, wordBytes)).toString('latin1')
+    const { listener } = this
+    if (listener.words.isKnown(word)) {
+      listener.peer.stats.packetsReceived++
+      this.connection.packetsReceived++
+      this.wordInput = listener.words.start(word, (reply) => this.answerWord(reply))
+      this.wordInput(all.slice(wordBytes))
+    } else {
+      listener.peer.receive(this.connection, all, all.length)
+    }
+  }
+
+  private answerWord(reply: string): void {
+    this.isClosing = true
+    this.socket.end(reply)
+  }
+
+  // --- asked by the core -----------------------------------------------------------------------
+
+  flushSoon(): void {
+    if (this.isDirty) return
+    this.isDirty = true
+    this.listener.turn.flushLater(this)
+  }
+
+  close(): void {
+    this.isClosing = true
+    this.flushSoon()
+  }
+
+  pause(): void {
+    this.isPaused = true
+    this.socket.pause()
+  }
+
+  resume(): void {
+    this.isPaused = false
+    if (!this.isBackedUp) this.socket.resume()
+  }
+
+  // --- asked by the turn -----------------------------------------------------------------------
+
+  flush(): void {
+    this.isDirty = false
+    const { socket, connection } = this
+    const { out } = connection
+    if (socket.destroyed) {
+      out.reset()
+      return
+    }
+    if (out.position > 0) {
+      if (socket.writableLength > unsentBytesMax) {
+        this.listener.dropped(this, `${socket.writableLength} bytes wait to be sent to it`)
+        socket.destroy()
+        return
+      }
+      this.wasUsed = true
+      socket.write(out.written())
+      // Taken by the kernel at once, as nearly always: the buffer is ours again.
+      if (socket.writableLength > 0 || out.bytes.length > keptBytesMax) out.adopt(nothing)
+      out.reset()
+      if (socket.writableLength > unsentBytesHigh) this.backUp()
+    }
+    if (this.isClosing) {
+      socket.end()
+      this.listener.endLater(this)
+    }
+  }
+
+  /** A connection that said nothing lately keeps no buffer. */
+  trim(): void {
+    if (!this.wasUsed && this.connection.out.position === 0) this.connection.out.adopt(nothing)
+    this.wasUsed = false
+  }
+
+  destroy(): void {
+    this.socket.destroy()
+  }
+
+  private backUp(): void {
+    this.isBackedUp = true
+    this.socket.pause()
+  }
+
+  private drained(): void {
+    if (!this.isBackedUp) return
+    this.isBackedUp = false
+    if (!this.isPaused) this.socket.resume()
+  }
+
+  /** The client sends no more. What it asked before still gets its answer. */
+  private ended(): void {
+    if (this.wordInput !== undefined || this.isClosing) return
+    this.listener.peer.closed(this.connection)
+    this.isClosing = true
+    this.flush()
+  }
+
+  private gone(): void {
+    this.isClosing = true
+    this.listener.peer.closed(this.connection)
+    this.listener.forget(this)
+  }
+}

@@ -1,0 +1,285 @@
+import { join } from 'node:path'
+import {
+  describeRecovery,
+  loadDatabase,
+  MemoryDisk,
+  Peer,
+  TxnLog,
+  type DatabaseOptions,
+  type Disk,
+  type PeerOptions,
+  type TraceEvent,
+} from '@zabra/core'
+import { startAdmin, type AdminServer } from './admin/admin-server.ts'
+import { makeWords } from './admin/words.ts'
+import { makeAuthenticator } from './auth/authenticator.ts'
+import type { ServerConfig } from './config/config.ts'
+import { compression } from './disk/compression.ts'
+import { lockDirectory, type DirectoryLock } from './disk/lock.ts'
+import { NodeDisk } from './disk/node-disk.ts'
+import { Driver, type DriverOptions } from './driver.ts'
+import { describeTrace } from './describe-trace.ts'
+import type { Logger } from './logger.ts'
+import { ClientListener } from './net/client-listener.ts'
+import type { ServerView } from './server-view.ts'
+import { Turn } from './turn.ts'
+
+const formatFolder = 'version-2'
+
+/** What a server runs on. */
+export interface Host {
+  readonly logger: Logger
+  /** Keep nothing: all files are in memory and go with the server. */
+  readonly inMemory: boolean
+}
+
+/** A server that serves. */
+export class RunningServer implements ServerView {
+  readonly config: ServerConfig
+  readonly peer: Peer
+  readonly startedWallMs = Date.now()
+  /** Rejects when the server cannot go on, because its disk failed for example. */
+  readonly failed: Promise<never>
+  private readonly parts: Parts
+  private readonly ticker: NodeJS.Timeout
+  private admin: AdminServer | undefined
+  private stopping: Promise<void> | undefined
+  private listening: ClientListener | undefined
+
+  private constructor(config: ServerConfig, parts: Parts, failed: Promise<never>) {
+    this.config = config
+    this.parts = parts
+    this.peer = parts.peer
+    this.failed = failed
+    // Sessions end on whole ticks of tickTime; looking more often makes them end on time.
+    const period = Math.max(10, Math.min(500, Math.floor(config.tickTime / 4)))
+    this.ticker = setInterval(() => {
+      parts.turn.setTime()
+      parts.peer.tick()
+      if (parts.peer.hasBatch) parts.turn.schedule()
+    }, period)
+  }
+
+  /** Loads the data directory and serves it. */
+  static async start(config: ServerConfig, host: Host): Promise<RunningServer> {
+    const { logger } = host
+    const disk: Disk = host.inMemory ? new MemoryDisk() : new NodeDisk()
+    const locks = host.inMemory ? [] : await lockDirectories(config)
+    try {
+      const parts = await load(config, host, disk, locks)
+      const server = new RunningServer(config, parts.parts, parts.failed)
+      try {
+        await server.listen(logger)
+      } catch (error) {
+        await server.stop()
+        throw error
+      }
+      return server
+    } catch (error) {
+      for (const lock of locks) await lock.release()
+      throw error
+    }
+  }
+
+  get clientPort(): number {
+    return this.listening?.address.port ?? 0
+  }
+
+  /** `host:port[,host:port]`, as clients want it. */
+  get connectString(): string {
+    const host = this.config.clientPortAddress ?? '127.0.0.1'
+    return `${host.includes(':') ? `[${host}]` : host}:${this.clientPort}`
+  }
+
+  get adminAddress(): string | undefined {
+    return this.admin?.url
+  }
+
+  get disk(): ServerView['disk'] {
+    return this.parts.driver.stats
+  }
+
+  get sockets(): ServerView['sockets'] {
+    return this.listening?.sockets ?? new Set()
+  }
+
+  async directorySizes(): Promise<{ data: number; log: number }> {
+    const { disk, snapshotDir, logDir } = this.parts
+    const sizeOf = async (directory: string): Promise<number> =>
+      (await disk.list(directory)).reduce((sum, { bytes }) => sum + bytes, 0)
+    return { data: await sizeOf(snapshotDir), log: await sizeOf(logDir) }
+  }
+
+  snapshot(): Promise<void> {
+    return this.parts.driver.snapshot()
+  }
+
+  /** Stops cleanly: everything acknowledged is on disk, every client's connection is ended. */
+  stop(): Promise<void> {
+    this.stopping ??= this.shutDown()
+    return this.stopping
+  }
+
+  private async shutDown(): Promise<void> {
+    const { driver, locks } = this.parts
+    clearInterval(this.ticker)
+    this.listening?.stopAccepting()
+    await this.admin?.stop()
+    for (const socket of this.sockets) socket.pause()
+    try {
+      await driver.stop()
+    } finally {
+      await this.listening?.closeAll()
+      for (const lock of locks) await lock.release()
+    }
+  }
+
+  private async listen(logger: Logger): Promise<void> {
+    const { config, parts } = this
+    const { peer, turn } = parts
+    const words = makeWords(this)
+    if (config.clientPort !== undefined) {
+      this.listening = new ClientListener(
+        { peer, turn, words, logger },
+        {
+          port: config.clientPort,
+          address: config.clientPortAddress,
+          backlog: config.listenBacklog,
+          perAddressMax: config.maxClientCnxns,
+          connectionsMax: config.maxCnxns,
+          keepAlive: config.tcpKeepAlive,
+        },
+      )
+      await this.listening.listen()
+    }
+    this.admin = await startAdmin(this, logger)
+  }
+}
+
+interface Parts {
+  readonly peer: Peer
+  readonly turn: Turn
+  readonly driver: Driver
+  readonly disk: Disk
+  readonly locks: readonly DirectoryLock[]
+  readonly snapshotDir: string
+  readonly logDir: string
+}
+
+async function lockDirectories(config: ServerConfig): Promise<DirectoryLock[]> {
+  const directories = new Set([config.dataDir, config.dataLogDir])
+  const locks: DirectoryLock[] = []
+  for (const directory of directories) locks.push(await lockDirectory(directory))
+  return locks
+}
+
+async function load(
+  config: ServerConfig,
+  { logger }: Host,
+  disk: Disk,
+  locks: readonly DirectoryLock[],
+): Promise<{ parts: Parts; failed: Promise<never> }> {
+  const snapshotDir = join(config.dataDir, formatFolder)
+  const logDir = join(config.dataLogDir, formatFolder)
+  const authenticator = makeAuthenticator({
+    digestEnabled: config.digestAuthEnabled,
+    digestAlgorithm: config.digestAlgorithm,
+    superDigest: config.superDigest,
+  })
+  const { db, recovered } = await loadDatabase(
+    disk,
+    {
+      snapshotDir,
+      logDir,
+      compression,
+      trustEmptySnapshot: config.trustEmptySnapshot,
+      recordBytesMax: config.juteMaxBuffer + config.juteMaxBufferExtra,
+      trace: (event) => logger.info(describeRecovery(event)),
+    },
+    databaseOptions(config, authenticator.schemes),
+  )
+  const peer = new Peer(
+    db,
+    peerOptions(config),
+    { authenticator, trace: tracer(logger) },
+    { nowMs: Math.floor(performance.now()) },
+  )
+  const log = new TxnLog(disk, {
+    directory: logDir,
+    preAllocBytes: config.preAllocBytes,
+    forceSync: config.forceSync,
+    lastZxid: db.lastZxid,
+  })
+  let fail!: (error: Error) => void
+  const failed = new Promise<never>((_, reject) => (fail = reject))
+  failed.catch(() => {}) // Whoever cares waits for it.
+  const driver = new Driver(
+    { peer, log, disk, logger },
+    driverOptions(config, snapshotDir, logDir),
+    fail,
+  )
+  const turn = new Turn(peer, driver.batchReady)
+  driver.turn = turn
+  turn.setTime()
+  peer.dropOrphans()
+  turn.schedule()
+  if (recovered.recordsReplayed > 0 || recovered.damageAccepted) void driver.snapshot()
+  return { parts: { peer, turn, driver, disk, locks, snapshotDir, logDir }, failed }
+}
+
+function databaseOptions(config: ServerConfig, schemes: ReadonlySet<string>): DatabaseOptions {
+  return {
+    extendedTypes: config.extendedTypesEnabled,
+    digests: config.digestEnabled,
+    hashSeed: Math.floor(Math.random() * 0x7fffffff),
+    acl: { skipAcl: config.skipAcl, schemes },
+  }
+}
+
+function peerOptions(config: ServerConfig): PeerOptions {
+  return {
+    serverId: 1, // What a standalone server puts into its session ids.
+    tickMs: config.tickTime,
+    sessionTimeoutMsMin: config.minSessionTimeout,
+    sessionTimeoutMsMax: config.maxSessionTimeout,
+    outstandingMax: config.globalOutstandingLimit,
+    frameBytesMax: config.juteMaxBuffer,
+    handshakeMsMax: config.sessionlessTimeoutMs,
+    rules: {
+      enforceQuota: config.enforceQuota,
+      reconfigEnabled: config.reconfigEnabled,
+      closeSessionPaths: config.closeSessionTxnEnabled,
+    },
+    reclaim: {
+      checkIntervalMs: config.containers.checkIntervalMs,
+      perMinuteMax: config.containers.maxPerMinute,
+      neverUsedMsMax: config.containers.maxNeverUsedMs,
+    },
+    requiredSchemes: config.enforceAuth.enabled ? config.enforceAuth.schemes : [],
+  }
+}
+
+function driverOptions(config: ServerConfig, snapshotDir: string, logDir: string): DriverOptions {
+  const { purge } = config
+  return {
+    snapshotDir,
+    logDir,
+    snapCount: config.snapCount,
+    snapBytes: config.snapSizeLimitBytes,
+    logBytesMax: config.txnLogSizeLimitBytes,
+    slowSyncMs: config.fsyncWarningThresholdMs,
+    retainCount: purge.retainCount,
+    retainBytes: purge.retainBytes,
+    purgeIntervalMs: purge.intervalMs,
+    snapshotMethod: config.snapshotCompression === 'none' ? 'plain' : config.snapshotCompression,
+    compression,
+  }
+}
+
+function tracer(logger: Logger): (event: TraceEvent) => void {
+  return (event) => {
+    const line = describeTrace(event)
+    if (line !== undefined) logger[line.level](line.text)
+  }
+}
+

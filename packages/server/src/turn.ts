@@ -1,0 +1,46 @@
+import type { Peer } from '@zabra/core'
+import type { ClientSocket } from './net/client-socket.ts'
+
+/**
+ * One turn of the event loop: everything that arrived has been handed to the peer, then each
+ * connection gets one write and the log one batch.
+ */
+export class Turn {
+  private readonly peer: Peer
+  private readonly onBatch: () => void
+  private dirty: ClientSocket[] = []
+  private isScheduled = false
+
+  constructor(peer: Peer, onBatch: () => void) {
+    this.peer = peer
+    this.onBatch = onBatch
+  }
+
+  setTime(): void {
+    this.peer.setTime(Math.floor(performance.now()), Date.now())
+  }
+
+  flushLater(socket: ClientSocket): void {
+    this.dirty.push(socket)
+    this.schedule()
+  }
+
+  /** The end of this turn comes right after all sockets that have something were read. */
+  schedule(): void {
+    if (this.isScheduled) return
+    this.isScheduled = true
+    setImmediate(this.end)
+  }
+
+  private readonly end = (): void => {
+    this.isScheduled = false
+    if (this.peer.hasBatch) this.onBatch()
+    this.flush()
+  }
+
+  flush(): void {
+    const { dirty } = this
+    this.dirty = []
+    for (const socket of dirty) socket.flush()
+  }
+}
