@@ -4,7 +4,12 @@ export default defineConfig({
   resolve: { conditions: ['@zabra/source'] },
   ssr: { resolve: { conditions: ['@zabra/source'] } },
   test: {
-    include: ['packages/*/src/**/*.test.ts', 'packages/*/test/**/*.test.ts'],
+    include: [
+      'packages/*/src/**/*.test.ts',
+      'packages/*/test/**/*.test.ts',
+      'interop/**/*.test.ts',
+      'bench/**/*.test.ts',
+    ],
     isolate: false,
     testTimeout: 30_000,
   },

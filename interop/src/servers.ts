@@ -97,9 +97,9 @@ export class ManagedServer {
     return this.#port
   }
 
-  /** Holds `zoo.cfg`, `data` and `server.log`; gone after `dispose`. */
+  /** Holds `zoo.cfg`, `data` and `server.log`; made by the first start, gone after `dispose`. */
   get dir(): string {
-    this.#dir ??= mkdtempSync(join(tmpdir(), `zabra-interop-${this.name}-`))
+    if (this.#dir === undefined) throw new Error(`${this.name} has no folder: it is not started`)
     return this.#dir
   }
 
@@ -119,6 +119,7 @@ export class ManagedServer {
   async launch(): Promise<void> {
     if (this.running) throw new Error(`${this.name} is running already`)
     this.#port ??= (await freePorts(1))[0]
+    this.#dir ??= mkdtempSync(join(tmpdir(), `zabra-interop-${this.name}-`))
     const cfgFile = this.#writeConfiguration()
     const properties = this.#options.properties ?? []
     const [program, ...args] = [...this.#command.command(properties), cfgFile]
@@ -134,7 +135,10 @@ export class ManagedServer {
       detached: true,
     })
     closeSync(log)
-    child.on('error', (error) => writeFileSync(this.#logFile, `${error.message}\n`, { flag: 'a' }))
+    const { dir } = this
+    child.on('error', (error) => {
+      writeFileSync(join(dir, 'server.log'), `${error.message}\n`, { flag: 'a' })
+    })
     this.#child = child
     endWithUs(child)
   }
@@ -181,13 +185,8 @@ export class ManagedServer {
 
   /** The last lines of what the server has printed, for reports. */
   logTail(lineCount = 40): string {
-    let text = ''
-    try {
-      text = readFileSync(this.#logFile, 'utf8')
-    } catch {
-      text = '(no log)'
-    }
-    const lines = text.trimEnd().split('\n').slice(-lineCount)
+    if (this.#dir === undefined) return `--- ${this.name}: not started, or disposed`
+    const lines = readFileSync(this.#logFile, 'utf8').trimEnd().split('\n').slice(-lineCount)
     return [`--- ${this.name}: ${this.#logFile}`, ...lines, '---'].join('\n')
   }
 

@@ -29,6 +29,16 @@ export interface DigestMismatch {
   readonly actual: bigint
 }
 
+/** The digest of the tree after a transaction: what servers that differ are found by. */
+export interface LoggedDigest {
+  readonly zxid: bigint
+  readonly digest: bigint
+}
+
+const loggedDigestsMax = 1024
+/** Every so many transactions the digest is remembered. */
+const digestEvery = 128
+
 /**
  * What every replica holds equally: tree, ACLs and sessions, changed only by `apply`; and what
  * belongs to this server alone but changes with them: watches and quota usage.
@@ -46,6 +56,8 @@ export class Database {
   /** Its halves, for replies that should not make a bigint. */
   lastZxidHigh = 0
   lastZxidLow = 0
+  /** Oldest first. */
+  readonly digestLog: LoggedDigest[] = []
   /** Called when the tree is not what the one who made a transaction or snapshot had. */
   onDigestMismatch: ((mismatch: DigestMismatch) => void) | undefined
   /** Quotas are counted once everything is loaded, not for each replayed transaction. */
@@ -98,6 +110,13 @@ export class Database {
     this.lastZxid = zxid
     this.lastZxidHigh = Number(zxid >> 32n) | 0
     this.lastZxidLow = Number(zxid & 0xffffffffn) | 0
+    if ((this.lastZxidLow & (digestEvery - 1)) === 0) this.logDigest()
+  }
+
+  private logDigest(): void {
+    if (!this.options.digests || this.fuzzyUntil !== undefined) return
+    this.digestLog.push({ zxid: this.lastZxid, digest: this.tree.digest.value })
+    if (this.digestLog.length > loggedDigestsMax) this.digestLog.shift()
   }
 
   /** Compares the tree with what a transaction says it must be after it. */

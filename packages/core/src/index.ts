@@ -6,11 +6,11 @@
  * is asked of the host.
  */
 export { AssertionError } from './assert.ts'
-export { Database, type DatabaseOptions } from './database.ts'
+export { Database, type DatabaseOptions, type LoggedDigest } from './database.ts'
 export { allowsEach, type AclRules } from './acl/permission.ts'
 export { Peer, type PeerOptions, type PeerPorts } from './peer/peer.ts'
 export { ClientConnection, type ClientLink } from './pipeline/connection.ts'
-export { ServerStats, Summary } from './pipeline/stats.ts'
+export { Histogram, ServerStats, Summary } from './pipeline/stats.ts'
 export * from './ports.ts'
 export type { Trace, TraceEvent } from './trace.ts'
 export { LogBatch } from './storage/log-batch.ts'
@@ -22,3 +22,4 @@ export { describeRecovery, type RecoveryEvent } from './storage/recovery-events.
 export { writeSnapshot, type SnapshotSource } from './storage/snapshot.ts'
 export { DiskFullError, LogFailedError, TxnLog } from './storage/txn-log.ts'
 export type { Compression } from './storage/snapshot-output.ts'
+export type { Transform } from './storage/snapshot-input.ts'

@@ -10,6 +10,7 @@ export {
   encode,
   encodeText,
   MalformedError,
+  NullError,
   Reader,
   record,
   vector,

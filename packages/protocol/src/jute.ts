@@ -11,6 +11,9 @@ export class MalformedError extends Error {
   override readonly name = 'MalformedError'
 }
 
+/** The bytes are fine, but hold null where a value is required. */
+export class NullError extends MalformedError {}
+
 const textDecoding = 'utf8'
 const shortText = 64
 const capacityMin = 512
@@ -92,7 +95,7 @@ export class Reader {
   /** Text where null makes no sense, a path for example. */
   ustring(): string {
     const text = this.nullableText()
-    if (text === null) throw new MalformedError('null where text is required')
+    if (text === null) throw new NullError('null where text is required')
     return text
   }
 

@@ -1,6 +1,7 @@
 import {
   DiskFullError,
   purge,
+  Summary,
   writeSnapshot,
   type Compression,
   type Disk,
@@ -28,29 +29,34 @@ const diskFullRetryMs = 500
 
 /** How long things on disk took, for monitoring. */
 export interface DiskStats {
-  syncs: number
-  syncMsTotal: number
-  syncMsMax: number
+  readonly syncMs: Summary
+  /** Transactions made durable together. */
+  readonly batchSize: Summary
   slowSyncs: number
   snapshots: number
   snapshotFailures: number
   lastSnapshotZxid: bigint
   lastSnapshotWallMs: number
-  snapshotMsLast: number
+  readonly snapshotMs: Summary
+}
+
+export interface TakenSnapshot {
+  readonly file: string
+  readonly bytes: number
+  readonly zxid: bigint
 }
 
 /** Carries the peer's batches to the log, one at a time, and takes snapshots now and then. */
 export class Driver {
   readonly stats: DiskStats = {
-    syncs: 0,
-    syncMsTotal: 0,
-    syncMsMax: 0,
+    syncMs: new Summary(),
+    batchSize: new Summary(),
     slowSyncs: 0,
     snapshots: 0,
     snapshotFailures: 0,
     lastSnapshotZxid: -1n,
     lastSnapshotWallMs: 0,
-    snapshotMsLast: 0,
+    snapshotMs: new Summary(),
   }
   turn!: Turn
   private readonly peer: Peer
@@ -98,6 +104,7 @@ export class Driver {
     try {
       while (this.peer.hasBatch) {
         const batch = this.peer.takeBatch()
+        this.stats.batchSize.add(batch.records)
         const started = performance.now()
         await this.append(batch)
         this.measureSync(performance.now() - started)
@@ -140,9 +147,7 @@ export class Driver {
 
   private measureSync(ms: number): void {
     const { stats } = this
-    stats.syncs++
-    stats.syncMsTotal += ms
-    if (ms > stats.syncMsMax) stats.syncMsMax = ms
+    stats.syncMs.add(ms)
     if (ms > this.options.slowSyncMs) {
       stats.slowSyncs++
       this.logger.warn(`making a batch durable took ${Math.round(ms)} ms: the disk is slow`)
@@ -175,13 +180,25 @@ export class Driver {
 
   /** Takes a snapshot while everything goes on; one at a time. */
   snapshot(): Promise<void> {
-    this.snapshotting ??= this.takeSnapshot().finally(() => {
-      this.snapshotting = undefined
-    })
-    return this.snapshotting
+    if (this.snapshotting === undefined) void this.startSnapshot()
+    return this.snapshotting ?? Promise.resolve()
   }
 
-  private async takeSnapshot(): Promise<void> {
+  /** As `snapshot`, but one that starts now, and undefined when it failed. */
+  async snapshotNow(): Promise<TakenSnapshot | undefined> {
+    while (this.snapshotting !== undefined) await this.snapshotting
+    return this.startSnapshot()
+  }
+
+  private startSnapshot(): Promise<TakenSnapshot | undefined> {
+    const taking = this.takeSnapshot()
+    this.snapshotting = taking.then(() => {
+      this.snapshotting = undefined
+    })
+    return taking
+  }
+
+  private async takeSnapshot(): Promise<TakenSnapshot | undefined> {
     const { stats, options, disk } = this
     const source = this.peer.db.snapshotSource()
     const started = performance.now()
@@ -194,13 +211,16 @@ export class Driver {
       stats.snapshots++
       stats.lastSnapshotZxid = source.zxid
       stats.lastSnapshotWallMs = Date.now()
-      stats.snapshotMsLast = performance.now() - started
-      this.logger.info(`${file}: ${bytes} bytes in ${Math.round(stats.snapshotMsLast)} ms`)
+      const tookMs = performance.now() - started
+      stats.snapshotMs.add(tookMs)
+      this.logger.info(`${file}: ${bytes} bytes in ${Math.round(tookMs)} ms`)
       if (options.purgeIntervalMs > 0) this.purgeSoon()
+      return { file, bytes, zxid: source.zxid }
     } catch (error) {
       // The logs still hold everything; the next one may succeed.
       stats.snapshotFailures++
       this.logger.error(`no snapshot was taken: ${(error as Error).message}`)
+      return undefined
     }
   }
 

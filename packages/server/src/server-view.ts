@@ -1,6 +1,6 @@
-import type { Peer } from '@zabra/core'
+import type { Authenticator, Peer, ReadHandle } from '@zabra/core'
 import type { ServerConfig } from './config/config.ts'
-import type { DiskStats } from './driver.ts'
+import type { DiskStats, TakenSnapshot } from './driver.ts'
 import type { ClientSocket } from './net/client-socket.ts'
 
 /** A running server as its own monitoring sees it. */
@@ -11,9 +11,18 @@ export interface ServerView {
   readonly peer: Peer
   readonly disk: DiskStats
   readonly sockets: ReadonlySet<ClientSocket>
+  readonly authenticator: Authenticator
   readonly startedWallMs: number
+  /** How long loading took, and how many transactions it replayed. */
+  readonly startup: { readonly loadMs: number; readonly recordsReplayed: number }
+  readonly isStopping: boolean
+  /** Set and told by stmk and gtmk; nothing depends on it here. */
+  traceMask: bigint
+  /** Where snapshots are, and where logs are. */
+  readonly directories: { readonly data: string; readonly log: string }
   /** Bytes of the files in the snapshot and in the log directory. */
   directorySizes(): Promise<{ data: number; log: number }>
-  /** Resolves once a snapshot of now is on disk. */
-  snapshot(): Promise<void>
+  /** Resolves once a snapshot that starts now is on disk; undefined when that failed. */
+  snapshot(): Promise<TakenSnapshot | undefined>
+  openSnapshot(file: string): Promise<ReadHandle>
 }

@@ -1,3 +1,4 @@
+import { mkdirSync } from 'node:fs'
 import { join } from 'node:path'
 import {
   describeRecovery,
@@ -5,6 +6,7 @@ import {
   MemoryDisk,
   Peer,
   TxnLog,
+  type Authenticator,
   type DatabaseOptions,
   type Disk,
   type PeerOptions,
@@ -14,7 +16,7 @@ import { startAdmin, type AdminServer } from './admin/admin-server.ts'
 import { makeWords } from './admin/words.ts'
 import { makeAuthenticator } from './auth/authenticator.ts'
 import type { ServerConfig } from './config/config.ts'
-import { compression } from './disk/compression.ts'
+import { zlibCompression as compression } from './disk/zlib-compression.ts'
 import { lockDirectory, type DirectoryLock } from './disk/lock.ts'
 import { NodeDisk } from './disk/node-disk.ts'
 import { Driver, type DriverOptions } from './driver.ts'
@@ -38,6 +40,7 @@ export class RunningServer implements ServerView {
   readonly config: ServerConfig
   readonly peer: Peer
   readonly startedWallMs = Date.now()
+  traceMask = 306n
   /** Rejects when the server cannot go on, because its disk failed for example. */
   readonly failed: Promise<never>
   private readonly parts: Parts
@@ -64,7 +67,7 @@ export class RunningServer implements ServerView {
   static async start(config: ServerConfig, host: Host): Promise<RunningServer> {
     const { logger } = host
     const disk: Disk = host.inMemory ? new MemoryDisk() : new NodeDisk()
-    const locks = host.inMemory ? [] : await lockDirectories(config)
+    const locks = host.inMemory ? [] : lockDirectories(config)
     try {
       const parts = await load(config, host, disk, locks)
       const server = new RunningServer(config, parts.parts, parts.failed)
@@ -110,8 +113,28 @@ export class RunningServer implements ServerView {
     return { data: await sizeOf(snapshotDir), log: await sizeOf(logDir) }
   }
 
-  snapshot(): Promise<void> {
-    return this.parts.driver.snapshot()
+  snapshot(): ReturnType<ServerView['snapshot']> {
+    return this.parts.driver.snapshotNow()
+  }
+
+  openSnapshot(file: string): ReturnType<ServerView['openSnapshot']> {
+    return this.parts.disk.openRead(`${this.parts.snapshotDir}/${file}`)
+  }
+
+  get authenticator(): ServerView['authenticator'] {
+    return this.parts.authenticator
+  }
+
+  get startup(): ServerView['startup'] {
+    return this.parts.startup
+  }
+
+  get directories(): ServerView['directories'] {
+    return { data: this.parts.snapshotDir, log: this.parts.logDir }
+  }
+
+  get isStopping(): boolean {
+    return this.stopping !== undefined
   }
 
   /** Stops cleanly: everything acknowledged is on disk, every client's connection is ended. */
@@ -164,13 +187,17 @@ interface Parts {
   readonly locks: readonly DirectoryLock[]
   readonly snapshotDir: string
   readonly logDir: string
+  readonly authenticator: Authenticator
+  readonly startup: ServerView['startup']
 }
 
-async function lockDirectories(config: ServerConfig): Promise<DirectoryLock[]> {
-  const directories = new Set([config.dataDir, config.dataLogDir])
-  const locks: DirectoryLock[] = []
-  for (const directory of directories) locks.push(await lockDirectory(directory))
-  return locks
+/** Nobody else may use the directories while we do. */
+function lockDirectories(config: ServerConfig): DirectoryLock[] {
+  const directories = [...new Set([config.dataDir, config.dataLogDir])]
+  if (config.autoCreateDataDir) {
+    for (const directory of directories) mkdirSync(directory, { recursive: true })
+  }
+  return directories.map(lockDirectory)
 }
 
 async function load(
@@ -186,6 +213,7 @@ async function load(
     digestAlgorithm: config.digestAlgorithm,
     superDigest: config.superDigest,
   })
+  const loadStarted = performance.now()
   const { db, recovered } = await loadDatabase(
     disk,
     {
@@ -198,6 +226,7 @@ async function load(
     },
     databaseOptions(config, authenticator.schemes),
   )
+  const loadedAt = performance.now()
   const peer = new Peer(
     db,
     peerOptions(config),
@@ -224,7 +253,14 @@ async function load(
   peer.dropOrphans()
   turn.schedule()
   if (recovered.recordsReplayed > 0 || recovered.damageAccepted) void driver.snapshot()
-  return { parts: { peer, turn, driver, disk, locks, snapshotDir, logDir }, failed }
+  const startup = {
+    loadMs: loadedAt - loadStarted,
+    recordsReplayed: recovered.recordsReplayed,
+  }
+  return {
+    parts: { peer, turn, driver, disk, locks, snapshotDir, logDir, authenticator, startup },
+    failed,
+  }
 }
 
 function databaseOptions(config: ServerConfig, schemes: ReadonlySet<string>): DatabaseOptions {

@@ -38,7 +38,7 @@ function prepareOne(op: MultiWriteOp, p: Preparation): Prepared {
     case 15:
     case 19:
     case 21:
-      return prepareCreate(createTypeInMulti(op.type, op.request.flags), op.request, p)
+      return prepareCreate(op.type, op.request, p)
     case 2:
       return prepareDelete(op.request, p)
     case 5:
@@ -48,7 +48,29 @@ function prepareOne(op: MultiWriteOp, p: Preparation): Prepared {
   }
 }
 
-/** Inside a multi, flags that name a container decide; outside, the operation alone does. */
-export function createTypeInMulti(type: CreateType, flags: number): CreateType {
-  return flags === createFlags.container ? 19 : type
+/** Flags of a create that no part of a multi may have: the whole request is refused for them. */
+export function hasBadFlags(op: MultiWriteOp): boolean {
+  if (!isCreate(op)) return false
+  const { flags } = op.request
+  return flags < 0 || flags > 6 || (isTtl(flags) && op.type !== 21)
+}
+
+/** Inside a multi the flags decide what a create makes; outside, the operation does. */
+export function byFlags(op: MultiWriteOp): MultiWriteOp {
+  if (!isCreate(op)) return op
+  const { path, data, acl, flags } = op.request
+  const request = { path, data, acl, flags }
+  if (flags === createFlags.container) return { type: 19, request }
+  if (op.type === 21 && !isTtl(flags)) return { type: 1, request }
+  return op
+}
+
+type CreateOp = Extract<MultiWriteOp, { type: CreateType }>
+
+export function isCreate(op: MultiWriteOp): op is CreateOp {
+  return op.type === 1 || op.type === 15 || op.type === 19 || op.type === 21
+}
+
+function isTtl(flags: number): boolean {
+  return flags === createFlags.persistentTtl || flags === createFlags.persistentSequentialTtl
 }

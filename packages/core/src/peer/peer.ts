@@ -10,6 +10,7 @@ import {
   isMultiWrite,
   MalformedError,
   MultiRequest,
+  NullError,
   Reader,
   ReconfigRequest,
   requestHeaderBytes,
@@ -22,7 +23,7 @@ import {
   writeMultiSuccess,
   writeTxnBody,
   xids,
-  type MultiWriteOp,
+  type MultiOp,
   type Txn,
 } from '@zabra/protocol'
 import { assert } from '../assert.ts'
@@ -30,7 +31,7 @@ import type { Database } from '../database.ts'
 import { applySimple } from '../operations/apply.ts'
 import { prepareCreate, type CreateType } from '../operations/create.ts'
 import { prepareDelete, prepareDeleteContainer } from '../operations/delete.ts'
-import { prepareMulti } from '../operations/multi.ts'
+import { byFlags, hasBadFlags, isCreate, prepareMulti } from '../operations/multi.ts'
 import type { OperationRules, Preparation, Prepared } from '../operations/preparation.ts'
 import { answers } from '../operations/reads.ts'
 import { prepareCloseSession, prepareCreateSession } from '../operations/sessions.ts'
@@ -159,7 +160,10 @@ export class Peer {
       this.sessions.add(id, timeoutMs, start.nowMs)
       this.sessionIds.skip(id)
     }
-    db.onDigestMismatch = (mismatch) => this.trace({ type: 'digestMismatch', ...mismatch })
+    db.onDigestMismatch = (mismatch) => {
+      this.stats.digestMismatches++
+      this.trace({ type: 'digestMismatch', ...mismatch })
+    }
   }
 
   setTime(nowMs: number, wallMs: number): void {
@@ -338,6 +342,7 @@ export class Peer {
 
   /** Time passed: sessions expire, silent connections are closed, old nodes are reclaimed. */
   tick(): void {
+    this.stats.tick(this.nowMs)
     for (const connection of this.connections) {
       if (connection.state !== 'greeting' && connection.state !== 'connecting') continue
       if (this.nowMs - connection.openedMs <= this.options.handshakeMsMax) continue
@@ -449,8 +454,11 @@ export class Peer {
       txn = this.prepare(connection, type)
     } catch (error) {
       if (!(error instanceof MalformedError)) throw error
-      // What cannot be decoded is no transaction, not even a failed one.
-      return this.enqueueRead(connection, xid, type, undefined, marshallingError)
+      // What cannot be decoded is no transaction, not even a failed one; null is decoded.
+      if (!(error instanceof NullError)) {
+        return this.enqueueRead(connection, xid, type, undefined, marshallingError)
+      }
+      txn = { type: op.error, body: { err: marshallingError } }
     }
     const { sessionId } = connection
     this.propose({ connection, xid, type, sessionId, txn })
@@ -475,16 +483,29 @@ export class Peer {
   private prepare(connection: ClientConnection, type: number): Txn {
     const { reader } = this
     const p = this.preparation(connection)
-    if (type === op.multi) {
-      const ops = MultiRequest.read(reader)
-      if (!ops.every(isMultiWrite)) throw new MalformedError('a read in a multi')
-      for (const { request } of ops) this.keepData(request)
-      return { type, body: prepareMulti(ops as MultiWriteOp[], p) }
-    }
+    if (type === op.multi) return this.prepareMulti(p)
     const prepared = this.prepareSimple(type, p)
     if (typeof prepared !== 'number') return prepared
-    if (prepared === marshallingError) throw new MalformedError('null where it makes no sense')
     return { type: op.error, body: { err: prepared } }
+  }
+
+  /** A multi that cannot be decoded is a failed transaction, unlike any other request. */
+  private prepareMulti(p: Preparation): Txn {
+    const refused: Txn = { type: op.error, body: { err: marshallingError } }
+    let ops: MultiOp[]
+    try {
+      ops = MultiRequest.read(this.reader)
+    } catch (error) {
+      if (!(error instanceof MalformedError)) throw error
+      return refused
+    }
+    if (!ops.every(isMultiWrite)) return refused
+    for (const part of ops) {
+      if (isCreate(part) && part.request.acl === null) throw new MalformedError('no ACL in a multi')
+      if (hasBadFlags(part)) return refused
+      this.keepData(part.request)
+    }
+    return { type: op.multi, body: prepareMulti(ops.map(byFlags), p) }
   }
 
   private prepareSimple(type: number, p: Preparation): Prepared {
@@ -636,6 +657,7 @@ export class Peer {
     if (digest.high === write.digestHigh && digest.low === write.digestLow) return
     const expected = (BigInt(write.digestHigh) << 32n) | BigInt(write.digestLow)
     const { zxid } = write.header
+    this.stats.digestMismatches++
     this.trace({ type: 'digestMismatch', zxid, expected, actual: digest.value })
   }
 
@@ -839,6 +861,7 @@ export class Peer {
     out.intAt(frameAt, bytes)
     const latency = nowMs - receivedMs
     stats.packetsSent++
+    stats.operations[type & 0xff]!++
     stats.responded(bytes)
     stats.latency.add(latency)
     connection.packetsSent++

@@ -26,13 +26,74 @@ export class Summary {
   }
 }
 
+/** Below this every whole number has a bucket of its own; above, each doubling has `subBuckets`. */
+const exactBelow = 64
+const subBuckets = 16
+const bucketCount = exactBelow + (31 - 6) * subBuckets
+
+/** A summary that also knows percentiles of what was measured lately, to within 6 %. */
+export class Histogram extends Summary {
+  private recent = new Uint32Array(bucketCount)
+  private older = new Uint32Array(bucketCount)
+
+  override add(value: number): void {
+    super.add(value)
+    this.recent[bucketOf(value)]!++
+  }
+
+  /** Forgets what was measured before the last call: to be called now and then. */
+  rotate(): void {
+    const { older } = this
+    older.fill(0)
+    this.older = this.recent
+    this.recent = older
+  }
+
+  /** The value that this share of the recent ones does not exceed; undefined when there are none. */
+  percentile(share: number): number | undefined {
+    const { recent, older } = this
+    let total = 0
+    for (let i = 0; i < bucketCount; i++) total += recent[i]! + older[i]!
+    if (total === 0) return undefined
+    let left = Math.max(1, Math.ceil(total * share))
+    for (let i = 0; i < bucketCount; i++) {
+      left -= recent[i]! + older[i]!
+      if (left <= 0) return startOf(i)
+    }
+    return undefined
+  }
+
+  override reset(): void {
+    super.reset()
+    this.recent.fill(0)
+    this.older.fill(0)
+  }
+}
+
+function bucketOf(value: number): number {
+  const whole = value > 0 ? Math.min(value, 0x7fffffff) | 0 : 0
+  if (whole < exactBelow) return whole
+  const exponent = 31 - Math.clz32(whole)
+  const within = (whole >>> (exponent - 4)) & (subBuckets - 1)
+  return exactBelow + (exponent - 6) * subBuckets + within
+}
+
+function startOf(bucket: number): number {
+  if (bucket < exactBelow) return bucket
+  const above = bucket - exactBelow
+  const exponent = 6 + Math.floor(above / subBuckets)
+  return (subBuckets + (above % subBuckets)) * 2 ** (exponent - 4)
+}
+
+const rotateEveryMs = 30_000
+
 /** What a server counts about the requests it serves. */
 export class ServerStats {
   packetsReceived = 0
   packetsSent = 0
   readonly latency = new Summary()
-  readonly readLatency = new Summary()
-  readonly writeLatency = new Summary()
+  readonly readLatency = new Histogram()
+  readonly writeLatency = new Histogram()
   lastResponseBytes = -1
   minResponseBytes = -1
   maxResponseBytes = -1
@@ -42,12 +103,25 @@ export class ServerStats {
   connectionsRejected = 0
   connectionRequests = 0
   bytesReceived = 0
+  responseBytes = 0
   commits = 0
-  /** By operation: how many were answered. */
-  readonly operations = new Map<number, number>()
+  digestMismatches = 0
+  /** How many were answered, by the low byte of the operation's code. */
+  readonly operations = new Float64Array(256)
+
+  private rotatedMs = 0
+
+  /** Percentiles are about the last half minute to minute. */
+  tick(nowMs: number): void {
+    if (nowMs - this.rotatedMs < rotateEveryMs) return
+    this.rotatedMs = nowMs
+    this.readLatency.rotate()
+    this.writeLatency.rotate()
+  }
 
   responded(bytes: number): void {
     this.lastResponseBytes = bytes
+    this.responseBytes += bytes
     if (bytes > this.maxResponseBytes) this.maxResponseBytes = bytes
     if (bytes < this.minResponseBytes || this.minResponseBytes < 0) this.minResponseBytes = bytes
   }

@@ -26,7 +26,18 @@ export function adler32(bytes: Uint8Array, start = 0, end = bytes.length, seed =
       const b5 = bytes[at + 5]!
       const b6 = bytes[at + 6]!
       const b7 = bytes[at + 7]!
-      b = (b + (a << 3) + (b0 << 3) + 7 * b1 + 6 * b2 + 5 * b3 + (b4 << 2) + 3 * b5 + (b6 << 1) + b7) | 0
+      b =
+        (b +
+          (a << 3) +
+          (b0 << 3) +
+          7 * b1 +
+          6 * b2 +
+          5 * b3 +
+          (b4 << 2) +
+          3 * b5 +
+          (b6 << 1) +
+          b7) |
+        0
       a = (a + b0 + b1 + b2 + b3 + b4 + b5 + b6 + b7) | 0
     }
     for (; at < runEnd; at++) {

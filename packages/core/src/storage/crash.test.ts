@@ -5,6 +5,7 @@
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
 import { MemoryDisk, type Tear } from './memory-disk.ts'
+import { RecoveryError } from './recovery-error.ts'
 import { writeSnapshot } from './snapshot.ts'
 import { batchOf, directory, range, recoverTest, TestDatabase } from './testing.ts'
 import { TxnLog } from './txn-log.ts'
@@ -83,22 +84,104 @@ const preAllocBytes = fc.constantFrom(0, 4096, 65536)
 test('sectors of the last write survive in any combination', async () => {
   const survives = fc.array(fc.boolean(), { minLength: 1, maxLength: 40 })
   await fc.assert(
-    fc.asyncProperty(batches, bodyBytes, preAllocBytes, survives, async (sizes, body, pre, bits) => {
-      const appended = await appendUntilCrash(sizes, body, pre)
-      appended.disk.crash(bySector(bits))
-      await expectRecovery(appended)
-    }),
+    fc.asyncProperty(
+      batches,
+      bodyBytes,
+      preAllocBytes,
+      survives,
+      async (sizes, body, pre, bits) => {
+        const appended = await appendUntilCrash(sizes, body, pre)
+        appended.disk.crash(bySector(bits))
+        await expectRecovery(appended)
+      },
+    ),
     { numRuns: 300 },
   )
 })
 
 test('the last write survives up to any byte', async () => {
   await fc.assert(
-    fc.asyncProperty(batches, bodyBytes, preAllocBytes, fc.nat(5000), async (sizes, body, pre, cut) => {
-      const appended = await appendUntilCrash(sizes, body, pre)
-      appended.disk.crash(byPrefix(cut))
-      await expectRecovery(appended)
+    fc.asyncProperty(
+      batches,
+      bodyBytes,
+      preAllocBytes,
+      fc.nat(5000),
+      async (sizes, body, pre, cut) => {
+        const appended = await appendUntilCrash(sizes, body, pre)
+        appended.disk.crash(byPrefix(cut))
+        await expectRecovery(appended)
+      },
+    ),
+    { numRuns: 300 },
+  )
+})
+
+/** Appends batches and leaves the file as a killed process does; says where the last one began. */
+async function appendAndStop(
+  sizes: readonly number[],
+  body: number,
+  preAlloc: number,
+): Promise<{ disk: MemoryDisk; path: string; lastZxid: number; lastWriteStart: number }> {
+  const disk = new MemoryDisk({ forgetful: true })
+  await recoverTest(disk)
+  const log = new TxnLog(disk, { directory, preAllocBytes: preAlloc })
+  let lastZxid = 0
+  let end = 16
+  let lastWriteStart = end
+  for (const records of sizes) {
+    const batch = batchOf(range(lastZxid + 1, lastZxid + records), body)
+    await log.append(batch)
+    lastWriteStart = end
+    end += batch.writer.position
+    lastZxid += records
+  }
+  return { disk, path: `${directory}/log.1`, lastZxid, lastWriteStart }
+}
+
+async function expectAllOrRefusal(disk: MemoryDisk, lastZxid: number): Promise<void> {
+  const zxid = await recoverTest(disk).then(
+    (recovered) => Number(recovered.zxid),
+    (error: unknown) => {
+      expect(error).toBeInstanceOf(RecoveryError)
+      return lastZxid
+    },
+  )
+  expect(zxid).toBe(lastZxid)
+}
+
+test('a bit that flips in what was durable never costs a record in silence', async () => {
+  await fc.assert(
+    fc.asyncProperty(batches, bodyBytes, preAllocBytes, fc.nat(), async (sizes, body, pre, bit) => {
+      const { disk, path, lastZxid } = await appendAndStop(sizes, body, pre)
+      const bytes = disk.content(path)
+      let end = bytes.length
+      while (bytes[end - 1] === 0) end--
+      const at = (bit >>> 3) % end
+      bytes[at] = bytes[at]! ^ (1 << (bit & 7))
+      await disk.put(path, bytes)
+      await expectAllOrRefusal(disk, lastZxid)
     }),
+    { numRuns: 300 },
+  )
+})
+
+test('a sector lost from before the last write never costs a record in silence', async () => {
+  await fc.assert(
+    fc.asyncProperty(
+      batches,
+      bodyBytes,
+      preAllocBytes,
+      fc.nat(),
+      async (sizes, body, pre, pick) => {
+        const { disk, path, lastZxid, lastWriteStart } = await appendAndStop(sizes, body, pre)
+        const sectors = Math.floor(lastWriteStart / sectorBytes)
+        fc.pre(sectors > 0)
+        const from = (pick % sectors) * sectorBytes
+        const bytes = disk.content(path)
+        await disk.put(path, bytes.fill(0, from, from + sectorBytes))
+        await expectAllOrRefusal(disk, lastZxid)
+      },
+    ),
     { numRuns: 300 },
   )
 })

@@ -52,7 +52,7 @@ function storedAmong(entries: readonly FileEntry[], pattern: RegExp): StoredFile
     const zxid = pattern.exec(name)?.[1]
     if (zxid !== undefined) files.push({ name, bytes, zxid: BigInt(`0x${zxid}`) })
   }
-  return files.sort((a, b) => (a.zxid < b.zxid ? -1 : a.zxid > b.zxid ? 1 : 0))
+  return files.toSorted((a, b) => (a.zxid < b.zxid ? -1 : a.zxid > b.zxid ? 1 : 0))
 }
 
 /** The newest of ascending files that begins at or below a zxid: where reading from there starts. */

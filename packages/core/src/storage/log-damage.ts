@@ -36,7 +36,8 @@ export async function judgeEnd(log: LogFileReader): Promise<Verdict> {
   const clean = { position, restBytes: 0, intactRecords: 0, lastIntactZxid: 0n, because: '' }
   if (reason === 'end' || reason === 'noHeader') return { kind: 'clean', ...clean }
   const rest = await survey(log, position)
-  if (reason === 'endMark' && rest.end <= position + endMarkBytes) return { kind: 'clean', ...clean }
+  if (reason === 'endMark' && rest.end <= position + endMarkBytes)
+    return { kind: 'clean', ...clean }
   const because =
     reason === 'badMagic'
       ? 'it does not begin like a transaction log'

@@ -187,8 +187,7 @@ export class LogFileReader {
         this.stop('badChecksum', base + at, length)
         return at
       }
-      const zxid =
-        length < txnHeaderBytes ? -1n : reader.reset(bytes, payload + zxidOffset).long()
+      const zxid = length < txnHeaderBytes ? -1n : reader.reset(bytes, payload + zxidOffset).long()
       if (zxid <= this.lastZxid) {
         this.stop('badRecord', base + at, length)
         return at

@@ -1,10 +1,4 @@
-import type {
-  CreateOptions,
-  Disk,
-  FileEntry,
-  ReadHandle,
-  WriteHandle,
-} from '../ports.ts'
+import type { CreateOptions, Disk, FileEntry, ReadHandle, WriteHandle } from '../ports.ts'
 
 /** The calls of a disk that can be made to fail. */
 export type DiskCall =
@@ -198,9 +192,7 @@ export class MemoryDisk implements Disk {
   }
 }
 
-type Change =
-  | { readonly position: number; readonly bytes: Uint8Array }
-  | { readonly size: number }
+type Change = { readonly position: number; readonly bytes: Uint8Array } | { readonly size: number }
 
 class MemoryFile {
   private content = new Content()

@@ -42,35 +42,50 @@ test('fewer stay when all together take too much, but one always does', () => {
     planPurge({ snapshots, logs }, { retainCount: 3, retainBytes })
   expect(plan(60)).not.toContain('snapshot.14')
   expect(plan(59)).toContain('snapshot.14')
-  expect(plan(1)).toEqual(['snapshot.0', 'snapshot.a', 'snapshot.14', 'snapshot.1e', 'log.1', 'log.b', 'log.12'])
+  expect(plan(1)).toEqual([
+    'snapshot.0',
+    'snapshot.a',
+    'snapshot.14',
+    'snapshot.1e',
+    'log.1',
+    'log.b',
+    'log.12',
+  ])
 })
 
 const files: fc.Arbitrary<PurgeFiles> = fc.record({
-  snapshots: fc.uniqueArray(
-    fc.record({ zxid: fc.nat(100), isComplete: fc.boolean(), bytes: fc.nat(100) }),
-    { selector: ({ zxid }) => zxid, maxLength: 8 },
-  ).map((all) => all.map(({ zxid, isComplete, bytes }) => snapshot(zxid, isComplete, bytes))),
+  snapshots: fc
+    .uniqueArray(fc.record({ zxid: fc.nat(100), isComplete: fc.boolean(), bytes: fc.nat(100) }), {
+      selector: ({ zxid }) => zxid,
+      maxLength: 8,
+    })
+    .map((all) => all.map(({ zxid, isComplete, bytes }) => snapshot(zxid, isComplete, bytes))),
   logs: fc.uniqueArray(fc.nat(100), { maxLength: 8 }).map((all) => all.map((zxid) => log(zxid))),
 })
 
 test('what recovery from any retained snapshot needs is never removed', () => {
   fc.assert(
-    fc.property(files, fc.integer({ min: 1, max: 5 }), fc.nat(400), (all, retainCount, retainBytes) => {
-      const gone = new Set(planPurge(all, { retainCount, retainBytes }))
-      const complete = all.snapshots.filter(({ isComplete }) => isComplete)
-      const kept = complete.filter(({ name }) => !gone.has(name))
-      expect(kept.length === 0).toBe(complete.length === 0)
-      for (const { zxid } of kept) {
-        const below = all.logs.filter((one) => one.zxid <= zxid).map((one) => one.zxid)
-        const covering = below.reduce<bigint | undefined>(
-          (best, one) => (best === undefined || one > best ? one : best),
-          undefined,
-        )
-        for (const one of all.logs) {
-          if (one.zxid >= (covering ?? zxid)) expect(gone.has(one.name)).toBe(false)
+    fc.property(
+      files,
+      fc.integer({ min: 1, max: 5 }),
+      fc.nat(400),
+      (all, retainCount, retainBytes) => {
+        const gone = new Set(planPurge(all, { retainCount, retainBytes }))
+        const complete = all.snapshots.filter(({ isComplete }) => isComplete)
+        const kept = complete.filter(({ name }) => !gone.has(name))
+        expect(kept.length === 0).toBe(complete.length === 0)
+        for (const { zxid } of kept) {
+          const below = all.logs.filter((one) => one.zxid <= zxid).map((one) => one.zxid)
+          const covering = below.reduce<bigint | undefined>(
+            (best, one) => (best === undefined || one > best ? one : best),
+            undefined,
+          )
+          for (const one of all.logs) {
+            if (one.zxid >= (covering ?? zxid)) expect(gone.has(one.name)).toBe(false)
+          }
         }
-      }
-    }),
+      },
+    ),
   )
 })
 

@@ -30,7 +30,10 @@ async function snapshotAt(zxid: number): Promise<void> {
 const logPath = (zxid: number): string => `${directory}/log.${zxid.toString(16)}`
 const snapshotPath = (zxid: number): string => `${directory}/snapshot.${zxid.toString(16)}`
 
-async function change(path: string, edit: (bytes: Buffer) => Buffer | void): Promise<void> {
+async function change(
+  path: string,
+  edit: (bytes: Buffer) => Uint8Array | undefined,
+): Promise<void> {
   const bytes = Buffer.from(disk.content(path))
   await disk.put(path, edit(bytes) ?? bytes)
 }
@@ -162,7 +165,9 @@ describe('something missing in the middle stops recovery', () => {
     await writeLog(disk, [range(4, 6)])
     await writeLog(disk, [range(7, 9)])
     await disk.remove(logPath(4))
-    await expect(recoverTest(disk)).rejects.toThrow(/log\.7: .*log\.1 ends at 0x3: what lies between/)
+    await expect(recoverTest(disk)).rejects.toThrow(
+      /log\.7: .*log\.1 ends at 0x3: what lies between/,
+    )
     const accepted = await recoverTest(disk, { acceptDamage: true })
     expect(applied(accepted)).toEqual(range(1, 3))
     expect(await names()).toContain('damaged.log.7')
@@ -244,7 +249,10 @@ describe('the newest log', () => {
     const whole = Buffer.from(disk.content(logPath(1)))
     for (let length = 16; length < whole.length; length++) {
       for (const padding of [0, 3000]) {
-        await disk.put(logPath(1), Buffer.concat([whole.subarray(0, length), Buffer.alloc(padding)]))
+        await disk.put(
+          logPath(1),
+          Buffer.concat([whole.subarray(0, length), Buffer.alloc(padding)]),
+        )
         const first = await recoverTest(disk)
         const records = Math.min(5, Math.floor((length - 16) / recordBytes))
         expect(first.zxid, `cut at ${length}`).toBe(BigInt(records))

@@ -7,13 +7,7 @@
 import { MalformedError, type Reader } from '@zabra/protocol'
 import type { Disk, FileEntry } from '../ports.ts'
 import { faultCode } from '../ports.ts'
-import {
-  isLeftover,
-  listIfThere,
-  logsAmong,
-  snapshotsAmong,
-  type StoredFile,
-} from './files.ts'
+import { isLeftover, listIfThere, logsAmong, snapshotsAmong, type StoredFile } from './files.ts'
 import { hex, type RecoveryEvent } from './recovery-events.ts'
 import { RecoveryError } from './recovery-error.ts'
 import { replayLogs, type Replayed } from './replay.ts'

@@ -149,7 +149,8 @@ class Replay implements Replayed {
     const isNext = zxid === last + 1n || (zxid >> 32n > last >> 32n && (zxid & 0xffffffffn) <= 1n)
     const open = this.openEnd
     if (!isNext) {
-      const seen = open === undefined ? '' : `; ${open.file} cannot be read beyond byte ${open.position}`
+      const seen =
+        open === undefined ? '' : `; ${open.file} cannot be read beyond byte ${open.position}`
       throw new Damage(
         `it goes on at zxid ${hex(zxid)}, but ${this.lastFile} ends at ${hex(last)}: what lies ` +
           `between is missing${seen}`,
@@ -159,7 +160,11 @@ class Replay implements Replayed {
     }
     if (open === undefined) return
     this.openEnd = undefined
-    this.trace({ type: 'unreadableRestPassed', ...open, nextFile: `${this.options.logDir}/${name}` })
+    this.trace({
+      type: 'unreadableRestPassed',
+      ...open,
+      nextFile: `${this.options.logDir}/${name}`,
+    })
   }
 
   /** A torn tail is cut off, so that the next start meets a log that ends as it should. */

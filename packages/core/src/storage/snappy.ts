@@ -27,7 +27,8 @@ export function snappyDecoder(): Transform {
         continue
       }
       // A block is shorter than the magic number read as a length, so the two cannot be confused.
-      if (input.length - at < 4 || (input[at] === magic[0] && input.length - at < headerBytes)) break
+      if (input.length - at < 4 || (input[at] === magic[0] && input.length - at < headerBytes))
+        break
       const view = new DataView(input.buffer, input.byteOffset + at, 4)
       const length = view.getInt32(0)
       if (length < 0 || length > blockBytesMax) {

@@ -5,6 +5,7 @@
  * times ("seals"): after the nodes, after the digest of the tree, and after the last zxid.
  */
 import {
+  Acl,
   AclList,
   digestVersion,
   FileHeader,
@@ -12,7 +13,6 @@ import {
   MalformedError,
   snapshotMagic,
   Writer,
-  type Acl,
   type Reader,
 } from '@zabra/protocol'
 import type { Disk } from '../ports.ts'
@@ -160,7 +160,8 @@ function writeAcls(writer: Writer, source: SnapshotSource): void {
   writer.int(0)
   for (const [id, acl] of source.acls()) {
     writer.long(id)
-    AclList.write(writer, acl as Acl[])
+    writer.int(acl.length)
+    for (const entry of acl) Acl.write(writer, entry)
     count++
   }
   writer.intAt(at, count)

@@ -1,11 +1,5 @@
 /** A database as small as tests need it: nodes by path, and the zxids that were applied. */
-import {
-  StatPersisted,
-  TxnHeader,
-  type Acl,
-  type Reader,
-  type Writer,
-} from '@zabra/protocol'
+import { StatPersisted, TxnHeader, type Acl, type Reader, type Writer } from '@zabra/protocol'
 import type { Disk } from '../ports.ts'
 import { LogBatch } from './log-batch.ts'
 import { recover, type Recovered, type RecoveryOptions, type RecoveryTarget } from './recovery.ts'

@@ -159,7 +159,8 @@ export class TxnLog {
 
   /** Zeros that take no room; failing here is no harm as long as the records find theirs. */
   private async lengthen(file: WriteHandle, needed: number): Promise<void> {
-    const size = this.size + Math.ceil((needed - this.size) / this.preAllocBytes) * this.preAllocBytes
+    const size =
+      this.size + Math.ceil((needed - this.size) / this.preAllocBytes) * this.preAllocBytes
     try {
       await file.setSize(size)
       this.size = size

@@ -10,6 +10,7 @@ import {
 } from '@zabra/protocol'
 import type { AclEntry } from '../acl/acl-table.ts'
 import { allows, type AclRules } from '../acl/permission.ts'
+import { Summary } from '../pipeline/stats.ts'
 import { WatchTable } from './watch-table.ts'
 
 /** A connection, as far as watches are concerned. */
@@ -26,8 +27,16 @@ export class Watches {
   /** Watches on existence and data; recursive ones stand here only. */
   readonly data = new WatchTable<Watcher>()
   readonly children = new WatchTable<Watcher>()
-  /** How many notifications went out. */
+  /** How many notifications went out, and their bytes. */
   delivered = 0
+  deliveredBytes = 0
+  /** How many were told of one change, by the type of event. */
+  readonly toldPerChange = {
+    [eventTypes.nodeCreated]: new Summary(),
+    [eventTypes.nodeDeleted]: new Summary(),
+    [eventTypes.nodeDataChanged]: new Summary(),
+    [eventTypes.nodeChildrenChanged]: new Summary(),
+  }
   private readonly rules: AclRules
   private readonly writer = new Writer()
   private firing = 0
@@ -77,8 +86,7 @@ export class Watches {
   /** An event for one watcher alone: what it missed while it was away. Carries no zxid. */
   catchUp(watcher: Watcher, type: EventType, path: string): void {
     this.frame = undefined
-    watcher.deliver(this.encode(type, path, -1n))
-    this.delivered++
+    this.deliver(watcher, this.encode(type, path, -1n))
   }
 
   private begin(): void {
@@ -99,15 +107,23 @@ export class Watches {
       watcher.lastFiring = firing
       // Who may not read the node is not told of it; a one-shot watch is used up all the same.
       if (!allows(this.rules, acl, permissions.read, watcher.identities)) return
-      watcher.deliver(this.encode(type, path, zxid))
-      this.delivered++
+      this.deliver(watcher, this.encode(type, path, zxid))
     }
+    const before = this.delivered
     table.fire(path, visit)
-    if (!table.hasRecursive || table !== this.data) return
-    for (let above = path; ; above = parentOf(above)) {
-      table.fireRecursive(above, visit)
-      if (above === '/') break
+    if (table.hasRecursive && table === this.data) {
+      for (let above = path; ; above = parentOf(above)) {
+        table.fireRecursive(above, visit)
+        if (above === '/') break
+      }
     }
+    if (this.delivered > before) this.toldPerChange[type].add(this.delivered - before)
+  }
+
+  private deliver(watcher: Watcher, frame: Uint8Array): void {
+    watcher.deliver(frame)
+    this.delivered++
+    this.deliveredBytes += frame.length
   }
 
   /** The notification is encoded once, whoever gets it. */

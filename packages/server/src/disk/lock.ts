@@ -1,5 +1,6 @@
-import { readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { linkSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
+import { faultCode } from '@zabra/core'
 
 /** A name that Apache takes neither for a log nor for a snapshot. */
 export const lockName = 'zabra.lock'
@@ -37,16 +38,38 @@ export function lockDirectory(directory: string): DirectoryLock {
       heldHere.add(path)
       return { release: () => release(path) }
     }
-    const holder = readHolder(path)
-    if (holder !== undefined && isAlive(holder, path)) {
+    const holder = liveHolder(path, path) ?? removeStale(path)
+    if (holder !== undefined) {
       throw new DirectoryInUseError(
         `${directory} is in use by process ${holder.pid}: two servers on one data directory would ` +
           `destroy it. Stop the other one first; if there is none, remove ${path}.`,
       )
     }
-    rmSync(path, { force: true })
   }
   throw new DirectoryInUseError(`${path} is being taken by another process at this moment`)
+}
+
+function liveHolder(file: string, path: string): Holder | undefined {
+  const holder = readHolder(file)
+  return holder !== undefined && isAlive(holder, path) ? holder : undefined
+}
+
+/**
+ * Takes a stale lock away. In the meantime another process may have done so and made its own: only
+ * the file that was really moved tells, and a live one is put back.
+ */
+function removeStale(path: string): Holder | undefined {
+  const aside = `${path}.${process.pid}`
+  try {
+    renameSync(path, aside)
+  } catch (error) {
+    if (faultCode(error) === 'ENOENT') return undefined
+    throw error
+  }
+  const holder = liveHolder(aside, path)
+  if (holder !== undefined) linkSync(aside, path)
+  rmSync(aside, { force: true })
+  return holder
 }
 
 /** False when somebody has it: the file is made in one step, or not at all. */
@@ -56,7 +79,7 @@ function take(path: string, holder: Holder): boolean {
     writeFileSync(path, `${pid}\n${startTime}\n${bootId}\n`, { flag: 'wx', mode: 0o644 })
     return true
   } catch (error) {
-    if ((error as NodeJS.ErrnoException).code === 'EEXIST') return false
+    if (faultCode(error) === 'EEXIST') return false
     throw error
   }
 }
@@ -81,7 +104,7 @@ function isAlive(holder: Holder, path: string): boolean {
     return true
   } catch (error) {
     // Not being allowed to signal a process proves that it is there.
-    return (error as NodeJS.ErrnoException).code === 'EPERM'
+    return faultCode(error) === 'EPERM'
   }
 }
 

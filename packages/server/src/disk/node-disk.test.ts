@@ -105,7 +105,10 @@ test('a gzip snapshot is an ordinary one, compressed', async () => {
   await loadSnapshot(disk, directory, packed.file, sink, zlibCompression)
   expect(sink.nodes).toBe(10_001)
 
-  writeFileSync(`${directory}/snapshot.6.gz`, readFileSync(`${directory}/${packed.file}`).subarray(0, -50))
+  writeFileSync(
+    `${directory}/snapshot.6.gz`,
+    readFileSync(`${directory}/${packed.file}`).subarray(0, -50),
+  )
   await expect(
     loadSnapshot(disk, directory, 'snapshot.6.gz', new CountingSink(), zlibCompression),
   ).rejects.toThrow(/snapshot\.6\.gz is damaged/)

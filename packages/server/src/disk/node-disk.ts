@@ -1,6 +1,13 @@
 import * as fs from 'node:fs'
 import { dirname } from 'node:path'
-import type { CreateOptions, Disk, FileEntry, ReadHandle, WriteHandle } from '@zabra/core'
+import {
+  faultCode,
+  type CreateOptions,
+  type Disk,
+  type FileEntry,
+  type ReadHandle,
+  type WriteHandle,
+} from '@zabra/core'
 
 const { O_CREAT, O_TRUNC, O_WRONLY } = fs.constants
 /** Not on every system; without it a durable write is a write and a sync. */
@@ -17,7 +24,7 @@ export class NodeDisk implements Disk {
         entries.push({ name: entry.name, bytes: size })
       } catch (error) {
         // Removed between the two calls, which is as good as never listed.
-        if ((error as NodeJS.ErrnoException).code !== 'ENOENT') throw error
+        if (faultCode(error) !== 'ENOENT') throw error
       }
     }
     return entries
@@ -25,10 +32,15 @@ export class NodeDisk implements Disk {
 
   async openRead(path: string): Promise<ReadHandle> {
     const file = await open(path, fs.constants.O_RDONLY)
-    const { size } = await new Promise<fs.Stats>((resolve, reject) => {
-      fs.fstat(file, (error, stats) => (error === null ? resolve(stats) : reject(error)))
-    })
-    return new NodeReadHandle(file, size)
+    try {
+      const { size } = await new Promise<fs.Stats>((resolve, reject) => {
+        fs.fstat(file, (error, stats) => (error === null ? resolve(stats) : reject(error)))
+      })
+      return new NodeReadHandle(file, size)
+    } catch (error) {
+      await close(file)
+      throw error
+    }
   }
 
   async create(path: string, options: CreateOptions = {}): Promise<WriteHandle> {

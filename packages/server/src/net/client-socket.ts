@@ -43,6 +43,12 @@ export class ClientSocket implements ClientLink {
     return !this.isPaused && !this.isBackedUp
   }
 
+  /** What it waits for, in the numbers of a Java selector: 1 to read, 4 to write. */
+  get interestOps(): number {
+    const reads = this.isReading && this.wordInput === undefined ? 1 : 0
+    return reads | (this.socket.writableLength > 0 ? 4 : 0)
+  }
+
   receive(bytes: Uint8Array, length: number): void {
     if (this.isClosing) return
     const { listener } = this
@@ -74,6 +80,8 @@ export class ClientSocket implements ClientLink {
   }
 
   private answerWord(reply: string): void {
+    this.listener.peer.stats.packetsSent++
+    this.connection.packetsSent++
     this.isClosing = true
     this.socket.end(reply)
   }

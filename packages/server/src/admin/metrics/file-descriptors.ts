@@ -1,0 +1,15 @@
+import { readdir, readFile } from 'node:fs/promises'
+
+/** How many files and sockets are open and how many may be; undefined where the system won't say. */
+export async function fileDescriptors(): Promise<{ open: number; max: number } | undefined> {
+  try {
+    const [open, limits] = await Promise.all([
+      readdir('/proc/self/fd'),
+      readFile('/proc/self/limits', 'utf8'),
+    ])
+    const max = /^Max open files\s+(\d+|unlimited)/m.exec(limits)?.[1]
+    return { open: open.length, max: max === undefined || max === 'unlimited' ? -1 : Number(max) }
+  } catch {
+    return undefined
+  }
+}

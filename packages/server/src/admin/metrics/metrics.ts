@@ -1,0 +1,156 @@
+import { Summary } from '@zabra/core'
+import { eventTypes, operations } from '@zabra/protocol'
+import type { ServerView } from '../../server-view.ts'
+import { adminCounters } from '../admin-counters.ts'
+import { rounded } from '../java-text.ts'
+import { nodeCount, uptimeMs } from '../server-state.ts'
+import { fileDescriptors } from './file-descriptors.ts'
+import { counter, gauge, summary, type Metric, type Value } from './metric.ts'
+import { neverHere } from './never-here.ts'
+
+/** Everything that is measured, by the names ZooKeeper has for it. */
+export async function collectMetrics(view: ServerView): Promise<Metric[]> {
+  const descriptors = await fileDescriptors()
+  return [
+    ...gauges(view),
+    ...(descriptors === undefined
+      ? []
+      : [
+          gauge('open_file_descriptor_count', descriptors.open, 'Open files and sockets.'),
+          gauge('max_file_descriptor_count', descriptors.max, 'Files and sockets allowed.'),
+        ]),
+    ...quotas(view),
+    ...counters(view),
+    ...neverHere.map((name) => counter(name, 0, 'Always 0: this does not happen here.')),
+    ...operationCounts(view),
+    ...summaries(view),
+  ]
+}
+
+function gauges(view: ServerView): Value[] {
+  const { peer } = view
+  const { stats, db } = peer
+  const { latency } = stats
+  const fraction = (metric: Value): Value => ({ ...metric, isFraction: true })
+  return [
+    fraction(gauge('avg_latency', rounded(latency.mean), 'Milliseconds from request to reply.')),
+    gauge('max_latency', latency.max, 'Greatest latency in milliseconds since the last srst.'),
+    gauge('min_latency', latency.min, 'Least latency in milliseconds since the last srst.'),
+    gauge('packets_received', stats.packetsReceived, 'Requests received since the last srst.'),
+    gauge('packets_sent', stats.packetsSent, 'Replies sent since the last srst.'),
+    gauge('num_alive_connections', peer.connections.size, 'Open client connections.'),
+    gauge('outstanding_requests', peer.outstandingRequests, 'Requests waiting for their answer.'),
+    gauge('uptime', uptimeMs(view), 'Milliseconds since the server started.'),
+    gauge('znode_count', nodeCount(view), 'Znodes, the root counted twice as in ZooKeeper.'),
+    gauge('watch_count', db.watches.count, 'Watches set.'),
+    gauge('ephemerals_count', db.tree.ephemeralCount, 'Ephemeral znodes.'),
+    gauge('approximate_data_size', db.tree.dataBytes + 1, 'Bytes of all paths and data.'),
+    gauge('global_sessions', peer.sessions.size, 'Sessions that are alive.'),
+    gauge('local_sessions', 0, 'Sessions known to this server alone.'),
+    gauge('last_client_response_size', stats.lastResponseBytes, 'Bytes of the last reply.'),
+    gauge('max_client_response_size', stats.maxResponseBytes, 'Bytes of the longest reply.'),
+    gauge('min_client_response_size', stats.minResponseBytes, 'Bytes of the shortest reply.'),
+    gauge('auth_failed_count', stats.authFailures, 'Failed authentications.'),
+    fraction(gauge('connection_drop_probability', 0, 'Share of new connections being dropped.')),
+    gauge('outstanding_tls_handshake', 0, 'TLS handshakes under way.'),
+    gauge('non_mtls_remote_conn_count', 0, 'Connections from elsewhere without a certificate.'),
+    gauge('non_mtls_local_conn_count', 0, 'Local connections without a certificate.'),
+  ]
+}
+
+/** Limits and use of each subtree that has a quota; -1 is no limit. */
+function* quotas(view: ServerView): IterableIterator<Value> {
+  const names = new Map<string, Value[]>()
+  for (const { path, limits, usage } of view.peer.db.quotas.report()) {
+    const key = path.slice(1)
+    const add = (name: string, value: number, help: string): void => {
+      const made: Value = { kind: 'gauge', name: `quota_${name}_per_namespace`, help, value, key }
+      const others = names.get(name)
+      if (others === undefined) names.set(name, [made])
+      else others.push(made)
+    }
+    const tighter = (hard: number, soft: number): number => (hard > -1 ? hard : soft)
+    const countMax = tighter(limits.get('countHardLimit'), limits.get('count'))
+    const bytesMax = tighter(limits.get('byteHardLimit'), limits.get('bytes'))
+    add('count_limit', countMax, 'Znodes that a subtree may have.')
+    add('bytes_limit', bytesMax, 'Bytes that a subtree may have.')
+    add('count_usage', usage.get('count'), 'Znodes that a subtree has.')
+    add('bytes_usage', usage.get('bytes'), 'Bytes that a subtree has.')
+  }
+  for (const sameName of names.values()) yield* sameName
+}
+
+function counters(view: ServerView): Value[] {
+  const { stats, db } = view.peer
+  const admin = adminCounters(view)
+  return [
+    counter('connection_request_count', stats.connectionRequests, 'Handshakes received.'),
+    counter('connection_rejected', stats.connectionsRejected, 'Connections over a limit.'),
+    counter(
+      'sessionless_connections_expired',
+      stats.sessionlessExpired,
+      'Connections that did not introduce themselves in time.',
+    ),
+    counter('stale_sessions_expired', stats.sessionsExpired, 'Sessions that expired.'),
+    counter('bytes_received_count', stats.bytesReceived, 'Bytes received from clients.'),
+    counter('response_bytes', stats.responseBytes, 'Bytes of replies.'),
+    counter('watch_bytes', db.watches.deliveredBytes, 'Bytes of notifications.'),
+    counter('commit_count', stats.commits, 'Transactions committed.'),
+    counter('digest_mismatches_count', stats.digestMismatches, 'Trees that were not as expected.'),
+    counter('fsync_threshold_exceed_count', view.disk.slowSyncs, 'Slow syncs of the log.'),
+    counter('snapshot_error_count', view.disk.snapshotFailures, 'Snapshots that failed.'),
+    counter(
+      'snapshot_rate_limited_count',
+      admin.snapshotsRateLimited,
+      'Snapshot commands refused because they came too soon.',
+    ),
+  ]
+}
+
+/** How often each operation was answered. */
+function operationCounts(view: ServerView): Value[] {
+  const counts = view.peer.stats.operations
+  const made: Value[] = []
+  let total = 0
+  for (const [name, { code }] of Object.entries(operations)) {
+    if (name === 'error') continue
+    const count = counts[code & 0xff] ?? 0
+    total += count
+    made.push(counter(`op_count_${snakeCase(name)}`, count, `Requests answered: ${name}.`))
+  }
+  return [counter('op_count_total', total, 'Requests answered.'), ...made]
+}
+
+function snakeCase(name: string): string {
+  return name.replace(/[A-Z]+/g, (letters) => `_${letters.toLowerCase()}`)
+}
+
+function summaries(view: ServerView): Metric[] {
+  const { disk, startup } = view
+  const { stats, db } = view.peer
+  const told = db.watches.toldPerChange
+  return [
+    summary('readlatency', stats.readLatency, 'Milliseconds from a read to its reply.'),
+    summary('updatelatency', stats.writeLatency, 'Milliseconds from a write to its reply.'),
+    summary('fsynctime', disk.syncMs, 'Milliseconds until a batch of the log is durable.'),
+    summary('sync_processor_batch_size', disk.batchSize, 'Transactions made durable together.'),
+    summary('snapshottime', disk.snapshotMs, 'Milliseconds that a snapshot took.'),
+    summary('dbinittime', once(startup.loadMs), 'Milliseconds that loading took.'),
+    summary('startup_txns_loaded', once(startup.recordsReplayed), 'Transactions replayed.'),
+    summary('node_created_watch_count', told[eventTypes.nodeCreated], 'Told of a creation.'),
+    summary('node_deleted_watch_count', told[eventTypes.nodeDeleted], 'Told of a deletion.'),
+    summary('node_changed_watch_count', told[eventTypes.nodeDataChanged], 'Told of new data.'),
+    summary(
+      'node_children_watch_count',
+      told[eventTypes.nodeChildrenChanged],
+      'Told of new or gone children.',
+    ),
+  ]
+}
+
+/** What was measured once, whole as its unit is. */
+function once(value: number): Summary {
+  const measured = new Summary()
+  measured.add(Math.round(value))
+  return measured
+}

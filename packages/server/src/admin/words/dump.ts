@@ -1,0 +1,49 @@
+import type { ServerView } from '../../server-view.ts'
+import { dateText, hex } from '../java-text.ts'
+import { addressText } from './connections.ts'
+
+/** `dump`: sessions and connections by when they end, and whose ephemerals there are. */
+export function* dump(view: ServerView): IterableIterator<string> {
+  const { sessions, db } = view.peer
+  const toWall = Date.now() - performance.now()
+  const expireAt = (monotonicMs: number): string => `expire at ${dateText(toWall + monotonicMs)}:\n`
+
+  const buckets = sessions.byExpiry()
+  yield 'SessionTracker dump:\n'
+  yield `Session Sets (${buckets.length})/(${sessions.size}):\n`
+  for (const [timeMs, ids] of buckets) {
+    yield `${ids.length} ${expireAt(timeMs)}`
+    for (const id of ids) yield `\t0x${hex(id)}\n`
+  }
+
+  const owners = [...db.tree.sessionsWithEphemerals()]
+  yield 'ephemeral nodes dump:\n'
+  yield `Sessions with Ephemerals (${owners.length}):\n`
+  for (const id of owners) {
+    yield `0x${hex(id)}:\n`
+    for (const node of db.tree.ephemeralsOf(id)) yield `\t${db.tree.pathOf(node)}\n`
+  }
+
+  const connections = connectionsByExpiry(view)
+  yield 'Connections dump:\n'
+  yield `Connections Sets (${connections.length})/(${view.sockets.size}):\n`
+  for (const [timeMs, lines] of connections) {
+    yield `${lines.length} ${expireAt(timeMs)}`
+    yield* lines
+  }
+}
+
+/** A connection ends with its session, or when it has not said in time whose it is. */
+function connectionsByExpiry(view: ServerView): [timeMs: number, lines: string[]][] {
+  const { sessionlessTimeoutMs } = view.config
+  const byExpiry = new Map<number, string[]>()
+  for (const socket of view.sockets) {
+    const { session, sessionId, openedMs } = socket.connection
+    const timeMs = session?.expiresAtMs ?? openedMs + sessionlessTimeoutMs
+    const line = `\tip: /${addressText(socket)} sessionId: 0x${hex(sessionId)}\n`
+    const lines = byExpiry.get(timeMs)
+    if (lines === undefined) byExpiry.set(timeMs, [line])
+    else lines.push(line)
+  }
+  return [...byExpiry].toSorted(([a], [b]) => a - b)
+}

@@ -1,0 +1,37 @@
+import type { ServerView } from '../../server-view.ts'
+import { doubleText, hex, rounded } from '../java-text.ts'
+import { nodeCount, serverState } from '../server-state.ts'
+import { versionText } from '../version.ts'
+import { briefConnection } from './connections.ts'
+
+/** `srvr`: how the server does. */
+export function* srvr(view: ServerView): IterableIterator<string> {
+  yield `Zookeeper version: ${versionText}\n`
+  yield numbers(view)
+}
+
+/** `stat`: the same, with who is connected. */
+export function* stat(view: ServerView): IterableIterator<string> {
+  yield `Zookeeper version: ${versionText}\n`
+  yield 'Clients:\n'
+  for (const socket of view.sockets) yield `${briefConnection(socket)})\n`
+  yield '\n'
+  yield numbers(view)
+}
+
+function numbers(view: ServerView): string {
+  const { peer } = view
+  const { stats } = peer
+  const { min, mean, max } = stats.latency
+  return [
+    `Latency min/avg/max: ${min}/${doubleText(rounded(mean))}/${max}`,
+    `Received: ${stats.packetsReceived}`,
+    `Sent: ${stats.packetsSent}`,
+    `Connections: ${peer.connections.size}`,
+    `Outstanding: ${peer.outstandingRequests}`,
+    `Zxid: 0x${hex(peer.lastZxid)}`,
+    `Mode: ${serverState(view)}`,
+    `Node count: ${nodeCount(view)}`,
+    '',
+  ].join('\n')
+}
