@@ -61,8 +61,8 @@ async function fulfil(
   twins: Twins,
 ): Promise<string> {
   try {
-    if (wish === 'restart-soft') await server.restart(false)
-    else if (wish === 'restart-hard') await server.restart(true)
+    if (wish === 'restart-soft') await restart(server, false)
+    else if (wish === 'restart-hard') await restart(server, true)
     else if (wish === 'twin') await twins.freezeOne(path)
     else if (wish === 'thaw') await twins.thaw()
     else if (wish === 'kill') await twins.kill()
@@ -71,6 +71,15 @@ async function fulfil(
   } catch (error) {
     return String(error).replaceAll('\n', ' | ')
   }
+}
+
+/** A start that takes as long as a session may be away makes every client's session a gamble. */
+async function restart(server: ManagedServer, isHard: boolean): Promise<void> {
+  const startedAt = Date.now()
+  await server.restart(isHard)
+  const tookMs = Date.now() - startedAt
+  if (tookMs > 3000)
+    say(`${server.name}: a restart by ${isHard ? 'SIGKILL' : 'SIGTERM'} took ${tookMs} ms`)
 }
 
 /** The second instance of a client, which is stopped while the first one looks on. */

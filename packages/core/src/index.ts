@@ -19,7 +19,13 @@ export { MemoryDisk } from './storage/memory-disk.ts'
 export { purge } from './storage/purge.ts'
 export { RecoveryError } from './storage/recovery-error.ts'
 export { describeRecovery, type RecoveryEvent } from './storage/recovery-events.ts'
-export { writeSnapshot, type SnapshotSource } from './storage/snapshot.ts'
+export { LogFileReader, readLogs } from './storage/log-reader.ts'
+export {
+  loadSnapshot,
+  writeSnapshot,
+  type SnapshotSink,
+  type SnapshotSource,
+} from './storage/snapshot.ts'
 export { DiskFullError, LogFailedError, TxnLog } from './storage/txn-log.ts'
 export type { Compression } from './storage/snapshot-output.ts'
 export type { Transform } from './storage/snapshot-input.ts'

@@ -20,6 +20,7 @@ export class FrameCutter {
   private kept: Uint8Array | undefined
   private keptStart = 0
   private keptEnd = 0
+  private held = false
 
   constructor(bytesMax: number) {
     this.bytesMax = bytesMax
@@ -30,14 +31,19 @@ export class FrameCutter {
     return this.keptEnd - this.keptStart
   }
 
+  /** The sink answered false and waits for `resume`; what is pushed meanwhile is only kept. */
+  get isHeld(): boolean {
+    return this.held
+  }
+
   /**
    * Takes received bytes, which the caller may reuse afterwards.
    * Throws a MalformedError on a length that is negative or too large.
    */
   push(chunk: Uint8Array, end: number, sink: FrameSink): void {
-    if (this.kept !== undefined) {
-      this.keep(chunk, 0, end)
-      this.resume(sink)
+    if (this.held || this.kept !== undefined) {
+      if (end > 0) this.keep(chunk, 0, end)
+      if (!this.held) this.resume(sink)
       return
     }
     const rest = this.cut(chunk, 0, end, sink)
@@ -46,6 +52,7 @@ export class FrameCutter {
 
   /** Goes on after the sink answered false. */
   resume(sink: FrameSink): void {
+    this.held = false
     const { kept } = this
     if (kept === undefined) return
     this.keptStart = this.cut(kept, this.keptStart, this.keptEnd, sink)
@@ -67,7 +74,10 @@ export class FrameCutter {
       if (frameEnd > end) break
       const frameStart = at + lengthBytes
       at = frameEnd
-      if (!sink.frame(bytes, frameStart, frameEnd)) break
+      if (!sink.frame(bytes, frameStart, frameEnd)) {
+        this.held = true
+        break
+      }
     }
     return at
   }

@@ -226,7 +226,8 @@ export class Driver {
 
   private purgeSoon(): void {
     this.purging = this.purging.then(async () => {
-      const { snapshotDir, logDir, retainCount, retainBytes } = this.options
+      const { snapshotDir, logDir, retainCount } = this.options
+      const retainBytes = this.options.retainBytes || Infinity
       try {
         const removed = await purge(this.disk, { snapshotDir, logDir, retainCount, retainBytes })
         if (removed.length > 0) this.logger.info(`purged ${removed.join(', ')}`)

@@ -18,6 +18,8 @@ export interface ServerView {
   readonly isStopping: boolean
   /** Set and told by stmk and gtmk; nothing depends on it here. */
   traceMask: bigint
+  /** What the admin commands count. */
+  readonly adminCounts: { snapshotsRateLimited: number }
   /** Where snapshots are, and where logs are. */
   readonly directories: { readonly data: string; readonly log: string }
   /** Bytes of the files in the snapshot and in the log directory. */

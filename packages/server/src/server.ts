@@ -40,6 +40,7 @@ export class RunningServer implements ServerView {
   readonly config: ServerConfig
   readonly peer: Peer
   readonly startedWallMs = Date.now()
+  readonly adminCounts = { snapshotsRateLimited: 0 }
   traceMask = 306n
   /** Rejects when the server cannot go on, because its disk failed for example. */
   readonly failed: Promise<never>

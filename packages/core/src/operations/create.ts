@@ -21,7 +21,7 @@ const createTtl = 21
 const createCountMax = 0x7fffffff
 
 export interface CreateArguments {
-  readonly path: string
+  readonly path: string | null
   readonly data: Uint8Array | null
   readonly acl: readonly Acl[] | null
   readonly flags: number
@@ -50,6 +50,7 @@ export function prepareCreate(type: CreateType, request: CreateArguments, p: Pre
   if (mode.ttl ? ttl < 1n || ttl > ttlMsMax : ttl >= 0n) return errorCodes.badArguments
   // A TTL request for a node without TTL would be logged as something that cannot be replayed.
   if (type === createTtl && !mode.ttl) return errorCodes.badArguments
+  if (request.path === null) return errorCodes.marshallingError
   const parentPath = parentForWrite(request.path)
   if (parentPath === undefined) return errorCodes.badArguments
   const acl = fixAcl(p.db.options.acl, request.acl, p.caller.identities)

@@ -260,6 +260,10 @@ const multiRead: Answer = (db, from, request, out) => {
   }
   for (const { type, request: read } of ops) {
     if (type !== 4 && type !== 8) continue
+    if (read.path === null) {
+      writeMultiEnd(out)
+      return errorCodes.marshallingError
+    }
     const id = db.tree.find(read.path)
     if (id === noNode) {
       writeMultiError(out, errorCodes.noNode)

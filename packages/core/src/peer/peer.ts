@@ -290,6 +290,8 @@ export class Peer {
     connection.sessionId = sessionId
     const txn = prepareCreateSession(connection.timeoutMs)
     assert(typeof txn !== 'number', 'a session can always be created')
+    // What comes behind the handshake waits for it, and not all of it in our memory.
+    connection.link.pause()
     this.propose({ connection, xid: 0, type: op.createSession, sessionId, txn })
     return false
   }
@@ -501,6 +503,7 @@ export class Peer {
     }
     if (!ops.every(isMultiWrite)) return refused
     for (const part of ops) {
+      if (part.request.path === null) return refused
       if (isCreate(part) && part.request.acl === null) throw new MalformedError('no ACL in a multi')
       if (hasBadFlags(part)) return refused
       this.keepData(part.request)
@@ -759,8 +762,9 @@ export class Peer {
     else queue.splice(0, done)
     this.outstanding -= done
     // What came behind the handshake, or behind too many requests, may go on.
-    if (connection.cutter.keptBytes > 0 && !connection.isThrottled) {
+    if (connection.cutter.isHeld && !connection.isThrottled) {
       this.guard(connection, () => connection.cutter.resume(connection))
+      if (!connection.isThrottled && connection.state === 'open') connection.link.resume()
     }
   }
 

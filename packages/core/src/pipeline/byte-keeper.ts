@@ -11,7 +11,8 @@ export class ByteKeeper {
 
   keep(bytes: Uint8Array): Uint8Array {
     const { length } = bytes
-    if (length > sharedBytesMax) return bytes.slice()
+    // Not `slice`: where the bytes are a Buffer it would share them.
+    if (length > sharedBytesMax) return new Uint8Array(bytes)
     if (this.used + length > this.slab.length) {
       this.slab = new Uint8Array(slabBytes)
       this.used = 0

@@ -158,9 +158,10 @@ async function surveyWindow(
   const stop = isLast ? window.length : window.length - endMarkBytes
   let at = 0
   while (at < stop) {
+    at = skipZeros(window, at, stop)
     const start = readEndMark(window, at, window.length)
     if (start !== undefined) found.lastWriteStart = start
-    const length = await intactRecordAt(log, window, at, base, found)
+    const length = mayBeRecord(window, at) ? await intactRecordAt(log, window, at, base, found) : 0
     if (length > 0) {
       at += length
       found.end = Math.max(found.end, base + at)
@@ -172,7 +173,23 @@ async function surveyWindow(
   return at
 }
 
-/** The length of the whole record at a place, 0 if there is none. */
+/**
+ * Most of a log's tail is zeros, tens of megabytes of them: this is what makes a start quick. A
+ * record begins with zeros itself, so the last few before something else are not skipped.
+ */
+function skipZeros(window: Uint8Array, from: number, stop: number): number {
+  let at = from
+  while (at < stop && window[at] === 0) at++
+  return at === stop ? stop - 1 : Math.max(from, at - recordPrefixBytes)
+}
+
+/** What can be seen of it at once: half a checksum of zeros and a length that makes sense. */
+function mayBeRecord(window: Uint8Array, at: number): boolean {
+  if (at + recordPrefixBytes > window.length || intAt(window, at) !== 0) return false
+  return intAt(window, at + 8) >= txnHeaderBytes
+}
+
+/** The length of the whole record at a place that may be one, 0 if there is none. */
 async function intactRecordAt(
   log: LogFileReader,
   window: Uint8Array,
@@ -180,9 +197,7 @@ async function intactRecordAt(
   base: number,
   found: Survey,
 ): Promise<number> {
-  if (window[at] !== 0 || window[at + 1] !== 0 || at + recordPrefixBytes > window.length) return 0
   const length = intAt(window, at + 8)
-  if (length < txnHeaderBytes || intAt(window, at) !== 0) return 0
   const bytesNeeded = length + recordBytesOver
   if (base + at + bytesNeeded > log.bytes) return 0
   const inside = at + bytesNeeded <= window.length

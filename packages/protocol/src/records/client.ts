@@ -70,15 +70,16 @@ export const ConnectResponse: Codec<ConnectResponse> = {
 
 export const Empty = record({})
 
+/** Here and in reads null is a path like any other, for it is refused only after other checks. */
 export const CreateRequest = record({
-  path: ustring,
+  path: nullableText,
   data: buffer,
   acl: nullableVector(Acl),
   flags: int,
 })
 export interface CreateRequest extends TypeOf<typeof CreateRequest> {}
 export const CreateTtlRequest = record({
-  path: ustring,
+  path: nullableText,
   data: buffer,
   acl: nullableVector(Acl),
   flags: int,
@@ -91,7 +92,7 @@ export const Create2Response = record({ path: ustring, stat: Stat })
 export const DeleteRequest = record({ path: ustring, version: int })
 export const CheckVersionRequest = record({ path: ustring, version: int })
 
-export const WatchableRequest = record({ path: ustring, watch: bool })
+export const WatchableRequest = record({ path: nullableText, watch: bool })
 export const PathRequest = record({ path: ustring })
 export const StatResponse = record({ stat: Stat })
 export const GetDataResponse = record({ data: buffer, stat: Stat })

@@ -111,7 +111,10 @@ function isAlive(holder: Holder, path: string): boolean {
 function holderOf(pid: number): Holder {
   const stat = readOr(`/proc/${pid}/stat`, '')
   // The name in parentheses may hold anything; the start time is the 20th field behind it.
-  const startTime = stat.slice(stat.lastIndexOf(')') + 2).split(' ')[19] ?? ''
+  const fields = stat.slice(stat.lastIndexOf(')') + 2).split(' ')
+  // A process that ended and waits to be collected holds nothing any more.
+  const isOver = fields[0] === 'Z' || fields[0] === 'X'
+  const startTime = isOver ? 'over' : (fields[19] ?? '')
   return { pid, startTime, bootId: readOr('/proc/sys/kernel/random/boot_id', '').trim() }
 }
 

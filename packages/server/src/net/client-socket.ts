@@ -63,7 +63,7 @@ export class ClientSocket implements ClientLink {
   private receiveFirst(bytes: Uint8Array): void {
     const all = this.firstBytes!.length === 0 ? bytes : Buffer.concat([this.firstBytes!, bytes])
     if (all.length < wordBytes) {
-      this.firstBytes = all.slice()
+      this.firstBytes = new Uint8Array(all)
       return
     }
     this.firstBytes = undefined
@@ -73,7 +73,7 @@ export class ClientSocket implements ClientLink {
       listener.peer.stats.packetsReceived++
       this.connection.packetsReceived++
       this.wordInput = listener.words.start(word, (reply) => this.answerWord(reply))
-      this.wordInput(all.slice(wordBytes))
+      this.wordInput(new Uint8Array(all.subarray(wordBytes)))
     } else {
       listener.peer.receive(this.connection, all, all.length)
     }

@@ -1,7 +1,6 @@
 import { Summary } from '@zabra/core'
 import { eventTypes, operations } from '@zabra/protocol'
 import type { ServerView } from '../../server-view.ts'
-import { adminCounters } from '../admin-counters.ts'
 import { rounded } from '../java-text.ts'
 import { nodeCount, uptimeMs } from '../server-state.ts'
 import { fileDescriptors } from './file-descriptors.ts'
@@ -82,7 +81,6 @@ function* quotas(view: ServerView): IterableIterator<Value> {
 
 function counters(view: ServerView): Value[] {
   const { stats, db } = view.peer
-  const admin = adminCounters(view)
   return [
     counter('connection_request_count', stats.connectionRequests, 'Handshakes received.'),
     counter('connection_rejected', stats.connectionsRejected, 'Connections over a limit.'),
@@ -101,7 +99,7 @@ function counters(view: ServerView): Value[] {
     counter('snapshot_error_count', view.disk.snapshotFailures, 'Snapshots that failed.'),
     counter(
       'snapshot_rate_limited_count',
-      admin.snapshotsRateLimited,
+      view.adminCounts.snapshotsRateLimited,
       'Snapshot commands refused because they came too soon.',
     ),
   ]

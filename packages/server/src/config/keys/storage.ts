@@ -104,7 +104,7 @@ export const retention = {
   }),
   'autopurge.retainBytes': setting(
     long,
-    0,
+    8 * 1024 ** 3,
     'Bound for snapshots and logs together: beyond it fewer snapshots are kept, but always the newest valid one and its logs; 0 for no bound.',
     {
       range: { min: 0, outside: 'error' },

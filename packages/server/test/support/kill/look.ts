@@ -1,0 +1,47 @@
+import { errorCodes, eventTypes } from '@zabra/protocol'
+import type { RawClient } from '../raw-client.ts'
+import { textOf } from '../raw-client.ts'
+import type { Found } from './book.ts'
+
+/** A node and its children, without what is below them. */
+export async function look(client: RawClient, path: string): Promise<Found> {
+  const { children, stat } = await client.must('getChildren2', { path, watch: false })
+  const nodes = new Map<string, { data: string; version: number; czxid: bigint; mzxid: bigint }>()
+  await Promise.all(
+    children.map(async (name) => {
+      const { err, response } = await client.call('getData', { path: `${path}/${name}`, watch: false })
+      // An ephemeral may go between the two requests.
+      if (err === errorCodes.noNode || response === undefined) return
+      const { version, czxid, mzxid } = response.stat
+      nodes.set(name, { data: textOf(response.data) ?? '', version, czxid, mzxid })
+    }),
+  )
+  // The client sees creations and deletions counted together.
+  return { nodes, creates: (stat.cversion + stat.numChildren) / 2 }
+}
+
+/** Waits for the nodes to go; answers those that were still there when the time was up. */
+export async function untilGone(
+  client: RawClient,
+  paths: readonly string[],
+  msMax: number,
+): Promise<string[]> {
+  const left = new Set(paths)
+  if (left.size === 0) return []
+  await client.watchTree('/')
+  for (const path of paths) {
+    const { err } = await client.call('exists', { path, watch: false })
+    if (err === errorCodes.noNode) left.delete(path)
+  }
+  let impatience: NodeJS.Timeout | undefined
+  const timeIsUp = new Promise<undefined>((resolve) => {
+    impatience = setTimeout(() => resolve(undefined), msMax)
+  })
+  while (left.size > 0) {
+    const event = await Promise.race([client.nextEvent(), timeIsUp])
+    if (event === undefined) break
+    if (event.type === eventTypes.nodeDeleted) left.delete(event.path)
+  }
+  clearTimeout(impatience)
+  return [...left]
+}

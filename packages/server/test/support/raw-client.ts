@@ -1,0 +1,285 @@
+/**
+ * The smallest client a test can do with: one connection, requests sent as they are made, replies
+ * as promises. It shares the records with the server and nothing else, and reconnects to nothing.
+ *
+ *     const client = await RawClient.connect(port)
+ *     const { err, zxid, response } = await client.call('getData', { path: '/', watch: true })
+ *     await client.nextEvent()
+ *     await client.close()
+ */
+import { connect, type Socket } from 'node:net'
+import {
+  addWatchModes,
+  ConnectRequest,
+  ConnectResponse,
+  createFlags,
+  errorName,
+  FrameCutter,
+  operations,
+  Reader,
+  ReplyHeader,
+  RequestHeader,
+  WatcherEvent,
+  Writer,
+  xids,
+  type Acl,
+  type Codec,
+  type OperationName,
+  type RequestOf,
+  type ResponseOf,
+  type TypeOf,
+} from '@zabra/protocol'
+
+export interface ConnectOptions {
+  readonly host?: string
+  readonly timeoutMs?: number
+  /** A session to go on with. */
+  readonly session?: { readonly sessionId: bigint; readonly password: Uint8Array }
+  readonly lastZxidSeen?: bigint
+  /** How long to wait for the answer to the handshake. */
+  readonly patienceMs?: number
+}
+
+export interface Reply<T> {
+  readonly xid: number
+  readonly zxid: bigint
+  /** 0 is success; only then there is a response. */
+  readonly err: number
+  readonly response: T | undefined
+}
+
+export type WatchEvent = TypeOf<typeof WatcherEvent>
+
+/** The connection ended before the reply came: whether the request was carried out is unknown. */
+export class ConnectionLostError extends Error {
+  override readonly name = 'ConnectionLostError'
+}
+
+interface Pending {
+  readonly xid: number
+  readonly response: Codec<unknown>
+  readonly resolve: (reply: Reply<never>) => void
+  readonly reject: (error: Error) => void
+}
+
+export const openAcl: Acl[] = [{ perms: 31, id: { scheme: 'world', id: 'anyone' } }]
+const frameBytesMax = 64 * 1024 * 1024
+const loopback = '127.0.0.1'
+
+export class RawClient {
+  sessionId = 0n
+  password: Uint8Array = new Uint8Array(16)
+  timeoutMs = 0
+  lastZxid = 0n
+  /** Notifications nobody has asked for yet. */
+  readonly events: WatchEvent[] = []
+  /** Resolves when the connection is over, however that came. */
+  readonly ended: Promise<void>
+  readonly socket: Socket
+  private readonly cutter = new FrameCutter(frameBytesMax)
+  private readonly writer = new Writer()
+  private readonly pending: Pending[] = []
+  private readonly listeners: ((event: WatchEvent) => void)[] = []
+  private onGreeting: ((frame: Uint8Array) => void) | undefined
+  private nextXid = 1
+  private isOver = false
+
+  /** Rejects when the server refuses the session, or does not answer. */
+  static async connect(port: number, options: ConnectOptions = {}): Promise<RawClient> {
+    const socket = connect({ port, host: options.host ?? loopback, noDelay: true })
+    const client = new RawClient(socket)
+    const { patienceMs = 15_000 } = options
+    const impatience = setTimeout(() => socket.destroy(), patienceMs)
+    try {
+      await client.greet(options)
+    } finally {
+      clearTimeout(impatience)
+    }
+    return client
+  }
+
+  private constructor(socket: Socket) {
+    this.socket = socket
+    this.ended = new Promise((resolve) => {
+      socket.once('close', () => {
+        this.lose()
+        resolve()
+      })
+    })
+    socket.on('error', () => {}) // 'close' follows and tells everybody.
+    socket.on('data', (chunk) => this.receive(chunk))
+  }
+
+  /** Requests that wait for their reply. */
+  get outstanding(): number {
+    return this.pending.length
+  }
+
+  get isConnected(): boolean {
+    return !this.isOver
+  }
+
+  /** Sends a request at once; several may be under way. */
+  call<Name extends OperationName>(
+    name: Name,
+    request: RequestOf<Name>,
+  ): Promise<Reply<ResponseOf<Name>>> {
+    const special = { ping: xids.ping, auth: xids.auth, setWatches: xids.setWatches }
+    const xid = (special as Partial<Record<OperationName, number>>)[name] ?? this.nextXid++
+    return this.send(name, xid, request)
+  }
+
+  /** The response, where nothing but success will do. */
+  async must<Name extends OperationName>(
+    name: Name,
+    request: RequestOf<Name>,
+  ): Promise<ResponseOf<Name>> {
+    const { err, response } = await this.call(name, request)
+    if (err !== 0) {
+      const path = 'path' in Object(request) ? ` ${(request as { path: string }).path}` : ''
+      throw new Error(`${name}${path} was refused: ${errorName(err) ?? err}`)
+    }
+    return response!
+  }
+
+  create(path: string, data: string | Uint8Array | null = '', flags: number = createFlags.persistent) {
+    return this.must('create2', { path, data: bytesOf(data), acl: openAcl, flags })
+  }
+
+  /** A notification that has come, or the next one. */
+  nextEvent(): Promise<WatchEvent> {
+    const waiting = this.events.shift()
+    if (waiting !== undefined) return Promise.resolve(waiting)
+    if (this.isOver) return Promise.reject(new ConnectionLostError('the connection is over'))
+    return new Promise((resolve, reject) => {
+      this.listeners.push(resolve)
+      void this.ended.then(() => reject(new ConnectionLostError('the connection is over')))
+    })
+  }
+
+  watchTree(path: string) {
+    return this.must('addWatch', { path, mode: addWatchModes.persistentRecursive })
+  }
+
+  /** Ends the session, and with it the connection. */
+  async close(): Promise<void> {
+    await this.call('closeSession', {}).catch(() => {})
+    this.socket.end()
+    await this.ended
+  }
+
+  /** Leaves without a word; the session lives on until it expires. */
+  async abandon(): Promise<void> {
+    this.socket.destroy()
+    await this.ended
+  }
+
+  private async greet(options: ConnectOptions): Promise<void> {
+    const { session, timeoutMs = 10_000, lastZxidSeen = 0n } = options
+    const answered = new Promise<Uint8Array>((resolve, reject) => {
+      this.onGreeting = resolve
+      void this.ended.then(() => reject(new ConnectionLostError('no answer to the handshake')))
+    })
+    this.sendFrame((writer) =>
+      ConnectRequest.write(writer, {
+        protocolVersion: 0,
+        lastZxidSeen,
+        timeOut: timeoutMs,
+        sessionId: session?.sessionId ?? 0n,
+        passwd: session?.password ?? new Uint8Array(16),
+        readOnly: false,
+      }),
+    )
+    const answer = ConnectResponse.read(new Reader(await answered))
+    if (answer.sessionId === 0n) {
+      this.socket.destroy()
+      throw new Error('the session was refused: it has expired, or never was')
+    }
+    this.sessionId = answer.sessionId
+    this.password = answer.passwd?.slice() ?? new Uint8Array(16)
+    this.timeoutMs = answer.timeOut
+  }
+
+  private send<Name extends OperationName>(
+    name: Name,
+    xid: number,
+    request: RequestOf<Name>,
+  ): Promise<Reply<ResponseOf<Name>>> {
+    if (this.isOver) return Promise.reject(new ConnectionLostError('the connection is over'))
+    const { code, request: codec, response } = operations[name]
+    return new Promise((resolve, reject) => {
+      this.pending.push({ xid, response, resolve, reject })
+      this.sendFrame((writer) => {
+        RequestHeader.write(writer, { xid, type: code })
+        ;(codec as Codec<unknown>).write(writer, request)
+      })
+    })
+  }
+
+  private sendFrame(write: (writer: Writer) => void): void {
+    const { writer } = this
+    writer.reset()
+    writer.int(0)
+    write(writer)
+    writer.intAt(0, writer.position - 4)
+    this.socket.write(writer.written().slice())
+  }
+
+  private receive(chunk: Uint8Array): void {
+    this.cutter.push(chunk, chunk.length, {
+      frame: (bytes, start, end) => {
+        this.receiveFrame(bytes.subarray(start, end))
+        return true
+      },
+    })
+  }
+
+  private receiveFrame(frame: Uint8Array): void {
+    const { onGreeting } = this
+    if (onGreeting !== undefined) {
+      this.onGreeting = undefined
+      onGreeting(frame.slice())
+      return
+    }
+    const reader = new Reader(frame)
+    const { xid, zxid, err } = ReplyHeader.read(reader)
+    if (xid === xids.notification) {
+      const event = WatcherEvent.read(reader)
+      const listener = this.listeners.shift()
+      if (listener === undefined) this.events.push(event)
+      else listener(event)
+      return
+    }
+    if (zxid > this.lastZxid) this.lastZxid = zxid
+    const index = this.pending.findIndex((pending) => pending.xid === xid)
+    const [pending] = index < 0 ? [] : this.pending.splice(index, 1)
+    // Replies come in the order of the requests; only authentication is answered ahead of it.
+    if (pending === undefined || (index > 0 && xid !== xids.auth)) {
+      const next = this.pending[0]?.xid ?? 'none'
+      this.socket.destroy(new Error(`a reply to ${xid}, where ${next} is the next`))
+      pending?.reject(new Error(`the reply to ${xid} came out of order`))
+      return
+    }
+    // A multi keeps its list of results when it is refused; other refusals are bare.
+    const hasBody = err === 0 || reader.remaining > 0
+    // What is read out of the frame must not change when the next chunk overwrites it.
+    const body = new Reader(frame.slice(reader.position))
+    const response = hasBody ? (pending.response.read(body) as never) : undefined
+    pending.resolve({ xid, zxid, err, response })
+  }
+
+  private lose(): void {
+    this.isOver = true
+    for (const { reject } of this.pending.splice(0)) {
+      reject(new ConnectionLostError('the connection ended before the reply'))
+    }
+  }
+}
+
+export function bytesOf(data: string | Uint8Array | null): Uint8Array | null {
+  return typeof data === 'string' ? Buffer.from(data) : data
+}
+
+export function textOf(data: Uint8Array | null): string | null {
+  return data === null ? null : Buffer.from(data).toString()
+}
