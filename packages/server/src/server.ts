@@ -1,4 +1,4 @@
-import { mkdirSync } from 'node:fs'
+import { mkdirSync, statSync } from 'node:fs'
 import { join } from 'node:path'
 import {
   describeRecovery,
@@ -250,10 +250,16 @@ async function load(
   )
   const turn = new Turn(peer, driver.batchReady)
   driver.turn = turn
+  if (recovered.snapshotFile !== undefined) {
+    driver.stats.lastSnapshotZxid = recovered.snapshotZxid
+    driver.stats.lastSnapshotWallMs = changedAt(`${snapshotDir}/${recovered.snapshotFile}`)
+  }
   turn.setTime()
   peer.dropOrphans()
   turn.schedule()
-  if (recovered.recordsReplayed > 0 || recovered.damageAccepted) void driver.snapshot()
+  // The next start should not have to replay all this again.
+  const isLongReplay = recovered.recordsReplayed > config.snapCount / 2
+  if (isLongReplay || recovered.damageAccepted) void driver.snapshot()
   const startup = {
     loadMs: loadedAt - loadStarted,
     recordsReplayed: recovered.recordsReplayed,
@@ -262,6 +268,11 @@ async function load(
     parts: { peer, turn, driver, disk, locks, snapshotDir, logDir, authenticator, startup },
     failed,
   }
+}
+
+/** In memory nothing is older than the server. */
+function changedAt(file: string): number {
+  return statSync(file, { throwIfNoEntry: false })?.mtimeMs ?? Date.now()
 }
 
 function databaseOptions(config: ServerConfig, schemes: ReadonlySet<string>): DatabaseOptions {

@@ -6,10 +6,10 @@ import { noNode } from '../tree/tree.ts'
 import { isVersionWrong, mayDo, type Preparation, type Prepared } from './preparation.ts'
 
 export function prepareSetAcl(
-  { path, acl, version }: { path: string; acl: readonly Acl[] | null; version: number },
+  { path, acl, version }: { path: string | null; acl: readonly Acl[] | null; version: number },
   p: Preparation,
 ): Prepared {
-  if (pathProblem(path) !== undefined) return errorCodes.badArguments
+  if (path === null || pathProblem(path) !== undefined) return errorCodes.badArguments
   const fixed = fixAcl(p.db.options.acl, acl, p.caller.identities)
   if (typeof fixed === 'number') return fixed
   const node = p.projection.load(path)

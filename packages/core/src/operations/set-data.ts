@@ -5,10 +5,10 @@ import { noNode } from '../tree/tree.ts'
 import { isVersionWrong, mayDo, type Preparation, type Prepared } from './preparation.ts'
 
 export function prepareSetData(
-  { path, data, version }: { path: string; data: Uint8Array | null; version: number },
+  { path, data, version }: { path: string | null; data: Uint8Array | null; version: number },
   p: Preparation,
 ): Prepared {
-  if (pathProblem(path) !== undefined) return errorCodes.badArguments
+  if (path === null || pathProblem(path) !== undefined) return errorCodes.badArguments
   const node = p.projection.load(path)
   if (node === undefined) return errorCodes.noNode
   if (!mayDo(p, node.acl, 'write')) return errorCodes.noAuth

@@ -5,11 +5,11 @@ import { recover, type Recovered, type RecoveryOptions, type RecoveryTarget } fr
 /** A database as recovery fills it. */
 class LoadingDatabase implements RecoveryTarget {
   readonly db: Database
+  private hasSystemNodes = false
 
   constructor(options: DatabaseOptions) {
     this.db = new Database(options)
     this.db.isLoading = true
-    this.db.createSystemNodes()
   }
 
   get lastZxid(): bigint {
@@ -18,6 +18,15 @@ class LoadingDatabase implements RecoveryTarget {
 
   set lastZxid(zxid: bigint) {
     this.db.advance(zxid)
+  }
+
+  createSystemNodes(): void {
+    this.db.createSystemNodes()
+    this.hasSystemNodes = true
+  }
+
+  expect(bytes: number): void {
+    this.db.tree.expect(bytes)
   }
 
   session(...args: Parameters<RecoveryTarget['session']>): void {
@@ -37,6 +46,8 @@ class LoadingDatabase implements RecoveryTarget {
   }
 
   apply(...args: Parameters<RecoveryTarget['apply']>): void {
+    // Only now: a snapshot brings them itself.
+    if (!this.hasSystemNodes) this.createSystemNodes()
     this.db.replay(...args)
   }
 }
@@ -51,7 +62,10 @@ export async function loadDatabase(
     disk,
     recovery,
     () => new LoadingDatabase(options),
-    ({ db }) => db.snapshotSource(),
+    (target) => {
+      target.createSystemNodes()
+      return target.db.snapshotSource()
+    },
   )
   const { db } = recovered.target
   db.finishLoading()

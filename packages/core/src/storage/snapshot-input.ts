@@ -22,6 +22,8 @@ export interface Transform {
  */
 export class SnapshotInput {
   readonly reader: Reader
+  /** The size of the file, compressed or not. */
+  readonly fileBytes: number
   private readonly next: (into: Uint8Array) => Promise<number>
   private readonly closeFile: () => Promise<void>
   private buffer: Uint8Array
@@ -38,6 +40,7 @@ export class SnapshotInput {
   ) {
     this.next = next
     this.closeFile = closeFile
+    this.fileBytes = bytes
     this.buffer = new Uint8Array(Math.max(16, Math.min(chunkBytes, bytes)))
     this.reader = new Reader(this.buffer, 0, 0)
   }

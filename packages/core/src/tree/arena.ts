@@ -92,7 +92,7 @@ export class Arena {
     if (ref !== 0) {
       const target = this.bytesOf(ref)
       const offset = this.offsetOf(ref)
-      if (length <= 64) {
+      if (length <= 160) {
         for (let i = 0; i < length; i++) target[offset + i] = source[start + i]!
       } else {
         target.set(

@@ -52,6 +52,24 @@ export class PathIndex {
     this.count--
   }
 
+  /** Room for so many at once; only of use while there are few. */
+  reserve(count: number): void {
+    if (this.split > 0 || this.count > 1 << this.level) return
+    const ids: number[] = []
+    for (let bucket = 0; bucket < 1 << this.level; bucket++) {
+      for (let id = this.heads[0]![bucket]!; id !== 0; id = this.next(id)) ids.push(id)
+      this.heads[0]![bucket] = 0
+    }
+    while (1 << this.level < count && this.level < headBits + 12) this.level++
+    while (this.heads.length << headBits < 1 << this.level) {
+      this.heads.push(new Int32Array(1 << headBits))
+    }
+    for (const id of ids) {
+      const view = this.views[id >>> this.chunkBits]!
+      this.push(this.bucketOf(view.getInt32(this.at(id) + field.hash)), id)
+    }
+  }
+
   private at(id: number): number {
     return (id & this.chunkMask) * recordBytes
   }

@@ -70,7 +70,7 @@ export const ConnectResponse: Codec<ConnectResponse> = {
 
 export const Empty = record({})
 
-/** Here and in reads null is a path like any other, for it is refused only after other checks. */
+/** A path may be null where it is refused only after other checks, or in another way than usual. */
 export const CreateRequest = record({
   path: nullableText,
   data: buffer,
@@ -97,10 +97,10 @@ export const PathRequest = record({ path: ustring })
 export const StatResponse = record({ stat: Stat })
 export const GetDataResponse = record({ data: buffer, stat: Stat })
 
-export const SetDataRequest = record({ path: ustring, data: buffer, version: int })
+export const SetDataRequest = record({ path: nullableText, data: buffer, version: int })
 
 export const GetAclResponse = record({ acl: vector(Acl), stat: Stat })
-export const SetAclRequest = record({ path: ustring, acl: nullableVector(Acl), version: int })
+export const SetAclRequest = record({ path: nullableText, acl: nullableVector(Acl), version: int })
 
 export const GetChildrenResponse = record({ children: vector(ustring) })
 export const GetChildren2Response = record({ children: vector(ustring), stat: Stat })

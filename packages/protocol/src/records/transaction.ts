@@ -43,7 +43,7 @@ export const CreateTxn: Codec<CreateTxn> = {
     const data = reader.buffer()
     const acl = nullableVector(Acl).read(reader)
     const ephemeral = reader.bool()
-    const parentCVersion = reader.remaining >= 4 ? reader.int() : -1
+    const parentCVersion = reader.remaining > 0 ? reader.int() : -1
     return { path, data, acl, ephemeral, parentCVersion }
   },
   write: createTxn.write,

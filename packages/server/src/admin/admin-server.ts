@@ -1,15 +1,103 @@
+import type { IncomingMessage, ServerResponse } from 'node:http'
 import type { Logger } from '../logger.ts'
 import type { ServerView } from '../server-view.ts'
+import { CommandHandler } from './commands/handler.ts'
+import { listenHttp, refuseMethod, sendText, type Handler } from './http-server.ts'
+import { metricsText, metricsType } from './metrics/prometheus.ts'
+import { readiness } from './probes.ts'
 
 export interface AdminServer {
-  readonly url: string
+  /** Where commands, probes and metrics are answered, if they are. */
+  readonly url: string | undefined
+  /** The metrics port that ZooKeeper's Prometheus provider has, where it is asked for. */
+  readonly metricsUrl: string | undefined
   stop(): Promise<void>
 }
 
-/** The HTTP port, where one is wanted. */
+/** The HTTP ports, where they are wanted. */
 export async function startAdmin(
-  _view: ServerView,
-  _logger: Logger,
+  view: ServerView,
+  logger: Logger,
 ): Promise<AdminServer | undefined> {
-  return undefined
+  const { admin, metrics } = view.config
+  const { idleTimeoutMs } = admin
+  const adminPort = { name: 'the admin port', host: admin.address, port: admin.port, idleTimeoutMs }
+  const metricsPort = { name: 'the metrics port', ...metrics, idleTimeoutMs }
+  const commands = admin.enabled
+    ? await listenHttp(adminHandler(view), adminPort, logger)
+    : undefined
+  const exporter = metrics.enabled
+    ? await listenHttp(metricsHandler(view), metricsPort, logger)
+    : undefined
+  if (commands === undefined && exporter === undefined) return undefined
+  return {
+    url: commands?.url,
+    metricsUrl: exporter === undefined ? undefined : `${exporter.url}/metrics`,
+    async stop() {
+      await Promise.all([commands?.stop(), exporter?.stop()])
+    },
+  }
+}
+
+function adminHandler(view: ServerView): Handler {
+  const { commandUrl } = view.config.admin
+  const commands = new CommandHandler(view)
+  const pages = pagesOf(view)
+  return async (request, response) => {
+    const { pathname, searchParams } = urlOf(request)
+    const page = pages.get(pathname)
+    if (page !== undefined) return servePage(page, request, response)
+    if (pathname === commandUrl || pathname.startsWith(`${commandUrl}/`)) {
+      const name = pathname.slice(commandUrl.length + 1)
+      return commands.answer(name, searchParams, request, response)
+    }
+    sendText(response, 404, 'not found\n')
+  }
+}
+
+function metricsHandler(view: ServerView): Handler {
+  return async (request, response) => {
+    if (urlOf(request).pathname !== '/metrics') return sendText(response, 404, 'not found\n')
+    await servePage(metricsPage(view), request, response)
+  }
+}
+
+interface Page {
+  readonly status: number
+  readonly text: string
+  readonly type?: string
+}
+type MakePage = () => Page | Promise<Page>
+
+/** What is not a command of ZooKeeper's: for orchestrators and for Prometheus. */
+function pagesOf(view: ServerView): ReadonlyMap<string, MakePage> {
+  return new Map<string, MakePage>([
+    ['/livez', () => ({ status: 200, text: 'ok\n' })],
+    ['/readyz', () => readiness(view)],
+    ['/metrics', metricsPage(view)],
+  ])
+}
+
+function metricsPage(view: ServerView): MakePage {
+  return async () => ({ status: 200, text: await metricsText(view), type: metricsType })
+}
+
+async function servePage(
+  make: MakePage,
+  request: IncomingMessage,
+  response: ServerResponse,
+): Promise<void> {
+  if (request.method !== 'GET' && request.method !== 'HEAD') {
+    return refuseMethod(response, 'GET, HEAD')
+  }
+  const { status, text, type } = await make()
+  sendText(response, status, text, type)
+}
+
+function urlOf(request: IncomingMessage): URL {
+  // What stands in the request line may be anything, also something that is no path.
+  const url = request.url ?? '/'
+  return URL.canParse(url, 'http://localhost')
+    ? new URL(url, 'http://localhost')
+    : new URL('http://localhost/')
 }

@@ -72,6 +72,8 @@ function* writeList(items: Iterable<Json>, level: number): IterableIterator<stri
   yield isFirst ? '[ ]' : ' ]'
 }
 
-function isIterable(json: Iterable<Json> | { readonly [name: string]: Json }): json is Iterable<Json> {
+function isIterable(
+  json: Iterable<Json> | { readonly [name: string]: Json },
+): json is Iterable<Json> {
   return Symbol.iterator in json
 }

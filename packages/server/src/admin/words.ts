@@ -47,7 +47,8 @@ const maskBytes = 8
 /** Commands in place of a handshake: `echo srvr | nc host 2181`. */
 export function makeWords(view: ServerView): FourLetterWords {
   return {
-    isKnown: (word) => Object.hasOwn(words, word) || word === setTraceMask || word === telnetInterrupt,
+    isKnown: (word) =>
+      Object.hasOwn(words, word) || word === setTraceMask || word === telnetInterrupt,
     start(word, answer) {
       if (!isAllowed(word, view)) {
         const name = word === telnetInterrupt ? 'telnet close' : word
@@ -96,5 +97,6 @@ function readTraceMask(
 }
 
 function* hash(view: ServerView): IterableIterator<string> {
-  for (const { zxid, digest } of view.peer.db.digestLog) yield `${hex(zxid)}: ${BigInt.asIntN(64, digest)}\n`
+  for (const { zxid, digest } of view.peer.db.digestLog)
+    yield `${hex(zxid)}: ${BigInt.asIntN(64, digest)}\n`
 }

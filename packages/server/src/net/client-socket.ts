@@ -71,6 +71,7 @@ export class ClientSocket implements ClientLink {
     const { listener } = this
     if (listener.words.isKnown(word)) {
       listener.peer.stats.packetsReceived++
+      listener.peer.stats.bytesReceived += wordBytes
       this.connection.packetsReceived++
       this.wordInput = listener.words.start(word, (reply) => this.answerWord(reply))
       this.wordInput(new Uint8Array(all.subarray(wordBytes)))
@@ -134,6 +135,8 @@ export class ClientSocket implements ClientLink {
     }
     if (this.isClosing) {
       socket.end()
+      // What still comes is dropped; only by reading on is the client's end of it seen.
+      socket.resume()
       this.listener.endLater(this)
     }
   }

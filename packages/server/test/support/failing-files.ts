@@ -5,22 +5,31 @@ type Done = (error: Error | null, count?: number) => void
 type Call = (...args: unknown[]) => unknown
 
 let code: string | undefined
+let isHalfTaken = false
 
 /** From now on writes to files fail with this code, or succeed again where there is none. */
 export function failWrites(failWith: string | undefined): void {
   code = failWith
+  isHalfTaken = false
 }
 
 /** Calls the storage makes to change a file; opening and reading never fail here. */
 const tampered = ['write', 'fdatasync', 'fsync'] as const
+const lengthArgument = 3
 
 for (const name of tampered) {
   const real = fs[name] as unknown as Call
   const replacement: Call = (...args) => {
-    const done = args.at(-1) as Done
     if (code === undefined) return real(...args)
+    const length = args[lengthArgument]
+    if (code === 'ENOSPC' && name === 'write' && !isHalfTaken && Number(length) > 1) {
+      // A disk that fills up takes what fits, and refuses the rest.
+      isHalfTaken = true
+      return real(...args.with(lengthArgument, Math.floor(Number(length) / 2)))
+    }
+    isHalfTaken = false
     const error = Object.assign(new Error(`${code}: injected, ${name}`), { code, syscall: name })
-    setImmediate(() => done(error))
+    setImmediate(() => (args.at(-1) as Done)(error))
   }
   Object.assign(fs, { [name]: replacement })
 }

@@ -33,13 +33,19 @@ export function* dump(view: ServerView): IterableIterator<string> {
   }
 }
 
-/** A connection ends with its session, or when it has not said in time whose it is. */
+const stepMs = 10_000
+
+/**
+ * A connection ends with its session, or when it has not said in time whose it is. Told in whole
+ * steps, as ZooKeeper looks at them.
+ */
 function connectionsByExpiry(view: ServerView): [timeMs: number, lines: string[]][] {
   const { sessionlessTimeoutMs } = view.config
   const byExpiry = new Map<number, string[]>()
   for (const socket of view.sockets) {
     const { session, sessionId, openedMs } = socket.connection
-    const timeMs = session?.expiresAtMs ?? openedMs + sessionlessTimeoutMs
+    const exactMs = session?.expiresAtMs ?? openedMs + sessionlessTimeoutMs
+    const timeMs = Math.ceil(exactMs / stepMs) * stepMs
     const line = `\tip: /${addressText(socket)} sessionId: 0x${hex(sessionId)}\n`
     const lines = byExpiry.get(timeMs)
     if (lines === undefined) byExpiry.set(timeMs, [line])

@@ -3,12 +3,16 @@ import type { RawClient } from '../raw-client.ts'
 import { textOf } from '../raw-client.ts'
 import type { Found } from './book.ts'
 
-/** A node and its children, without what is below them. */
-export async function look(client: RawClient, path: string): Promise<Found> {
+/** A node and its children but those ignored, without what is below them. */
+export async function look(
+  client: RawClient,
+  path: string,
+  isIgnored: (name: string) => boolean = () => false,
+): Promise<Found> {
   const { children, stat } = await client.must('getChildren2', { path, watch: false })
   const nodes = new Map<string, { data: string; version: number; czxid: bigint; mzxid: bigint }>()
   await Promise.all(
-    children.map(async (name) => {
+    children.filter((name) => !isIgnored(name)).map(async (name) => {
       const { err, response } = await client.call('getData', { path: `${path}/${name}`, watch: false })
       // An ephemeral may go between the two requests.
       if (err === errorCodes.noNode || response === undefined) return

@@ -60,7 +60,8 @@ class Trial {
   private readonly options: TrialOptions
   private readonly random: Random
   private readonly writers: Writer[]
-  private going: string[] = []
+  /** Ephemerals of dead sessions that nobody has seen gone yet. */
+  private readonly going = new Set<string>()
   private highestZxid = 0n
   private readonly seenZxids = new Set<bigint>()
 
@@ -177,14 +178,16 @@ class Trial {
     for (const writer of this.writers) {
       const session = this.sessions.get(writer)
       if (session !== undefined) await this.resume(writer.root, port, session, problems)
-      const outcome = writer.settle(await look(observer, writer.root))
+      // Ephemerals of sessions that died in earlier rounds are watched elsewhere.
+      const isGoing = (name: string): boolean => this.going.has(`${writer.root}/${name}`)
+      const outcome = writer.settle(await look(observer, writer.root, isGoing))
       if ('problem' in outcome) {
         problems.push(`${writer.root}: ${outcome.problem}`)
         continue
       }
       unanswered += writer.unansweredCount
       unansweredDone += writer.unansweredCount - outcome.lost.length
-      this.going.push(...writer.settled())
+      for (const path of writer.settled()) this.going.add(path)
     }
     return { unanswered, unansweredDone }
   }
@@ -234,9 +237,9 @@ class Trial {
   }
 
   private async awaitExpiry(observer: RawClient, problems: string[]): Promise<void> {
-    const stayed = await untilGone(observer, this.going, fleetingMs + graceMs)
+    const stayed = await untilGone(observer, [...this.going], fleetingMs + graceMs)
     for (const path of stayed) problems.push(`${path} outlived its session`)
-    this.going = []
+    this.going.clear()
   }
 }
 

@@ -1,0 +1,150 @@
+import type { ServerView } from '../../server-view.ts'
+import { environment } from '../environment.ts'
+import { hex } from '../java-text.ts'
+import type { Json } from '../json.ts'
+import { monitorValues } from '../metrics/monitor.ts'
+import { connectionLists, serverStats } from './status.ts'
+import { hideSecrets, isSecret } from './secrets.ts'
+import { dump, watches, watchesByPath } from './tables.ts'
+
+/** Its members in their order; with an `error`, nothing else counts. */
+export type Answer = { readonly [name: string]: Json }
+
+export interface Command {
+  readonly name: string
+  readonly aliases?: readonly string[]
+  /** Asked for with POST instead of GET. */
+  readonly isPost?: boolean
+  /** Only for those who have every permission on the root. */
+  readonly isPrivileged?: boolean
+  run(view: ServerView, parameters: URLSearchParams): Answer | Promise<Answer>
+}
+
+/** Commands of an ensemble answer as a ZooKeeper without one does. */
+export const commands: readonly Command[] = [
+  { name: 'configuration', aliases: ['conf', 'config'], run: configuration },
+  {
+    name: 'connection_stat_reset',
+    aliases: ['crst'],
+    run(view) {
+      for (const { connection } of view.sockets) connection.resetStats()
+      return {}
+    },
+  },
+  { name: 'connections', aliases: ['cons'], run: (view) => connectionLists(view, 'all') },
+  {
+    name: 'dirs',
+    async run(view) {
+      const { data, log } = await view.directorySizes()
+      return { datadir_size: data, logdir_size: log }
+    },
+  },
+  { name: 'dump', run: dump },
+  { name: 'environment', aliases: ['env', 'envi'], run: () => environment() },
+  { name: 'get_trace_mask', aliases: ['gtmk'], run: (view) => ({ tracemask: view.traceMask }) },
+  { name: 'hash', run: digests },
+  {
+    name: 'initial_configuration',
+    aliases: ['icfg'],
+    run: (view) => ({ initial_configuration: hideSecrets(view.config.configText) }),
+  },
+  { name: 'is_read_only', aliases: ['isro'], run: () => ({ read_only: false }) },
+  {
+    name: 'last_snapshot',
+    aliases: ['lsnp'],
+    run: ({ disk }) => ({
+      zxid: hex(disk.lastSnapshotZxid),
+      timestamp: Math.floor(disk.lastSnapshotWallMs / 1000),
+    }),
+  },
+  { name: 'leader', aliases: ['lead'], run: () => ({ error: 'server is not initialized' }) },
+  {
+    name: 'monitor',
+    aliases: ['mntr'],
+    run: async (view) => Object.fromEntries(await monitorValues(view)),
+  },
+  { name: 'observer_connection_stat_reset', aliases: ['orst'], run: () => ({}) },
+  { name: 'observers', aliases: ['obsr'], run: () => ({ synced_observers: 0, observers: [] }) },
+  { name: 'restore', aliases: ['rest'], isPost: true, isPrivileged: true, run: () => ({}) },
+  { name: 'ruok', run: () => ({}) },
+  { name: 'server_stats', aliases: ['srvr'], run: serverStats },
+  { name: 'set_trace_mask', aliases: ['stmk'], run: setTraceMask },
+  { name: 'snapshot', aliases: ['snap'], isPrivileged: true, run: () => ({}) },
+  {
+    name: 'stat_reset',
+    aliases: ['srst'],
+    run(view) {
+      view.peer.stats.reset()
+      view.disk.slowSyncs = 0
+      return {}
+    },
+  },
+  {
+    name: 'stats',
+    aliases: ['stat'],
+    run: async (view) => ({ ...(await serverStats(view)), ...connectionLists(view, 'brief') }),
+  },
+  { name: 'system_properties', aliases: ['sysp'], run: systemProperties },
+  { name: 'voting_view', run: () => ({ current_config: {} }) },
+  { name: 'watches', aliases: ['wchc'], run: watches },
+  { name: 'watches_by_path', aliases: ['wchp'], run: watchesByPath },
+  {
+    name: 'watch_summary',
+    aliases: ['wchs'],
+    run(view) {
+      const { watcherCount, pathCount, size } = view.peer.db.watches.data
+      return { num_connections: watcherCount, num_paths: pathCount, num_total_watches: size }
+    },
+  },
+  { name: 'zabstate', run: () => ({ voting: false, zabstate: '' }) },
+]
+
+const byName = new Map(
+  commands.flatMap((command) =>
+    [command.name, ...(command.aliases ?? [])].map((name) => [name, command] as const),
+  ),
+)
+
+export function findCommand(name: string): Command | undefined {
+  return byName.get(name)
+}
+
+function configuration({ config, clientPort, directories }: ServerView): Answer {
+  return {
+    client_port: config.clientPort === undefined ? -1 : clientPort,
+    data_dir: directories.data,
+    data_log_dir: directories.log,
+    tick_time: config.tickTime,
+    max_client_cnxns: config.maxClientCnxns,
+    min_session_timeout: config.minSessionTimeout,
+    max_session_timeout: config.maxSessionTimeout,
+    server_id: 0,
+    client_port_listen_backlog: config.listenBacklog,
+  }
+}
+
+function digests(view: ServerView): Answer {
+  return {
+    digests: view.peer.db.digestLog.map(({ zxid, digest }) => ({
+      zxid,
+      digest: BigInt.asIntN(64, digest),
+      digest_version: 2,
+    })),
+  }
+}
+
+function setTraceMask(view: ServerView, parameters: URLSearchParams): Answer {
+  const given = parameters.get('traceMask')
+  const wants = 'setTraceMask requires long traceMask argument'
+  if (given === null) return { error: wants }
+  if (!/^[+-]?\d+$/.test(given)) return { error: `${wants}, got ${given}` }
+  view.traceMask = BigInt.asIntN(64, BigInt(given))
+  return { tracemask: view.traceMask }
+}
+
+function systemProperties({ config }: ServerView): Answer {
+  const names = [...config.systemProperties.keys()].toSorted()
+  const shown = (name: string): string =>
+    isSecret(name) ? '***' : (config.systemProperties.get(name) ?? '')
+  return Object.fromEntries(names.map((name) => [name, shown(name)]))
+}

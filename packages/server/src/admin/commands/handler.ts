@@ -1,0 +1,84 @@
+import type { IncomingMessage, ServerResponse } from 'node:http'
+import type { ServerView } from '../../server-view.ts'
+import { refuseMethod, sendText } from '../http-server.ts'
+import { writeJson, type Json } from '../json.ts'
+import { joinInSlices } from '../slices.ts'
+import { refuseUnlessAuthorized, type Refusal } from './authorization.ts'
+import { commands, findCommand, type Answer } from './commands.ts'
+import { RateLimit } from './rate-limit.ts'
+import { takeSnapshot } from './snapshot.ts'
+
+/** ZooKeeper's admin commands over HTTP. */
+export class CommandHandler {
+  private readonly view: ServerView
+  private readonly snapshotLimit: RateLimit
+
+  constructor(view: ServerView) {
+    this.view = view
+    this.snapshotLimit = new RateLimit(view.config.admin.rateLimitIntervalMs)
+  }
+
+  async answer(
+    given: string,
+    parameters: URLSearchParams,
+    request: IncomingMessage,
+    response: ServerResponse,
+  ): Promise<void> {
+    const { method = 'GET' } = request
+    const isGet = method === 'GET' || method === 'HEAD'
+    if (!isGet && method !== 'POST') return refuseMethod(response, 'GET, HEAD, POST')
+    if (given === '') return isGet ? this.list(response) : refuseMethod(response, 'GET, HEAD')
+    const command = findCommand(given)
+    if (command === undefined) {
+      return send(response, 200, { command: given, error: `Unknown command: ${given}` })
+    }
+    if (command.isPrivileged === true) {
+      const refusal = refuseUnlessAuthorized(this.view, request)
+      if (refusal !== undefined) return refuse(response, given, refusal)
+    }
+    if (isGet === (command.isPost === true)) {
+      return refuseMethod(response, isGet ? 'POST' : 'GET, HEAD')
+    }
+    const { name } = command
+    if (name === 'snapshot') return this.snapshot(parameters, response)
+    if (name === 'restore') return refuse(response, name, restoreRefusal)
+    const answer = await command.run(this.view, parameters)
+    await send(response, 200, finished(name, answer))
+  }
+
+  private list(response: ServerResponse): void {
+    const { commandUrl } = this.view.config.admin
+    const names = commands.map(({ name }) => name).toSorted()
+    const links = names.map((name) => `<a href="${commandUrl}/${name}">${name}</a>\n<br/>\n`)
+    sendText(response, 200, links.join(''), 'text/html; charset=utf-8')
+  }
+
+  private async snapshot(parameters: URLSearchParams, response: ServerResponse): Promise<void> {
+    const isStreaming = (parameters.get('streaming') ?? 'true').toLowerCase() === 'true'
+    const outcome = await takeSnapshot(this.view, this.snapshotLimit, isStreaming, response)
+    if (outcome === 'sent') return
+    if (outcome === 'taken') return send(response, 200, finished('snapshot', {}))
+    return refuse(response, 'snapshot', outcome)
+  }
+}
+
+/** To replace everything under running sessions and their watches is more than can be kept safe. */
+const restoreRefusal: Refusal = {
+  status: 503,
+  error:
+    'Restore is not offered here: stop the server, put the snapshot alone into version-2 as snapshot.<last_zxid in hex>, and start it',
+}
+
+function finished(command: string, answer: Answer): Json {
+  return 'error' in answer ? { ...answer, command } : { ...answer, command, error: null }
+}
+
+function refuse(response: ServerResponse, command: string, refusal: Refusal): Promise<void> {
+  // What was sent along is not read, so nothing can follow it on this connection.
+  response.shouldKeepAlive = false
+  return send(response, refusal.status, { command, error: refusal.error })
+}
+
+async function send(response: ServerResponse, status: number, json: Json): Promise<void> {
+  sendText(response, status, await joinInSlices(writeJson(json)), 'application/json')
+}

@@ -1,0 +1,54 @@
+import type { ServerView } from '../../server-view.ts'
+import { Members, type Json } from '../json.ts'
+import { atMost } from '../slices.ts'
+import { sessionOf } from '../words/watches.ts'
+import type { Answer } from './commands.ts'
+
+/** Sessions by when they expire, on the server's own clock, and their ephemerals. */
+export function dump(view: ServerView): Answer {
+  const { sessions, db } = view.peer
+  const { tree } = db
+  const owners = [...tree.sessionsWithEphemerals()]
+  return {
+    expiry_time_to_session_ids: members(sessions.byExpiry(), ([timeMs, ids]) => [timeMs, ids]),
+    session_id_to_ephemeral_paths: members(owners, (id) => [
+      id,
+      map(tree.ephemeralsOf(id), (node) => tree.pathOf(node)),
+    ]),
+  }
+}
+
+/** As in ZooKeeper, of watches on data and existence only. */
+export function watches(view: ServerView): Answer {
+  const { data } = view.peer.db.watches
+  const all = atMost(data.watchers(), data.watcherCount)
+  return {
+    session_id_to_watched_paths: members(all, ([watcher, paths]) => [
+      sessionOf(watcher),
+      atMost(paths, paths.size),
+    ]),
+  }
+}
+
+export function watchesByPath(view: ServerView): Answer {
+  const { data } = view.peer.db.watches
+  const all = atMost(data.paths(), data.pathCount)
+  return {
+    path_to_session_ids: members(all, ([path, watchers]) => [path, map(watchers, sessionOf)]),
+  }
+}
+
+function members<T>(
+  items: Iterable<T>,
+  make: (item: T) => readonly [string | number | bigint, Json],
+): Members {
+  const entries = map(items, (item) => {
+    const [name, value] = make(item)
+    return [String(name), value] as const
+  })
+  return new Members(entries)
+}
+
+function* map<T, U>(items: Iterable<T>, make: (item: T) => U): IterableIterator<U> {
+  for (const item of items) yield make(item)
+}

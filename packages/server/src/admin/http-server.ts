@@ -1,0 +1,76 @@
+import { createServer, type IncomingMessage, type ServerResponse } from 'node:http'
+import type { AddressInfo } from 'node:net'
+import type { Logger } from '../logger.ts'
+
+export type Handler = (request: IncomingMessage, response: ServerResponse) => Promise<void>
+
+export interface HttpServer {
+  readonly url: string
+  stop(): Promise<void>
+}
+
+export interface HttpOptions {
+  /** What it is for, in a sentence: `the admin port`. */
+  readonly name: string
+  readonly host: string
+  /** 0: any free one. */
+  readonly port: number
+  readonly idleTimeoutMs: number
+}
+
+/**
+ * Listens, or says in the log why that is impossible: a port in use must not keep the server from
+ * serving its clients.
+ */
+export async function listenHttp(
+  handler: Handler,
+  options: HttpOptions,
+  logger: Logger,
+): Promise<HttpServer | undefined> {
+  const { name, host, port, idleTimeoutMs } = options
+  const server = createServer((request, response) => {
+    handler(request, response).catch((error: unknown) => {
+      logger.warn(`${name}: ${request.method} ${request.url} failed: ${String(error)}`)
+      if (response.headersSent) response.destroy()
+      else sendText(response, 500, 'internal error\n')
+    })
+  })
+  server.keepAliveTimeout = idleTimeoutMs
+  server.timeout = idleTimeoutMs
+  try {
+    await new Promise<void>((resolve, reject) => {
+      server.once('error', reject)
+      server.listen({ host, port }, resolve)
+    })
+  } catch (error) {
+    logger.warn(`${name} is off: ${(error as Error).message}`)
+    return undefined
+  }
+  server.on('error', (error) => logger.warn(`${name}: ${error.message}`))
+  const { address, port: actualPort } = server.address() as AddressInfo
+  return {
+    url: `http://${address.includes(':') ? `[${address}]` : address}:${actualPort}`,
+    stop: () =>
+      new Promise((resolve) => {
+        server.close(() => resolve())
+        server.closeAllConnections()
+      }),
+  }
+}
+
+export function sendText(
+  response: ServerResponse,
+  status: number,
+  text: string,
+  type = 'text/plain; charset=utf-8',
+): void {
+  const body = Buffer.from(text)
+  response.writeHead(status, { 'Content-Type': type, 'Content-Length': body.length })
+  response.end(body)
+}
+
+/** Says no to a method, and which ones there are. */
+export function refuseMethod(response: ServerResponse, allowed: string): void {
+  response.writeHead(405, { Allow: allowed, 'Content-Length': 0 })
+  response.end()
+}
