@@ -70,7 +70,7 @@ export function rankZxids(transcript: Transcript, mode: ZxidMode): Transcript {
 function visit(told: Told, onZxid: (zxid: bigint) => void): void {
   if (told instanceof SeenZxid) onZxid(told.value)
   else if (typeof told === 'object' && told !== null) {
-    for (const inner of Object.values(told)) visit(inner as Told, onZxid)
+    for (const inner of Object.values(told)) visit(inner, onZxid)
   }
 }
 
@@ -78,6 +78,6 @@ function convert(told: Told, names: ReadonlyMap<bigint, string>): Told {
   if (told instanceof SeenZxid) return names.get(told.value)
   if (Array.isArray(told)) return told.map((inner: Told) => convert(inner, names))
   if (typeof told !== 'object' || told === null) return told
-  const entries = Object.entries(told).map(([key, inner]) => [key, convert(inner as Told, names)])
+  const entries = Object.entries(told).map(([key, inner]) => [key, convert(inner, names)])
   return Object.fromEntries(entries) as Told
 }

@@ -197,4 +197,3 @@ export class Database {
 }
 
 const checkType = 13
-

@@ -2,10 +2,30 @@ import type { DigestMismatch } from './database.ts'
 
 /** What happens inside, for logs, metrics, transcripts and tests. */
 export type TraceEvent =
-  | { readonly type: 'sessionCreated'; readonly sessionId: bigint; readonly timeoutMs: number; readonly address: string }
-  | { readonly type: 'sessionResumed'; readonly sessionId: bigint; readonly timeoutMs: number; readonly address: string }
-  | { readonly type: 'sessionRefused'; readonly sessionId: bigint; readonly address: string; readonly reason: 'unknown' | 'password' }
-  | { readonly type: 'clientAhead'; readonly lastZxidSeen: bigint; readonly lastZxid: bigint; readonly address: string }
+  | {
+      readonly type: 'sessionCreated'
+      readonly sessionId: bigint
+      readonly timeoutMs: number
+      readonly address: string
+    }
+  | {
+      readonly type: 'sessionResumed'
+      readonly sessionId: bigint
+      readonly timeoutMs: number
+      readonly address: string
+    }
+  | {
+      readonly type: 'sessionRefused'
+      readonly sessionId: bigint
+      readonly address: string
+      readonly reason: 'unknown' | 'password'
+    }
+  | {
+      readonly type: 'clientAhead'
+      readonly lastZxidSeen: bigint
+      readonly lastZxid: bigint
+      readonly address: string
+    }
   | { readonly type: 'sessionExpired'; readonly sessionId: bigint; readonly timeoutMs: number }
   | { readonly type: 'sessionClosed'; readonly sessionId: bigint }
   | { readonly type: 'badFrame'; readonly address: string; readonly reason: string }

@@ -61,7 +61,18 @@ test.each(refused)('%j is refused', (path, why) => {
 
 test('the rules hold for any text, as a plain reading of them decides', () => {
   const unit = fc.oneof(
-    fc.constantFrom('/', '.', 'a', '\0', '\u001f', '\u0080', '\u00a0', '\ud800', '\uf8ff', '\uffef'),
+    fc.constantFrom(
+      '/',
+      '.',
+      'a',
+      '\0',
+      '\u001f',
+      '\u0080',
+      '\u00a0',
+      '\ud800',
+      '\uf8ff',
+      '\uffef',
+    ),
     fc.string({ unit: 'binary', minLength: 1, maxLength: 1 }),
   )
   fc.assert(

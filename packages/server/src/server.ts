@@ -80,7 +80,7 @@ export class RunningServer implements ServerView {
       }
       return server
     } catch (error) {
-      for (const lock of locks) await lock.release()
+      for (const lock of locks) lock.release()
       throw error
     }
   }
@@ -97,6 +97,11 @@ export class RunningServer implements ServerView {
 
   get adminAddress(): string | undefined {
     return this.admin?.url
+  }
+
+  /** Where Prometheus finds the metrics, when the provider of ZooKeeper is configured. */
+  get metricsAddress(): string | undefined {
+    return this.admin?.metricsUrl
   }
 
   get disk(): ServerView['disk'] {
@@ -154,7 +159,7 @@ export class RunningServer implements ServerView {
       await driver.stop()
     } finally {
       await this.listening?.closeAll()
-      for (const lock of locks) await lock.release()
+      for (const lock of locks) lock.release()
     }
   }
 
@@ -330,4 +335,3 @@ function tracer(logger: Logger): (event: TraceEvent) => void {
     if (line !== undefined) logger[line.level](line.text)
   }
 }
-

@@ -10,9 +10,7 @@ export interface AclEntry {
   uses: number
 }
 
-const openAcl: readonly Acl[] = [
-  { perms: permissions.all, id: { scheme: 'world', id: 'anyone' } },
-]
+const openAcl: readonly Acl[] = [{ perms: permissions.all, id: { scheme: 'world', id: 'anyone' } }]
 
 /** Stands for a list that a damaged snapshot forgot: nobody but the super user gets in. */
 const lostAcl: readonly Acl[] = [{ perms: 0, id: { scheme: 'world', id: 'anyone' } }]

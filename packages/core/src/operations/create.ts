@@ -40,7 +40,11 @@ function modeOf(flags: number): { ephemeral: boolean; sequential: boolean; ttl: 
   }
 }
 
-export function prepareCreate(type: CreateType, request: CreateArguments, p: Preparation): Prepared {
+export function prepareCreate(
+  type: CreateType,
+  request: CreateArguments,
+  p: Preparation,
+): Prepared {
   const { projection, zxid } = p
   const { data, flags } = request
   if (flags < 0 || flags > 6) return errorCodes.badArguments

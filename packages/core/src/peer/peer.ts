@@ -29,7 +29,7 @@ import {
 import { assert } from '../assert.ts'
 import type { Database } from '../database.ts'
 import { applySimple } from '../operations/apply.ts'
-import { prepareCreate, type CreateType } from '../operations/create.ts'
+import { prepareCreate } from '../operations/create.ts'
 import { prepareDelete, prepareDeleteContainer } from '../operations/delete.ts'
 import { byFlags, hasBadFlags, isCreate, prepareMulti } from '../operations/multi.ts'
 import type { OperationRules, Preparation, Prepared } from '../operations/preparation.ts'
@@ -337,7 +337,7 @@ export class Peer {
 
   /** Ephemerals whose session nobody knows any more: their owner is gone, and so must they be. */
   dropOrphans(): void {
-    for (const id of [...this.db.tree.sessionsWithEphemerals()]) {
+    for (const id of this.db.tree.sessionsWithEphemerals()) {
       if (!this.db.sessions.has(id)) this.endSession(undefined, 0, id)
     }
   }
@@ -483,7 +483,6 @@ export class Peer {
 
   /** Decodes the request the reader stands at and decides what comes of it. */
   private prepare(connection: ClientConnection, type: number): Txn {
-    const { reader } = this
     const p = this.preparation(connection)
     if (type === op.multi) return this.prepareMulti(p)
     const prepared = this.prepareSimple(type, p)
@@ -517,7 +516,7 @@ export class Peer {
       case op.create:
       case op.create2:
       case op.createContainer:
-        return prepareCreate(type as CreateType, this.keepData(CreateRequest.read(reader)), p)
+        return prepareCreate(type, this.keepData(CreateRequest.read(reader)), p)
       case op.createTtl:
         return prepareCreate(type, this.keepData(CreateTtlRequest.read(reader)), p)
       case op.delete:
@@ -952,4 +951,3 @@ export class Peer {
 
 const multiRead = 22
 const isWatchRestore = (type: number): boolean => type === 101 || type === 105
-

@@ -108,9 +108,7 @@ export class Projection {
     node.view.setInt32(field.dataLength, length)
     if (!this.db.options.digests) return
     node.contentChecksum =
-      data === null || length === 0
-        ? node.pathChecksum
-        : crc32(data, 0, length, node.pathChecksum)
+      data === null || length === 0 ? node.pathChecksum : crc32(data, 0, length, node.pathChecksum)
   }
 
   /** From now on, this is how the node will be. */

@@ -1,6 +1,7 @@
 import { assert } from '../assert.ts'
 
 const unitBits = 4
+const unitBytes = 1 << unitBits
 const chunkBits = 22
 const chunkBytes = 1 << chunkBits
 const unitsPerChunkBits = chunkBits - unitBits
@@ -13,7 +14,7 @@ const sharedBytesMax = 1 << 20
 const classBytes: readonly number[] = (() => {
   const sizes: number[] = []
   for (let size = 16; size <= smallBytesMax; size += 16) sizes.push(size)
-  for (let size = smallBytesMax; size < sharedBytesMax; ) {
+  for (let size = smallBytesMax; size < sharedBytesMax;) {
     size = Math.min(sharedBytesMax, (Math.ceil((size * 5) / 4 / 16) | 0) * 16)
     sizes.push(size)
   }
@@ -50,7 +51,10 @@ export class Arena {
   /** A block of at least `length` bytes; its content is undefined. */
   allocate(length: number): BlockRef {
     if (length === 0) return 0
-    if (length > sharedBytesMax) return this.makeChunk(length) * 2 ** unitsPerChunkBits + 1
+    if (length > sharedBytesMax) {
+      // A chunk of its own starts one unit in, like every other.
+      return this.makeChunk(unitBytes + length) * 2 ** unitsPerChunkBits + 1
+    }
     const sizeClass = classOf(length)
     const reusable = this.freeBlocks[sizeClass - 1]!.pop()
     if (reusable !== undefined) return reusable
@@ -105,8 +109,7 @@ export class Arena {
   }
 
   private makeChunk(length: number): number {
-    // A chunk of its own starts one unit in, like every other.
-    const bytes = new Uint8Array(length === chunkBytes ? length : length + (1 << unitBits))
+    const bytes = new Uint8Array(length)
     const free = this.freeChunks.pop()
     if (free !== undefined) {
       this.chunks[free] = bytes

@@ -31,7 +31,10 @@ export class QuotaNumbers {
     const text = `count=${this.get('count')},bytes=${this.get('bytes')}`
     const others = [...this.values.keys()].filter((key) => key !== 'count' && key !== 'bytes')
     if (others.length === 0) return text
-    return `${text}=${others.toSorted().map((key) => `;${key}=${this.values.get(key)}`).join('')}`
+    return `${text}=${others
+      .toSorted()
+      .map((key) => `;${key}=${this.values.get(key)}`)
+      .join('')}`
   }
 }
 

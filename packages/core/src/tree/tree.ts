@@ -131,7 +131,7 @@ export class Tree {
    * As `find`, straight from the bytes of a request. Only for ASCII: -1 says that the path holds
    * something else and must be decoded first.
    */
-  findAscii(bytes: Uint8Array, start: number, end: number): NodeId | -1 {
+  findAscii(bytes: Uint8Array, start: number, end: number): NodeId {
     const length = end - start
     if (length <= 1 && (length === 0 || bytes[start] === slash)) return root
     let hash = this.options.hashSeed | 0
@@ -196,7 +196,8 @@ export class Tree {
 
   pathOf(id: NodeId): string {
     let path = ''
-    for (let node = id; node !== root; node = this.parent(node)) path = `/${this.nameOf(node)}${path}`
+    for (let node = id; node !== root; node = this.parent(node))
+      path = `/${this.nameOf(node)}${path}`
     return path === '' ? '/' : path
   }
 
@@ -205,7 +206,11 @@ export class Tree {
     const at = this.at(id)
     const ref = record.getUint32(at + field.nameRef)
     const start = this.arena.offsetOf(ref)
-    return decodeText(this.arena.bytesOf(ref), start, start + record.getInt32(at + field.nameLength))
+    return decodeText(
+      this.arena.bytesOf(ref),
+      start,
+      start + record.getInt32(at + field.nameLength),
+    )
   }
 
   aclId(id: NodeId): number {
@@ -822,12 +827,7 @@ export function statChecksum(stat: Uint8Array, at: number, seed: number): number
 }
 
 /** Copies a stat and hides what never leaves the server. */
-function writeWireStat(
-  writer: Writer,
-  stat: Uint8Array,
-  at: number,
-  extendedTypes: boolean,
-): void {
+function writeWireStat(writer: Writer, stat: Uint8Array, at: number, extendedTypes: boolean): void {
   writer.ensure(statWireBytes)
   const { bytes, position } = writer
   for (let i = 0; i < statWireBytes; i++) bytes[position + i] = stat[at + i]!
@@ -851,4 +851,3 @@ function writeWireStat(
 function int32(bytes: Uint8Array, at: number): number {
   return (bytes[at]! << 24) | (bytes[at + 1]! << 16) | (bytes[at + 2]! << 8) | bytes[at + 3]!
 }
-

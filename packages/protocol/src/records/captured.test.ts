@@ -9,7 +9,6 @@ import { FileHeader, fileVersion, logMagic, snapshotMagic } from './storage.ts'
 import { readTxnBody, TxnDigest, TxnHeader, writeTxnBody } from './transaction.ts'
 
 const unhex = (text: string): Buffer => Buffer.from(text.replaceAll(/\s/g, ''), 'hex')
-const bytes = (hex: string): Buffer => unhex(hex)
 const zeros = '00000000000000000000000000000000'
 
 interface Part {
@@ -30,7 +29,7 @@ const frames: [what: string, hex: string, ...parts: Part[]][] = [
       lastZxidSeen: 0n,
       timeOut: 30000,
       sessionId: 0n,
-      passwd: bytes(zeros),
+      passwd: unhex(zeros),
       readOnly: false,
     }),
   ],
@@ -42,7 +41,7 @@ const frames: [what: string, hex: string, ...parts: Part[]][] = [
       lastZxidSeen: 0n,
       timeOut: 30000,
       sessionId: 0n,
-      passwd: bytes(zeros),
+      passwd: unhex(zeros),
       readOnly: undefined,
     }),
   ],
@@ -53,7 +52,7 @@ const frames: [what: string, hex: string, ...parts: Part[]][] = [
       protocolVersion: 0,
       timeOut: 30000,
       sessionId: 0x0100000b044b0000n,
-      passwd: bytes('37c5c753f89387746d9c4b8d01d1d967'),
+      passwd: unhex('37c5c753f89387746d9c4b8d01d1d967'),
       readOnly: false,
     }),
   ],
@@ -64,7 +63,7 @@ const frames: [what: string, hex: string, ...parts: Part[]][] = [
       protocolVersion: 0,
       timeOut: 30000,
       sessionId: 0x01000018a9710000n,
-      passwd: bytes('f583d254de7ea1285b4467855725e817'),
+      passwd: unhex('f583d254de7ea1285b4467855725e817'),
       readOnly: true,
     }),
   ],
@@ -75,16 +74,12 @@ const frames: [what: string, hex: string, ...parts: Part[]][] = [
       protocolVersion: 0,
       timeOut: 0,
       sessionId: 0n,
-      passwd: bytes(zeros),
+      passwd: unhex(zeros),
       readOnly: false,
     }),
   ],
   ['a ping', '00000008 fffffffe 0000000b', request(xids.ping, operations.ping.code)],
-  [
-    'the answer to a ping',
-    '00000010 fffffffe 000000000000000b 00000000',
-    reply(xids.ping, 0xbn),
-  ],
+  ['the answer to a ping', '00000010 fffffffe 000000000000000b 00000000', reply(xids.ping, 0xbn)],
   [
     'a create',
     '00000032 00000001 00000001 00000002 2f61 00000001 78 00000001 0000001f ' +
@@ -103,11 +98,7 @@ const frames: [what: string, hex: string, ...parts: Part[]][] = [
     reply(1, 0x16n),
     part(client.CreateResponse, { path: '/a' }),
   ],
-  [
-    'a refusal',
-    '00000010 00000002 0000000000000017 ffffff92',
-    reply(2, 0x17n, -110),
-  ],
+  ['a refusal', '00000010 00000002 0000000000000017 ffffff92', reply(2, 0x17n, -110)],
   [
     'a getData with a watch',
     '0000000f 00000003 00000004 00000002 2f61 01',
@@ -149,7 +140,7 @@ const frames: [what: string, hex: string, ...parts: Part[]][] = [
   ],
   [
     'the answer to a multi whose second operation failed',
-    '00000037 00000004 0000000000000020 00000000 ffffffff 00 00000000 00000000 ' +
+    '00000033 00000004 0000000000000020 00000000 ffffffff 00 00000000 00000000 ' +
       'ffffffff 00 ffffff9b ffffff9b ffffffff 01 ffffffff',
     reply(4, 0x20n),
     part(MultiResponse, [{ err: 0 }, { err: -101 }]),
@@ -174,10 +165,10 @@ test.each(frames)('%s is written and read byte for byte', (_what, hex, ...parts)
 
 test('files start with their magic', () => {
   expect(encode(FileHeader, { magic: logMagic, version: fileVersion, dbid: 0n })).toEqual(
-    bytes('5a4b4c47 00000002 0000000000000000'),
+    unhex('5a4b4c47 00000002 0000000000000000'),
   )
   expect(encode(FileHeader, { magic: snapshotMagic, version: fileVersion, dbid: -1n })).toEqual(
-    bytes('5a4b534e 00000002 ffffffffffffffff'),
+    unhex('5a4b534e 00000002 ffffffffffffffff'),
   )
 })
 
@@ -230,7 +221,13 @@ test('a refused multi: what was fine keeps its body, the rest are errors', () =>
       txns: [
         {
           type: 1,
-          body: { path: '/m2', data: Buffer.alloc(0), acl: [], ephemeral: false, parentCVersion: 1 },
+          body: {
+            path: '/m2',
+            data: Buffer.alloc(0),
+            acl: [],
+            ephemeral: false,
+            parentCVersion: 1,
+          },
         },
         { type: -1, body: { err: -103 } },
         { type: -1, body: { err: -2 } },

@@ -23,7 +23,10 @@ const plain = { noNullPrototype: true } as const
 
 const creation = fc.record({ path, data, acl, flags: int }, plain)
 const writeOp: fc.Arbitrary<MultiOp> = fc.oneof(
-  fc.record({ type: fc.constantFrom(1 as const, 15 as const, 19 as const), request: creation }, plain),
+  fc.record(
+    { type: fc.constantFrom(1 as const, 15 as const, 19 as const), request: creation },
+    plain,
+  ),
   fc.record(
     {
       type: fc.constant(21 as const),
@@ -53,10 +56,7 @@ const readOp: fc.Arbitrary<MultiOp> = fc.record(
   },
   plain,
 )
-const lists = fc.oneof(
-  fc.array(writeOp, { maxLength: 5 }),
-  fc.array(readOp, { maxLength: 5 }),
-)
+const lists = fc.oneof(fc.array(writeOp, { maxLength: 5 }), fc.array(readOp, { maxLength: 5 }))
 
 test('a list of operations is read back as it was written', () => {
   fc.assert(

@@ -5,9 +5,7 @@ import { readTxnBody, TxnDigest, writeTxnBody, type SimpleTxn, type Txn } from '
 
 const text = fc.string({ unit: 'binary', maxLength: 12 })
 const path = text.map((name) => `/${name}`)
-const data = fc.option(
-  fc.uint8Array({ maxLength: 12 }).map((bytes) => Buffer.from(bytes)),
-)
+const data = fc.option(fc.uint8Array({ maxLength: 12 }).map((bytes) => Buffer.from(bytes)))
 const acl = fc.option(
   fc.array(
     fc.record(
@@ -82,7 +80,8 @@ test('a transaction cut short is malformed', () => {
       const isCreate = txn.type === 1 || txn.type === 15
       for (let end = 0; end < bytes.length; end++) {
         if (isCreate && end === bytes.length - 4) continue
-        if (txn.type === -11 && end === 0) continue
+        // Nothing at all, or what looks like a digest alone, is an end of session without a list.
+        if (txn.type === -11 && (end === 0 || end === 12)) continue
         const cut = new Reader(bytes.slice(0, end))
         expect(() => readTxnBody(cut, txn.type), `cut at ${end}`).toThrow(MalformedError)
       }
@@ -123,7 +122,9 @@ test('an end of session without a list deletes whatever the session owns', () =>
 
 test('an end of session whose list is empty deletes nothing, with or without a digest', () => {
   const empty = { type: -11, body: { paths2Delete: [] } } as const
-  expect(readTxnBody(new Reader(bodyOf({ type: -11, body: { paths2Delete: [] } })), -11)).toEqual(empty)
+  expect(readTxnBody(new Reader(bodyOf({ type: -11, body: { paths2Delete: [] } })), -11)).toEqual(
+    empty,
+  )
   const digest = encode(TxnDigest, { version: 2, treeDigest: 1n })
   expect(readTxnBody(new Reader(Buffer.concat([Buffer.alloc(4), digest])), -11)).toEqual(empty)
 })

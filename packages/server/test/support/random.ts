@@ -20,7 +20,7 @@ export class Random {
   }
 
   pick<T>(list: readonly T[]): T {
-    return list[this.int(list.length)] as T
+    return list[this.int(list.length)]
   }
 
   bytes(length: number): Uint8Array {

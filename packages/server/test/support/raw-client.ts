@@ -142,7 +142,11 @@ export class RawClient {
     return response!
   }
 
-  create(path: string, data: string | Uint8Array | null = '', flags: number = createFlags.persistent) {
+  create(
+    path: string,
+    data: string | Uint8Array | null = '',
+    flags: number = createFlags.persistent,
+  ) {
     return this.must('create2', { path, data: bytesOf(data), acl: openAcl, flags })
   }
 

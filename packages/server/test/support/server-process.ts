@@ -21,10 +21,11 @@ export interface Exit {
 const script = join(dirname(fileURLToPath(import.meta.url)), 'serve.ts')
 const servingLine = /serves ZooKeeper clients on \S+:(\d+)/
 const startMsMax = 30_000
+const outputMax = 4_000_000
 
 /** `zabra server` as a child process on a free port; ends with this process at the latest. */
 export class ServerProcess {
-  /** Everything it has printed, both streams together. */
+  /** What it has printed, both streams together; of a great deal only the end. */
   output = ''
   readonly exited: Promise<Exit>
   private readonly child: ChildProcess
@@ -54,6 +55,7 @@ export class ServerProcess {
     })
     const collect = (chunk: Buffer): void => {
       this.output += chunk.toString()
+      if (this.output.length > outputMax) this.output = this.output.slice(-outputMax / 2)
     }
     this.child.stdout?.on('data', collect)
     this.child.stderr?.on('data', collect)

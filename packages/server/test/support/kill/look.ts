@@ -12,13 +12,18 @@ export async function look(
   const { children, stat } = await client.must('getChildren2', { path, watch: false })
   const nodes = new Map<string, { data: string; version: number; czxid: bigint; mzxid: bigint }>()
   await Promise.all(
-    children.filter((name) => !isIgnored(name)).map(async (name) => {
-      const { err, response } = await client.call('getData', { path: `${path}/${name}`, watch: false })
-      // An ephemeral may go between the two requests.
-      if (err === errorCodes.noNode || response === undefined) return
-      const { version, czxid, mzxid } = response.stat
-      nodes.set(name, { data: textOf(response.data) ?? '', version, czxid, mzxid })
-    }),
+    children
+      .filter((name) => !isIgnored(name))
+      .map(async (name) => {
+        const { err, response } = await client.call('getData', {
+          path: `${path}/${name}`,
+          watch: false,
+        })
+        // An ephemeral may go between the two requests.
+        if (err === errorCodes.noNode || response === undefined) return
+        const { version, czxid, mzxid } = response.stat
+        nodes.set(name, { data: textOf(response.data) ?? '', version, czxid, mzxid })
+      }),
   )
   // The client sees creations and deletions counted together.
   return { nodes, creates: (stat.cversion + stat.numChildren) / 2 }

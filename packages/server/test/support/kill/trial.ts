@@ -105,7 +105,9 @@ class Trial {
       await setUp.create(shared)
       if (number === 1) for (const { root } of this.writers) await setUp.create(root)
       else await removeTree(setUp, sharedParent(number - 1))
-      const working = await Promise.all(this.writers.map((writer) => this.start(writer, server.port, shared)))
+      const working = await Promise.all(
+        this.writers.map((writer) => this.start(writer, server.port, shared)),
+      )
       await delay(this.random.between(5, 500))
       if (ending === 'kill') await server.kill()
       else await this.stopCleanly(server, problems)

@@ -68,7 +68,7 @@ export class Writer {
     const candidate = this.book.copy()
     let problem: string | undefined
     for (let kept = 0; kept <= this.sent.length; kept++) {
-      if (kept > 0) candidate.apply(this.sent[kept - 1]!.step)
+      if (kept > 0) candidate.apply(this.sent[kept - 1].step)
       const shown = this.isFleeting ? withoutEphemerals(candidate, found) : candidate
       const difference = shown.differenceFrom(found)
       if (difference === undefined) {
@@ -150,7 +150,10 @@ export class Writer {
         return { zxid, err }
       }
       case 'multi': {
-        const { zxid, err, response } = await client.call('multi', step.steps.map((part) => this.part(part)))
+        const { zxid, err, response } = await client.call(
+          'multi',
+          step.steps.map((part) => this.part(part)),
+        )
         const failed = response?.find((result) => result.err !== 0)
         return { zxid, err: failed?.err ?? err }
       }

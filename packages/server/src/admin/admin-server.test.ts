@@ -1,0 +1,277 @@
+import { createServer, type AddressInfo } from 'node:net'
+import { afterEach, beforeEach, describe, expect, onTestFinished, test } from 'vitest'
+import { digestOf } from '../auth/authenticator.ts'
+import { startServer, type StartOptions } from '../embedded.ts'
+import type { RunningServer } from '../server.ts'
+import { ephemeral, TestSession } from './testing.ts'
+
+const withAdmin = {
+  'admin.enableServer': 'true',
+  'admin.serverPort': 0,
+  'admin.rateLimiterIntervalInMS': 0,
+}
+
+let server: RunningServer
+let session: TestSession
+
+beforeEach(async () => {
+  server = await startServer({ config: withAdmin })
+  session = await TestSession.open(server.clientPort)
+})
+
+afterEach(async () => {
+  session.close()
+  await server.stop()
+})
+
+async function startAnother(options: StartOptions): Promise<RunningServer> {
+  const another = await startServer(options)
+  onTestFinished(() => another.stop())
+  return another
+}
+
+const get = (path: string, init?: RequestInit): Promise<Response> =>
+  fetch(`${server.adminAddress}${path}`, init)
+const textOf = async (path: string): Promise<string> => (await get(path)).text()
+const command = async (name: string): Promise<Record<string, unknown>> =>
+  JSON.parse(await textOf(`/commands/${name}`)) as Record<string, unknown>
+
+describe('commands', () => {
+  test('are listed as links, sorted', async () => {
+    const lines = (await textOf('/commands')).split('\n')
+    expect(lines[0]).toBe('<a href="/commands/configuration">configuration</a>')
+    expect(lines[1]).toBe('<br/>')
+    expect(lines.filter((line) => line.startsWith('<a'))).toEqual(
+      lines.filter((line) => line.startsWith('<a')).toSorted(),
+    )
+    expect(await textOf('/commands/')).toBe(lines.join('\n'))
+  })
+
+  test('answer in JSON laid out as ZooKeeper does it', async () => {
+    const response = await get('/commands/wchs')
+    expect(response.headers.get('content-type')).toBe('application/json')
+    expect(await response.text()).toBe(`{
+  "num_connections" : 0,
+  "num_paths" : 0,
+  "num_total_watches" : 0,
+  "command" : "watch_summary",
+  "error" : null
+}`)
+  })
+
+  test('tell 64-bit numbers as numbers, and lists on one line', async () => {
+    await session.create('/a')
+    await session.create('/e', '', ephemeral)
+    await session.watch('/a')
+    const id = session.sessionId
+    expect(id > BigInt(Number.MAX_SAFE_INTEGER)).toBe(true)
+    expect(await textOf('/commands/watches_by_path')).toContain(`"/a" : [ ${id} ]`)
+    expect(await textOf('/commands/watches')).toContain(`"${id}" : [ "/a" ]`)
+    expect(await textOf('/commands/dump')).toContain(`"${id}" : [ "/e" ]`)
+    expect(await textOf('/commands/cons')).toContain(`"session_id" : ${id},`)
+    expect(await textOf('/commands/cons')).toContain('"secure_connections" : [ ],')
+  })
+
+  test('that are unknown answer 200 with an error', async () => {
+    const response = await get('/commands/nonsense')
+    expect(response.status).toBe(200)
+    expect(await response.text()).toBe(
+      '{\n  "command" : "nonsense",\n  "error" : "Unknown command: nonsense"\n}',
+    )
+  })
+
+  test('say what is wrong first', async () => {
+    expect(await textOf('/commands/lead')).toBe(
+      '{\n  "error" : "server is not initialized",\n  "command" : "leader"\n}',
+    )
+    expect((await command('stmk?traceMask=abc'))['error']).toBe(
+      'setTraceMask requires long traceMask argument, got abc',
+    )
+  })
+
+  test.each([
+    ['conf', 'configuration', 'client_port'],
+    ['config', 'configuration', 'server_id'],
+    ['dirs', 'dirs', 'datadir_size'],
+    ['envi', 'environment', 'zookeeper.version'],
+    ['env', 'environment', 'os.memory.max'],
+    ['gtmk', 'get_trace_mask', 'tracemask'],
+    ['hash', 'hash', 'digests'],
+    ['icfg', 'initial_configuration', 'initial_configuration'],
+    ['isro', 'is_read_only', 'read_only'],
+    ['lsnp', 'last_snapshot', 'timestamp'],
+    ['mntr', 'monitor', 'znode_count'],
+    ['obsr', 'observers', 'observers'],
+    ['srvr', 'server_stats', 'server_stats'],
+    ['stat', 'stats', 'connections'],
+    ['voting_view', 'voting_view', 'current_config'],
+    ['zabstate', 'zabstate', 'voting'],
+    ['ruok', 'ruok', 'command'],
+    ['sysp', 'system_properties', 'command'],
+    ['crst', 'connection_stat_reset', 'error'],
+    ['srst', 'stat_reset', 'error'],
+    ['orst', 'observer_connection_stat_reset', 'error'],
+  ])('%s is %s and tells %s', async (alias, name, key) => {
+    const answer = await command(alias)
+    expect(answer['command']).toBe(name)
+    expect(answer['error']).toBeNull()
+    expect(answer).toHaveProperty([key])
+  })
+
+  test('are asked for with the right method', async () => {
+    expect((await get('/commands/ruok', { method: 'HEAD' })).status).toBe(200)
+    expect((await get('/commands/ruok', { method: 'POST' })).status).toBe(405)
+    expect((await get('/commands/ruok', { method: 'DELETE' })).status).toBe(405)
+    const headers = { Authorization: 'digest a:b' }
+    expect((await get('/commands/restore', { headers })).status).toBe(405)
+  })
+
+  test('hide passwords of the configuration', async () => {
+    const secret = await startAnother({
+      config: {
+        ...withAdmin,
+        'DigestAuthenticationProvider.superDigest': 'super:D/InIHSb7yEEbrWz8b9l71RjZJU=',
+      },
+    })
+    const shown = await (await fetch(`${secret.adminAddress}/commands/sysp`)).text()
+    expect(shown).not.toContain('D/InIHSb7yEEbrWz8b9l71RjZJU')
+  })
+
+  test('nothing else is there', async () => {
+    expect((await get('/')).status).toBe(404)
+    expect((await get('/commandsx')).status).toBe(404)
+  })
+})
+
+describe('snapshot', () => {
+  const headers = { Authorization: 'digest user:password' }
+
+  test('needs somebody who has every permission on the root', async () => {
+    const missing = await get('/commands/snapshot')
+    expect(missing.status).toBe(401)
+    expect(await missing.text()).toContain('"error" : "Auth info is missing for the command"')
+    const unknown = await get('/commands/snap', { headers: { Authorization: 'nope a:b' } })
+    expect(unknown.status).toBe(401)
+    expect(await unknown.text()).toContain('"error" : "Not authenticated"')
+    const { db } = server.peer
+    const acl = [{ perms: 31, id: { scheme: 'digest', id: digestOf('owner:secret') } }]
+    const entry = db.acls.intern(acl)
+    db.acls.acquire(entry.id)
+    db.tree.setAcl(db.tree.find('/'), '/', entry.id, 1)
+    expect((await get('/commands/snapshot', { headers })).status).toBe(403)
+    const owner = { Authorization: 'digest owner:secret' }
+    expect((await get('/commands/snapshot', { headers: owner })).status).toBe(200)
+  })
+
+  test('is sent, with its size and its last zxid', async () => {
+    await session.create('/a')
+    const response = await get('/commands/snapshot', { headers })
+    const bytes = Buffer.from(await response.arrayBuffer())
+    expect(response.status).toBe(200)
+    expect(response.headers.get('content-type')).toBe('application/octet-stream')
+    expect(response.headers.get('last_zxid')).toBe('0x2')
+    expect(response.headers.get('snapshot_size')).toBe(String(bytes.length))
+    expect(bytes.subarray(0, 4).toString()).toBe('ZKSN')
+    expect(bytes.includes('/a')).toBe(true)
+    expect(await command('last_snapshot')).toMatchObject({ zxid: '2' })
+  })
+
+  test('is only taken when asked not to stream', async () => {
+    const response = await get('/commands/snapshot?streaming=false', { headers })
+    expect(response.headers.get('last_zxid')).toBe('0x1')
+    expect(await response.text()).toBe('{\n  "command" : "snapshot",\n  "error" : null\n}')
+  })
+
+  test('is refused when it is asked for too often, or switched off', async () => {
+    const limited = await startAnother({
+      config: { ...withAdmin, 'admin.rateLimiterIntervalInMS': 60_000 },
+    })
+    const url = `${limited.adminAddress}/commands/snapshot?streaming=false`
+    expect((await fetch(url, { headers })).status).toBe(200)
+    expect((await fetch(url, { headers })).status).toBe(429)
+    expect(limited.adminCounts.snapshotsRateLimited).toBe(1)
+    const off = await startAnother({ config: { ...withAdmin, 'admin.snapshot.enabled': 'false' } })
+    expect((await fetch(`${off.adminAddress}/commands/snapshot`, { headers })).status).toBe(503)
+  })
+
+  test('restore says that it is not offered', async () => {
+    const response = await get('/commands/restore', { method: 'POST', headers, body: 'ZKSN' })
+    expect(response.status).toBe(503)
+    expect(await response.text()).toContain('Restore is not offered')
+  })
+})
+
+describe('probes', () => {
+  test('a server that serves is alive and ready', async () => {
+    for (const path of ['/livez', '/readyz']) {
+      const response = await get(path)
+      expect(response.status).toBe(200)
+      expect(await response.text()).toBe('ok\n')
+    }
+  })
+
+  test('a server that cannot write is alive but not ready', async () => {
+    server.peer.suspendWrites()
+    expect((await get('/livez')).status).toBe(200)
+    const response = await get('/readyz')
+    expect(response.status).toBe(503)
+    expect(await response.text()).toContain('no room on the disk')
+    server.peer.resumeWrites()
+    expect((await get('/readyz')).status).toBe(200)
+  })
+})
+
+describe('metrics', () => {
+  test('are there for Prometheus', async () => {
+    await session.create('/a')
+    const response = await get('/metrics')
+    expect(response.headers.get('content-type')).toBe('text/plain; version=0.0.4; charset=utf-8')
+    const text = await response.text()
+    expect(text).toContain('\n# TYPE znode_count gauge\nznode_count 6\n')
+    expect(text).toContain('\n# TYPE commit_count counter\ncommit_count 2\n')
+    expect(text).toMatch(/\nupdatelatency{quantile="0.99"} \d+\n/)
+    expect(text).toMatch(/\nupdatelatency_count 1\n/)
+    expect(text).toMatch(/\nprocess_resident_memory_bytes \d+\n/)
+  })
+
+  test('label quotas by their path', async () => {
+    await session.create('/zookeeper/quota/app')
+    await session.create('/app')
+    await session.create('/zookeeper/quota/app/zookeeper_limits', 'count=5,bytes=100')
+    await session.create('/zookeeper/quota/app/zookeeper_stats', 'count=0,bytes=0')
+    const text = await textOf('/metrics')
+    expect(text).toContain('quota_count_limit_per_namespace{key="app"} 5\n')
+    expect(text).toContain('quota_count_usage_per_namespace{key="app"} 1\n')
+  })
+
+  test('have a port of their own where the Prometheus provider is configured', async () => {
+    const lines: string[] = []
+    const log = (line: string): void => void lines.push(line)
+    const exporting = await startAnother({
+      config: {
+        'metricsProvider.className':
+          'org.apache.zookeeper.metrics.prometheus.PrometheusMetricsProvider',
+        'metricsProvider.httpHost': '127.0.0.1',
+        'metricsProvider.httpPort': 0,
+      },
+      logger: { info: log, warn: log, error: log },
+    })
+    expect(exporting.adminAddress).toBeUndefined()
+    const response = await fetch(exporting.metricsAddress ?? '')
+    expect(await response.text()).toContain('# TYPE znode_count gauge')
+  })
+})
+
+test('a port in use is a warning, and the server serves all the same', async () => {
+  const holder = createServer()
+  await new Promise<void>((resolve) => holder.listen(0, '127.0.0.1', resolve))
+  onTestFinished(() => void holder.close())
+  const { port } = holder.address() as AddressInfo
+  const warnings: string[] = []
+  const another = await startAnother({
+    config: { ...withAdmin, 'admin.serverPort': port },
+    logger: { info() {}, warn: (line) => void warnings.push(line), error() {} },
+  })
+  expect(another.adminAddress).toBeUndefined()
+  expect(warnings.join()).toMatch(/the admin port is off: .*EADDRINUSE/)
+})

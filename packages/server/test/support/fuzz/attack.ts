@@ -1,0 +1,88 @@
+import { connect, type Socket } from 'node:net'
+import { setImmediate as nextTurn } from 'node:timers/promises'
+import type { Random } from '../random.ts'
+import { dishonest, framed, greeting, mutated, validRequest } from './frames.ts'
+
+const attackMsMax = 3000
+const loopback = '127.0.0.1'
+
+/** One connection's worth of malice; answers how many frames it sent. */
+export async function attack(port: number, random: Random, framesMax: number): Promise<number> {
+  const socket = connect({ port, host: loopback, noDelay: true })
+  const ended = new Promise<void>((resolve) => socket.once('close', () => resolve()))
+  socket.on('error', () => {})
+  socket.setTimeout(attackMsMax, () => socket.destroy())
+  // Some never read what they are told.
+  const isDeaf = random.chance(0.05)
+  if (!isDeaf) socket.resume()
+  let frames: Uint8Array[]
+  if (random.chance(0.2)) {
+    frames = [beforeTheHandshake(random)]
+  } else {
+    await send(socket, random, [greeting(random)])
+    if (random.chance(0.8)) await answerOrEnd(socket, ended)
+    frames = Array.from({ length: random.between(1, framesMax) }, () => afterTheHandshake(random))
+  }
+  await send(socket, random, frames)
+  leave(socket, random)
+  await ended
+  return frames.length + 1
+}
+
+function beforeTheHandshake(random: Random): Uint8Array {
+  switch (random.int(6)) {
+    case 0:
+      return random.bytes(random.int(200))
+    case 1:
+      return mutated(greeting(random), random)
+    case 2:
+      return dishonest(random)
+    case 3: // Promises a large frame and sends a part of it.
+      return framed(random.bytes(random.int(2000)), 1_000_000)
+    case 4:
+      return Buffer.from(
+        random.pick(['ruok', 'srvr', 'conf', 'xxxx', 'ruo', 'GET / HTTP/1.1\r\n\r\n']),
+      )
+    default:
+      return validRequest(random)
+  }
+}
+
+function afterTheHandshake(random: Random): Uint8Array {
+  const dice = random.int(200)
+  if (dice < 60) return validRequest(random)
+  if (dice < 180) return mutated(validRequest(random), random)
+  if (dice < 190) return framed(random.bytes(random.int(100)), 100)
+  if (dice < 192) return dishonest(random)
+  if (dice < 193) return framed(new Uint8Array(random.between(0xffff0, 0x100010)), 0xfffff)
+  const noise = random.bytes(random.between(0, 60))
+  return framed(noise, noise.length)
+}
+
+/** The bytes of the frames in pieces that respect no boundary. */
+async function send(socket: Socket, random: Random, frames: readonly Uint8Array[]): Promise<void> {
+  const bytes = Buffer.concat(frames)
+  const pieceMax = random.pick([3, 50, 1000, 100_000])
+  for (let at = 0; at < bytes.length && !socket.destroyed;) {
+    // Tiny pieces only of what is small: a million writes prove no more than a thousand.
+    const piece = Math.max(random.between(1, pieceMax), Math.ceil(bytes.length / 200))
+    socket.write(bytes.subarray(at, at + piece))
+    at += piece
+    if (random.chance(0.3)) await nextTurn()
+  }
+}
+
+/** Waits for the first bytes of an answer, or for the end. */
+async function answerOrEnd(socket: Socket, ended: Promise<void>): Promise<void> {
+  const answered = new Promise<void>((resolve) => socket.once('data', () => resolve()))
+  await Promise.race([answered, ended])
+}
+
+function leave(socket: Socket, random: Random): void {
+  const dice = random.int(10)
+  if (dice < 4) socket.end()
+  else if (dice < 7) socket.resetAndDestroy()
+  else if (dice < 9) socket.destroy()
+  // Half-open: says nothing more, and waits for the server to end it or for its own patience.
+  else socket.setTimeout(200, () => socket.destroy())
+}

@@ -1,0 +1,179 @@
+/**
+ * A server besieged by many hostile connections, while one well-behaved client goes about its
+ * work. The client must never notice, and when it is over the server must hold no more memory
+ * than before.
+ */
+import { setTimeout as delay } from 'node:timers/promises'
+import { createHash } from 'node:crypto'
+import { Random } from '../random.ts'
+import { RawClient, textOf } from '../raw-client.ts'
+import { ServerProcess } from '../server-process.ts'
+import { attack } from './attack.ts'
+
+export interface SiegeOptions {
+  readonly dir: string
+  readonly seed: number
+  /** The siege ends when either is reached. */
+  readonly framesMax: number
+  readonly msMax: number
+  readonly onProgress?: (frames: number, connections: number) => void
+}
+
+export interface SiegeResult {
+  readonly frames: number
+  readonly connections: number
+  /** Requests of the well-behaved client that were answered rightly. */
+  readonly served: number
+  readonly slowestMs: number
+  /** Bytes held after a collection, before and after. */
+  readonly heldBefore: number
+  readonly heldAfter: number
+  readonly problems: readonly string[]
+}
+
+const superPassword = 'super:siege'
+const superDigest = createHash('sha1').update(superPassword).digest('base64')
+const cfg = `
+tickTime=200
+minSessionTimeout=400
+maxSessionTimeout=2000
+snapCount=20000
+preAllocSize=1024
+4lw.commands.whitelist=*
+extendedTypesEnabled=true
+DigestAuthenticationProvider.superDigest=super:${superDigest}
+`
+const attackers = 16
+const warmUpFrames = 3000
+const framesPerConnectionMax = 60
+/** What a server may hold more afterwards: caches that have grown to their working size. */
+export const heldGrowthMax = 24 * 1024 * 1024
+const settleMsMax = 20_000
+
+export async function besiege(options: SiegeOptions): Promise<SiegeResult> {
+  const random = new Random(options.seed)
+  const server = await ServerProcess.start(options.dir, cfg)
+  try {
+    // What a server allocates once and keeps is not what is looked for.
+    await storm(server.port, random, { framesMax: warmUpFrames, msMax: options.msMax / 2 })
+    await cleanUp(server.port)
+    const heldBefore = await heldWhenSettled(server, 0)
+    const citizen = new Citizen(server.port)
+    const living = citizen.live()
+    const { frames, connections } = await storm(server.port, random, options)
+    citizen.retire()
+    await living
+    const { served, slowestMs, problems } = citizen
+    await cleanUp(server.port)
+    const heldAfter = await heldWhenSettled(server, heldBefore + heldGrowthMax)
+    const { code } = await server.stop()
+    if (code !== 0) problems.push(`the server ended with ${code}:\n${server.output.slice(-3000)}`)
+    return { frames, connections, served, slowestMs, heldBefore, heldAfter, problems }
+  } finally {
+    await server.kill()
+  }
+}
+
+/** Many attackers at a time. */
+async function storm(
+  port: number,
+  random: Random,
+  limits: Pick<SiegeOptions, 'framesMax' | 'msMax' | 'onProgress'>,
+): Promise<{ frames: number; connections: number }> {
+  const deadline = performance.now() + limits.msMax
+  let frames = 0
+  let connections = 0
+  const attacker = async (own: Random): Promise<void> => {
+    while (frames < limits.framesMax && performance.now() < deadline) {
+      frames += await attack(port, own, framesPerConnectionMax)
+      connections++
+      if (connections % 1000 === 0) limits.onProgress?.(frames, connections)
+    }
+  }
+  const seeds = Array.from({ length: attackers }, () => random.int(0x7fffffff))
+  await Promise.all(seeds.map((seed) => attacker(new Random(seed))))
+  return { frames, connections }
+}
+
+/** A client that does ordinary things and checks every answer. */
+class Citizen {
+  served = 0
+  slowestMs = 0
+  readonly problems: string[] = []
+  private readonly port: number
+  private isRetired = false
+
+  constructor(port: number) {
+    this.port = port
+  }
+
+  retire(): void {
+    this.isRetired = true
+  }
+
+  async live(): Promise<void> {
+    try {
+      const client = await RawClient.connect(this.port, { timeoutMs: 2000 })
+      await client.create('/citizen', '0')
+      for (let i = 1; !this.isRetired; i++) await this.day(client, i)
+      await client.must('delete', { path: '/citizen', version: -1 })
+      await client.close()
+    } catch (error) {
+      this.problems.push(`the well-behaved client after ${this.served} requests: ${String(error)}`)
+    }
+  }
+
+  private async day(client: RawClient, i: number): Promise<void> {
+    const started = performance.now()
+    const path = '/citizen'
+    const [set, get, created, list, deleted] = await Promise.all([
+      client.must('setData', { path, data: Buffer.from(`${i}`), version: -1 }),
+      client.must('getData', { path, watch: false }),
+      client.create(`${path}/child`, '', 1),
+      client.must('getChildren', { path, watch: false }),
+      client.must('delete', { path: `${path}/child`, version: 0 }),
+    ])
+    void deleted
+    const isRight =
+      set.stat.version === i &&
+      textOf(get.data) === `${i}` &&
+      created.stat.ephemeralOwner === client.sessionId &&
+      list.children.join() === 'child'
+    if (!isRight) this.problems.push(`the well-behaved client was told something wrong on day ${i}`)
+    this.served += 5
+    this.slowestMs = Math.max(this.slowestMs, performance.now() - started)
+  }
+}
+
+/** Removes what requests that happened to be valid have made. */
+async function cleanUp(port: number): Promise<void> {
+  const client = await RawClient.connect(port)
+  await client.must('auth', { type: 0, scheme: 'digest', auth: Buffer.from(superPassword) })
+  const remove = async (path: string): Promise<void> => {
+    const { response } = await client.call('getChildren', { path, watch: false })
+    for (const name of response?.children ?? []) {
+      if (path !== '/' || name !== 'zookeeper') await remove(`${path === '/' ? '' : path}/${name}`)
+    }
+    if (path !== '/' && path !== '/zookeeper/quota')
+      await client.call('delete', { path, version: -1 })
+  }
+  await remove('/')
+  await remove('/zookeeper/quota')
+  await client.close()
+}
+
+/** What the server holds once the sessions of the attackers are over and garbage is collected. */
+async function heldWhenSettled(server: ServerProcess, enough: number): Promise<number> {
+  const held = async (): Promise<number> => {
+    const { heapUsed, external } = await server.memory()
+    return heapUsed + external
+  }
+  const deadline = performance.now() + settleMsMax
+  let last = Infinity
+  for (let now = await held(); performance.now() < deadline; now = await held()) {
+    if (now <= enough || now >= last) return Math.min(now, last)
+    last = now
+    await delay(2500) // The longest session, and a little: nothing announces the last of them.
+  }
+  return last
+}
