@@ -16,6 +16,7 @@ import {
   requestHeaderBytes,
   SetAclRequest,
   SetDataRequest,
+  statBytes,
   TxnHeader,
   Writer,
   writeMultiEnd,
@@ -695,6 +696,8 @@ export class Peer {
       case 21:
         out.ustring(txn.body.path)
         tree.writeStat(tree.find(txn.body.path), out)
+        // What was asked for, even where the server put something else: a quota's usage.
+        out.intAt(out.position - statBytes + statDataLengthAt, txn.body.data?.length ?? 0)
         return
       case 5:
       case 7:
@@ -950,4 +953,5 @@ export class Peer {
 }
 
 const multiRead = 22
+const statDataLengthAt = 52
 const isWatchRestore = (type: number): boolean => type === 101 || type === 105

@@ -381,8 +381,9 @@ export class Tree {
     record.setInt32(at + field.aclId, made.aclId)
     this.storeData(id, made.data)
     this.trackOwner(id, made.owner)
+    for (const cursor of this.cursors) cursor.meet(id)
     this.count++
-    this.pathAndDataBytes += path.length + this.dataLength(id)
+    this.pathAndDataBytes += bytes.length + this.dataLength(id)
     this.refreshDigest(id, path)
     return id
   }
@@ -396,7 +397,7 @@ export class Tree {
     const at = this.at(id)
     this.untrackOwner(id)
     this.count--
-    this.pathAndDataBytes -= path.length + this.dataLength(id)
+    this.pathAndDataBytes -= this.pathBytes(id) + this.dataLength(id)
     this.index.remove(id, this.hashOf(id))
     const parent = this.parent(id)
     const next = this.link(id, field.next)
@@ -468,7 +469,7 @@ export class Tree {
 
   // --- snapshots -------------------------------------------------------------------------------
 
-  /** Walks all znodes, parents first, while the tree goes on changing. */
+  /** Walks all znodes there are now, parents first, while the tree goes on changing. */
   cursor(): TreeCursor {
     const cursor = new TreeCursor(this, () => this.cursors.delete(cursor))
     this.cursors.add(cursor)
@@ -503,11 +504,16 @@ export class Tree {
     writer.rawRange(source, start + field.pzxid, start + field.pzxid + 8)
   }
 
-  private writePath(id: NodeId, writer: Writer): void {
+  private pathBytes(id: NodeId): number {
     let length = 0
     for (let node = id; node !== root; node = this.parent(node)) {
       length += 1 + this.view(node).getInt32(this.at(node) + field.nameLength)
     }
+    return length
+  }
+
+  private writePath(id: NodeId, writer: Writer): void {
+    const length = this.pathBytes(id)
     writer.int(length)
     writer.ensure(length)
     let end = (writer.position += length)
@@ -773,6 +779,11 @@ export class Tree {
 export class TreeCursor {
   private readonly tree: Tree
   private readonly onRelease: () => void
+  /**
+   * Nodes younger than the walk, which are left to the log: one that was written, deleted and
+   * made anew would stand twice in a snapshot.
+   */
+  private readonly born = new Set<NodeId>()
   private node: NodeId = root
 
   constructor(tree: Tree, onRelease: () => void) {
@@ -785,19 +796,30 @@ export class TreeCursor {
     const limit = writer.position + bytesMax
     while (this.node !== noNode && writer.position < limit) {
       const id = this.node
-      this.tree.writeNode(id, writer)
-      this.node = this.tree.successor(id)
+      if (this.born.has(id)) {
+        this.node = this.tree.successorSkipping(id)
+      } else {
+        this.tree.writeNode(id, writer)
+        this.node = this.tree.successor(id)
+      }
     }
     return this.node !== noNode
+  }
+
+  /** @internal A node was made since the walk began. */
+  meet(id: NodeId): void {
+    if (this.node !== noNode) this.born.add(id)
   }
 
   /** @internal A node is about to go: stand on the one after it instead. */
   leave(id: NodeId): void {
     if (this.node === id) this.node = this.tree.successorSkipping(id)
+    this.born.delete(id)
   }
 
   release(): void {
     this.node = noNode
+    this.born.clear()
     this.onRelease()
   }
 }
