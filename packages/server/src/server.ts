@@ -295,7 +295,11 @@ function peerOptions(config: ServerConfig): PeerOptions {
     tickMs: config.tickTime,
     sessionTimeoutMsMin: config.minSessionTimeout,
     sessionTimeoutMsMax: config.maxSessionTimeout,
-    outstandingMax: config.globalOutstandingLimit,
+    // A request that has to wait is not read: what Apache's throttler does in a queue of its own.
+    outstandingMax: Math.min(
+      config.globalOutstandingLimit,
+      config.throttling.maxRequests || Infinity,
+    ),
     frameBytesMax: config.juteMaxBuffer,
     handshakeMsMax: config.sessionlessTimeoutMs,
     rules: {

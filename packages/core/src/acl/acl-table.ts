@@ -40,9 +40,18 @@ export class AclTable {
     return this.add(this.nextId, acl, key)
   }
 
+  /** The entry a list has, or would have: for looking ahead, nothing is remembered. */
+  lookUp(acl: readonly Acl[]): AclEntry {
+    const key = keyOf(acl)
+    return this.byKey.get(key) ?? makeEntry(this.lost.id, acl, key)
+  }
+
   acquire(id: number): void {
     const entry = this.byId.get(id)
     if (entry !== undefined) entry.uses++
+    // A node of a fuzzy snapshot may name a list that is younger than the snapshot's table: no
+    // other list may get that number before replay mends the node.
+    else this.nextId = Math.max(this.nextId, id + 1)
   }
 
   release(id: number): void {

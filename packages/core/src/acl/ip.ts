@@ -17,17 +17,20 @@ function parseV4(text: string): number[] | undefined {
 function parseV6(text: string): number[] | undefined {
   const halves = text.split('::')
   if (halves.length > 2) return undefined
-  const [head, tail] = halves.map((half) => (half === '' ? [] : parseGroups(half.split(':'))))
+  const [head, tail] = halves.map((half, i) =>
+    half === '' ? [] : parseGroups(half.split(':'), i === halves.length - 1),
+  )
   if (head === undefined) return undefined
   if (halves.length === 1) return head.length === 16 ? head : undefined
   if (tail === undefined || head.length + tail.length > 14) return undefined
   return [...head, ...Array<number>(16 - head.length - tail.length).fill(0), ...tail]
 }
 
-function parseGroups(groups: readonly string[]): number[] | undefined {
+/** Only the end of the whole address may be written as an IPv4 one. */
+function parseGroups(groups: readonly string[], isEnd: boolean): number[] | undefined {
   const bytes: number[] = []
   for (const [i, group] of groups.entries()) {
-    if (i === groups.length - 1 && group.includes('.')) {
+    if (isEnd && i === groups.length - 1 && group.includes('.')) {
       const v4 = parseV4(group)
       if (v4 === undefined) return undefined
       bytes.push(...v4)

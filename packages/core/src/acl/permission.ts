@@ -58,9 +58,8 @@ export function fixAcl(
 ): Acl[] | number {
   if (acl === null || acl.length === 0) return errorCodes.invalidAcl
   const fixed: Acl[] = []
-  for (const entry of acl) {
+  for (const entry of acl.length > 1 ? withoutDuplicates(acl) : acl) {
     const { perms, id } = entry
-    if (acl.length > 1 && fixed.some((other) => isSame(other, entry))) continue
     if (id.scheme === null) return errorCodes.invalidAcl
     if (id.scheme === 'world') {
       if (id.id === null) return errorCodes.marshallingError
@@ -79,8 +78,14 @@ export function fixAcl(
   return fixed
 }
 
-function isSame(a: Acl, b: Acl): boolean {
-  return a.perms === b.perms && a.id.scheme === b.id.scheme && a.id.id === b.id.id
+/** By their keys: comparing each with each would let one long list stall the server. */
+function withoutDuplicates(acl: readonly Acl[]): Iterable<Acl> {
+  const distinct = new Map<string, Acl>()
+  for (const entry of acl) {
+    const key = JSON.stringify([entry.perms, entry.id.scheme, entry.id.id])
+    if (!distinct.has(key)) distinct.set(key, entry)
+  }
+  return distinct.values()
 }
 
 /** An address alone authenticates nobody. */

@@ -83,7 +83,7 @@ export function prepareCreate(
           : 0n
 
   const node = projection.make(path, parent, data)
-  node.acl = p.db.acls.intern(acl)
+  node.acl = p.db.acls.lookUp(acl)
   for (const zxidField of [field.czxid, field.mzxid, field.pzxid]) {
     node.view.setBigInt64(zxidField, zxid)
   }

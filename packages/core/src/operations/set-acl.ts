@@ -17,7 +17,7 @@ export function prepareSetAcl(
   if (!mayDo(p, node.acl, 'admin')) return errorCodes.noAuth
   if (isVersionWrong(version, node.aversion)) return errorCodes.badVersion
   const newVersion = (node.aversion + 1) | 0
-  node.acl = p.db.acls.intern(fixed)
+  node.acl = p.db.acls.lookUp(fixed)
   node.view.setInt32(field.aversion, newVersion)
   p.projection.stage(node, p.zxid)
   return { type: 7, body: { path, acl: fixed, version: newVersion } }

@@ -20,7 +20,7 @@ export class Random {
   }
 
   pick<T>(list: readonly T[]): T {
-    return list[this.int(list.length)]
+    return list[this.int(list.length)] as T
   }
 
   bytes(length: number): Uint8Array {

@@ -212,7 +212,7 @@ export class RawClient {
     if (this.isOver) return Promise.reject(new ConnectionLostError('the connection is over'))
     const { code, request: codec, response } = operations[name]
     return new Promise((resolve, reject) => {
-      this.pending.push({ xid, response, resolve, reject })
+      this.pending.push({ xid, response: response as Codec<unknown>, resolve, reject })
       this.sendFrame((writer) => {
         RequestHeader.write(writer, { xid, type: code })
         ;(codec as Codec<unknown>).write(writer, request)

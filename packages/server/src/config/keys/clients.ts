@@ -115,12 +115,13 @@ export const limits = {
     int,
     -1,
     'Requests longer than this share the budget of largeRequestMaxBytes; -1 for none.',
+    { use: 'planned' },
   ),
   largeRequestMaxBytes: property(
     int,
     104_857_600,
     'Bytes of large requests in flight; beyond it their connections are closed.',
-    { range: { min: 1, outside: 'default' } },
+    { use: 'planned', range: { min: 1, outside: 'default' } },
   ),
   request_throttle_max_requests: property(
     int,
@@ -132,76 +133,86 @@ export const limits = {
     ms,
     100,
     'How long a throttled request waits at most before it is looked at again.',
-    { range: notNegative },
+    { use: 'planned', range: notNegative },
   ),
   request_throttle_drop_stale: property(
     bool,
     true,
     'Throttled requests whose connection has closed are dropped.',
+    { use: 'planned' },
   ),
   request_stale_connection_check: property(
     bool,
     true,
     'A request is stale when its connection has closed.',
+    { use: 'planned' },
   ),
   request_stale_latency_check: property(
     bool,
     false,
     'A request is stale when it has waited longer than its session timeout.',
+    { use: 'planned' },
   ),
   throttled_op_wait_time: property(
     ms,
     0,
     'A request that waited longer than this in the throttler is refused instead of executed; 0 for never.',
-    { range: notNegative },
+    { use: 'planned', range: notNegative },
   ),
   connection_throttle_tokens: property(
     int,
     0,
     'Bucket of the connection throttle: connections that may come at once; 0 for no throttle.',
-    { range: notNegative },
+    { use: 'planned', range: notNegative },
   ),
   connection_throttle_fill_time: property(ms, 1, 'The bucket is refilled at this interval.', {
+    use: 'planned',
     range: { min: 1, outside: 'default' },
   }),
   connection_throttle_fill_count: property(int, 1, 'Tokens added at each refill.', {
+    use: 'planned',
     range: notNegative,
   }),
   connection_throttle_freeze_time: property(
     ms,
     -1,
     'How often the probability of a drop is adjusted; -1 to switch random drops off.',
+    { use: 'planned' },
   ),
   connection_throttle_drop_increase: property(
     ratio,
     0.02,
     'Added to the probability of a drop when the bucket was empty.',
-    { range: { min: 0, max: 1, outside: 'default' } },
+    { use: 'planned', range: { min: 0, max: 1, outside: 'default' } },
   ),
   connection_throttle_drop_decrease: property(
     ratio,
     0.002,
     'Taken from the probability of a drop when the bucket is above its threshold.',
-    { range: { min: 0, max: 1, outside: 'default' } },
+    { use: 'planned', range: { min: 0, max: 1, outside: 'default' } },
   ),
   connection_throttle_decrease_ratio: property(
     ratio,
     0,
     'Threshold, as a part of the bucket, above which the probability falls.',
-    { range: { min: 0, max: 1, outside: 'default' } },
+    { use: 'planned', range: { min: 0, max: 1, outside: 'default' } },
   ),
   connection_throttle_weight_enabled: property(
     bool,
     false,
     'Kinds of sessions cost different numbers of tokens.',
+    { use: 'planned' },
   ),
   connection_throttle_global_session_weight: property(int, 3, 'Tokens for a new global session.', {
+    use: 'planned',
     range: { min: 1, outside: 'default' },
   }),
   connection_throttle_renew_session_weight: property(int, 2, 'Tokens for a renewed session.', {
+    use: 'planned',
     range: { min: 1, outside: 'default' },
   }),
   connection_throttle_local_session_weight: property(int, 1, 'Tokens for a new local session.', {
+    use: 'planned',
     range: { min: 1, outside: 'default' },
   }),
 } as const
@@ -214,6 +225,7 @@ export const nodes = {
     bool,
     false,
     'Reads the TTL nodes that version 3.5.3 wrote in a format of its own.',
+    { use: 'planned' },
   ),
   'znode.container.checkIntervalMs': bare(
     ms,
@@ -242,6 +254,7 @@ export const access = {
     bool,
     false,
     'Permissions of a write are checked by the server that received it, before it is forwarded.',
+    { use: 'ensemble' },
   ),
   'DigestAuthenticationProvider.superDigest': property(
     text,

@@ -50,15 +50,25 @@ export const storage = {
     ms,
     0,
     'How long a write may wait for others to share its sync. zabra shares syncs without waiting.',
-    { range: { min: 0, outside: 'default' } },
+    {
+      use: 'unused',
+      notice: 'writes that arrive during a sync share the next one, without waiting',
+      range: { min: 0, outside: 'default' },
+    },
   ),
   maxWriteQueuePollTime: property(
     ms,
     undefined,
     'How long the log waits for a next write when flushDelay is set.',
-    { defaultText: 'flushDelay / 3' },
+    {
+      use: 'unused',
+      notice: 'writes that arrive during a sync share the next one, without waiting',
+      defaultText: 'flushDelay / 3',
+    },
   ),
   maxBatchSize: property(int, 1000, 'Writes that share a sync at most when flushDelay is set.', {
+    use: 'unused',
+    notice: 'writes that arrive during a sync share the next one, without waiting',
     range: { min: 1, outside: 'default' },
   }),
   'snapshot.compression.method': property(

@@ -111,7 +111,7 @@ export function framed(body: Uint8Array, claimed: number): Uint8Array {
 
 /** Some of its bytes are wrong; the length before it stays right, so that the stream goes on. */
 export function mutated(frame: Uint8Array, random: Random): Uint8Array {
-  let body = frame.slice(4)
+  let body: Uint8Array = frame.slice(4)
   for (let times = random.between(1, 3); times > 0; times--) body = mutateOnce(body, random)
   return framed(body, body.length)
 }

@@ -107,8 +107,15 @@ export class Book {
   }
 }
 
+export interface FoundNode {
+  readonly data: string
+  readonly version: number
+  readonly czxid: bigint
+  readonly mzxid: bigint
+}
+
 /** A subtree as a server shows it. */
 export interface Found {
-  readonly nodes: ReadonlyMap<string, Omit<Entry, 'isEphemeral'>>
+  readonly nodes: ReadonlyMap<string, FoundNode>
   readonly creates: number
 }

@@ -1,7 +1,7 @@
 import { errorCodes, eventTypes } from '@zabra/protocol'
 import type { RawClient } from '../raw-client.ts'
 import { textOf } from '../raw-client.ts'
-import type { Found } from './book.ts'
+import type { Found, FoundNode } from './book.ts'
 
 /** A node and its children but those ignored, without what is below them. */
 export async function look(
@@ -10,7 +10,7 @@ export async function look(
   isIgnored: (name: string) => boolean = () => false,
 ): Promise<Found> {
   const { children, stat } = await client.must('getChildren2', { path, watch: false })
-  const nodes = new Map<string, { data: string; version: number; czxid: bigint; mzxid: bigint }>()
+  const nodes = new Map<string, FoundNode>()
   await Promise.all(
     children
       .filter((name) => !isIgnored(name))

@@ -219,7 +219,8 @@ class Trial {
     const found = await look(observer, parent)
     const owners = new Map<string, string>()
     let lastZxid = 0n
-    for (const [name, { data, czxid }] of [...found.nodes].sort(([a], [b]) => (a < b ? -1 : 1))) {
+    const byName = [...found.nodes].toSorted(([a], [b]) => (a < b ? -1 : 1))
+    for (const [name, { data, czxid }] of byName) {
       const twin = owners.get(data)
       if (twin !== undefined) problems.push(`${name} and ${twin} are the same write: ${data}`)
       owners.set(data, name)

@@ -68,7 +68,7 @@ export class Writer {
     const candidate = this.book.copy()
     let problem: string | undefined
     for (let kept = 0; kept <= this.sent.length; kept++) {
-      if (kept > 0) candidate.apply(this.sent[kept - 1].step)
+      if (kept > 0) candidate.apply(this.sent[kept - 1]!.step)
       const shown = this.isFleeting ? withoutEphemerals(candidate, found) : candidate
       const difference = shown.differenceFrom(found)
       if (difference === undefined) {
