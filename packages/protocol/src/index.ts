@@ -20,6 +20,7 @@ export {
   type TypeOf,
 } from './jute.ts'
 export { FrameCutter, type FrameSink } from './frame.ts'
+export { defaultPacketFieldBytesMax, PacketReader } from './packet-reader.ts'
 export { errorCodes, errorName, type ErrorCode, type ErrorName } from './errors.ts'
 export {
   addWatchModes,
@@ -51,6 +52,8 @@ export {
 } from './operations.ts'
 export * from './records/client.ts'
 export * from './records/common.ts'
+export * from './records/election.ts'
 export * from './records/multi.ts'
+export * from './records/quorum.ts'
 export * from './records/storage.ts'
 export * from './records/transaction.ts'

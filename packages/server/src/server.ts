@@ -237,7 +237,7 @@ async function load(
     db,
     peerOptions(config),
     { authenticator, trace: tracer(logger) },
-    { nowMs: Math.floor(performance.now()) },
+    { nowMs: Math.floor(performance.now()), wallMs: Date.now() },
   )
   const log = new TxnLog(disk, {
     directory: logDir,

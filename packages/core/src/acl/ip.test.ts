@@ -12,8 +12,26 @@ test('an IPv4 address is four bytes, an IPv6 one sixteen', () => {
   expect(parseAddress('::ffff:1.2.3.4')?.slice(10)).toEqual([255, 255, 1, 2, 3, 4])
 })
 
-const nonsense = ['', '1.2.3', '1.2.3.4.5', '256.1.1.1', '1.2.3.x', '1.2.3.-4', ' 1.2.3.4', '1..2.3']
-const nonsenseV6 = [':', ':::', '1::2::3', '1:2:3:4:5:6:7', '12345::', 'g::', '1.2.3.4::', '::1.2.3']
+const nonsense = [
+  '',
+  '1.2.3',
+  '1.2.3.4.5',
+  '256.1.1.1',
+  '1.2.3.x',
+  '1.2.3.-4',
+  ' 1.2.3.4',
+  '1..2.3',
+]
+const nonsenseV6 = [
+  ':',
+  ':::',
+  '1::2::3',
+  '1:2:3:4:5:6:7',
+  '12345::',
+  'g::',
+  '1.2.3.4::',
+  '::1.2.3',
+]
 
 test.each([...nonsense, ...nonsenseV6])('%j is no address', (text) => {
   expect(parseAddress(text)).toBeUndefined()
@@ -27,8 +45,10 @@ test('whatever Node takes for an address, and nothing else, is one', () => {
     fc.ipV6(),
     fc.ipV4(),
   )
+  // Apart from leading zeros, which Node does not like and Apache reads as decimal.
+  const plain = text.filter((address) => !/(^|[.:])0\d/.test(address))
   fc.assert(
-    fc.property(text, (address) => {
+    fc.property(plain, (address) => {
       expect(parseAddress(address)?.length).toBe({ 0: undefined, 4: 4, 6: 16 }[isIP(address)])
     }),
     { numRuns: 1000 },

@@ -72,7 +72,7 @@ export function applyDelete(db: Database, { zxid }: TxnHeader, path: string): nu
   }
   const entry = db.aclOf(id)
   const dataLength = tree.dataLength(id)
-  tree.remove(id, path)
+  tree.remove(id)
   tree.raisePzxid(parent, parentPath, zxid)
   db.acls.release(entry.id)
   if (!db.isLoading) db.quotas.deleted(path, dataLength)

@@ -2,7 +2,7 @@ import { FrameCutter, Writer, type FrameSink, type Id } from '@zabra/protocol'
 import type { Requester } from '../operations/reads.ts'
 import type { Session } from '../session/tracker.ts'
 import { Summary } from './stats.ts'
-import type { WriteRequest } from './write-request.ts'
+import type { WriteTicket } from './write-ticket.ts'
 
 /** The host's side of a connection: the socket. */
 export interface ClientLink {
@@ -27,7 +27,7 @@ export interface QueuedRead {
   readonly error: number
   readonly receivedMs: number
 }
-export type Queued = QueuedRead | WriteRequest
+export type Queued = QueuedRead | WriteTicket
 
 type State = 'greeting' | 'connecting' | 'open' | 'closed'
 

@@ -131,17 +131,23 @@ export class Quotas {
     this.write(statsPath(root), usage)
   }
 
-  private bytesBelow(id: NodeId): number {
-    let bytes = this.tree.dataLength(id)
-    for (const child of this.tree.children(id)) bytes += this.bytesBelow(child)
+  // Both walk in a loop: a tree may be deeper than a recursion can go.
+
+  private bytesBelow(top: NodeId): number {
+    const { tree } = this
+    const end = tree.successorSkipping(top)
+    let bytes = 0
+    for (let id = top; id !== end; id = tree.successor(id)) bytes += tree.dataLength(id)
     return bytes
   }
 
-  private findRoots(id: NodeId): void {
-    for (const child of this.tree.children(id)) {
-      const root = quotaPath(this.tree.pathOf(child), limitsName)
+  private findRoots(top: NodeId): void {
+    const { tree } = this
+    const end = tree.successorSkipping(top)
+    for (let id = top; id !== end; id = tree.successor(id)) {
+      if (tree.nameOf(id) !== limitsName) continue
+      const root = quotaPath(tree.pathOf(id), limitsName)
       if (root !== undefined) this.roots.add(root)
-      this.findRoots(child)
     }
   }
 

@@ -389,7 +389,7 @@ export class Tree {
   }
 
   /** Removes a znode without children. The parent's stat is left alone. */
-  remove(id: NodeId, path: string): void {
+  remove(id: NodeId): void {
     assert(id !== root && this.childCount(id) === 0, 'only a leaf is removed')
     for (const cursor of this.cursors) cursor.leave(id)
     this.digest.subtract(this.nodeDigest(id))

@@ -1,6 +1,7 @@
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
 import { decode, encode, MalformedError, Writer } from '../jute.ts'
+import type { Acl } from './common.ts'
 import {
   isMultiWrite,
   MultiRequest,
@@ -17,7 +18,11 @@ const hex = (bytes: Uint8Array): string => Buffer.from(bytes).toString('hex')
 
 const path = fc.string({ unit: 'binary', maxLength: 10 }).map((name) => `/${name}`)
 const data = fc.option(fc.uint8Array({ maxLength: 10 }).map((bytes) => Buffer.from(bytes)))
-const acl = fc.constantFrom(null, [], [{ perms: 31, id: { scheme: 'world', id: 'anyone' } }])
+const acl = fc.constantFrom<Acl[] | null>(
+  null,
+  [],
+  [{ perms: 31, id: { scheme: 'world', id: 'anyone' } }],
+)
 const int = fc.integer()
 const plain = { noNullPrototype: true } as const
 

@@ -1,0 +1,159 @@
+import { cpSync, mkdirSync, mkdtempSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { openAcl, RawClient } from '../../packages/server/test/support/raw-client.ts'
+import type { ServerCommand } from '../src/servers.ts'
+import { fill, type LeftSession } from './fill.ts'
+import { Host, type HostOptions } from './host.ts'
+import { differences, type Tree } from './tree.ts'
+
+/** How a directory comes about. */
+export interface Case {
+  readonly name: string
+  readonly cfg: string
+  readonly volume: number
+  readonly ending: 'SIGTERM' | 'SIGKILL'
+  readonly separateLogs?: boolean
+  /** The server is killed while writes are under way, so nobody knows what it holds. */
+  readonly midway?: boolean
+}
+
+export interface Outcome {
+  /** What was wrong, in sentences. */
+  readonly problems: readonly string[]
+  readonly nodesCompared: number
+  readonly digestsCompared: number
+  readonly sessionsResumed: number
+}
+
+const differencesShown = 5
+
+/**
+ * One directory on its way: written by the first server, taken over and written further by the
+ * second, taken back and written further, and read by the second once more.
+ */
+export async function exchange(
+  what: Case,
+  first: ServerCommand,
+  second: ServerCommand,
+): Promise<Outcome> {
+  const folder = mkdtempSync(join(tmpdir(), 'zabra-exchange-'))
+  const trip = new Trip(what, folder)
+  try {
+    mkdirSync(join(folder, 'data'), { recursive: true })
+    await trip.write(first)
+    await trip.takeOver(second, '/second')
+    await trip.takeOver(first, '/third')
+    await trip.takeOver(second, undefined)
+  } catch (error) {
+    trip.problems.push(error instanceof Error ? error.message : String(error))
+  } finally {
+    await trip.host?.end('SIGKILL')
+    rmSync(folder, { recursive: true, force: true })
+  }
+  return trip
+}
+
+class Trip implements Outcome {
+  readonly problems: string[] = []
+  nodesCompared = 0
+  digestsCompared = 0
+  sessionsResumed = 0
+  host: Host | undefined
+  private readonly what: Case
+  private readonly options: HostOptions
+  private expected: Tree = new Map()
+  private digests: ReadonlyMap<string, string> = new Map()
+  private sessions: LeftSession[] = []
+
+  constructor(what: Case, folder: string) {
+    this.what = what
+    const { cfg, separateLogs = false } = what
+    this.options = { folder, cfg, separateLogs }
+  }
+
+  async write(command: ServerCommand): Promise<void> {
+    this.host = await Host.start(command, this.options)
+    await this.writeAs('/first')
+    if (this.what.midway === true) await this.killMidway(command)
+    else await this.remember()
+  }
+
+  /** Starts the next server on the directory, compares, and lets it write further. */
+  async takeOver(command: ServerCommand, root: string | undefined): Promise<void> {
+    const { name } = command
+    this.host = await Host.start(command, this.options)
+    this.blame(name, differences(this.expected, await this.host.tree()))
+    this.nodesCompared += this.expected.size
+    for (const session of this.sessions) await this.resume(name, session)
+    for (const [zxid, digest] of await this.host.digests()) {
+      const known = this.digests.get(zxid)
+      if (known === undefined) continue
+      this.digestsCompared++
+      if (known !== digest) {
+        this.blame(name, [`after ${zxid} the digest is ${digest}, where it was ${known}`])
+      }
+    }
+    if (root !== undefined) await this.writeAs(root)
+    this.blame(name, this.host.digestComplaints())
+    await this.remember()
+  }
+
+  private async writeAs(root: string): Promise<void> {
+    this.sessions.push(await fill(this.host!.port, root, this.what.volume))
+  }
+
+  /** What the next server must find. */
+  private async remember(): Promise<void> {
+    const host = this.host!
+    this.expected = await host.tree()
+    this.digests = new Map([...this.digests, ...(await host.digests())])
+    await host.end(this.what.ending)
+    this.host = undefined
+  }
+
+  /** What the directory holds is then for its own kind of server to say, on a copy. */
+  private async killMidway(command: ServerCommand): Promise<void> {
+    const host = this.host!
+    const client = await RawClient.connect(host.port)
+    const writes = Array.from({ length: 3000 }, (_, i) => {
+      const data = Buffer.alloc(i % 500)
+      return client.call('create', { path: `/mid-${i}`, data, acl: openAcl, flags: 0 })
+    })
+    const settled = Promise.allSettled(writes)
+    await writes[700]
+    await host.end('SIGKILL')
+    await settled
+    const copy = `${this.options.folder}-copy`
+    cpSync(this.options.folder, copy, { recursive: true })
+    try {
+      this.host = await Host.start(command, { ...this.options, folder: copy })
+      await this.remember()
+    } finally {
+      rmSync(copy, { recursive: true, force: true })
+    }
+  }
+
+  /** The session is alive, and so are its ephemerals; it is left again for the next server. */
+  private async resume(name: string, session: LeftSession): Promise<void> {
+    const id = `session ${session.sessionId.toString(16)}`
+    try {
+      const client = await RawClient.connect(this.host!.port, { timeoutMs: 120_000, session })
+      const { ephemerals } = await client.must('getEphemerals', { prefixPath: '/' })
+      const found = ephemerals.toSorted().join()
+      if (found !== session.ephemerals.toSorted().join()) {
+        this.blame(name, [`${id} owns ${found || 'nothing'}`])
+      }
+      this.sessionsResumed++
+      await client.abandon()
+    } catch (error) {
+      this.blame(name, [`${id}: ${(error as Error).message}`])
+    }
+  }
+
+  private blame(name: string, sentences: readonly string[]): void {
+    const more = sentences.length - differencesShown
+    this.problems.push(...sentences.slice(0, differencesShown).map((text) => `${name}: ${text}`))
+    if (more > 0) this.problems.push(`${name}: and ${more} more`)
+  }
+}

@@ -1,0 +1,121 @@
+/**
+ * Data directories handed to and fro between Apache ZooKeeper and zabra.
+ *
+ *     npm run test:exchange -- [--release 3.9]... [--only NAME]...
+ *
+ * Read `cell.ts` for what is done to each directory, `fill.ts` for what is written into it.
+ */
+import { join, dirname } from 'node:path'
+import { fileURLToPath, pathToFileURL } from 'node:url'
+import { parseArgs } from 'node:util'
+import { findApache, type ApacheRelease } from '../src/apache.ts'
+import { anyCommand, apacheCommand, type ServerCommand } from '../src/servers.ts'
+import { say } from '../src/tools.ts'
+import { exchange, type Case } from './cell.ts'
+
+const cases: readonly Case[] = [
+  { name: 'clean stop', cfg: '', volume: 300, ending: 'SIGTERM' },
+  { name: 'kill -9, one long log', cfg: '', volume: 300, ending: 'SIGKILL' },
+  { name: 'kill -9, many logs and snapshots', cfg: 'snapCount=60', volume: 900, ending: 'SIGKILL' },
+  {
+    name: 'kill -9 amid writes',
+    cfg: 'snapCount=500',
+    volume: 100,
+    ending: 'SIGKILL',
+    midway: true,
+  },
+  {
+    name: 'logs in a directory of their own',
+    cfg: 'snapCount=100',
+    volume: 300,
+    ending: 'SIGKILL',
+    separateLogs: true,
+  },
+  {
+    name: 'snapshots as gzip',
+    cfg: 'snapCount=100\nsnapshot.compression.method=gz',
+    volume: 300,
+    ending: 'SIGKILL',
+  },
+  {
+    name: 'snapshots as snappy',
+    cfg: 'snapCount=100\nsnapshot.compression.method=snappy',
+    volume: 300,
+    ending: 'SIGTERM',
+  },
+  { name: 'no preallocation', cfg: 'preAllocSize=0', volume: 100, ending: 'SIGKILL' },
+  { name: 'without digests', cfg: 'digest.enabled=false', volume: 100, ending: 'SIGKILL' },
+]
+
+const workspace = join(dirname(fileURLToPath(import.meta.url)), '..', '..')
+/** From the sources, so that what is tested is what is there. */
+const zabra = anyCommand('zabra', [
+  process.execPath,
+  '--conditions=@zabra/source',
+  '--import',
+  pathToFileURL(join(workspace, 'node_modules', 'tsx', 'dist', 'loader.mjs')).href,
+  join(workspace, 'packages', 'server', 'test', 'support', 'serve.ts'),
+])
+
+const { values } = parseArgs({
+  options: {
+    release: { type: 'string', multiple: true, default: ['3.9', '3.8'] },
+    only: { type: 'string', multiple: true, default: [] },
+  },
+})
+process.exitCode = await main(values.release as ApacheRelease[], values.only)
+
+async function main(releases: readonly ApacheRelease[], only: readonly string[]): Promise<number> {
+  const routes: (readonly [ServerCommand, ServerCommand])[] = []
+  const missing: string[] = []
+  for (const release of releases) {
+    const apache = await findApache(release)
+    if (apache.ok) routes.push([apacheCommand(apache), zabra], [zabra, apacheCommand(apache)])
+    else missing.push(apache.reason)
+  }
+  const chosen = cases.filter(({ name }) => only.length === 0 || only.some((o) => name.includes(o)))
+  const { rows, reasons, passed, failed } = await runAll(chosen, routes)
+  console.log(`\n${draw([['', ...routes.map(([a, b]) => `${a.name} > ${b.name}`)], ...rows])}\n`)
+  for (const reason of reasons) console.log(reason)
+  for (const reason of missing) console.log(`!!! NOT RUN: ${reason}`)
+  console.log(`${passed} passed, ${failed} failed`)
+  // A run without Apache has shown nothing.
+  return failed > 0 || passed === 0 || missing.length > 0 ? 1 : 0
+}
+
+async function runAll(
+  chosen: readonly Case[],
+  routes: readonly (readonly [ServerCommand, ServerCommand])[],
+): Promise<{ rows: string[][]; reasons: string[]; passed: number; failed: number }> {
+  const rows: string[][] = []
+  const reasons: string[] = []
+  let passed = 0
+  let failed = 0
+  for (const what of chosen) {
+    const row = [what.name]
+    for (const [first, second] of routes) {
+      const startedAt = Date.now()
+      const outcome = await exchange(what, first, second)
+      const { problems, nodesCompared, digestsCompared, sessionsResumed } = outcome
+      const isGood = problems.length === 0
+      if (isGood) passed++
+      else failed++
+      row.push(isGood ? 'ok' : 'FAIL')
+      const route = `${what.name}, ${first.name} > ${second.name}`
+      say(
+        `${route}: ${isGood ? 'ok' : 'FAIL'} after ${Date.now() - startedAt} ms (${nodesCompared} ` +
+          `nodes and ${digestsCompared} digests compared, ${sessionsResumed} sessions resumed)`,
+      )
+      for (const problem of problems) reasons.push(`FAIL ${route}: ${problem}`)
+    }
+    rows.push(row)
+  }
+  return { rows, reasons, passed, failed }
+}
+
+function draw(rows: readonly (readonly string[])[]): string {
+  const widths = rows[0]!.map((_, column) => Math.max(...rows.map((row) => row[column]!.length)))
+  const line = (row: readonly string[]): string =>
+    row.map((text, column) => text.padEnd(widths[column]!)).join('  ')
+  return rows.map((row) => line(row).trimEnd()).join('\n')
+}

@@ -1,0 +1,696 @@
+import {
+  AuthPacket,
+  ConnectRequest,
+  ConnectResponse,
+  errorCodes,
+  MalformedError,
+  Reader,
+  requestHeaderBytes,
+  statBytes,
+  Writer,
+  writeMultiEnd,
+  writeMultiError,
+  writeMultiSuccess,
+  xids,
+  type MultiTxn,
+  type Txn,
+  type TxnHeader,
+} from '@zabra/protocol'
+import { assert } from '../assert.ts'
+import type { Database } from '../database.ts'
+import { applySimple } from '../operations/apply.ts'
+import { answers } from '../operations/reads.ts'
+import type { Authenticator } from '../ports.ts'
+import { isSessionPassword, sessionPassword } from '../session/password.ts'
+import type { SessionIds } from '../session/session-ids.ts'
+import type { Session } from '../session/tracker.ts'
+import type { Trace } from '../trace.ts'
+import { ByteKeeper } from './byte-keeper.ts'
+import { ClientConnection, type ClientLink, type Queued } from './connection.ts'
+import { clientWrites, op } from './opcodes.ts'
+import { ServerStats } from './stats.ts'
+import type { Upstream } from './upstream.ts'
+import type { WriteTicket } from './write-ticket.ts'
+
+export interface PipelineOptions {
+  readonly sessionTimeoutMsMin: number
+  readonly sessionTimeoutMsMax: number
+  /** Requests in flight beyond which connections that have some are not read from. */
+  readonly outstandingMax: number
+  readonly frameBytesMax: number
+  /** How long a connection may take to introduce itself. */
+  readonly handshakeMsMax: number
+  /** Schemes of which a connection must prove one before anything else; empty asks for none. */
+  readonly requiredSchemes: readonly string[]
+}
+
+/** The time, as the host last told it. */
+export interface Clock {
+  /** Milliseconds of a clock that never goes back. */
+  nowMs: number
+  /** Milliseconds since 1970, as transactions are stamped. */
+  wallMs: number
+}
+
+const { ok, unimplemented, marshallingError } = errorCodes
+const statDataLengthAt = 52
+
+/**
+ * The clients of one server, and the order of their requests.
+ *
+ * A write goes upstream the moment it is read; it is answered when it comes back as a committed
+ * transaction. A read is answered at once from the applied state, or waits behind the writes of
+ * its own connection. Replies leave in the order of the requests.
+ */
+export class ClientPipeline {
+  readonly db: Database
+  readonly stats = new ServerStats()
+  readonly connections = new Set<ClientConnection>()
+  /** Undefined while this server does not serve: then it takes no handshake. */
+  upstream: Upstream | undefined
+  private readonly options: PipelineOptions
+  private readonly clock: Clock
+  private readonly authenticator: Authenticator
+  private readonly trace: Trace
+  private readonly sessionIds: SessionIds
+  private readonly reader = new Reader()
+  private readonly keeper = new ByteKeeper()
+  private readonly multiBody = new Writer()
+  private readonly bySession = new Map<bigint, ClientConnection>()
+  private readonly throttled = new Set<ClientConnection>()
+  private outstanding = 0
+
+  constructor(
+    parts: {
+      db: Database
+      clock: Clock
+      authenticator: Authenticator
+      trace: Trace
+      sessionIds: SessionIds
+    },
+    options: PipelineOptions,
+  ) {
+    this.db = parts.db
+    this.clock = parts.clock
+    this.authenticator = parts.authenticator
+    this.trace = parts.trace
+    this.sessionIds = parts.sessionIds
+    this.options = options
+  }
+
+  get outstandingRequests(): number {
+    return this.outstanding
+  }
+
+  // --- connections -----------------------------------------------------------------------------
+
+  open(link: ClientLink): ClientConnection {
+    const { frameBytesMax } = this.options
+    const { nowMs, wallMs } = this.clock
+    const connection = new ClientConnection(link, { frameBytesMax, nowMs, wallMs }, this.onFrame)
+    this.connections.add(connection)
+    return connection
+  }
+
+  /** Bytes from a client; the host may reuse the array afterwards. */
+  receive(connection: ClientConnection, bytes: Uint8Array, length: number): void {
+    if (connection.state === 'closed') return
+    this.stats.bytesReceived += length
+    this.guard(connection, () => connection.cutter.push(bytes, length, connection))
+  }
+
+  /** The socket is gone. The session lives on until it is resumed or expires. */
+  closed(connection: ClientConnection): void {
+    connection.state = 'closed'
+    this.connections.delete(connection)
+    this.throttled.delete(connection)
+    this.db.watches.dropWatcher(connection)
+    if (this.bySession.get(connection.sessionId) === connection) {
+      this.bySession.delete(connection.sessionId)
+    }
+    // Writes in flight go on without anybody to answer; reads that waited are not needed.
+    this.outstanding -= connection.queue.length
+    connection.queue.length = 0
+  }
+
+  private close(connection: ClientConnection): void {
+    if (connection.state === 'closed') return
+    this.closed(connection)
+    connection.link.close()
+  }
+
+  /** A malformed frame costs the connection it came on, nothing else. */
+  private guard(connection: ClientConnection, work: () => void): void {
+    try {
+      work()
+    } catch (error) {
+      if (!(error instanceof MalformedError)) throw error
+      const { address } = connection.link
+      this.trace({ type: 'badFrame', address, reason: error.message })
+      this.close(connection)
+    }
+  }
+
+  private readonly onFrame = (
+    connection: ClientConnection,
+    bytes: Uint8Array,
+    start: number,
+    end: number,
+  ): boolean => {
+    if (connection.state === 'open') return this.request(connection, bytes, start, end)
+    if (connection.state === 'greeting') return this.greet(connection, bytes, start, end)
+    return false
+  }
+
+  /** Connections that do not introduce themselves in time are closed. */
+  closeSilent(): void {
+    for (const connection of this.connections) {
+      if (connection.state !== 'greeting' && connection.state !== 'connecting') continue
+      if (this.clock.nowMs - connection.openedMs <= this.options.handshakeMsMax) continue
+      this.stats.sessionlessExpired++
+      this.close(connection)
+    }
+  }
+
+  // --- sessions --------------------------------------------------------------------------------
+
+  private greet(
+    connection: ClientConnection,
+    bytes: Uint8Array,
+    start: number,
+    end: number,
+  ): boolean {
+    const request = ConnectRequest.read(this.reader.reset(bytes, start, end))
+    const { upstream } = this
+    this.stats.packetsReceived++
+    this.stats.connectionRequests++
+    connection.packetsReceived++
+    const { lastZxidSeen, sessionId } = request
+    if (upstream === undefined || lastZxidSeen > this.db.lastZxid) {
+      this.turnAway(connection, lastZxidSeen)
+      return false
+    }
+    const { sessionTimeoutMsMin, sessionTimeoutMsMax } = this.options
+    connection.timeoutMs = Math.min(
+      sessionTimeoutMsMax,
+      Math.max(sessionTimeoutMsMin, request.timeOut),
+    )
+    connection.knowsReadOnly = request.readOnly !== undefined
+    connection.state = 'connecting'
+    if (sessionId === 0n) {
+      this.createSession(connection, upstream)
+    } else if (isSessionPassword(sessionId, request.passwd)) {
+      upstream.resumeSession(connection, sessionId)
+    } else {
+      this.refuseSession(connection, sessionId, 'password')
+    }
+    return this.isAdmitted(connection)
+  }
+
+  /** Until then, what comes behind the handshake waits, and not all of it in our memory. */
+  private isAdmitted(connection: ClientConnection): boolean {
+    if (connection.state === 'connecting') connection.link.pause()
+    return connection.state === 'open'
+  }
+
+  /** Another server must serve it: we do not, or it has seen what we have not. */
+  private turnAway(connection: ClientConnection, lastZxidSeen: bigint): void {
+    const { address } = connection.link
+    const { lastZxid } = this.db
+    if (lastZxidSeen > lastZxid) {
+      this.trace({ type: 'clientAhead', lastZxidSeen, lastZxid, address })
+    }
+    this.close(connection)
+  }
+
+  private createSession(connection: ClientConnection, upstream: Upstream): void {
+    if (!upstream.acceptsWrites) {
+      this.close(connection)
+      return
+    }
+    connection.sessionId = this.sessionIds.next()
+    const ticket = this.ticket(connection, 0, op.createSession)
+    upstream.createSession(ticket)
+    this.enqueueWrite(ticket)
+  }
+
+  /** The answer to `resumeSession`; the session is undefined where it may not go on. */
+  resumed(connection: ClientConnection, sessionId: bigint, session: Session | undefined): void {
+    if (connection.state !== 'connecting') return
+    if (session === undefined) {
+      this.refuseSession(connection, sessionId, 'unknown')
+      return
+    }
+    const older = this.bySession.get(sessionId)
+    if (older !== undefined) this.close(older)
+    const { timeoutMs } = connection
+    const { address } = connection.link
+    this.trace({ type: 'sessionResumed', sessionId, timeoutMs, address })
+    this.admit(connection, session)
+    this.goOn(connection)
+  }
+
+  private refuseSession(
+    connection: ClientConnection,
+    sessionId: bigint,
+    reason: 'unknown' | 'password',
+  ): void {
+    this.trace({ type: 'sessionRefused', sessionId, address: connection.link.address, reason })
+    this.respondToConnect(connection, 0, 0n, new Uint8Array(16))
+    this.close(connection)
+  }
+
+  private admit(connection: ClientConnection, session: Session): void {
+    connection.session = session
+    connection.sessionId = session.id
+    connection.state = 'open'
+    connection.lastOperation = op.createSession
+    connection.lastResponseMs = this.clock.nowMs
+    this.bySession.set(session.id, connection)
+    this.upstream?.touch(connection)
+    this.respondToConnect(connection, connection.timeoutMs, session.id, sessionPassword(session.id))
+  }
+
+  private respondToConnect(
+    connection: ClientConnection,
+    timeOut: number,
+    sessionId: bigint,
+    passwd: Uint8Array,
+  ): void {
+    const { out } = connection
+    const lengthAt = out.position
+    out.int(0)
+    const readOnly = connection.knowsReadOnly ? false : undefined
+    ConnectResponse.write(out, { protocolVersion: 0, timeOut, sessionId, passwd, readOnly })
+    out.intAt(lengthAt, out.position - lengthAt - 4)
+    this.stats.packetsSent++
+    connection.packetsSent++
+    connection.link.flushSoon()
+  }
+
+  // --- requests --------------------------------------------------------------------------------
+
+  /** One request; false to read no further from this connection for the moment. */
+  private request(
+    connection: ClientConnection,
+    bytes: Uint8Array,
+    start: number,
+    end: number,
+  ): boolean {
+    if (end - start < requestHeaderBytes) throw new MalformedError('a frame without a header')
+    const { reader, stats, upstream } = this
+    reader.reset(bytes, start, end)
+    const xid = reader.int()
+    const type = reader.int()
+    stats.packetsReceived++
+    connection.packetsReceived++
+    if (type === op.auth || type === op.sasl) return this.inline(connection, xid, type)
+    if (!this.isPermitted(connection)) return this.refuseUnauthenticated(connection, xid)
+    assert(upstream !== undefined, 'a connection is open only while this server serves')
+    if (connection.session!.isClosing) return true
+    upstream.touch(connection)
+    if (answers[type] !== undefined) {
+      if (connection.queue.length === 0) {
+        this.answerRead(connection, xid, type, reader, this.clock.nowMs)
+        return true
+      }
+      const body = this.keeper.keep(bytes.subarray(reader.position, end))
+      return this.enqueueRead(connection, xid, type, body, ok)
+    }
+    if (type === op.closeSession) {
+      const ticket = this.ticket(connection, xid, type)
+      upstream.closeSession(ticket)
+      this.enqueueWrite(ticket)
+      return true
+    }
+    if (clientWrites.has(type)) return this.write(connection, upstream, xid, type)
+    return this.refuseUnknown(connection, xid, type)
+  }
+
+  private write(
+    connection: ClientConnection,
+    upstream: Upstream,
+    xid: number,
+    type: number,
+  ): boolean {
+    if (!upstream.acceptsWrites) {
+      return this.enqueueRead(connection, xid, type, undefined, errorCodes.systemError)
+    }
+    const ticket = this.ticket(connection, xid, type)
+    try {
+      upstream.write(ticket, this.reader)
+    } catch (error) {
+      if (!(error instanceof MalformedError)) throw error
+      return this.enqueueRead(connection, xid, type, undefined, marshallingError)
+    }
+    return this.enqueueWrite(ticket)
+  }
+
+  private ticket(connection: ClientConnection, xid: number, type: number): WriteTicket {
+    return { kind: 'write', connection, xid, type, receivedMs: this.clock.nowMs }
+  }
+
+  private enqueueWrite(ticket: WriteTicket): boolean {
+    ticket.connection.queue.push(ticket)
+    return this.admitMore(ticket.connection)
+  }
+
+  private enqueueRead(
+    connection: ClientConnection,
+    xid: number,
+    type: number,
+    body: Uint8Array | undefined,
+    error: number,
+  ): boolean {
+    const receivedMs = this.clock.nowMs
+    if (connection.queue.length === 0) {
+      assert(body === undefined, 'a read waits only behind something')
+      this.answerError(connection, xid, type, error, receivedMs)
+      return true
+    }
+    connection.queue.push({ kind: 'read', xid, type, body, error, receivedMs })
+    return this.admitMore(connection)
+  }
+
+  /** Counts one more in flight, and stops reading from its connection when there are too many. */
+  private admitMore(connection: ClientConnection): boolean {
+    this.outstanding++
+    if (this.outstanding <= this.options.outstandingMax) return true
+    if (!connection.isThrottled) {
+      connection.isThrottled = true
+      this.throttled.add(connection)
+      connection.link.pause()
+    }
+    return false
+  }
+
+  // --- what comes back -------------------------------------------------------------------------
+
+  /** A transaction is committed: it is applied, told to watchers, and answered if it was ours. */
+  commit(ticket: WriteTicket | undefined, header: TxnHeader, txn: Txn): void {
+    const { db } = this
+    const connection = ticket?.connection
+    const isAnswered = connection !== undefined && connection.state !== 'closed'
+    let error: number = ok
+    if (txn.type === op.multi) this.applyMulti(header, txn.body, isAnswered)
+    else error = applySimple(db, header, txn)
+    db.advance(header.zxid)
+    this.stats.commits++
+    this.upstream?.applied(header, txn)
+    if (header.type === op.createSession) this.sessionCreated(header.clientId, ticket)
+    else if (header.type === op.closeSession) this.sessionEnded(header.clientId, ticket)
+    else if (isAnswered) this.answerWrite(ticket!, txn, error)
+    if (isAnswered) this.drain(connection)
+  }
+
+  /** Applies the parts one after the other; each result is written as the part left the tree. */
+  private applyMulti(header: TxnHeader, { txns }: MultiTxn, isAnswered: boolean): void {
+    const { multiBody: body, db } = this
+    body.reset()
+    const isFailed = txns.some(({ type }) => type === op.error)
+    for (const part of txns) {
+      if (isFailed) {
+        writeMultiError(body, part.type === op.error ? part.body.err : ok)
+        continue
+      }
+      applySimple(db, header, part)
+      if (!isAnswered || part.type < 0 || part.type === 7 || part.type === 16) continue
+      writeMultiSuccess(body, part.type as Parameters<typeof writeMultiSuccess>[1])
+      this.writeResult(part, body)
+    }
+    writeMultiEnd(body)
+  }
+
+  /** The response of a write that succeeded, read off the tree right after it. */
+  private writeResult(txn: Txn, out: Writer): void {
+    const { tree } = this.db
+    switch (txn.type) {
+      case 1:
+        out.ustring(txn.body.path)
+        return
+      case 15:
+      case 19:
+      case 21:
+        out.ustring(txn.body.path)
+        tree.writeStat(tree.find(txn.body.path), out)
+        // What was asked for, even where the server put something else: a quota's usage.
+        out.intAt(out.position - statBytes + statDataLengthAt, txn.body.data?.length ?? 0)
+        return
+      case 5:
+      case 7:
+        tree.writeStat(tree.find(txn.body.path), out)
+        return
+      default:
+    }
+  }
+
+  private answerWrite(ticket: WriteTicket, txn: Txn, error: number): void {
+    const { connection, xid, type, receivedMs } = ticket
+    const { out } = connection
+    const frameAt = this.beginReply(out, xid)
+    if (error !== ok) {
+      out.intAt(frameAt + 16, error)
+    } else if (txn.type === op.multi) {
+      out.rawRange(this.multiBody.bytes, 0, this.multiBody.position)
+    } else {
+      this.writeResult(txn, out)
+    }
+    this.endReply(connection, frameAt, xid, type, receivedMs)
+    this.stats.writeLatency.add(this.clock.nowMs - receivedMs)
+  }
+
+  private sessionCreated(sessionId: bigint, ticket: WriteTicket | undefined): void {
+    const connection = ticket?.connection
+    if (connection === undefined || connection.state === 'closed') return
+    const session = this.upstream?.sessionOf(sessionId)
+    assert(session !== undefined, 'a session is known once its transaction is applied')
+    const { timeoutMs, link } = connection
+    this.trace({ type: 'sessionCreated', sessionId, timeoutMs, address: link.address })
+    this.admit(connection, session)
+  }
+
+  private sessionEnded(sessionId: bigint, ticket: WriteTicket | undefined): void {
+    this.trace({ type: 'sessionClosed', sessionId })
+    const bound = this.bySession.get(sessionId)
+    const connection = ticket?.connection
+    if (connection !== undefined && connection.state !== 'closed') {
+      this.answerError(connection, ticket!.xid, ticket!.type, ok, ticket!.receivedMs)
+      this.close(connection)
+    }
+    // An expired client is told nothing: its connection ends.
+    if (bound !== undefined && bound !== connection) this.close(bound)
+  }
+
+  /** The head of the queue was answered: so are the reads behind it, up to the next write. */
+  private drain(connection: ClientConnection): void {
+    const { queue } = connection
+    if (connection.state === 'closed') return
+    let done = 1
+    assert(queue[0]?.kind === 'write', 'the oldest request in flight is the write just applied')
+    for (; done < queue.length; done++) {
+      const next: Queued = queue[done]!
+      if (next.kind === 'write') break
+      if (next.body === undefined) {
+        this.answerError(connection, next.xid, next.type, next.error, next.receivedMs)
+      } else {
+        this.reader.reset(next.body, 0, next.body.length)
+        this.answerRead(connection, next.xid, next.type, this.reader, next.receivedMs)
+      }
+    }
+    if (done === queue.length) queue.length = 0
+    else queue.splice(0, done)
+    this.outstanding -= done
+    this.goOn(connection)
+  }
+
+  /** What came behind the handshake, or behind too many requests, may go on. */
+  private goOn(connection: ClientConnection): void {
+    if (!connection.cutter.isHeld || connection.isThrottled) return
+    this.guard(connection, () => connection.cutter.resume(connection))
+    if (!connection.isThrottled && connection.state === 'open') connection.link.resume()
+  }
+
+  /** There is room again: connections that were stopped are read from, each in its turn. */
+  readOn(): void {
+    for (const connection of this.throttled) {
+      if (this.outstanding > this.options.outstandingMax) return
+      this.throttled.delete(connection)
+      connection.isThrottled = false
+      this.guard(connection, () => connection.cutter.resume(connection))
+      if (!connection.isThrottled && connection.state !== 'closed') connection.link.resume()
+    }
+  }
+
+  // --- replies ---------------------------------------------------------------------------------
+
+  private answerRead(
+    connection: ClientConnection,
+    xid: number,
+    type: number,
+    request: Reader,
+    receivedMs: number,
+  ): void {
+    if (isWatchRestore(type)) {
+      this.restoreWatches(connection, xid, type, request, receivedMs)
+      return
+    }
+    const { out } = connection
+    const frameAt = this.beginReply(out, type === op.ping ? xids.ping : xid)
+    const bodyAt = out.position
+    let error: number
+    try {
+      error = answers[type]!(this.db, connection, request, out)
+      // A refused multiRead keeps the end of its list, as in Apache.
+      if (error !== ok && type !== op.multiRead) out.position = bodyAt
+    } catch (fault) {
+      if (!(fault instanceof MalformedError)) throw fault
+      error = marshallingError
+      out.position = bodyAt
+    }
+    if (error !== ok) out.intAt(frameAt + 16, error)
+    this.endReply(connection, frameAt, xid, type, receivedMs)
+    this.stats.readLatency.add(this.clock.nowMs - receivedMs)
+  }
+
+  /** Here notifications come first: the reply says that the client has caught up. */
+  private restoreWatches(
+    connection: ClientConnection,
+    xid: number,
+    type: number,
+    request: Reader,
+    receivedMs: number,
+  ): void {
+    let error: number
+    try {
+      error = answers[type]!(this.db, connection, request, connection.out)
+    } catch (fault) {
+      if (!(fault instanceof MalformedError)) throw fault
+      error = marshallingError
+    }
+    this.answerError(connection, xid, type, error, receivedMs)
+  }
+
+  private answerError(
+    connection: ClientConnection,
+    xid: number,
+    type: number,
+    error: number,
+    receivedMs: number,
+  ): void {
+    const frameAt = this.beginReply(connection.out, xid)
+    connection.out.intAt(frameAt + 16, error)
+    this.endReply(connection, frameAt, xid, type, receivedMs)
+  }
+
+  /** Length (filled in at the end), xid, zxid, and no error so far. */
+  private beginReply(out: Writer, xid: number): number {
+    const { db } = this
+    const frameAt = out.position
+    out.ensure(256)
+    out.int(0)
+    out.int(xid)
+    out.longHalves(db.lastZxidHigh, db.lastZxidLow)
+    out.int(ok)
+    return frameAt
+  }
+
+  private endReply(
+    connection: ClientConnection,
+    frameAt: number,
+    xid: number,
+    type: number,
+    receivedMs: number,
+  ): void {
+    const { out } = connection
+    const { stats } = this
+    const { nowMs } = this.clock
+    const bytes = out.position - frameAt - 4
+    out.intAt(frameAt, bytes)
+    const latency = nowMs - receivedMs
+    stats.packetsSent++
+    stats.operations[type & 0xff]!++
+    stats.responded(bytes)
+    stats.latency.add(latency)
+    connection.packetsSent++
+    connection.lastOperation = type
+    if (xid >= 0) connection.lastXid = xid
+    connection.lastZxid = this.db.lastZxid
+    connection.lastResponseMs = nowMs
+    connection.lastLatencyMs = latency
+    connection.latency.add(latency)
+    connection.link.flushSoon()
+  }
+
+  // --- what is answered the moment it is read --------------------------------------------------
+
+  private inline(connection: ClientConnection, xid: number, type: number): boolean {
+    const { reader } = this
+    if (type === op.sasl) {
+      // No SASL here: success with nothing to say, as Apache answers without a login section.
+      reader.buffer()
+      this.answerInline(connection, xid, ok, (out) => out.buffer(null))
+      return true
+    }
+    const { scheme, auth } = AuthPacket.read(reader)
+    const { address } = connection.link
+    const proven =
+      scheme === null ? undefined : this.authenticator.authenticate(scheme, auth, address)
+    if (proven === undefined) {
+      this.stats.authFailures++
+      this.trace({ type: 'authFailed', address, scheme })
+      this.answerInline(connection, xid, errorCodes.authFailed)
+      this.close(connection)
+      return false
+    }
+    const known = connection.identities
+    const isNew = (id: (typeof known)[number]): boolean =>
+      !known.some((other) => other.scheme === id.scheme && other.id === id.id)
+    // A new list: requests already prepared keep the identities they were read with.
+    connection.identities = [...known, ...proven.filter(isNew)]
+    this.answerInline(connection, xid, ok)
+    return true
+  }
+
+  private isPermitted(connection: ClientConnection): boolean {
+    const { requiredSchemes } = this.options
+    if (requiredSchemes.length === 0) return true
+    return connection.identities.some(({ scheme }) => requiredSchemes.includes(scheme ?? ''))
+  }
+
+  private refuseUnauthenticated(connection: ClientConnection, xid: number): boolean {
+    this.answerInline(connection, xid, errorCodes.sessionClosedRequireSaslAuth)
+    this.close(connection)
+    return false
+  }
+
+  private refuseUnknown(connection: ClientConnection, xid: number, operation: number): boolean {
+    const { address } = connection.link
+    this.trace({ type: 'unknownOperation', address, operation })
+    this.answerInline(connection, xid, unimplemented, undefined, -1)
+    this.close(connection)
+    return false
+  }
+
+  /** Replies outside the order of requests carry no zxid. */
+  private answerInline(
+    connection: ClientConnection,
+    xid: number,
+    error: number,
+    body?: (out: Writer) => void,
+    zxid: 0 | -1 = 0,
+  ): void {
+    const { out } = connection
+    const frameAt = out.position
+    out.int(0)
+    out.int(xid)
+    out.longHalves(zxid, zxid)
+    out.int(error)
+    body?.(out)
+    out.intAt(frameAt, out.position - frameAt - 4)
+    this.stats.packetsSent++
+    connection.packetsSent++
+    connection.link.flushSoon()
+  }
+}
+
+const isWatchRestore = (type: number): boolean => type === op.setWatches || type === op.setWatches2

@@ -1,0 +1,95 @@
+import {
+  CreateRequest,
+  CreateTtlRequest,
+  DeleteRequest,
+  errorCodes,
+  isMultiWrite,
+  MalformedError,
+  MultiRequest,
+  NullError,
+  ReconfigRequest,
+  SetAclRequest,
+  SetDataRequest,
+  type MultiOp,
+  type Reader,
+  type Txn,
+} from '@zabra/protocol'
+import { prepareCreate } from '../operations/create.ts'
+import { prepareDelete } from '../operations/delete.ts'
+import { byFlags, hasBadFlags, isCreate, prepareMulti } from '../operations/multi.ts'
+import type { Preparation, Prepared } from '../operations/preparation.ts'
+import { prepareSetAcl } from '../operations/set-acl.ts'
+import { prepareSetData } from '../operations/set-data.ts'
+import type { ByteKeeper } from './byte-keeper.ts'
+import { op } from './opcodes.ts'
+
+const { marshallingError } = errorCodes
+const unreadable: Txn = { type: op.error, body: { err: marshallingError } }
+
+/**
+ * What comes of the write whose body the reader stands at: the transaction that does it, or the
+ * one that records its refusal. A MalformedError says that it is not even that: bytes that cannot
+ * be decoded use up no zxid, except in a multi.
+ */
+export function decide(type: number, body: Reader, p: Preparation, keeper: ByteKeeper): Txn {
+  if (type === op.multi) return decideMulti(body, p, keeper)
+  let prepared: Prepared
+  try {
+    prepared = decideSimple(type, body, p, keeper)
+  } catch (error) {
+    if (error instanceof NullError) return unreadable
+    throw error
+  }
+  return typeof prepared === 'number' ? { type: op.error, body: { err: prepared } } : prepared
+}
+
+function decideMulti(body: Reader, p: Preparation, keeper: ByteKeeper): Txn {
+  let ops: MultiOp[]
+  try {
+    ops = MultiRequest.read(body)
+  } catch (error) {
+    if (!(error instanceof MalformedError)) throw error
+    return unreadable
+  }
+  if (!ops.every(isMultiWrite)) return unreadable
+  for (const part of ops) {
+    if (part.request.path === null) return unreadable
+    if (isCreate(part) && part.request.acl === null) throw new MalformedError('no ACL in a multi')
+    if (hasBadFlags(part)) return unreadable
+    keepData(part.request, keeper)
+  }
+  return { type: op.multi, body: prepareMulti(ops.map(byFlags), p) }
+}
+
+function decideSimple(type: number, body: Reader, p: Preparation, keeper: ByteKeeper): Prepared {
+  switch (type) {
+    case op.create:
+    case op.create2:
+    case op.createContainer:
+      return prepareCreate(type, keepData(CreateRequest.read(body), keeper), p)
+    case op.createTtl:
+      return prepareCreate(type, keepData(CreateTtlRequest.read(body), keeper), p)
+    case op.delete:
+      return prepareDelete(DeleteRequest.read(body), p)
+    case op.setData:
+      return prepareSetData(keepData(SetDataRequest.read(body), keeper), p)
+    case op.setAcl:
+      return prepareSetAcl(SetAclRequest.read(body), p)
+    case op.reconfig:
+      ReconfigRequest.read(body)
+      return p.rules.reconfigEnabled ? errorCodes.unimplemented : errorCodes.reconfigDisabled
+    case op.deleteContainer:
+      // Only the server itself removes containers; in Apache anybody can, without permission.
+      return errorCodes.badArguments
+    default:
+      throw new MalformedError(`operation ${type} is no write`)
+  }
+}
+
+/** A request's data, moved out of the received chunk, which is about to be used again. */
+function keepData<T extends object>(request: T, keeper: ByteKeeper): T {
+  if ('data' in request && request.data instanceof Uint8Array) {
+    ;(request as { data: Uint8Array }).data = keeper.keep(request.data)
+  }
+  return request
+}

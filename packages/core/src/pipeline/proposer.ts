@@ -1,0 +1,231 @@
+import {
+  digestVersion,
+  TxnHeader,
+  writeTxnBody,
+  type Id,
+  type Reader,
+  type Txn,
+} from '@zabra/protocol'
+import { assert } from '../assert.ts'
+import type { Database } from '../database.ts'
+import { prepareDeleteContainer } from '../operations/delete.ts'
+import type { OperationRules, Preparation } from '../operations/preparation.ts'
+import { prepareCloseSession, prepareCreateSession } from '../operations/sessions.ts'
+import { SessionTracker, type Session } from '../session/tracker.ts'
+import type { LogBatch } from '../storage/log-batch.ts'
+import type { Trace } from '../trace.ts'
+import { ByteKeeper } from './byte-keeper.ts'
+import type { ClientPipeline, Clock } from './client-pipeline.ts'
+import type { ClientConnection } from './connection.ts'
+import { decide } from './decide.ts'
+import { op } from './opcodes.ts'
+import { Projection } from './projection.ts'
+import { Reclaimer, type ReclaimOptions } from './reclaimer.ts'
+import type { Upstream } from './upstream.ts'
+import type { WriteTicket } from './write-ticket.ts'
+
+export interface ProposerOptions {
+  readonly tickMs: number
+  readonly rules: OperationRules
+  readonly reclaim: ReclaimOptions
+}
+
+/** A transaction on its way: logged or being logged, not yet committed. */
+export interface Proposal {
+  readonly header: TxnHeader
+  readonly txn: Txn
+  /** Whom to answer here; undefined for another server's client and for the server itself. */
+  readonly ticket: WriteTicket | undefined
+  /** The digest the tree must have afterwards. */
+  readonly digestHigh: number
+  readonly digestLow: number
+}
+
+/**
+ * Makes transactions of requests: decides each against the projected state the moment it is
+ * read, gives it its zxid, and puts it into the batch that is logged next. Keeps the sessions,
+ * since only who decides may end one.
+ */
+export class Proposer implements Upstream {
+  readonly sessions: SessionTracker
+  acceptsWrites = true
+  private readonly db: Database
+  private readonly pipeline: ClientPipeline
+  private readonly options: ProposerOptions
+  private readonly clock: Clock
+  private readonly trace: Trace
+  private readonly projection: Projection
+  private readonly reclaimer: Reclaimer
+  private readonly keeper = new ByteKeeper()
+  private readonly batch: () => LogBatch
+  private inFlight: Proposal[] = []
+  private committed = 0
+  private lastProposed: bigint
+
+  constructor(
+    parts: {
+      pipeline: ClientPipeline
+      clock: Clock
+      trace: Trace
+      /** Where the next record goes. */
+      batch: () => LogBatch
+    },
+    options: ProposerOptions,
+  ) {
+    this.pipeline = parts.pipeline
+    this.db = parts.pipeline.db
+    this.clock = parts.clock
+    this.trace = parts.trace
+    this.batch = parts.batch
+    this.options = options
+    this.projection = new Projection(this.db)
+    this.lastProposed = this.db.lastZxid
+    this.reclaimer = new Reclaimer(this.db.tree, options.reclaim)
+    this.sessions = new SessionTracker(options.tickMs)
+    for (const [id, timeoutMs] of this.db.sessions) {
+      this.sessions.add(id, timeoutMs, this.clock.nowMs)
+    }
+  }
+
+  // --- asked by the pipeline -------------------------------------------------------------------
+
+  write(ticket: WriteTicket, body: Reader): void {
+    const { sessionId, identities } = ticket.connection
+    const txn = decide(ticket.type, body, this.preparation(sessionId, identities), this.keeper)
+    this.propose(ticket, sessionId, ticket.xid, txn)
+  }
+
+  createSession(ticket: WriteTicket): void {
+    const { sessionId, timeoutMs } = ticket.connection
+    const txn = prepareCreateSession(timeoutMs)
+    assert(typeof txn !== 'number', 'a session can always be created')
+    this.propose(ticket, sessionId, 0, txn)
+  }
+
+  closeSession(ticket: WriteTicket): void {
+    this.endSession(ticket, ticket.xid, ticket.connection.sessionId)
+  }
+
+  resumeSession(connection: ClientConnection, sessionId: bigint): void {
+    const session = this.sessions.get(sessionId)
+    const mayGoOn = session !== undefined && !session.isClosing
+    this.pipeline.resumed(connection, sessionId, mayGoOn ? session : undefined)
+  }
+
+  sessionOf(sessionId: bigint): Session | undefined {
+    return this.sessions.get(sessionId)
+  }
+
+  touch({ session, timeoutMs }: ClientConnection): void {
+    this.sessions.touch(session!, timeoutMs, this.clock.nowMs)
+  }
+
+  applied(header: TxnHeader, txn: Txn): void {
+    this.projection.retire(header.zxid)
+    if (txn.type === op.createSession) {
+      this.sessions.add(header.clientId, txn.body.timeOut, this.clock.nowMs)
+    } else if (txn.type === op.closeSession) {
+      this.sessions.remove(header.clientId)
+    }
+  }
+
+  // --- asked by the clock ----------------------------------------------------------------------
+
+  /** Time passed: sessions expire, containers and TTL nodes are reclaimed. */
+  tick(): void {
+    if (!this.acceptsWrites) return
+    for (const session of this.sessions.expire(this.clock.nowMs)) {
+      if (session.isClosing) continue
+      this.pipeline.stats.sessionsExpired++
+      this.trace({ type: 'sessionExpired', sessionId: session.id, timeoutMs: session.timeoutMs })
+      this.endSession(undefined, 0, session.id)
+    }
+    this.reclaim()
+  }
+
+  /** Ephemerals whose session nobody knows any more: their owner is gone, and so must they be. */
+  dropOrphans(): void {
+    for (const id of this.db.tree.sessionsWithEphemerals()) {
+      if (!this.db.sessions.has(id)) this.endSession(undefined, 0, id)
+    }
+  }
+
+  private reclaim(): void {
+    const paths = this.reclaimer.due(this.clock.nowMs, this.clock.wallMs)
+    for (const path of paths) {
+      const prepared = prepareDeleteContainer({ path }, this.preparation(0n, []))
+      if (typeof prepared !== 'number') this.propose(undefined, 0n, 0, prepared)
+    }
+    if (paths.length > 0) this.trace({ type: 'reclaimed', paths: paths.length })
+  }
+
+  private endSession(ticket: WriteTicket | undefined, xid: number, sessionId: bigint): void {
+    const session = this.sessions.get(sessionId)
+    if (session !== undefined) session.isClosing = true
+    const txn = prepareCloseSession(sessionId, this.preparation(sessionId, []))
+    assert(typeof txn !== 'number', 'a session can always be closed')
+    this.propose(ticket, sessionId, xid, txn)
+  }
+
+  // --- proposing and committing ----------------------------------------------------------------
+
+  private preparation(sessionId: bigint, identities: readonly Id[]): Preparation {
+    return {
+      db: this.db,
+      projection: this.projection,
+      rules: this.options.rules,
+      caller: { sessionId, identities },
+      zxid: this.lastProposed + 1n,
+      time: BigInt(this.clock.wallMs),
+    }
+  }
+
+  /** Gives a transaction its zxid and puts it into the log's next batch. */
+  private propose(
+    ticket: WriteTicket | undefined,
+    sessionId: bigint,
+    xid: number,
+    txn: Txn,
+  ): void {
+    const zxid = ++this.lastProposed
+    const time = BigInt(this.clock.wallMs)
+    const header: TxnHeader = { clientId: sessionId, cxid: xid, zxid, time, type: txn.type }
+    const { digest } = this.projection
+    const batch = this.batch()
+    batch.begin()
+    TxnHeader.write(batch.writer, header)
+    writeTxnBody(batch.writer, txn)
+    if (txn.type !== op.error && this.db.options.digests) {
+      batch.writer.int(digestVersion)
+      batch.writer.longHalves(digest.high | 0, digest.low | 0)
+    }
+    batch.end(zxid)
+    const { high: digestHigh, low: digestLow } = digest
+    this.inFlight.push({ header, txn, ticket, digestHigh, digestLow })
+  }
+
+  /** Everything up to here is committed: applied and answered, in order. */
+  commitUpTo(zxid: bigint): void {
+    const { inFlight } = this
+    while (this.committed < inFlight.length && inFlight[this.committed]!.header.zxid <= zxid) {
+      const proposal = inFlight[this.committed++]!
+      this.pipeline.commit(proposal.ticket, proposal.header, proposal.txn)
+      if (this.db.options.digests) this.verifyDigest(proposal)
+    }
+    if (this.committed === inFlight.length) {
+      inFlight.length = this.committed = 0
+    } else if (this.committed > 4096) {
+      this.inFlight = inFlight.slice(this.committed)
+      this.committed = 0
+    }
+    this.pipeline.readOn()
+  }
+
+  /** What was predicted when the transaction was made is what the tree has become. */
+  private verifyDigest({ header, digestHigh, digestLow }: Proposal): void {
+    const { digest } = this.db.tree
+    if (digest.high === digestHigh && digest.low === digestLow) return
+    const expected = (BigInt(digestHigh) << 32n) | BigInt(digestLow)
+    this.db.onDigestMismatch?.({ zxid: header.zxid, expected, actual: digest.value })
+  }
+}

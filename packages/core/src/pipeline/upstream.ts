@@ -1,0 +1,26 @@
+import type { Reader, Txn, TxnHeader } from '@zabra/protocol'
+import type { Session } from '../session/tracker.ts'
+import type { ClientConnection } from './connection.ts'
+import type { WriteTicket } from './write-ticket.ts'
+
+/**
+ * Where a pipeline's writes and sessions go: to the proposer of this very server, or through it
+ * to that of the leader. What was taken comes back as committed transactions.
+ */
+export interface Upstream {
+  /** False while nothing can be made durable: writes are refused, reads go on. */
+  readonly acceptsWrites: boolean
+  /** Takes the write whose body the reader stands at; a MalformedError says it cannot be read. */
+  write(ticket: WriteTicket, body: Reader): void
+  /** The connection's session id and timeout are those wanted. */
+  createSession(ticket: WriteTicket): void
+  closeSession(ticket: WriteTicket): void
+  /** Somebody with the right password wants to go on: answered by `resumed`, now or later. */
+  resumeSession(connection: ClientConnection, sessionId: bigint): void
+  /** The session as known here, once it exists. */
+  sessionOf(sessionId: bigint): Session | undefined
+  /** A client was heard of. */
+  touch(connection: ClientConnection): void
+  /** A transaction was applied; its requester is answered right after this. */
+  applied(header: TxnHeader, txn: Txn): void
+}

@@ -1,0 +1,12 @@
+import type { ClientConnection } from './connection.ts'
+
+/** A client's write from the moment it is read until it is applied and answered. */
+export interface WriteTicket {
+  readonly kind: 'write'
+  /** Who gets the reply, if still there. */
+  readonly connection: ClientConnection
+  readonly xid: number
+  /** The operation that was asked for; the transaction may be of another type: an error. */
+  readonly type: number
+  readonly receivedMs: number
+}

@@ -1,0 +1,137 @@
+import { MalformedError, Reader } from './jute.ts'
+import { QuorumPacket } from './records/quorum.ts'
+
+/** What Apache accepts: jute.maxbuffer and as much again. */
+export const defaultPacketFieldBytesMax = 2_097_150
+
+/** Far more identities than one connection ever proves. */
+const authinfoMax = 4096
+const storeBytesMin = 4096
+/** A store that grew beyond this is let go when it is empty. */
+const storeBytesKept = 1 << 20
+
+const fixedBytes = 16 // type, zxid, and the length of the data
+
+/**
+ * Cuts the byte stream of the quorum port into packets, which carry no outer length.
+ *
+ * `push` what arrives and ask for the `next` packet until there is none. After a SNAP packet the
+ * stream holds a snapshot instead: take its bytes with `takeRaw`, and once the snapshot has ended,
+ * give what lies behind its end back with `unread` and go on with `next`.
+ */
+export class PacketReader {
+  private readonly fieldBytesMax: number
+  private store: Uint8Array = new Uint8Array(storeBytesMin)
+  private start = 0
+  private end = 0
+  /** A packet cannot be complete before so many bytes are here: saves looking at every chunk. */
+  private needed = fixedBytes
+  private readonly reader = new Reader()
+
+  constructor(fieldBytesMax: number = defaultPacketFieldBytesMax) {
+    this.fieldBytesMax = fieldBytesMax
+  }
+
+  /** Bytes that have arrived and were not handed out. */
+  get keptBytes(): number {
+    return this.end - this.start
+  }
+
+  /** Takes received bytes, which the caller may reuse afterwards. */
+  push(chunk: Uint8Array): void {
+    this.makeRoom(chunk.length)
+    this.store.set(chunk, this.end)
+    this.end += chunk.length
+  }
+
+  /**
+   * The next complete packet, whose bytes are its own.
+   * Throws a MalformedError on a length that is negative or too large.
+   */
+  next(): QuorumPacket | undefined {
+    if (this.keptBytes < this.needed) return undefined
+    const length = this.measure()
+    if (length > this.keptBytes) {
+      this.needed = length
+      return undefined
+    }
+    const packet = QuorumPacket.read(this.reader.reset(this.store, this.start, this.end))
+    // Packets are kept for long (a proposal until it is committed), and the store is reused.
+    if (packet.data !== null) packet.data = packet.data.slice()
+    this.consume(length)
+    return packet
+  }
+
+  /** Everything that is here, as bytes of the caller's own, without looking at it. */
+  takeRaw(): Uint8Array {
+    const raw = this.store.slice(this.start, this.end)
+    this.consume(raw.length)
+    return raw
+  }
+
+  /** Puts bytes back in front of whatever has arrived since. */
+  unread(bytes: Uint8Array): void {
+    const later = this.takeRaw()
+    this.push(bytes)
+    this.push(later)
+  }
+
+  /** The length of the packet at hand, as far as it can be told: a packet is at least so long. */
+  private measure(): number {
+    const at = (offset: number): number => this.intAt(this.start + offset)
+    let length = fixedBytes + this.fieldLength(at(fixedBytes - 4))
+    if (length + 4 > this.keptBytes) return length + 4
+    const count = at(length)
+    length += 4
+    if (count > authinfoMax) throw new MalformedError(`a packet with ${count} identities`)
+    for (let field = 0; field < count * 2; field++) {
+      if (length + 4 > this.keptBytes) return length + 4
+      length += 4 + this.fieldLength(at(length))
+    }
+    return length
+  }
+
+  private fieldLength(length: number): number {
+    if (length === -1) return 0
+    if (length < 0 || length > this.fieldBytesMax) {
+      throw new MalformedError(
+        `a field of ${length} bytes, where ${this.fieldBytesMax} are allowed`,
+      )
+    }
+    return length
+  }
+
+  private intAt(position: number): number {
+    const { store } = this
+    return (
+      (store[position]! << 24) |
+      (store[position + 1]! << 16) |
+      (store[position + 2]! << 8) |
+      store[position + 3]!
+    )
+  }
+
+  private consume(length: number): void {
+    this.start += length
+    this.needed = fixedBytes
+    if (this.start < this.end) return
+    this.start = this.end = 0
+    if (this.store.length > storeBytesKept) this.store = new Uint8Array(storeBytesMin)
+  }
+
+  private makeRoom(added: number): void {
+    if (this.end + added <= this.store.length) return
+    const have = this.keptBytes
+    if ((have + added) * 2 <= this.store.length) {
+      this.store.copyWithin(0, this.start, this.end)
+    } else {
+      let capacity = this.store.length
+      while (capacity < have + added) capacity *= 2
+      const larger = new Uint8Array(capacity)
+      larger.set(this.store.subarray(this.start, this.end))
+      this.store = larger
+    }
+    this.start = 0
+    this.end = have
+  }
+}

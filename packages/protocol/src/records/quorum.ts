@@ -1,0 +1,86 @@
+/** What servers of one ensemble say to each other on the quorum port. */
+import { buffer, encode, int, long, nullableVector, Reader, record, type TypeOf } from '../jute.ts'
+import { Id } from './common.ts'
+
+/** The packets of the quorum port. Numbers once used on the wire stay reserved. */
+export const packetTypes = {
+  request: 1,
+  proposal: 2,
+  ack: 3,
+  commit: 4,
+  ping: 5,
+  revalidate: 6,
+  sync: 7,
+  inform: 8,
+  commitAndActivate: 9,
+  newLeader: 10,
+  followerInfo: 11,
+  upToDate: 12,
+  diff: 13,
+  trunc: 14,
+  snap: 15,
+  observerInfo: 16,
+  leaderInfo: 17,
+  ackEpoch: 18,
+  informAndActivate: 19,
+} as const
+
+export type PacketName = keyof typeof packetTypes
+export type PacketType = (typeof packetTypes)[PacketName]
+
+const packetNames = new Map<number, PacketName>(
+  Object.entries(packetTypes).map(([name, type]) => [type, name as PacketName]),
+)
+
+/** The name of a packet type; undefined for one that this table does not know. */
+export function packetName(type: number): PacketName | undefined {
+  return packetNames.get(type)
+}
+
+/** One packet; what `zxid` and `data` mean depends on the type. */
+export const QuorumPacket = record({
+  type: int,
+  zxid: long,
+  data: buffer,
+  authinfo: nullableVector(Id),
+})
+export interface QuorumPacket extends TypeOf<typeof QuorumPacket> {}
+
+/** A packet as bytes of its own. */
+export function encodePacket(
+  name: PacketName,
+  zxid: bigint,
+  data: Uint8Array | null = null,
+  authinfo: Id[] | null = null,
+): Uint8Array {
+  return encode(QuorumPacket, { type: packetTypes[name], zxid, data, authinfo })
+}
+
+/** How a learner introduces itself. */
+export const LearnerInfo = record({ serverId: long, protocolVersion: int, configVersion: long })
+export interface LearnerInfo extends TypeOf<typeof LearnerInfo> {}
+
+/** What this protocol calls itself, in LearnerInfo and in LEADERINFO. */
+export const quorumProtocolVersion = 0x10000
+
+/**
+ * Reads an introduction by its length: releases before 3.5 send 12 bytes, older ones only the 8
+ * of the server id. Undefined when there is not even that, and the leader has to make up an id.
+ */
+export function readLearnerInfo(data: Uint8Array | null): LearnerInfo | undefined {
+  if (data === null || data.length < 8) return undefined
+  const reader = new Reader(data)
+  return {
+    serverId: reader.long(),
+    protocolVersion: data.length >= 12 ? reader.int() : 1,
+    configVersion: data.length >= 20 ? reader.long() : 0n,
+  }
+}
+
+/** One step of authentication, on either port, before anything else. */
+export const QuorumAuthPacket = record({ magic: long, status: int, token: buffer })
+export interface QuorumAuthPacket extends TypeOf<typeof QuorumAuthPacket> {}
+
+/** What a QuorumAuthPacket begins with, and nothing else does. */
+export const quorumAuthMagic = 0x5f2435013501edccn
+export const quorumAuthStatuses = { inProgress: 0, success: 1, error: -1 } as const
