@@ -34,7 +34,10 @@ async function fillData(client: RawClient, root: string): Promise<void> {
   await client.create(`${root}/null`, null)
   await client.create(`${root}/empty`, '')
   await client.create(`${root}/large`, Buffer.alloc(largeBytes, root))
-  await client.create(`${root}/bytes`, Uint8Array.from({ length: 256 }, (_, i) => i))
+  await client.create(
+    `${root}/bytes`,
+    Uint8Array.from({ length: 256 }, (_, i) => i),
+  )
   await client.create(`${root}/größe-木`, 'beyond ASCII, in the path and here: 🌲')
   let deep = `${root}/deep`
   for (let i = 0; i < 20; i++, deep += '/deeper') await client.create(deep, `${i}`)

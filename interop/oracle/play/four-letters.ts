@@ -31,9 +31,12 @@ export async function tellFourLetters(stage: Stage, word: string): Promise<Told>
       return keys('\t')
         .filter((key) => metrics.has(key))
         .toSorted()
+    case 'dump':
+      return withoutEmptySets(lines)
+        .map((line) => maskSessionLine(stage, word, line))
+        .toSorted()
     case 'wchp':
     case 'wchc':
-    case 'dump':
       return lines.map((line) => maskSessionLine(stage, word, line)).toSorted()
     case 'conf':
       return keys('=').toSorted()
@@ -49,6 +52,17 @@ export async function tellFourLetters(stage: Stage, word: string): Promise<Told>
 function maskStatusLine(line: string): string {
   if (line.startsWith('Zookeeper version')) return 'Zookeeper version: #'
   return exactLines.test(line) ? line : maskNumbers(line)
+}
+
+/**
+ * A dump without what depends on the moment: Apache lists expiry times at which nothing expires,
+ * and sessions whose ephemerals are all gone, until it gets round to dropping them.
+ */
+function withoutEmptySets(lines: readonly string[]): string[] {
+  return lines.filter((line, i) => {
+    if (/expire at/.test(line)) return false
+    return !/^0x[0-9a-f]+:$/.test(line) || (lines[i + 1] ?? '').startsWith('\t')
+  })
 }
 
 function maskSessionLine(stage: Stage, word: string, line: string): string {

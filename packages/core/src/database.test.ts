@@ -7,6 +7,7 @@ import {
   TxnHeader,
   Writer,
   writeTxnBody,
+  type CloseSessionTxn,
   type Txn,
 } from '@zabra/protocol'
 import fc from 'fast-check'
@@ -48,12 +49,12 @@ function logged(header: TxnHeader, txn: Txn, treeDigest: bigint): Uint8Array {
 }
 
 /** The first two transactions of a log written by Apache. */
-const first = logged(
+const sessionStart = logged(
   { clientId: sessionId, cxid: 0, zxid: 0x100000001n, time: 0x1a1ddffab61n, type: -10 },
   { type: -10, body: { timeOut: 10_000 } },
   1371985504n,
 )
-const second = logged(
+const createOfA = logged(
   { clientId: sessionId, cxid: 1, zxid: 0x100000002n, time: 1794725882747n, type: 1 },
   {
     type: 1,
@@ -69,19 +70,19 @@ const second = logged(
 )
 
 test('captured transactions are the bytes whose checksums the log holds', () => {
-  expect(first).toHaveLength(48)
-  expect(adler32(first)).toBe(0xdb920b49)
-  expect(second).toHaveLength(91)
-  expect(adler32(second)).toBe(0x61bd0f02)
+  expect(sessionStart).toHaveLength(48)
+  expect(adler32(sessionStart)).toBe(0xdb920b49)
+  expect(createOfA).toHaveLength(91)
+  expect(adler32(createOfA)).toBe(0x61bd0f02)
 })
 
 test('replaying captured transactions gives the digests that Apache logged', () => {
   const db = freshDatabase()
   const mismatches: DigestMismatch[] = []
   db.onDigestMismatch = (mismatch) => mismatches.push(mismatch)
-  db.replay(new Reader(first))
+  db.replay(new Reader(sessionStart))
   expect(db.tree.digest.value).toBe(1371985504n)
-  db.replay(new Reader(second))
+  db.replay(new Reader(createOfA))
   expect(db.tree.digest.value).toBe(8972839925n)
   expect(mismatches).toEqual([])
   expect([db.lastZxid, db.sessions.get(sessionId)]).toEqual([0x100000002n, 10_000])
@@ -91,7 +92,7 @@ test('a digest that differs is noticed', () => {
   const db = freshDatabase()
   const mismatches: DigestMismatch[] = []
   db.onDigestMismatch = (mismatch) => mismatches.push(mismatch)
-  const wrong = second.slice()
+  const wrong = createOfA.slice()
   wrong[wrong.length - 1]! ^= 1
   db.replay(new Reader(wrong))
   expect(mismatches).toEqual([
@@ -127,7 +128,7 @@ test('transactions that change nothing leave the digest alone', () => {
 
 type Step = ['create' | 'ephemeral' | 'delete' | 'setData' | 'setAcl', string, string] | ['close']
 
-const path = fc.constantFrom('/a', '/a/b', '/a/b/c', '/é', '/zookeeper/x', '/a/e')
+const path = fc.constantFrom<string>('/a', '/a/b', '/a/b/c', '/é', '/zookeeper/x', '/a/e')
 const anyStep: fc.Arbitrary<Step> = fc.oneof(
   {
     weight: 9,
@@ -186,3 +187,118 @@ test('what is prepared ahead of the tree foresees its digest, however far it is 
     { numRuns: 150 },
   )
 })
+
+// --- fuzzy snapshots -----------------------------------------------------------------------------
+
+const acls = [open, [{ perms: 31, id: { scheme: 'digest', id: 'a:1' } }], [...open, ...open]]
+const anyTxn: fc.Arbitrary<Txn> = fc.oneof(
+  fc.record({
+    type: fc.constant(1 as const),
+    body: fc.record({
+      path,
+      data: fc.option(fc.uint8Array({ maxLength: 30 })),
+      acl: fc.constantFrom(...acls),
+      ephemeral: fc.boolean(),
+      parentCVersion: fc.constant(-1),
+    }),
+  }),
+  fc.record({ type: fc.constant(2 as const), body: fc.record({ path }) }),
+  fc.record({
+    type: fc.constant(5 as const),
+    body: fc.record({ path, data: fc.uint8Array({ maxLength: 30 }), version: fc.nat() }),
+  }),
+  fc.record({
+    type: fc.constant(7 as const),
+    body: fc.record({ path, acl: fc.constantFrom(...acls), version: fc.nat() }),
+  }),
+  fc.record({
+    type: fc.constant(-11 as const),
+    body: fc.constant<CloseSessionTxn>({ paths2Delete: [] }),
+  }),
+)
+
+/** A transaction as a leader would log it, or undefined where it would have refused. */
+function sensible(db: Database, txn: Txn): Txn | undefined {
+  const { tree } = db
+  if (txn.type === -11) {
+    const paths = [...tree.ephemeralsOf(sessionId)].map((id) => tree.pathOf(id))
+    return { type: -11, body: { paths2Delete: paths } }
+  }
+  if (!('path' in txn.body)) return txn
+  const id = tree.find(txn.body.path)
+  if (txn.type !== 1)
+    return id === 0 || (txn.type === 2 && tree.childCount(id) > 0) ? undefined : txn
+  const parent = tree.find(txn.body.path.slice(0, txn.body.path.lastIndexOf('/')))
+  if (id !== 0 || parent === 0 || tree.isEphemeral(parent)) return undefined
+  return { type: 1, body: { ...txn.body, parentCVersion: tree.createCount(parent) + 1 } }
+}
+
+/** All that a database holds, in a form that can be compared. */
+function contentOf(db: Database): unknown {
+  const nodes: Record<string, unknown> = {}
+  const { tree } = db
+  const visit = (id: number): void => {
+    const stat = new Uint8Array(68)
+    tree.copyStat(id, stat)
+    const data = tree.data(id)
+    const text = data === null ? null : Buffer.from(data).toString('hex')
+    nodes[tree.pathOf(id)] = [text, Buffer.from(stat).toString('hex'), db.aclOf(id).acl]
+    for (const child of tree.children(id)) visit(child)
+  }
+  visit(tree.find('/'))
+  const { size, dataBytes, ephemeralCount, digest } = tree
+  return { nodes, size, dataBytes, ephemeralCount, digest: digest.value, lastZxid: db.lastZxid }
+}
+
+test('a snapshot taken while everything changes, and the log from its start, give it all back', () => {
+  const before = fc.array(anyTxn, { maxLength: 30 })
+  const slices = fc.array(fc.array(anyTxn, { maxLength: 8 }), { maxLength: 12 })
+  fc.assert(
+    fc.property(before, slices, before, (first, during, last) => {
+      const db = freshDatabase()
+      const log: { header: TxnHeader; txn: Txn }[] = []
+      const apply = (given: Txn): void => {
+        const txn = sensible(db, given)
+        if (txn === undefined) return
+        const zxid = db.lastZxid + 1n
+        const header = { clientId: sessionId, cxid: 1, zxid, time: 1000n + zxid, type: txn.type }
+        log.push({ header, txn })
+        db.apply(header, txn)
+      }
+      for (const txn of first) apply(txn)
+      const source = db.snapshotSource()
+      const table = [...source.acls()]
+      const writer = new Writer()
+      for (const txns of during) {
+        if (!source.writeNodes(writer, 150)) break
+        for (const txn of txns) apply(txn)
+      }
+      while (source.writeNodes(writer, 150));
+      const end = source.finish()
+      source.release()
+      for (const txn of last) apply(txn)
+
+      const restored = freshTarget()
+      restored.onDigestMismatch = (mismatch) => expect(mismatch).toBeUndefined()
+      for (const [id, acl] of table) restored.acl(id, [...acl])
+      const reader = new Reader(writer.written())
+      while (reader.remaining > 0) restored.node(reader)
+      restored.advance(source.zxid)
+      restored.digest(end.zxid, 2, end.digest!)
+      for (const { header, txn } of log) {
+        if (header.zxid <= source.zxid) continue
+        restored.apply(header, txn)
+        if (header.zxid === end.zxid) expect(restored.tree.digest.value).toBe(end.digest)
+      }
+      restored.finishLoading()
+      expect(contentOf(restored)).toEqual(contentOf(db))
+    }),
+    { numRuns: 150 },
+  )
+})
+
+function freshTarget(): Database {
+  const db = new Database(freshDatabase().options)
+  db.isLoading = true
+  return db
+}

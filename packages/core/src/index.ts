@@ -29,3 +29,14 @@ export {
 export { DiskFullError, LogFailedError, TxnLog } from './storage/txn-log.ts'
 export type { Compression } from './storage/snapshot-output.ts'
 export type { Transform } from './storage/snapshot-input.ts'
+export { parseProperties, type ParsedProperties, type Property } from './text/properties.ts'
+export * from './zab/membership.ts'
+export * from './zab/quorum.ts'
+export * from './zab/server-spec.ts'
+export {
+  Journal,
+  type DiskStats,
+  type JournalEvent,
+  type JournalOptions,
+  type TakenSnapshot,
+} from './peer/journal.ts'

@@ -65,3 +65,15 @@ export interface Authenticator {
   /** The identities proven, or undefined when they are not. */
   authenticate(scheme: string, token: Uint8Array | null, address: string): Id[] | undefined
 }
+
+/** Time and chance. */
+export interface Host {
+  /** Milliseconds of a clock that never goes back, with fractions. */
+  monotonicMs(): number
+  /** Milliseconds since 1970. */
+  wallMs(): number
+  /** At least 0, less than 1. */
+  random(): number
+  /** `done` resolves after so long, or as soon as `cut` is called. */
+  delay(ms: number): { readonly done: Promise<void>; readonly cut: () => void }
+}

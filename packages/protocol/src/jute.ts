@@ -329,8 +329,8 @@ export type RecordOf<F> = { -readonly [Name in keyof F]: TypeOf<F[Name]> }
  * hand; a loop over the fields costs about three times as much. Where code generation from
  * strings is switched off, the loop is used.
  */
+// oxlint-disable-next-line typescript/no-explicit-any -- the only way to say "a codec of anything"
 export function record<const F extends Readonly<Record<string, Codec<any>>>>(
-  // oxlint-disable-line typescript/no-explicit-any -- the only way to say "a codec of anything"
   fields: F,
 ): Codec<RecordOf<F>> {
   const codecs = fields as unknown as AnyFields

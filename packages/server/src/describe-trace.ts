@@ -1,4 +1,4 @@
-import type { TraceEvent } from '@zabra/core'
+import type { JournalEvent, TraceEvent } from '@zabra/core'
 import type { Logger } from './logger.ts'
 
 const hex = (id: bigint): string => `0x${BigInt.asUintN(64, id).toString(16)}`
@@ -40,4 +40,30 @@ export function describeTrace(
 
 function info(text: string): { level: 'info'; text: string } {
   return { level: 'info', text }
+}
+
+/** What the journal did, as a line of the log. */
+export function describeJournal(event: JournalEvent): { level: keyof Logger; text: string } {
+  switch (event.type) {
+    case 'diskFull':
+      return {
+        level: 'error',
+        text: `${event.message}; writes are refused until there is room, reads and sessions go on`,
+      }
+    case 'diskFree':
+      return info('there is room on the disk again: writes go on')
+    case 'slowSync':
+      return {
+        level: 'warn',
+        text: `making a batch durable took ${Math.round(event.ms)} ms: the disk is slow`,
+      }
+    case 'snapshotTaken':
+      return info(`${event.file}: ${event.bytes} bytes in ${Math.round(event.ms)} ms`)
+    case 'snapshotFailed':
+      return { level: 'error', text: `no snapshot was taken: ${event.message}` }
+    case 'purged':
+      return info(`purged ${event.files.join(', ')}`)
+    case 'purgeFailed':
+      return { level: 'warn', text: `purging failed: ${event.message}` }
+  }
 }

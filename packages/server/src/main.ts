@@ -62,6 +62,7 @@ function announce(server: RunningServer, tookMs: number): void {
   ]
   if (config.dataLogDir !== config.dataDir) lines.push(`  logs      ${resolve(config.dataLogDir)}`)
   if (server.adminAddress !== undefined) lines.push(`  admin     ${server.adminAddress}`)
+  if (server.metricsAddress !== undefined) lines.push(`  metrics   ${server.metricsAddress}`)
   lines.push(`  connect   zkCli.sh -server ${server.connectString}`)
   process.stdout.write(`${lines.join('\n')}\n`)
 }

@@ -1,6 +1,5 @@
-import type { Authenticator, Peer, ReadHandle } from '@zabra/core'
+import type { Authenticator, DiskStats, Peer, ReadHandle, TakenSnapshot } from '@zabra/core'
 import type { ServerConfig } from './config/config.ts'
-import type { DiskStats, TakenSnapshot } from './driver.ts'
 import type { ClientSocket } from './net/client-socket.ts'
 
 /** A running server as its own monitoring sees it. */

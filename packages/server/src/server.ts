@@ -2,12 +2,14 @@ import { mkdirSync, statSync } from 'node:fs'
 import { join } from 'node:path'
 import {
   describeRecovery,
+  Journal,
   loadDatabase,
   MemoryDisk,
   Peer,
   TxnLog,
   type Authenticator,
   type DatabaseOptions,
+  type JournalOptions,
   type Disk,
   type PeerOptions,
   type TraceEvent,
@@ -19,8 +21,8 @@ import type { ServerConfig } from './config/config.ts'
 import { zlibCompression as compression } from './disk/zlib-compression.ts'
 import { lockDirectory, type DirectoryLock } from './disk/lock.ts'
 import { NodeDisk } from './disk/node-disk.ts'
-import { Driver, type DriverOptions } from './driver.ts'
-import { describeTrace } from './describe-trace.ts'
+import { describeJournal, describeTrace } from './describe-trace.ts'
+import { nodeHost } from './node-host.ts'
 import type { Logger } from './logger.ts'
 import { ClientListener } from './net/client-listener.ts'
 import type { ServerView } from './server-view.ts'
@@ -46,6 +48,7 @@ export class RunningServer implements ServerView {
   readonly failed: Promise<never>
   private readonly parts: Parts
   private readonly ticker: NodeJS.Timeout
+  private readonly purger: NodeJS.Timeout | undefined
   private admin: AdminServer | undefined
   private stopping: Promise<void> | undefined
   private listening: ClientListener | undefined
@@ -62,6 +65,8 @@ export class RunningServer implements ServerView {
       parts.peer.tick()
       if (parts.peer.hasBatch) parts.turn.schedule()
     }, period)
+    const { intervalMs } = config.purge
+    if (intervalMs > 0) this.purger = setInterval(() => parts.journal.purgeSoon(), intervalMs)
   }
 
   /** Loads the data directory and serves it. */
@@ -105,7 +110,7 @@ export class RunningServer implements ServerView {
   }
 
   get disk(): ServerView['disk'] {
-    return this.parts.driver.stats
+    return this.parts.journal.stats
   }
 
   get sockets(): ServerView['sockets'] {
@@ -120,7 +125,7 @@ export class RunningServer implements ServerView {
   }
 
   snapshot(): ReturnType<ServerView['snapshot']> {
-    return this.parts.driver.snapshotNow()
+    return this.parts.journal.snapshotNow()
   }
 
   openSnapshot(file: string): ReturnType<ServerView['openSnapshot']> {
@@ -150,13 +155,14 @@ export class RunningServer implements ServerView {
   }
 
   private async shutDown(): Promise<void> {
-    const { driver, locks } = this.parts
+    const { journal, locks } = this.parts
     clearInterval(this.ticker)
+    clearInterval(this.purger)
     this.listening?.stopAccepting()
     await this.admin?.stop()
     for (const socket of this.sockets) socket.pause()
     try {
-      await driver.stop()
+      await journal.stop()
     } finally {
       await this.listening?.closeAll()
       for (const lock of locks) lock.release()
@@ -188,7 +194,7 @@ export class RunningServer implements ServerView {
 interface Parts {
   readonly peer: Peer
   readonly turn: Turn
-  readonly driver: Driver
+  readonly journal: Journal
   readonly disk: Disk
   readonly locks: readonly DirectoryLock[]
   readonly snapshotDir: string
@@ -248,29 +254,38 @@ async function load(
   let fail!: (error: Error) => void
   const failed = new Promise<never>((_, reject) => (fail = reject))
   failed.catch(() => {}) // Whoever cares waits for it.
-  const driver = new Driver(
-    { peer, log, disk, logger },
-    driverOptions(config, snapshotDir, logDir),
+  const turn = new Turn(peer, () => journal.batchReady())
+  const journal = new Journal(
+    {
+      source: peer,
+      log,
+      disk,
+      host: nodeHost,
+      trace: (event) => {
+        const { level, text } = describeJournal(event)
+        logger[level](text)
+      },
+      turn: (work) => turn.run(work),
+    },
+    journalOptions(config, snapshotDir, logDir),
     fail,
   )
-  const turn = new Turn(peer, driver.batchReady)
-  driver.turn = turn
   if (recovered.snapshotFile !== undefined) {
-    driver.stats.lastSnapshotZxid = recovered.snapshotZxid
-    driver.stats.lastSnapshotWallMs = changedAt(`${snapshotDir}/${recovered.snapshotFile}`)
+    journal.stats.lastSnapshotZxid = recovered.snapshotZxid
+    journal.stats.lastSnapshotWallMs = changedAt(`${snapshotDir}/${recovered.snapshotFile}`)
   }
   turn.setTime()
   peer.dropOrphans()
   turn.schedule()
   // The next start should not have to replay all this again.
   const isLongReplay = recovered.recordsReplayed > config.snapCount / 2
-  if (isLongReplay || recovered.damageAccepted) void driver.snapshot()
+  if (isLongReplay || recovered.damageAccepted) void journal.snapshot()
   const startup = {
     loadMs: loadedAt - loadStarted,
     recordsReplayed: recovered.recordsReplayed,
   }
   return {
-    parts: { peer, turn, driver, disk, locks, snapshotDir, logDir, authenticator, startup },
+    parts: { peer, turn, journal, disk, locks, snapshotDir, logDir, authenticator, startup },
     failed,
   }
 }
@@ -316,7 +331,7 @@ function peerOptions(config: ServerConfig): PeerOptions {
   }
 }
 
-function driverOptions(config: ServerConfig, snapshotDir: string, logDir: string): DriverOptions {
+function journalOptions(config: ServerConfig, snapshotDir: string, logDir: string): JournalOptions {
   const { purge } = config
   return {
     snapshotDir,
@@ -327,7 +342,7 @@ function driverOptions(config: ServerConfig, snapshotDir: string, logDir: string
     slowSyncMs: config.fsyncWarningThresholdMs,
     retainCount: purge.retainCount,
     retainBytes: purge.retainBytes,
-    purgeIntervalMs: purge.intervalMs,
+    purges: purge.intervalMs > 0,
     snapshotMethod: config.snapshotCompression === 'none' ? 'plain' : config.snapshotCompression,
     compression,
   }

@@ -38,6 +38,13 @@ export class Turn {
     this.flush()
   }
 
+  /** Work that did not come from a socket, as a turn of its own. */
+  run(work: () => void): void {
+    this.setTime()
+    work()
+    this.flush()
+  }
+
   flush(): void {
     const { dirty } = this
     this.dirty = []

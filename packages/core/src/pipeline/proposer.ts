@@ -181,12 +181,7 @@ export class Proposer implements Upstream {
   }
 
   /** Gives a transaction its zxid and puts it into the log's next batch. */
-  private propose(
-    ticket: WriteTicket | undefined,
-    sessionId: bigint,
-    xid: number,
-    txn: Txn,
-  ): void {
+  private propose(ticket: WriteTicket | undefined, sessionId: bigint, xid: number, txn: Txn): void {
     const zxid = ++this.lastProposed
     const time = BigInt(this.clock.wallMs)
     const header: TxnHeader = { clientId: sessionId, cxid: xid, zxid, time, type: txn.type }

@@ -316,14 +316,37 @@ test('two hundred thousand nodes are found, before and after most of them are go
   expect(misplaced()).toBe(0)
 })
 
-test('paths that hash alike are still told apart', () => {
-  // FNV without its final mixing: equal low bits are easy to find, equal hashes take a birthday.
-  const tree = new Tree({ digests: false })
-  const root = tree.find('/')
-  for (let i = 0; i < 150_000; i++) tree.insert(`/${(i * 7919) % 1_000_003}`, root, made)
-  for (let i = 0; i < 150_000; i += 7) {
-    const path = `/${(i * 7919) % 1_000_003}`
-    expect(tree.pathOf(tree.find(path))).toBe(path)
+test('paths that hash alike are told apart', () => {
+  const byHash = new Map<number, string>()
+  const alike: [string, string][] = []
+  for (let i = 0; alike.length < 3; i++) {
+    const path = `/${i}`
+    let hash = 0
+    for (const byte of Buffer.from(path)) hash = Math.imul(hash ^ byte, 0x01000193)
+    const other = byHash.get(hash)
+    if (other === undefined) byHash.set(hash, path)
+    else alike.push([other, path])
+  }
+  const tree = new Tree({ hashSeed: 0 })
+  for (const [one, other] of alike) {
+    tree.insert(one, tree.find('/'), made)
+    expect(tree.find(other)).toBe(noNode)
+    tree.insert(other, tree.find('/'), made)
+    expect(tree.pathOf(tree.find(one))).toBe(one)
+    expect(tree.pathOf(tree.find(other))).toBe(other)
+    tree.remove(tree.find(one))
+    expect(tree.find(one)).toBe(noNode)
+    expect(tree.pathOf(tree.find(other))).toBe(other)
+  }
+})
+
+test('a tree that was told of a large snapshot finds its nodes just the same', () => {
+  for (const snapshotBytes of [0, 1000, 100_000_000]) {
+    const tree = new Tree({ hashSeed: 3 })
+    tree.expect(snapshotBytes)
+    for (let i = 0; i < 1000; i++) tree.insert(`/${i}`, tree.find('/'), made)
+    for (let i = 0; i < 1000; i++) expect(tree.pathOf(tree.find(`/${i}`))).toBe(`/${i}`)
+    expect(tree.find('/1000')).toBe(noNode)
   }
 })
 

@@ -77,7 +77,11 @@ test('more servers never undo a quorum, and those without a vote never make one'
 })
 
 test('nobody is no quorum', () => {
-  fc.assert(fc.property(someVerifier, (verifier) => expect(verifier.isQuorum(set())).toBe(false)))
+  fc.assert(
+    fc.property(someVerifier, (verifier) => {
+      expect(verifier.isQuorum(set())).toBe(false)
+    }),
+  )
 })
 
 test.each([

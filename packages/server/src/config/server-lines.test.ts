@@ -1,51 +1,9 @@
 import { expect, test } from 'vitest'
 import { parseServerLine } from './server-lines.ts'
 
-test('a plain line is a participant without a client port', () => {
-  expect(parseServerLine(1, 'zoo1:2888:3888')).toEqual({
-    value: {
-      id: 1,
-      addresses: [{ host: 'zoo1', quorumPort: 2888, electionPort: 3888 }],
-      role: 'participant',
-      client: undefined,
-      secureClient: undefined,
-    },
+test('a line describes the server whose number its key has', () => {
+  expect(parseServerLine(1, 'zoo1:2888:3888')).toMatchObject({
+    value: { id: 1, role: 'participant', addresses: [{ host: 'zoo1' }] },
   })
-})
-
-test('role, client address and client port can follow', () => {
-  expect(parseServerLine(2, 'zoo2:2888:3888:observer;10.0.0.2:2181')).toMatchObject({
-    value: { role: 'observer', client: { host: '10.0.0.2', port: 2181 } },
-  })
-  expect(parseServerLine(2, 'zoo2:2888:3888;2181;2182')).toMatchObject({
-    value: { client: { host: undefined, port: 2181 }, secureClient: { port: 2182 } },
-  })
-})
-
-test('IPv6 addresses stand in brackets', () => {
-  expect(parseServerLine(3, '[2001:db8::1]:2888:3888;[::]:2181')).toMatchObject({
-    value: {
-      addresses: [{ host: '2001:db8::1', quorumPort: 2888, electionPort: 3888 }],
-      client: { host: '::', port: 2181 },
-    },
-  })
-})
-
-test('several addresses are joined by a bar', () => {
-  expect(parseServerLine(1, 'a:2888:3888|b:2889:3889')).toMatchObject({
-    value: { addresses: [{ host: 'a' }, { host: 'b', quorumPort: 2889 }] },
-  })
-})
-
-test.each([
-  ['host', /expected host:quorumPort/],
-  ['host:2888', /election port is missing/],
-  ['host:2888:x', /"x" is not a port/],
-  ['host:2888:70000', /"70000" is not a port/],
-  ['host:2888:2888', /must differ/],
-  ['host:2888:3888:leader', /is no role/],
-  ['host:2888:3888;abc', /after the semicolon/],
-  [':2888:3888', /expected host:quorumPort/],
-])('%s is refused', (text, problem) => {
-  expect(parseServerLine(1, text)).toEqual({ problem: expect.stringMatching(problem) })
+  expect(parseServerLine(1, 'zoo1:2888')).toHaveProperty('problem')
 })

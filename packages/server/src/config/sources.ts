@@ -1,9 +1,9 @@
+import type { Property } from '@zabra/core'
 import type { Diagnostics, Origin } from './diagnostics.ts'
 import { parseJvmFlags } from './jvm-flags.ts'
 import type { Family } from './key.ts'
 import { environmentName, families, isKeyName, keyNames, keyOf, propertyNames } from './keys.ts'
 import type { KeyName } from './keys.ts'
-import type { Property } from './properties.ts'
 import { suggest } from './suggest.ts'
 
 /** The text of a key and where it was written. */

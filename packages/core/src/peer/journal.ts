@@ -1,17 +1,39 @@
-import {
-  DiskFullError,
-  purge,
-  Summary,
-  writeSnapshot,
-  type Compression,
-  type Disk,
-  type Peer,
-  type TxnLog,
-} from '@zabra/core'
-import type { Logger } from './logger.ts'
-import type { Turn } from './turn.ts'
+import { purge } from '../storage/purge.ts'
+import { writeSnapshot, type SnapshotSource } from '../storage/snapshot.ts'
+import type { Compression } from '../storage/snapshot-output.ts'
+import { DiskFullError, type TxnLog } from '../storage/txn-log.ts'
+import type { LogBatch } from '../storage/log-batch.ts'
+import { Summary } from '../pipeline/stats.ts'
+import type { Disk, Host } from '../ports.ts'
 
-export interface DriverOptions {
+/** Whoever has batches to be logged. */
+export interface BatchSource {
+  readonly hasBatch: boolean
+  takeBatch(): LogBatch
+  /** The batch is durable. */
+  logged(batch: LogBatch): void
+  readonly canWrite: boolean
+  suspendWrites(): void
+  resumeWrites(): void
+  readonly db: { snapshotSource(): SnapshotSource }
+}
+
+/** What the journal did, for logs. */
+export type JournalEvent =
+  | { readonly type: 'diskFull'; readonly message: string }
+  | { readonly type: 'diskFree' }
+  | { readonly type: 'slowSync'; readonly ms: number }
+  | {
+      readonly type: 'snapshotTaken'
+      readonly file: string
+      readonly bytes: number
+      readonly ms: number
+    }
+  | { readonly type: 'snapshotFailed'; readonly message: string }
+  | { readonly type: 'purged'; readonly files: readonly string[] }
+  | { readonly type: 'purgeFailed'; readonly message: string }
+
+export interface JournalOptions {
   readonly snapshotDir: string
   readonly logDir: string
   readonly snapCount: number
@@ -20,9 +42,10 @@ export interface DriverOptions {
   readonly slowSyncMs: number
   readonly retainCount: number
   readonly retainBytes: number
-  readonly purgeIntervalMs: number
+  /** Whether old files go after each snapshot. */
+  readonly purges: boolean
   readonly snapshotMethod: 'plain' | 'gz' | 'snappy'
-  readonly compression: Compression
+  readonly compression: Compression | undefined
 }
 
 const diskFullRetryMs = 500
@@ -47,7 +70,7 @@ export interface TakenSnapshot {
 }
 
 /** Carries the peer's batches to the log, one at a time, and takes snapshots now and then. */
-export class Driver {
+export class Journal {
   readonly stats: DiskStats = {
     syncMs: new Summary(),
     batchSize: new Summary(),
@@ -58,38 +81,44 @@ export class Driver {
     lastSnapshotWallMs: 0,
     snapshotMs: new Summary(),
   }
-  turn!: Turn
-  private readonly peer: Peer
+  private readonly source: BatchSource
   private readonly log: TxnLog
   private readonly disk: Disk
-  private readonly options: DriverOptions
-  private readonly logger: Logger
+  private readonly host: Host
+  private readonly options: JournalOptions
+  private readonly trace: (event: JournalEvent) => void
+  private readonly turn: (work: () => void) => void
   private readonly onFailure: (error: Error) => void
   private writing: Promise<void> | undefined
   private snapshotting: Promise<void> | undefined
   private purging: Promise<void> = Promise.resolve()
-  private readonly purgeTimer: NodeJS.Timeout | undefined
   private snapshotAfterRecords = 0
   private snapshotAfterBytes = Infinity
   private isStopping = false
   private wakeRetry: (() => void) | undefined
 
   constructor(
-    parts: { peer: Peer; log: TxnLog; disk: Disk; logger: Logger },
-    options: DriverOptions,
+    parts: {
+      source: BatchSource
+      log: TxnLog
+      disk: Disk
+      host: Host
+      trace: (event: JournalEvent) => void
+      /** Does something as a turn of the loop: the time is set before, replies are sent after. */
+      turn: (work: () => void) => void
+    },
+    options: JournalOptions,
     onFailure: (error: Error) => void,
   ) {
-    this.peer = parts.peer
+    this.source = parts.source
     this.log = parts.log
     this.disk = parts.disk
-    this.logger = parts.logger
+    this.host = parts.host
+    this.trace = parts.trace
+    this.turn = parts.turn
     this.options = options
     this.onFailure = onFailure
     this.drawSnapshotPoint()
-    if (options.purgeIntervalMs > 0) {
-      this.purgeTimer = setInterval(() => this.purgeSoon(), options.purgeIntervalMs)
-      this.purgeTimer.unref()
-    }
   }
 
   /** There is a batch: it is written now, or right after the one under way. */
@@ -102,15 +131,13 @@ export class Driver {
   /** One sync at a time: whatever queued up during it shares the next one. */
   private async writeLog(): Promise<void> {
     try {
-      while (this.peer.hasBatch) {
-        const batch = this.peer.takeBatch()
+      while (this.source.hasBatch) {
+        const batch = this.source.takeBatch()
         this.stats.batchSize.add(batch.records)
-        const started = performance.now()
+        const started = this.host.monotonicMs()
         await this.append(batch)
-        this.measureSync(performance.now() - started)
-        this.turn.setTime()
-        this.peer.logged(batch)
-        this.turn.flush()
+        this.measureSync(this.host.monotonicMs() - started)
+        this.turn(() => this.source.logged(batch))
         this.snapshotIfDue()
       }
     } catch (error) {
@@ -119,28 +146,20 @@ export class Driver {
     }
   }
 
-  private async append(batch: Parameters<TxnLog['append']>[0]): Promise<void> {
+  private async append(batch: LogBatch): Promise<void> {
     for (;;) {
       try {
         await this.log.append(batch)
-        if (!this.peer.canWrite) this.logger.info('there is room on the disk again: writes go on')
-        this.peer.resumeWrites()
+        if (!this.source.canWrite) this.trace({ type: 'diskFree' })
+        this.source.resumeWrites()
         return
       } catch (error) {
         if (!(error instanceof DiskFullError) || this.isStopping) throw error
-        if (this.peer.canWrite) {
-          this.logger.error(
-            `${error.message}; writes are refused until there is room, reads and sessions go on`,
-          )
-        }
-        this.peer.suspendWrites()
-        await new Promise<void>((resolve) => {
-          const timer = setTimeout(resolve, diskFullRetryMs)
-          this.wakeRetry = () => {
-            clearTimeout(timer)
-            resolve()
-          }
-        })
+        if (this.source.canWrite) this.trace({ type: 'diskFull', message: error.message })
+        this.source.suspendWrites()
+        const { done, cut } = this.host.delay(diskFullRetryMs)
+        this.wakeRetry = cut
+        await done
       }
     }
   }
@@ -150,7 +169,7 @@ export class Driver {
     stats.syncMs.add(ms)
     if (ms > this.options.slowSyncMs) {
       stats.slowSyncs++
-      this.logger.warn(`making a batch durable took ${Math.round(ms)} ms: the disk is slow`)
+      this.trace({ type: 'slowSync', ms })
     }
   }
 
@@ -158,7 +177,7 @@ export class Driver {
 
   /** Somewhere between half and all of the limit, so that replicas do not all do it at once. */
   private drawSnapshotPoint(): void {
-    const between = (limit: number): number => limit / 2 + Math.random() * (limit / 2)
+    const between = (limit: number): number => limit / 2 + this.host.random() * (limit / 2)
     this.snapshotAfterRecords = between(this.options.snapCount)
     this.snapshotAfterBytes =
       this.options.snapBytes === undefined ? Infinity : between(this.options.snapBytes)
@@ -200,39 +219,40 @@ export class Driver {
 
   private async takeSnapshot(): Promise<TakenSnapshot | undefined> {
     const { stats, options, disk } = this
-    const source = this.peer.db.snapshotSource()
-    const started = performance.now()
+    const source = this.source.db.snapshotSource()
+    const started = this.host.monotonicMs()
     try {
       const { compression, snapshotMethod: method } = options
       const { file, bytes } = await writeSnapshot(disk, options.snapshotDir, source, {
         method,
-        compression,
+        ...(compression === undefined ? {} : { compression }),
       })
       stats.snapshots++
       stats.lastSnapshotZxid = source.zxid
-      stats.lastSnapshotWallMs = Date.now()
-      const tookMs = performance.now() - started
+      stats.lastSnapshotWallMs = this.host.wallMs()
+      const tookMs = this.host.monotonicMs() - started
       stats.snapshotMs.add(tookMs)
-      this.logger.info(`${file}: ${bytes} bytes in ${Math.round(tookMs)} ms`)
-      if (options.purgeIntervalMs > 0) this.purgeSoon()
+      this.trace({ type: 'snapshotTaken', file, bytes, ms: tookMs })
+      if (options.purges) this.purgeSoon()
       return { file, bytes, zxid: source.zxid }
     } catch (error) {
       // The logs still hold everything; the next one may succeed.
       stats.snapshotFailures++
-      this.logger.error(`no snapshot was taken: ${(error as Error).message}`)
+      this.trace({ type: 'snapshotFailed', message: (error as Error).message })
       return undefined
     }
   }
 
-  private purgeSoon(): void {
+  /** Removes what no recovery needs any more. */
+  purgeSoon(): void {
     this.purging = this.purging.then(async () => {
       const { snapshotDir, logDir, retainCount } = this.options
       const retainBytes = this.options.retainBytes || Infinity
       try {
         const removed = await purge(this.disk, { snapshotDir, logDir, retainCount, retainBytes })
-        if (removed.length > 0) this.logger.info(`purged ${removed.join(', ')}`)
+        if (removed.length > 0) this.trace({ type: 'purged', files: removed })
       } catch (error) {
-        this.logger.warn(`purging failed: ${(error as Error).message}`)
+        this.trace({ type: 'purgeFailed', message: (error as Error).message })
       }
     })
   }
@@ -241,7 +261,6 @@ export class Driver {
   async stop(): Promise<void> {
     this.isStopping = true
     this.wakeRetry?.()
-    clearInterval(this.purgeTimer)
     while (this.writing !== undefined) await this.writing
     await this.snapshotting
     await this.purging

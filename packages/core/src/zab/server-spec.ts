@@ -1,0 +1,112 @@
+/** A host and a port; undefined as a host means every address. */
+export interface HostPort {
+  readonly host: string | undefined
+  readonly port: number
+}
+
+export interface PeerAddress {
+  readonly host: string
+  readonly quorumPort: number
+  readonly electionPort: number
+}
+
+export type Role = 'participant' | 'observer'
+
+/** What a `server.N` line says about a member. */
+export interface ServerSpec {
+  /** More than one only with multiAddress.enabled. */
+  readonly addresses: readonly PeerAddress[]
+  readonly role: Role
+  /** Where its clients connect, if the line says so. */
+  readonly client: HostPort | undefined
+  readonly secureClient: HostPort | undefined
+}
+
+export type Parsed<T> = { readonly value: T } | { readonly problem: string }
+
+/** What stands for every address where one must be written. */
+export const everyAddress = '0.0.0.0'
+
+const form = 'host:quorumPort:electionPort[:participant|observer][;[address:]clientPort]'
+
+/** Reads the text of a `server.N` line. */
+export function parseServerSpec(text: string): Parsed<ServerSpec> {
+  const [peers = '', client, secureClient, ...rest] = text.split(';').map((part) => part.trim())
+  if (rest.length > 0) return { problem: `expected ${form}, got ${JSON.stringify(text)}` }
+  const addresses: PeerAddress[] = []
+  let role: Role = 'participant'
+  for (const part of peers.split('|')) {
+    const parsed = parsePeer(part.trim())
+    if ('problem' in parsed) return parsed
+    addresses.push(parsed.value.address)
+    role = parsed.value.role ?? role
+  }
+  const clientPort = parseOptional(client)
+  if ('problem' in clientPort) return clientPort
+  const securePort = parseOptional(secureClient)
+  if ('problem' in securePort) return securePort
+  return {
+    value: { addresses, role, client: clientPort.value, secureClient: securePort.value },
+  }
+}
+
+function parsePeer(text: string): Parsed<{ address: PeerAddress; role: Role | undefined }> {
+  const [host, quorum, election, roleText, ...rest] = splitHostAndPorts(text)
+  if (host === undefined || host === '' || quorum === undefined || rest.length > 0) {
+    return { problem: `expected ${form}, got ${JSON.stringify(text)}` }
+  }
+  if (election === undefined) return { problem: 'the election port is missing' }
+  const quorumPort = portOf(quorum)
+  const electionPort = portOf(election)
+  if (quorumPort === undefined) return { problem: `${JSON.stringify(quorum)} is not a port` }
+  if (electionPort === undefined) return { problem: `${JSON.stringify(election)} is not a port` }
+  if (quorumPort === electionPort) {
+    return { problem: `quorum port and election port must differ, both are ${quorumPort}` }
+  }
+  const role = roleText?.toLowerCase()
+  if (role !== undefined && role !== 'participant' && role !== 'observer') {
+    return { problem: `${JSON.stringify(roleText)} is no role; use participant or observer` }
+  }
+  return { value: { address: { host, quorumPort, electionPort }, role } }
+}
+
+function parseOptional(text: string | undefined): Parsed<HostPort | undefined> {
+  if (text === undefined || text === '') return { value: undefined }
+  const parts = splitHostAndPorts(text)
+  const port = portOf(parts.at(-1) ?? '')
+  if (port === undefined || parts.length > 2) {
+    return { problem: `expected [address:]port after the semicolon, got ${JSON.stringify(text)}` }
+  }
+  return { value: { host: parts.length === 2 ? parts[0] : undefined, port } }
+}
+
+/** The same as text, with everything written out: the form in which servers exchange it. */
+export function formatServerSpec({ addresses, role, client, secureClient }: ServerSpec): string {
+  const peers = addresses.map(
+    ({ host, quorumPort, electionPort }) => `${bracketed(host)}:${quorumPort}:${electionPort}`,
+  )
+  const parts = [`${peers.join('|')}:${role}`]
+  if (client !== undefined || secureClient !== undefined) parts.push(formatHostPort(client))
+  if (secureClient !== undefined) parts.push(formatHostPort(secureClient))
+  return parts.join(';')
+}
+
+function formatHostPort(address: HostPort | undefined): string {
+  if (address === undefined) return ''
+  return `${bracketed(address.host ?? everyAddress)}:${address.port}`
+}
+
+function bracketed(host: string): string {
+  return host.includes(':') ? `[${host}]` : host
+}
+
+/** Splits at colons, except inside the brackets of an IPv6 address. */
+function splitHostAndPorts(text: string): string[] {
+  const [, bracketed, rest] = /^\[([^\]]*)\](?::(.*))?$/.exec(text) ?? []
+  if (bracketed === undefined) return text.split(':')
+  return [bracketed, ...(rest === undefined ? [] : rest.split(':'))]
+}
+
+function portOf(text: string): number | undefined {
+  return /^\d{1,5}$/.test(text) && Number(text) <= 65_535 ? Number(text) : undefined
+}
