@@ -36,6 +36,7 @@ export async function exchange(
   what: Case,
   first: ServerCommand,
   second: ServerCommand,
+  keepFailures = false,
 ): Promise<Outcome> {
   const folder = mkdtempSync(join(tmpdir(), 'zabra-exchange-'))
   const trip = new Trip(what, folder)
@@ -49,8 +50,9 @@ export async function exchange(
     trip.problems.push(error instanceof Error ? error.message : String(error))
   } finally {
     await trip.host?.end('SIGKILL')
-    rmSync(folder, { recursive: true, force: true })
   }
+  if (keepFailures && trip.problems.length > 0) trip.problems.push(`the files are in ${folder}`)
+  else rmSync(folder, { recursive: true, force: true })
   return trip
 }
 

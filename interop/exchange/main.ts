@@ -1,7 +1,7 @@
 /**
  * Data directories handed to and fro between Apache ZooKeeper and zabra.
  *
- *     npm run test:exchange -- [--release 3.9]... [--only NAME]...
+ *     npm run test:exchange -- [--release 3.9]... [--only NAME]... [--keep]
  *
  * Read `cell.ts` for what is done to each directory, `fill.ts` for what is written into it.
  */
@@ -61,6 +61,8 @@ const { values } = parseArgs({
   options: {
     release: { type: 'string', multiple: true, default: ['3.9', '3.8'] },
     only: { type: 'string', multiple: true, default: [] },
+    /** Leaves the directories of what failed where they are. */
+    keep: { type: 'boolean', default: false },
   },
 })
 process.exitCode = await main(values.release as ApacheRelease[], values.only)
@@ -95,7 +97,7 @@ async function runAll(
     const row = [what.name]
     for (const [first, second] of routes) {
       const startedAt = Date.now()
-      const outcome = await exchange(what, first, second)
+      const outcome = await exchange(what, first, second, values.keep)
       const { problems, nodesCompared, digestsCompared, sessionsResumed } = outcome
       const isGood = problems.length === 0
       if (isGood) passed++

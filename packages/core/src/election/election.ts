@@ -1,0 +1,366 @@
+import { notificationVersion, noVote, type Notification, type ServerState } from '@zabra/protocol'
+import { assert } from '../assert.ts'
+import {
+  formatMembership,
+  parseMembership,
+  sameMembership,
+  verifierOf,
+  type Membership,
+} from '../zab/membership.ts'
+import { combine, type QuorumVerifier, type ServerId } from '../zab/quorum.ts'
+import { beats, supporters, type Candidate, type Vote } from './vote.ts'
+
+export interface ElectionOptions {
+  readonly self: ServerId
+  readonly config: ElectionConfig
+  readonly timing?: Partial<ElectionTiming>
+  /** Whether newer configurations are taken over from other servers. */
+  readonly reconfigEnabled?: boolean
+}
+
+/** Who votes. While a change of configuration is under way, both decide. */
+export interface ElectionConfig {
+  readonly committed: Membership
+  readonly lastSeen?: Membership | undefined
+}
+
+export interface ElectionTiming {
+  /** After this long a vote is told again, and then after twice as long each time ... */
+  readonly notificationMinMs: number
+  /** ... up to this. */
+  readonly notificationMaxMs: number
+  /** A quorum that agrees waits so long for a better vote. */
+  readonly finalizeWaitMs: number
+  /** The same when every voter agrees, and none can have a better vote. */
+  readonly unanimousWaitMs: number
+}
+
+const defaultTiming: ElectionTiming = {
+  notificationMinMs: 200,
+  notificationMaxMs: 60_000,
+  finalizeWaitMs: 200,
+  unanimousWaitMs: 0,
+}
+
+/** What an election came to. */
+export interface Decision extends Candidate {
+  readonly round: bigint
+  readonly state: Exclude<ServerState, 'looking'>
+}
+
+export interface Envelope {
+  readonly to: ServerId
+  readonly notification: Notification
+}
+
+/** All that an election asks of the world. */
+export interface ElectionReady {
+  /** May leave at once; of several to one server only the last one matters. */
+  readonly send: readonly Envelope[]
+  /** The role this server is to take, until it calls `pause` or `start` again. */
+  readonly decision: Decision | undefined
+  /** To be adopted, followed by `reconfigure` and, if its members are others, by `start`. */
+  readonly newerConfig: Membership | undefined
+}
+
+/**
+ * Fast leader election: servers tell each other whom they would follow, change their minds for
+ * better votes, and are done when a quorum agrees.
+ *
+ * The machine lives as long as the server. While the server looks for a leader (`start`) it plays
+ * the rounds; afterwards it answers those who still look. Notifications to oneself never leave it.
+ * What is decided is only a good guess: two servers may both believe in their victory. That one of
+ * them alone leads an epoch is ensured by the quorum of promises that a leader collects afterwards.
+ */
+export class Election {
+  private readonly self: ServerId
+  private readonly timing: ElectionTiming
+  private readonly reconfigEnabled: boolean
+  private committed!: Membership
+  private configText!: string
+  private quorum!: QuorumVerifier
+
+  private state: ServerState = 'looking'
+  /** False while the state is 'looking' but the vote is not known yet. */
+  private running = false
+  private nowMs = 0
+
+  /** Counts elections; survives them, but not the process. */
+  private round = 0n
+  private initial: Candidate = nobody
+  private proposal: Candidate = nobody
+  /** Votes of this round. */
+  private readonly votes = new Map<ServerId, Vote>()
+  /** What servers say that have a leader, whatever their round. */
+  private readonly settled = new Map<ServerId, Vote>()
+  /** What the last election came to, as others are told. */
+  private stored: Candidate & { readonly round: bigint } = { ...nobody, round: 0n }
+
+  private broadcastAtMs = 0
+  private intervalMs = 0
+  /** A quorum agrees; when nothing better comes until then, that is the decision. */
+  private finishAtMs: number | undefined
+
+  /** What this server told itself. */
+  private readonly loopback: Notification[] = []
+  /** The newest of what each server said before the vote was known. */
+  private readonly early = new Map<ServerId, Notification>()
+
+  private send: Envelope[] = []
+  private decision: Decision | undefined
+  private newerConfig: Membership | undefined
+
+  constructor({ self, config, timing, reconfigEnabled = false }: ElectionOptions) {
+    this.self = self
+    this.timing = { ...defaultTiming, ...timing }
+    this.reconfigEnabled = reconfigEnabled
+    this.reconfigure(config)
+  }
+
+  /** Decides by another configuration from now on. */
+  reconfigure({ committed, lastSeen }: ElectionConfig): void {
+    this.committed = committed
+    this.configText = formatMembership(committed)
+    this.quorum = combine(verifierOf(committed), lastSeen && verifierOf(lastSeen))
+  }
+
+  /** The server has lost its leader, and does not know yet what its log holds. */
+  pause(): void {
+    this.state = 'looking'
+    this.running = false
+    this.finishAtMs = undefined
+    this.decision = undefined
+  }
+
+  /**
+   * Begins an election. `last` is the last zxid in the log, committed or not, and the current epoch
+   * from its file.
+   */
+  start(last: { readonly zxid: bigint; readonly peerEpoch: bigint }, nowMs: number): void {
+    this.pause()
+    this.nowMs = nowMs
+    this.running = true
+    this.round++
+    this.votes.clear()
+    this.settled.clear()
+    this.loopback.length = 0
+    this.intervalMs = this.timing.notificationMinMs
+    this.initial = this.proposal = this.firstVote(last)
+    this.broadcast()
+    const waiting = [...this.early]
+    this.early.clear()
+    for (const [from, notification] of waiting) this.receive(from, notification, nowMs)
+    this.hearOneself()
+  }
+
+  /** The epoch of the leader is settled: others are told so from now on. */
+  established(peerEpoch: bigint): void {
+    this.stored = { ...this.stored, peerEpoch }
+  }
+
+  /** A change of configuration named the leader; there is no election. */
+  appoint(candidate: Candidate): void {
+    this.pause()
+    this.stored = { ...candidate, round: -1n }
+    this.state = this.roleUnder(candidate.leader)
+  }
+
+  /** Takes what another server says, in whatever state this one is. */
+  receive(from: ServerId, notification: Notification, nowMs: number): void {
+    assert(from !== this.self, 'what a server tells itself does not come from outside')
+    this.nowMs = nowMs
+    if (this.isNewerConfig(notification)) return
+    if (!this.quorum.voters.has(from)) {
+      this.answerNonVoter(from)
+    } else if (this.state !== 'looking') {
+      if (notification.state === 'looking') this.tell(from, this.stored, this.stored.round)
+    } else if (!this.running) {
+      this.early.set(from, notification)
+    } else {
+      const { state, round } = notification
+      if (state === 'looking' && round < this.round) this.tell(from, this.proposal, this.round)
+      this.hear(from, notification)
+      this.hearOneself()
+    }
+  }
+
+  /** Time passes; see `wakeAtMs`. */
+  tick(nowMs: number): void {
+    this.nowMs = nowMs
+    const at = this.wakeAtMs
+    if (at === undefined || nowMs < at) return
+    if (this.finishAtMs !== undefined) {
+      this.finish({ ...this.proposal, round: this.round })
+      return
+    }
+    this.intervalMs = Math.min(this.intervalMs * 2, this.timing.notificationMaxMs)
+    this.broadcast()
+    this.hearOneself()
+  }
+
+  /** When `tick` is due next; undefined when nothing is waited for. */
+  get wakeAtMs(): number | undefined {
+    return this.running ? (this.finishAtMs ?? this.broadcastAtMs) : undefined
+  }
+
+  takeReady(): ElectionReady {
+    const { send, decision, newerConfig } = this
+    this.send = []
+    this.decision = this.newerConfig = undefined
+    return { send, decision, newerConfig }
+  }
+
+  private firstVote({ zxid, peerEpoch }: { zxid: bigint; peerEpoch: bigint }): Candidate {
+    if (this.isObserver()) return nobody
+    const mayLead = this.committed.servers.get(this.self)?.role === 'participant'
+    return { leader: mayLead ? this.self : noVote, zxid, peerEpoch }
+  }
+
+  private isObserver(): boolean {
+    return this.committed.servers.get(this.self)?.role === 'observer'
+  }
+
+  private roleUnder(leader: ServerId): Decision['state'] {
+    if (leader === this.self) return 'leading'
+    return this.isObserver() ? 'observing' : 'following'
+  }
+
+  /** Servers exchange their configurations along with their votes. */
+  private isNewerConfig({ config }: Notification): boolean {
+    if (!this.reconfigEnabled || this.state !== 'looking') return false
+    if (config === undefined || config === this.configText) return false
+    const parsed = parseMembership(config)
+    if ('problem' in parsed || parsed.value.version <= this.committed.version) return false
+    if (this.newerConfig === undefined || parsed.value.version > this.newerConfig.version) {
+      this.newerConfig = parsed.value
+    }
+    return !sameMembership(parsed.value, this.committed)
+  }
+
+  /**
+   * Those without a vote are told at once what there is to know. Apache tells them the outcome of
+   * its last election even while it looks for a new leader; the present vote serves them better.
+   */
+  private answerNonVoter(to: ServerId): void {
+    if (this.state === 'looking' && !this.running) return
+    this.tell(to, this.state === 'looking' ? this.proposal : this.stored, this.round)
+  }
+
+  private tell(to: ServerId, candidate: Candidate, round: bigint): void {
+    this.send.push({ to, notification: this.notification(candidate, round) })
+  }
+
+  private notification({ leader, zxid, peerEpoch }: Candidate, round: bigint): Notification {
+    const { state, configText: config } = this
+    return { state, leader, zxid, round, peerEpoch, version: notificationVersion, config }
+  }
+
+  private broadcast(): void {
+    const notification = this.notification(this.proposal, this.round)
+    for (const to of this.quorum.voters) {
+      if (to === this.self) this.loopback.push(notification)
+      else this.send.push({ to, notification })
+    }
+    this.broadcastAtMs = this.nowMs + this.intervalMs
+  }
+
+  private hearOneself(): void {
+    while (this.running) {
+      const notification = this.loopback.shift()
+      if (notification === undefined) return
+      this.hear(this.self, notification)
+    }
+  }
+
+  /** One turn of the election. */
+  private hear(from: ServerId, notification: Notification): void {
+    const isBetter = beats(notification, this.proposal, this.quorum)
+    // While a quorum that agrees waits for silence, only a better vote is of interest.
+    if (this.finishAtMs === undefined || isBetter) this.consider(from, notification)
+    if (this.running) this.count()
+  }
+
+  private consider(from: ServerId, notification: Notification): void {
+    const { voters } = this.quorum
+    if (!voters.has(from) || !voters.has(notification.leader)) return
+    if (notification.state === 'looking') this.considerVote(from, notification)
+    else if (notification.state !== 'observing') this.considerSettled(from, notification)
+  }
+
+  private considerVote(from: ServerId, notification: Notification): void {
+    // A database that is unexpectedly empty has no say.
+    if (this.initial.zxid === -1n || notification.zxid === -1n) return
+    if (notification.round < this.round) return
+    if (notification.round > this.round) {
+      this.round = notification.round
+      this.votes.clear()
+      this.settleFor(beats(notification, this.initial, this.quorum) ? notification : this.initial)
+    } else if (beats(notification, this.proposal, this.quorum)) {
+      this.settleFor(notification)
+    }
+    this.votes.set(from, voteOf(notification))
+  }
+
+  private settleFor({ leader, zxid, peerEpoch }: Candidate): void {
+    this.proposal = { leader, zxid, peerEpoch }
+    this.broadcast()
+  }
+
+  /** Joins those who have a leader, if they are a quorum and the leader itself says so. */
+  private considerSettled(from: ServerId, notification: Notification): void {
+    const vote = { ...voteOf(notification), version: notification.version }
+    const { round } = notification
+    if (round === this.round) {
+      this.votes.set(from, voteOf(notification))
+      if (this.isLed(this.votes, vote)) {
+        this.finish(vote)
+        return
+      }
+    }
+    this.settled.set(from, vote)
+    if (this.isLed(this.settled, vote)) {
+      this.round = round
+      this.finish(vote)
+    }
+  }
+
+  /** Without a word from the leader itself, servers would elect a dead one again and again. */
+  private isLed(votes: ReadonlyMap<ServerId, Vote>, vote: Vote): boolean {
+    if (!this.quorum.isQuorum(supporters(votes, vote))) return false
+    if (vote.leader === this.self) return vote.round === this.round
+    return votes.get(vote.leader)?.state === 'leading'
+  }
+
+  /** Looks whether enough servers agree; every notification prolongs the wait for silence. */
+  private count(): void {
+    const vote: Vote = { ...this.proposal, round: this.round, state: 'looking', version: 0 }
+    const agreeing = supporters(this.votes, vote)
+    if (!this.quorum.isQuorum(agreeing)) {
+      this.finishAtMs = undefined
+      return
+    }
+    const isUnanimous = agreeing.size === this.quorum.voters.size
+    const { finalizeWaitMs, unanimousWaitMs } = this.timing
+    const waitMs = isUnanimous ? unanimousWaitMs : finalizeWaitMs
+    if (waitMs === 0) this.finish(vote)
+    else this.finishAtMs = this.nowMs + waitMs
+  }
+
+  private finish({ leader, zxid, peerEpoch, round }: Candidate & { round: bigint }): void {
+    this.pause()
+    this.early.clear()
+    this.loopback.length = 0
+    this.stored = { leader, zxid, peerEpoch, round }
+    const state = this.roleUnder(leader)
+    this.state = state
+    this.decision = { ...this.stored, state }
+  }
+}
+
+/** The vote of those who have none. */
+const nobody: Candidate = { leader: noVote, zxid: noVote, peerEpoch: noVote }
+
+/** As version 0, because within one round Apache compares the leaders alone. */
+function voteOf({ leader, zxid, peerEpoch, round, state }: Notification): Vote {
+  return { leader, zxid, peerEpoch, round, state, version: 0 }
+}
