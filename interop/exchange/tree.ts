@@ -65,6 +65,6 @@ const showAcl = (acl: readonly Acl[]): string =>
   acl.map(({ perms, id }) => `${id.scheme}:${id.id}:${perms}`).join(' ')
 
 const showStat = (stat: Stat): string =>
-  Object.entries(stat)
+  Object.entries<bigint | number>({ ...stat })
     .map(([name, value]) => `${name}=${value}`)
     .join(' ')

@@ -24,7 +24,7 @@ const done = await inTemporaryFolder((dir) => runTrial({ dir, seed, rounds, endi
 const failed = done.filter(({ problems }) => problems.length > 0).length
 const sum = (of: (round: Round) => number): number => done.reduce((all, r) => all + of(r), 0)
 console.log(
-  `${sum((r) => r.acknowledged)} writes acknowledged and all there; of ` +
+  `${sum((r) => r.acknowledged)} writes acknowledged${failed === 0 ? ', and all of them there' : ''}; of ` +
     `${sum((r) => r.unanswered)} without an answer ${sum((r) => r.unansweredDone)} had happened`,
 )
 if (failed > 0) console.log(`again with: npm run test:kill -- --rounds ${rounds} --seed ${seed}`)

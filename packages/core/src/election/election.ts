@@ -8,7 +8,7 @@ import {
   type Membership,
 } from '../zab/membership.ts'
 import { combine, type QuorumVerifier, type ServerId } from '../zab/quorum.ts'
-import { beats, supporters, type Candidate, type Vote } from './vote.ts'
+import { beats, sameVote, supporters, type Candidate, type Vote } from './vote.ts'
 
 export interface ElectionOptions {
   readonly self: ServerId
@@ -274,9 +274,12 @@ export class Election {
 
   /** One turn of the election. */
   private hear(from: ServerId, notification: Notification): void {
-    const isBetter = beats(notification, this.proposal, this.quorum)
-    // While a quorum that agrees waits for silence, only a better vote is of interest.
-    if (this.finishAtMs === undefined || isBetter) this.consider(from, notification)
+    // While a quorum that agrees waits for silence, only a better vote can change anything.
+    if (this.finishAtMs === undefined || beats(notification, this.proposal, this.quorum)) {
+      this.consider(from, notification)
+    } else if (sameVote(voteOf(notification), this.ownVote())) {
+      this.votes.set(from, voteOf(notification))
+    }
     if (this.running) this.count()
   }
 
@@ -333,7 +336,7 @@ export class Election {
 
   /** Looks whether enough servers agree; every notification prolongs the wait for silence. */
   private count(): void {
-    const vote: Vote = { ...this.proposal, round: this.round, state: 'looking', version: 0 }
+    const vote = this.ownVote()
     const agreeing = supporters(this.votes, vote)
     if (!this.quorum.isQuorum(agreeing)) {
       this.finishAtMs = undefined
@@ -344,6 +347,10 @@ export class Election {
     const waitMs = isUnanimous ? unanimousWaitMs : finalizeWaitMs
     if (waitMs === 0) this.finish(vote)
     else this.finishAtMs = this.nowMs + waitMs
+  }
+
+  private ownVote(): Vote {
+    return { ...this.proposal, round: this.round, state: 'looking', version: 0 }
   }
 
   private finish({ leader, zxid, peerEpoch, round }: Candidate & { round: bigint }): void {

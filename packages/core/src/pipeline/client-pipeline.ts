@@ -309,6 +309,12 @@ export class ClientPipeline {
     assert(upstream !== undefined, 'a connection is open only while this server serves')
     if (connection.session!.isClosing) return true
     upstream.touch(connection)
+    if (type === op.sync && upstream.sync !== undefined) {
+      const body = this.keeper.keep(bytes.subarray(reader.position, end))
+      const ticket = { ...this.ticket(connection, xid, type), body }
+      upstream.sync(ticket)
+      return this.enqueueWrite(ticket)
+    }
     if (answers[type] !== undefined) {
       if (connection.queue.length === 0) {
         this.answerRead(connection, xid, type, reader, this.clock.nowMs)
@@ -444,8 +450,30 @@ export class ClientPipeline {
     }
   }
 
+  /** A sync that was asked of another server: everything before it is applied here. */
+  synced({ connection, xid, type, body, receivedMs }: WriteTicket): void {
+    if (connection.state === 'closed') return
+    this.reader.reset(body!, 0, body!.length)
+    this.answerRead(connection, xid, type, this.reader, receivedMs)
+    this.drain(connection)
+    this.readOn()
+  }
+
+  /** This server stops serving: its clients go elsewhere. */
+  stopServing(): void {
+    this.upstream = undefined
+    for (const connection of this.connections) {
+      if (connection.state !== 'greeting') this.close(connection)
+    }
+  }
+
   private answerWrite(ticket: WriteTicket, txn: Txn, error: number): void {
     const { connection, xid, type, receivedMs } = ticket
+    if (error === errorCodes.sessionMoved) {
+      // The session lives on with another server; this connection is not told why it ends.
+      this.close(connection)
+      return
+    }
     const { out } = connection
     const frameAt = this.beginReply(out, xid)
     if (error !== ok) {

@@ -4,6 +4,7 @@ export const op = {
   delete: 2,
   setData: 5,
   setAcl: 7,
+  sync: 9,
   ping: 11,
   multi: 14,
   create2: 15,

@@ -1,5 +1,7 @@
 import {
   digestVersion,
+  errorCodes,
+  MalformedError,
   TxnHeader,
   writeTxnBody,
   type Id,
@@ -29,6 +31,9 @@ export interface ProposerOptions {
   readonly rules: OperationRules
   readonly reclaim: ReclaimOptions
 }
+
+const expiredSession: Txn = { type: op.error, body: { err: errorCodes.sessionExpired } }
+const movedSession: Txn = { type: op.error, body: { err: errorCodes.sessionMoved } }
 
 /** A transaction on its way: logged or being logged, not yet committed. */
 export interface Proposal {
@@ -61,6 +66,8 @@ export class Proposer implements Upstream {
   private inFlight: Proposal[] = []
   private committed = 0
   private lastProposed: bigint
+  /** Told of each transaction as it is proposed; the bytes are those of the log. */
+  private readonly onProposed: ((zxid: bigint, batch: LogBatch) => void) | undefined
 
   constructor(
     parts: {
@@ -69,6 +76,9 @@ export class Proposer implements Upstream {
       trace: Trace
       /** Where the next record goes. */
       batch: () => LogBatch
+      /** The zxid before the first; the last applied one unless a new epoch begins. */
+      lastZxid?: bigint
+      onProposed?: (zxid: bigint, batch: LogBatch) => void
     },
     options: ProposerOptions,
   ) {
@@ -79,7 +89,8 @@ export class Proposer implements Upstream {
     this.batch = parts.batch
     this.options = options
     this.projection = new Projection(this.db)
-    this.lastProposed = this.db.lastZxid
+    this.lastProposed = parts.lastZxid ?? this.db.lastZxid
+    this.onProposed = parts.onProposed
     this.reclaimer = new Reclaimer(this.db.tree, options.reclaim)
     this.sessions = new SessionTracker(options.tickMs)
     for (const [id, timeoutMs] of this.db.sessions) {
@@ -91,15 +102,15 @@ export class Proposer implements Upstream {
 
   write(ticket: WriteTicket, body: Reader): void {
     const { sessionId, identities } = ticket.connection
-    const txn = decide(ticket.type, body, this.preparation(sessionId, identities), this.keeper)
+    const refusal = this.sessionProblem(sessionId, this)
+    const p = this.preparation(sessionId, identities)
+    const txn = refusal ?? decide(ticket.type, body, p, this.keeper)
     this.propose(ticket, sessionId, ticket.xid, txn)
   }
 
   createSession(ticket: WriteTicket): void {
     const { sessionId, timeoutMs } = ticket.connection
-    const txn = prepareCreateSession(timeoutMs)
-    assert(typeof txn !== 'number', 'a session can always be created')
-    this.propose(ticket, sessionId, 0, txn)
+    this.startSession(ticket, sessionId, timeoutMs, this)
   }
 
   closeSession(ticket: WriteTicket): void {
@@ -107,9 +118,8 @@ export class Proposer implements Upstream {
   }
 
   resumeSession(connection: ClientConnection, sessionId: bigint): void {
-    const session = this.sessions.get(sessionId)
-    const mayGoOn = session !== undefined && !session.isClosing
-    this.pipeline.resumed(connection, sessionId, mayGoOn ? session : undefined)
+    const session = this.takeSession(sessionId, connection.timeoutMs, this)
+    this.pipeline.resumed(connection, sessionId, session)
   }
 
   sessionOf(sessionId: bigint): Session | undefined {
@@ -127,6 +137,69 @@ export class Proposer implements Upstream {
     } else if (txn.type === op.closeSession) {
       this.sessions.remove(header.clientId)
     }
+  }
+
+  // --- asked by other servers, for their clients -----------------------------------------------
+
+  /** A write that another server's client asked for; what cannot be read is a failed one. */
+  remoteWrite(
+    owner: object,
+    request: { sessionId: bigint; xid: number; type: number; identities: readonly Id[] },
+    body: Reader,
+  ): void {
+    const { sessionId, xid, type, identities } = request
+    let txn = this.sessionProblem(sessionId, owner)
+    try {
+      txn ??= decide(type, body, this.preparation(sessionId, identities), this.keeper)
+    } catch (error) {
+      if (!(error instanceof MalformedError)) throw error
+      txn = { type: op.error, body: { err: errorCodes.marshallingError } }
+    }
+    this.propose(undefined, sessionId, xid, txn)
+  }
+
+  remoteCreateSession(owner: object, sessionId: bigint, timeoutMs: number): void {
+    this.startSession(undefined, sessionId, timeoutMs, owner)
+  }
+
+  remoteCloseSession(sessionId: bigint, xid: number): void {
+    this.endSession(undefined, xid, sessionId)
+  }
+
+  /** A client moves to another server: its writes are taken only from there from now on. */
+  takeSession(sessionId: bigint, timeoutMs: number, owner: object): Session | undefined {
+    const session = this.sessions.get(sessionId)
+    if (session === undefined || session.isClosing) return undefined
+    session.owner = owner
+    this.sessions.touch(session, timeoutMs, this.clock.nowMs)
+    return session
+  }
+
+  touchRemote(sessionId: bigint, timeoutMs: number): void {
+    const session = this.sessions.get(sessionId)
+    if (session !== undefined && !session.isClosing) {
+      this.sessions.touch(session, timeoutMs, this.clock.nowMs)
+    }
+  }
+
+  private startSession(
+    ticket: WriteTicket | undefined,
+    sessionId: bigint,
+    timeoutMs: number,
+    owner: object,
+  ): void {
+    const txn = prepareCreateSession(timeoutMs)
+    assert(typeof txn !== 'number', 'a session can always be created')
+    // Known from now on: writes of its client may come before it is committed.
+    this.sessions.add(sessionId, timeoutMs, this.clock.nowMs).owner = owner
+    this.propose(ticket, sessionId, 0, txn)
+  }
+
+  private sessionProblem(sessionId: bigint, owner: object): Txn | undefined {
+    const session = this.sessions.get(sessionId)
+    if (session === undefined || session.isClosing) return expiredSession
+    session.owner ??= owner
+    return session.owner === owner ? undefined : movedSession
   }
 
   // --- asked by the clock ----------------------------------------------------------------------
@@ -197,6 +270,11 @@ export class Proposer implements Upstream {
     batch.end(zxid)
     const { high: digestHigh, low: digestLow } = digest
     this.inFlight.push({ header, txn, ticket, digestHigh, digestLow })
+    this.onProposed?.(zxid, batch)
+  }
+
+  get lastProposedZxid(): bigint {
+    return this.lastProposed
   }
 
   /** Everything up to here is committed: applied and answered, in order. */

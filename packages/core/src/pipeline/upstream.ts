@@ -15,6 +15,8 @@ export interface Upstream {
   /** The connection's session id and timeout are those wanted. */
   createSession(ticket: WriteTicket): void
   closeSession(ticket: WriteTicket): void
+  /** Where a sync must be asked of another server; the pipeline answers it as a read otherwise. */
+  sync?(ticket: WriteTicket): void
   /** Somebody with the right password wants to go on: answered by `resumed`, now or later. */
   resumeSession(connection: ClientConnection, sessionId: bigint): void
   /** The session as known here, once it exists. */

@@ -9,4 +9,6 @@ export interface WriteTicket {
   /** The operation that was asked for; the transaction may be of another type: an error. */
   readonly type: number
   readonly receivedMs: number
+  /** The body of a sync, whose path is only echoed. */
+  readonly body?: Uint8Array
 }

@@ -5,6 +5,8 @@ export interface Session {
   timeoutMs: number
   /** It is being closed: nothing more is accepted from it. */
   isClosing: boolean
+  /** The connection, or the server, that may write for it; undefined until somebody does. */
+  owner?: object | undefined
   /** The end of the tick at which it expires unless touched before. */
   expiresAtMs: number
 }

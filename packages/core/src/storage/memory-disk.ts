@@ -119,13 +119,30 @@ export class MemoryDisk implements Disk {
   }
 
   /**
-   * Power fails: names that were not synced are forgotten, and of every write that was not synced
-   * only what `tear` says survives (nothing, if it is not given).
+   * Power fails: of names that were not synced only those that `keepsName` says survive, and of
+   * every write that was not synced only what `tear` says (nothing, where they are not given).
    */
-  crash(tear?: Tear): void {
+  crash(tear?: Tear, keepsName: (path: string) => boolean = () => false): void {
     if (!this.forgetful) throw new Error('only a forgetful disk can crash')
-    this.names = new Map(this.durableNames)
+    const survivors = new Map(this.durableNames)
+    for (const path of new Set([...this.names.keys(), ...this.durableNames.keys()])) {
+      const file = this.names.get(path)
+      if (file === this.durableNames.get(path) || !keepsName(path)) continue
+      if (file === undefined) survivors.delete(path)
+      else survivors.set(path, file)
+    }
+    this.names = survivors
+    this.durableNames = new Map(survivors)
     for (const [path, file] of this.names) file.crash(path, tear)
+  }
+
+  /** Another disk with the same files, all of them durable. */
+  copy(): MemoryDisk {
+    const copy = new MemoryDisk({ forgetful: this.forgetful })
+    for (const directory of this.directories) copy.directories.add(directory)
+    for (const [path, file] of this.names) copy.names.set(path, file.copy())
+    copy.durableNames = new Map(copy.names)
+    return copy
   }
 
   /** The content of a file, for tests. */
@@ -210,6 +227,13 @@ class MemoryFile {
 
   get stored(): number {
     return this.content.stored
+  }
+
+  copy(): MemoryFile {
+    const copy = new MemoryFile(this.durable !== undefined)
+    copy.content = this.content.copy()
+    if (copy.durable !== undefined) copy.durable = this.content.copy()
+    return copy
   }
 
   read(position: number, into: Uint8Array): number {

@@ -102,9 +102,9 @@ function bracketed(host: string): string {
 
 /** Splits at colons, except inside the brackets of an IPv6 address. */
 function splitHostAndPorts(text: string): string[] {
-  const [, bracketed, rest] = /^\[([^\]]*)\](?::(.*))?$/.exec(text) ?? []
-  if (bracketed === undefined) return text.split(':')
-  return [bracketed, ...(rest === undefined ? [] : rest.split(':'))]
+  const [, inBrackets, rest] = /^\[([^\]]*)\](?::(.*))?$/.exec(text) ?? []
+  if (inBrackets === undefined) return text.split(':')
+  return [inBrackets, ...(rest === undefined ? [] : rest.split(':'))]
 }
 
 function portOf(text: string): number | undefined {

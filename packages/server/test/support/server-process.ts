@@ -18,7 +18,8 @@ export interface Exit {
   readonly signal: NodeJS.Signals | null
 }
 
-const script = join(dirname(fileURLToPath(import.meta.url)), 'serve.ts')
+const here = dirname(fileURLToPath(import.meta.url))
+const script = join(here, 'serve.ts')
 const servingLine = /serves ZooKeeper clients on \S+:(\d+)/
 const startMsMax = 30_000
 const outputMax = 4_000_000
@@ -52,6 +53,7 @@ export class ServerProcess {
     const options = ['--expose-gc', '--conditions=@zabra/source', '--import', 'tsx']
     this.child = spawn(process.execPath, [...options, script, configuration, '--port', '0'], {
       stdio: ['ignore', 'pipe', 'pipe', 'ipc'],
+      cwd: here, // From where `tsx` is found.
     })
     const collect = (chunk: Buffer): void => {
       this.output += chunk.toString()

@@ -48,6 +48,8 @@ const warmUpFrames = 3000
 const framesPerConnectionMax = 60
 /** What a server may hold more afterwards: caches that have grown to their working size. */
 export const heldGrowthMax = 24 * 1024 * 1024
+/** The longest session, and a little: nothing announces the end of the last of them. */
+const settleMs = 2500
 const settleMsMax = 20_000
 
 export async function besiege(options: SiegeOptions): Promise<SiegeResult> {
@@ -57,7 +59,8 @@ export async function besiege(options: SiegeOptions): Promise<SiegeResult> {
     // What a server allocates once and keeps is not what is looked for.
     await storm(server.port, random, { framesMax: warmUpFrames, msMax: options.msMax / 2 })
     await cleanUp(server.port)
-    const heldBefore = await heldWhenSettled(server, 0)
+    await delay(settleMs)
+    const heldBefore = await held(server)
     const citizen = new Citizen(server.port)
     const living = citizen.live()
     const { frames, connections } = await storm(server.port, random, options)
@@ -69,6 +72,9 @@ export async function besiege(options: SiegeOptions): Promise<SiegeResult> {
     const { code } = await server.stop()
     if (code !== 0) problems.push(`the server ended with ${code}:\n${server.output.slice(-3000)}`)
     return { frames, connections, served, slowestMs, heldBefore, heldAfter, problems }
+  } catch (error) {
+    const said = server.output.slice(-3000)
+    throw new Error(`${(error as Error).message}; the server said:\n${said}`, { cause: error })
   } finally {
     await server.kill()
   }
@@ -167,16 +173,15 @@ async function cleanUp(port: number): Promise<void> {
 
 /** What the server holds once the sessions of the attackers are over and garbage is collected. */
 async function heldWhenSettled(server: ServerProcess, enough: number): Promise<number> {
-  const held = async (): Promise<number> => {
-    const { heapUsed, external } = await server.memory()
-    return heapUsed + external
-  }
   const deadline = performance.now() + settleMsMax
-  let last = Infinity
-  for (let now = await held(); performance.now() < deadline; now = await held()) {
-    if (now <= enough || now >= last) return Math.min(now, last)
-    last = now
-    await delay(2500) // The longest session, and a little: nothing announces the last of them.
+  for (;;) {
+    const now = await held(server)
+    if (now <= enough || performance.now() > deadline) return now
+    await delay(settleMs)
   }
-  return last
+}
+
+async function held(server: ServerProcess): Promise<number> {
+  const { heapUsed, external } = await server.memory()
+  return heapUsed + external
 }

@@ -76,7 +76,22 @@ class Trial {
 
   async round(number: number, isLast: boolean): Promise<Round> {
     const before = this.acknowledged
-    const problems = await this.load(number)
+    const problems: string[] = []
+    let counts = { unanswered: 0, unansweredDone: 0 }
+    try {
+      counts = await this.killAndVerify(number, isLast, problems)
+    } catch (error) {
+      problems.push(error instanceof Error ? error.message : String(error))
+    }
+    return { number, acknowledged: this.acknowledged - before, ...counts, problems }
+  }
+
+  private async killAndVerify(
+    number: number,
+    isLast: boolean,
+    problems: string[],
+  ): Promise<{ unanswered: number; unansweredDone: number }> {
+    await this.load(number, problems)
     await this.killWhileStarting()
     const server = await ServerProcess.start(this.options.dir, cfg)
     try {
@@ -84,7 +99,7 @@ class Trial {
       const counts = await this.verify(observer, server.port, number, problems)
       if (isLast || this.random.chance(0.2)) await this.awaitExpiry(observer, problems)
       await observer.close()
-      return { number, acknowledged: this.acknowledged - before, ...counts, problems }
+      return counts
     } finally {
       await server.kill()
     }
@@ -95,10 +110,9 @@ class Trial {
   }
 
   /** Everybody writes until the server is ended at a moment of no meaning. */
-  private async load(number: number): Promise<string[]> {
+  private async load(number: number, problems: string[]): Promise<void> {
     const { dir, ending } = this.options
     const server = await ServerProcess.start(dir, cfg)
-    const problems: string[] = []
     try {
       const setUp = await RawClient.connect(server.port, { timeoutMs: lastingMs })
       const shared = sharedParent(number)
@@ -118,7 +132,6 @@ class Trial {
     }
     this.checkZxids(problems)
     for (const writer of this.writers) problems.push(...writer.problems.splice(0))
-    return problems
   }
 
   private async start(

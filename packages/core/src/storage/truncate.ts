@@ -1,0 +1,70 @@
+import type { Disk } from '../ports.ts'
+import { listIfThere, logsAmong, snapshotsAmong } from './files.ts'
+import { LogFileReader } from './log-reader.ts'
+
+/** The log does not hold the transaction it is to be cut after. */
+export class TruncateError extends Error {
+  override readonly name = 'TruncateError'
+}
+
+/**
+ * Forgets everything after a transaction, durably: later records, later logs, and every snapshot
+ * that might contain their effects. Afterwards a recovery ends at that transaction.
+ */
+export async function truncateAfter(
+  disk: Disk,
+  { snapshotDir, logDir }: { snapshotDir: string; logDir: string },
+  zxid: bigint,
+): Promise<void> {
+  const snapshots = snapshotsAmong(await listIfThere(disk, snapshotDir))
+  if (!snapshots.some((snapshot) => snapshot.zxid <= zxid)) {
+    throw new TruncateError(`no snapshot in ${snapshotDir} is as old as ${zxid.toString(16)}`)
+  }
+  const logs = logsAmong(await listIfThere(disk, logDir))
+  const cut = await findCut(disk, logDir, logs, zxid)
+  const isSnapshotEnd = snapshots.some((snapshot) => snapshot.zxid === zxid)
+  if (cut === undefined && !isSnapshotEnd) {
+    throw new TruncateError(`no log in ${logDir} holds ${zxid.toString(16)}`)
+  }
+  // Snapshots go first: after a crash in between, recovery must not find one that is ahead.
+  for (const { name } of snapshots.filter((snapshot) => snapshot.zxid > zxid)) {
+    await disk.remove(`${snapshotDir}/${name}`)
+  }
+  await disk.syncDirectory(snapshotDir)
+  for (const { name } of logs.filter((log) => log.zxid > zxid).toReversed()) {
+    await disk.remove(`${logDir}/${name}`)
+  }
+  await disk.syncDirectory(logDir)
+  if (cut === undefined) return
+  const file = await disk.openWrite(`${logDir}/${cut.name}`)
+  try {
+    await file.setSize(cut.position)
+    await file.sync()
+  } finally {
+    await file.close()
+  }
+}
+
+/** Where the record of a transaction ends. */
+async function findCut(
+  disk: Disk,
+  logDir: string,
+  logs: readonly { readonly name: string; readonly zxid: bigint }[],
+  zxid: bigint,
+): Promise<{ name: string; position: number } | undefined> {
+  const holder = logs.findLast((log) => log.zxid <= zxid)
+  if (holder === undefined) return undefined
+  const log = await LogFileReader.open(disk, `${logDir}/${holder.name}`)
+  try {
+    let found = false
+    for await (const records of log) {
+      while (records.next()) {
+        if (found) return { name: holder.name, position: records.position }
+        found = records.zxid === zxid
+      }
+    }
+    return found ? { name: holder.name, position: log.end.position } : undefined
+  } finally {
+    await log.close()
+  }
+}

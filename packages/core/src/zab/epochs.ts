@@ -1,0 +1,121 @@
+import { decodeText, encodeText } from '@zabra/protocol'
+import { assert } from '../assert.ts'
+import { faultCode, type Disk } from '../ports.ts'
+
+const acceptedName = 'acceptedEpoch'
+const currentName = 'currentEpoch'
+
+/** The epoch a zxid belongs to. */
+export function epochOf(zxid: bigint): bigint {
+  return zxid >> 32n
+}
+
+/** The zxid that stands for an epoch as such; no transaction ever carries it. */
+export function epochStart(epoch: bigint): bigint {
+  return epoch << 32n
+}
+
+export function counterOf(zxid: bigint): bigint {
+  return zxid & 0xffffffffn
+}
+
+/** The epoch files contradict the history beside them. */
+export class EpochError extends Error {
+  override readonly name = 'EpochError'
+}
+
+/**
+ * The two promises a server keeps across restarts: the newest epoch it agreed to join, and the
+ * epoch whose history it holds. At every instant, also on disk:
+ *
+ *     epoch of the last logged zxid  <=  current  <=  accepted
+ */
+export class Epochs {
+  accepted: bigint
+  current: bigint
+  private readonly disk: Disk
+  private readonly directory: string
+
+  private constructor(disk: Disk, directory: string, accepted: bigint, current: bigint) {
+    this.disk = disk
+    this.directory = directory
+    this.accepted = accepted
+    this.current = current
+  }
+
+  /** Reads both files; a missing one follows from the history. */
+  static async load(disk: Disk, directory: string, lastZxid: bigint): Promise<Epochs> {
+    const history = epochOf(lastZxid)
+    let current = await readEpoch(disk, directory, currentName)
+    const accepted = await readEpoch(disk, directory, acceptedName)
+    if (current !== undefined && history > current) {
+      // Written and synced, but not renamed before the crash: the history proves that it counts.
+      const unfinished = await readEpoch(disk, directory, `${currentName}.tmp`)
+      if (unfinished === undefined || unfinished < history) {
+        throw new EpochError(
+          `${directory}/${currentName} says ${current}, but the history is of epoch ${history}`,
+        )
+      }
+      current = unfinished
+    }
+    const epochs = new Epochs(disk, directory, accepted ?? history, current ?? history)
+    if (epochs.accepted < epochs.current) {
+      throw new EpochError(
+        `${directory}/${acceptedName} says ${epochs.accepted}, less than ${currentName}, ${epochs.current}`,
+      )
+    }
+    if (accepted === undefined) await epochs.write(acceptedName, epochs.accepted)
+    if (current === undefined) await epochs.write(currentName, epochs.current)
+    return epochs
+  }
+
+  /** Durable when it resolves: only then may the promise be sent. */
+  async setAccepted(epoch: bigint): Promise<void> {
+    assert(epoch >= this.accepted, 'an accepted epoch never goes back')
+    await this.write(acceptedName, epoch)
+    this.accepted = epoch
+  }
+
+  /** Only after the history that this epoch stands for is durable. */
+  async setCurrent(epoch: bigint): Promise<void> {
+    assert(epoch <= this.accepted, 'an epoch is accepted before it is entered')
+    await this.write(currentName, epoch)
+    this.current = epoch
+  }
+
+  private async write(name: string, epoch: bigint): Promise<void> {
+    const path = `${this.directory}/${name}`
+    const file = await this.disk.create(`${path}.tmp`)
+    try {
+      await file.write(encodeText(String(epoch)), 0)
+      await file.sync()
+    } finally {
+      await file.close()
+    }
+    await this.disk.rename(`${path}.tmp`, path)
+    await this.disk.syncDirectory(this.directory)
+  }
+}
+
+async function readEpoch(disk: Disk, directory: string, name: string): Promise<bigint | undefined> {
+  const path = `${directory}/${name}`
+  let text: string
+  try {
+    const file = await disk.openRead(path)
+    try {
+      const bytes = new Uint8Array(file.bytes)
+      const count = await file.read(0, bytes)
+      text = decodeText(bytes, 0, count).trim()
+    } finally {
+      await file.close()
+    }
+  } catch (error) {
+    if (faultCode(error) === 'ENOENT') return undefined
+    throw error
+  }
+  if (!/^-?\d+$/.test(text)) {
+    if (name.endsWith('.tmp')) return undefined
+    throw new EpochError(`${path} holds no number: ${JSON.stringify(text)}`)
+  }
+  return BigInt(text)
+}

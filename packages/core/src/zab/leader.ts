@@ -1,0 +1,477 @@
+import {
+  MalformedError,
+  packetTypes,
+  quorumProtocolVersion,
+  Reader,
+  readLearnerInfo,
+  Writer,
+  type Id,
+  type QuorumPacket,
+} from '@zabra/protocol'
+import { assert } from '../assert.ts'
+import type { Database } from '../database.ts'
+import { op } from '../pipeline/opcodes.ts'
+import type { Proposer } from '../pipeline/proposer.ts'
+import type { Host } from '../ports.ts'
+import type { LogBatch } from '../storage/log-batch.ts'
+import type { CommittedLog, LoggedTxn } from './committed-log.ts'
+import { Deferred, TimeoutError, within } from './deferred.ts'
+import { counterOf, epochOf, epochStart, type Epochs } from './epochs.ts'
+import { expectPacket, LinkLostError, type PacketLink } from './packet-link.ts'
+import type { QuorumVerifier, ServerId } from './quorum.ts'
+import { sendSnapshot } from './snapshot-stream.ts'
+import { planSync, type SyncPlan } from './synchronisation.ts'
+import type { ZabOptions, ZabTrace } from './options.ts'
+
+/** The last counter that may be proposed; the next epoch begins behind it. */
+const counterMax = 0xfffffffen
+
+export interface LeaderParts {
+  readonly self: ServerId
+  readonly verifier: QuorumVerifier
+  readonly epochs: Epochs
+  readonly db: Database
+  readonly committedLog: CommittedLog
+  /** The configuration's text, as NEWLEADER carries it. */
+  readonly configText: Uint8Array
+  readonly host: Host
+  readonly nowMs: () => number
+  readonly trace: ZabTrace
+  /** The leader is established: clients may be served from now on. */
+  readonly serve: (parts: {
+    lastZxid: bigint
+    onProposed: (zxid: bigint, batch: LogBatch) => void
+  }) => Proposer
+}
+
+/** A transaction that waits for its quorum. */
+interface Outstanding extends LoggedTxn {
+  readonly acks: Set<ServerId>
+  /** Learners whose sync is answered when this is committed. */
+  readonly syncs: Learner[]
+}
+
+/** A learner from its first packet until its connection ends. */
+interface Learner {
+  readonly link: PacketLink
+  readonly sid: ServerId
+  readonly isObserver: boolean
+  /** Gets live packets. While a snapshot is being sent they wait here. */
+  isForwarding: boolean
+  held: (() => void)[] | undefined
+  hasAckedNewLeader: boolean
+  /** By this tick it must have been heard of again. */
+  deadlineTick: number
+}
+
+/**
+ * Leads: agrees with a quorum on an epoch nobody used, brings every learner to its own history,
+ * and then orders transactions: proposed to all, committed once a quorum has them on disk.
+ *
+ * `lead` runs until leadership ends, for whatever reason; what was proposed and not committed
+ * is then in the log and counts in the next election.
+ */
+export class Leader {
+  private readonly parts: LeaderParts
+  private readonly options: ZabOptions
+  private readonly learners = new Set<Learner>()
+  private readonly ended = new Deferred<never>()
+  private readonly epochChosen = new Deferred<bigint>()
+  private readonly epochAcked = new Deferred<void>()
+  private readonly established = new Deferred<void>()
+  private readonly joined = new Set<ServerId>()
+  private readonly epochAcks = new Set<ServerId>()
+  private readonly newLeaderAcks = new Set<ServerId>()
+  private readonly startZxid: bigint
+  private readonly startEpoch: bigint
+  private newEpoch = 0n
+  private epochIsFrozen = false
+  private proposer: Proposer | undefined
+  private outstanding: Outstanding[] = []
+  private committedZxid = 0n
+  private ticks = 0
+  private isOver = false
+
+  constructor(parts: LeaderParts, options: ZabOptions) {
+    this.parts = parts
+    this.options = options
+    this.startZxid = parts.db.lastZxid
+    this.startEpoch = parts.epochs.current
+  }
+
+  get epoch(): bigint {
+    return this.newEpoch
+  }
+
+  get isEstablished(): boolean {
+    return this.proposer !== undefined
+  }
+
+  get learnerCount(): number {
+    return this.learners.size
+  }
+
+  // --- the course of a leadership --------------------------------------------------------------
+
+  /** Rejects when leadership ends, with the reason. */
+  async lead(): Promise<never> {
+    const { host, epochs, self, trace } = this.parts
+    const limitMs = this.options.tickMs * this.options.initLimit
+    try {
+      this.join(self, epochs.accepted)
+      await this.orEnd(within(host, limitMs, 'agreeing on an epoch', this.epochChosen.promise))
+      this.acknowledgeEpoch(self, epochs.current, this.startZxid)
+      await this.orEnd(within(host, limitMs, 'acknowledging the epoch', this.epochAcked.promise))
+      // Our history is that of the new epoch from here on; it is durable already.
+      await epochs.setCurrent(this.newEpoch)
+      this.acknowledgeNewLeader(self)
+      await this.orEnd(within(host, limitMs, 'bringing up a quorum', this.established.promise))
+      trace({ type: 'leading', epoch: this.newEpoch })
+      return await this.ended.promise
+    } finally {
+      this.stop()
+    }
+  }
+
+  private orEnd<T>(promise: Promise<T>): Promise<T> {
+    return Promise.race([promise, this.ended.promise])
+  }
+
+  /** Ends the leadership; nothing is confirmed any more. */
+  end(reason: Error): void {
+    this.ended.reject(reason)
+    this.stop()
+  }
+
+  private stop(): void {
+    if (this.isOver) return
+    this.isOver = true
+    for (const { link } of this.learners) link.close()
+    this.learners.clear()
+  }
+
+  /** Every half tick: learners are asked for a sign of life, and every other time counted. */
+  halfTick(): void {
+    if (this.isOver) return
+    const lastProposed = this.proposer?.lastProposedZxid ?? this.parts.db.lastZxid
+    for (const learner of this.learners) {
+      if (learner.isForwarding)
+        this.toLearner(learner, () => learner.link.send('ping', lastProposed))
+    }
+    if (++this.ticks % 2 !== 0 || this.proposer === undefined) return
+    const tick = this.ticks / 2
+    const alive = new Set<ServerId>([this.parts.self])
+    for (const { sid, deadlineTick } of this.learners) if (deadlineTick >= tick) alive.add(sid)
+    if (!this.parts.verifier.isQuorum(alive)) {
+      this.end(new TimeoutError('a quorum of followers has not been heard of in time'))
+    }
+    for (const learner of this.learners) {
+      if (learner.deadlineTick < tick) this.drop(learner, 'it was silent for too long')
+    }
+  }
+
+  // --- learners --------------------------------------------------------------------------------
+
+  /** A server connected to be led. */
+  accept(link: PacketLink): void {
+    this.serveLearner(link).catch((error: Error) => {
+      link.close()
+      const isOrdinary = error instanceof LinkLostError || this.isOver
+      if (!isOrdinary) this.parts.trace({ type: 'learnerRefused', reason: error.message })
+    })
+  }
+
+  private async serveLearner(link: PacketLink): Promise<void> {
+    const { host, db } = this.parts
+    const { tickMs, initLimit } = this.options
+    const limitMs = tickMs * initLimit
+    const hello = await within(host, limitMs, 'an introduction', link.next())
+    const isObserver = expectPacket(hello, 'followerInfo', 'observerInfo') === 'observerInfo'
+    const info = readLearnerInfo(hello.data)
+    if (info === undefined) throw new MalformedError('a learner that does not say who it is')
+    const sid = info.serverId
+    if (!isObserver) this.join(sid, epochOf(hello.zxid))
+    const epoch = await this.epochChosen.promise
+    link.send('leaderInfo', epochStart(epoch), encodeInt(quorumProtocolVersion))
+    const ack = await within(host, limitMs, 'an answer to the epoch', link.next())
+    expectPacket(ack, 'ackEpoch')
+    if (ack.data === null) throw new MalformedError('an acknowledgement without an epoch')
+    const currentEpoch = BigInt(new Reader(ack.data).int())
+    if (!isObserver && currentEpoch >= 0n) this.acknowledgeEpoch(sid, currentEpoch, ack.zxid)
+    await this.epochAcked.promise
+
+    const learner: Learner = {
+      link,
+      sid,
+      isObserver,
+      isForwarding: false,
+      held: undefined,
+      hasAckedNewLeader: false,
+      deadlineTick: Math.floor(this.ticks / 2) + initLimit + this.options.syncLimit,
+    }
+    this.replaceOlder(sid)
+    this.learners.add(learner)
+    link.onClosed = () => this.lost(learner)
+    const plan = planSync(ack.zxid, this.parts.committedLog.all(), db.lastZxid)
+    await this.synchronise(learner, plan)
+    link.onPacket((packet) => this.receive(learner, packet))
+  }
+
+  /** A server that connects anew has left its old connection, even if that is not closed yet. */
+  private replaceOlder(sid: ServerId): void {
+    for (const learner of this.learners) if (learner.sid === sid) this.drop(learner, 'it came anew')
+  }
+
+  /** Whatever is proposed and committed from now on reaches the learner behind its history. */
+  private async synchronise(learner: Learner, plan: SyncPlan): Promise<void> {
+    const { link, sid } = learner
+    const { db, trace, configText, host } = this.parts
+    trace({ type: 'synchronising', sid, plan: plan.kind })
+    let sent: bigint
+    if (plan.kind === 'snap') {
+      sent = db.lastZxid
+      const source = db.snapshotSource()
+      link.send('snap', sent)
+      learner.held = []
+      this.forward(learner, sent)
+      await sendSnapshot(link, source, () => host.delay(0).done)
+    } else {
+      link.send(plan.kind, plan.zxid)
+      sent = plan.zxid
+      for (const { zxid, payload } of plan.txns) {
+        link.send('proposal', zxid, payload)
+        link.send('commit', zxid)
+        sent = zxid
+      }
+    }
+    // Behind the whole history: older releases queued it before, and lost data by that.
+    this.release(learner)
+    link.send('newLeader', epochStart(this.newEpoch), configText)
+    if (plan.kind !== 'snap') this.forward(learner, sent)
+  }
+
+  private release(learner: Learner): void {
+    const { held } = learner
+    learner.held = undefined
+    for (const send of held ?? []) send()
+  }
+
+  private forward(learner: Learner, sent: bigint): void {
+    learner.isForwarding = true
+    if (learner.isObserver) return
+    for (const { zxid, payload } of this.outstanding) {
+      if (zxid > sent) this.toLearner(learner, () => learner.link.send('proposal', zxid, payload))
+    }
+  }
+
+  /** In order behind what is still being sent. */
+  private toLearner(learner: Learner, send: () => void): void {
+    if (learner.held === undefined) send()
+    else learner.held.push(send)
+  }
+
+  private lost(learner: Learner): void {
+    this.learners.delete(learner)
+    if (this.isOver || this.proposer === undefined) return
+    // Without a quorum nothing can be confirmed: better to say so at once than after a tick.
+    const connected = new Set<ServerId>([this.parts.self])
+    for (const { sid, isForwarding } of this.learners) if (isForwarding) connected.add(sid)
+    if (!this.parts.verifier.isQuorum(connected)) {
+      this.end(new LinkLostError('the connections to a quorum of followers are lost'))
+    }
+  }
+
+  private drop(learner: Learner, reason: string): void {
+    this.parts.trace({ type: 'learnerDropped', sid: learner.sid, reason })
+    learner.link.close()
+  }
+
+  // --- discovery -------------------------------------------------------------------------------
+
+  /** Counts who would join; with a quorum the epoch is the first that none of them has accepted. */
+  private join(sid: ServerId, acceptedEpoch: bigint): void {
+    if (this.epochIsFrozen) return
+    if (acceptedEpoch >= this.newEpoch) this.newEpoch = acceptedEpoch + 1n
+    const { verifier, self, epochs } = this.parts
+    if (verifier.voters.has(sid)) this.joined.add(sid)
+    if (!this.joined.has(self) || !verifier.isQuorum(this.joined)) return
+    this.epochIsFrozen = true
+    epochs.setAccepted(this.newEpoch).then(
+      () => this.epochChosen.resolve(this.newEpoch),
+      (error: Error) => this.end(error),
+    )
+  }
+
+  private acknowledgeEpoch(sid: ServerId, currentEpoch: bigint, lastZxid: bigint): void {
+    const { verifier, self } = this.parts
+    if (this.epochAcks.has(self) && verifier.isQuorum(this.epochAcks)) return
+    const isAhead =
+      currentEpoch > this.startEpoch ||
+      (currentEpoch === this.startEpoch && lastZxid > this.startZxid)
+    if (isAhead) throw new MalformedError(`server ${sid} has a longer history than its leader`)
+    if (verifier.voters.has(sid)) this.epochAcks.add(sid)
+    if (this.epochAcks.has(self) && verifier.isQuorum(this.epochAcks)) this.epochAcked.resolve()
+  }
+
+  private acknowledgeNewLeader(sid: ServerId): void {
+    const { verifier, self } = this.parts
+    if (verifier.voters.has(sid)) this.newLeaderAcks.add(sid)
+    if (this.proposer !== undefined || !this.newLeaderAcks.has(self)) return
+    if (verifier.isQuorum(this.newLeaderAcks)) this.establish()
+  }
+
+  /** A quorum holds our history durably, so all of it is committed, and the new epoch begins. */
+  private establish(): void {
+    const lastZxid = epochStart(this.newEpoch)
+    this.committedZxid = lastZxid
+    this.parts.db.advance(lastZxid)
+    this.proposer = this.parts.serve({ lastZxid, onProposed: this.onProposed })
+    this.established.resolve()
+    for (const learner of this.learners) {
+      if (learner.hasAckedNewLeader) learner.link.send('upToDate', -1n)
+    }
+  }
+
+  // --- broadcast -------------------------------------------------------------------------------
+
+  private readonly onProposed = (zxid: bigint, batch: LogBatch): void => {
+    if (counterOf(zxid) > counterMax) {
+      this.end(new Error('the counter of this epoch is used up'))
+      return
+    }
+    const end = batch.writer.position - 1 // without the mark that ends a log record
+    const payload = new Uint8Array(batch.writer.bytes.subarray(batch.payloadStart, end))
+    this.outstanding.push({ zxid, payload, acks: new Set(), syncs: [] })
+    for (const learner of this.learners) {
+      if (!learner.isForwarding || learner.isObserver) continue
+      this.toLearner(learner, () => learner.link.send('proposal', zxid, payload))
+    }
+  }
+
+  /** Our own log holds everything up to here. */
+  logged(zxid: bigint): void {
+    for (const proposal of this.outstanding) {
+      if (proposal.zxid > zxid) break
+      proposal.acks.add(this.parts.self)
+    }
+    this.commitWhatCan()
+  }
+
+  private acknowledge(sid: ServerId, zxid: bigint): void {
+    const first = this.outstanding[0]
+    if (first === undefined || zxid < first.zxid) return
+    // Counters of one epoch have no gaps.
+    const proposal = this.outstanding[Number(zxid - first.zxid)]
+    if (proposal === undefined) return
+    assert(proposal.zxid === zxid, 'outstanding proposals are consecutive')
+    proposal.acks.add(sid)
+    if (proposal === first) this.commitWhatCan()
+  }
+
+  /** In order: nothing is committed before everything before it is. */
+  private commitWhatCan(): void {
+    const { verifier } = this.parts
+    let count = 0
+    while (
+      count < this.outstanding.length &&
+      verifier.isQuorum(this.outstanding[count]!.acks) &&
+      !this.isOver
+    ) {
+      this.commit(this.outstanding[count]!)
+      count++
+    }
+    if (count > 0) this.outstanding.splice(0, count)
+  }
+
+  private commit({ zxid, payload, syncs }: Outstanding): void {
+    assert(zxid > this.committedZxid, 'transactions are committed in order')
+    this.committedZxid = zxid
+    for (const learner of this.learners) {
+      if (!learner.isForwarding) continue
+      const { link, isObserver } = learner
+      this.toLearner(learner, () => {
+        if (isObserver) link.send('inform', zxid, payload)
+        else link.send('commit', zxid)
+      })
+    }
+    this.proposer!.commitUpTo(zxid)
+    this.parts.committedLog.add({ zxid, payload })
+    for (const learner of syncs) this.toLearner(learner, () => learner.link.send('sync', 0n))
+  }
+
+  // --- what learners say -----------------------------------------------------------------------
+
+  private receive(learner: Learner, packet: QuorumPacket): void {
+    if (this.isOver) return
+    learner.deadlineTick = Math.floor(this.ticks / 2) + this.options.syncLimit
+    switch (packet.type) {
+      case packetTypes.ack:
+        this.receiveAck(learner, packet.zxid)
+        return
+      case packetTypes.ping:
+        this.touchSessions(packet.data)
+        return
+      case packetTypes.revalidate:
+        this.revalidate(learner, packet)
+        return
+      case packetTypes.request:
+        this.receiveRequest(learner, packet)
+        return
+      default:
+    }
+  }
+
+  private receiveAck(learner: Learner, zxid: bigint): void {
+    if (counterOf(zxid) !== 0n) {
+      if (!learner.isObserver) this.acknowledge(learner.sid, zxid)
+      return
+    }
+    if (zxid !== epochStart(this.newEpoch) || learner.hasAckedNewLeader) return
+    learner.hasAckedNewLeader = true
+    const wasEstablished = this.proposer !== undefined
+    if (!learner.isObserver) this.acknowledgeNewLeader(learner.sid)
+    if (wasEstablished) learner.link.send('upToDate', -1n)
+  }
+
+  private touchSessions(data: Uint8Array | null): void {
+    const reader = new Reader(data ?? new Uint8Array(0))
+    while (reader.remaining >= 12) this.proposer?.touchRemote(reader.long(), reader.int())
+  }
+
+  private revalidate(learner: Learner, { zxid, data }: QuorumPacket): void {
+    const reader = new Reader(data ?? new Uint8Array(0))
+    const sessionId = reader.long()
+    const session = this.proposer?.takeSession(sessionId, reader.int(), learner)
+    const writer = new Writer(16)
+    writer.long(sessionId)
+    writer.bool(session !== undefined)
+    learner.link.send('revalidate', zxid, writer.written())
+  }
+
+  private receiveRequest(learner: Learner, { data, authinfo }: QuorumPacket): void {
+    const { proposer } = this
+    if (proposer === undefined) return
+    const reader = new Reader(data ?? new Uint8Array(0))
+    const sessionId = reader.long()
+    const xid = reader.int()
+    const type = reader.int()
+    if (type === op.createSession) {
+      proposer.remoteCreateSession(learner, sessionId, reader.int())
+    } else if (type === op.closeSession) {
+      proposer.remoteCloseSession(sessionId, xid)
+    } else if (type === op.sync) {
+      const last = this.outstanding.at(-1)
+      if (last === undefined) learner.link.send('sync', 0n)
+      else last.syncs.push(learner)
+    } else {
+      const identities: Id[] = authinfo ?? []
+      proposer.remoteWrite(learner, { sessionId, xid, type, identities }, reader)
+    }
+  }
+}
+
+function encodeInt(value: number): Uint8Array {
+  const writer = new Writer(4)
+  writer.int(value)
+  return writer.written()
+}

@@ -1,0 +1,427 @@
+import {
+  digestVersion,
+  LearnerInfo,
+  MalformedError,
+  packetTypes,
+  quorumProtocolVersion,
+  Reader,
+  readTxnBody,
+  txnDigestBytes,
+  TxnHeader,
+  Writer,
+  type QuorumPacket,
+  type Txn,
+} from '@zabra/protocol'
+import { assert } from '../assert.ts'
+import type { Database } from '../database.ts'
+import type { ClientPipeline } from '../pipeline/client-pipeline.ts'
+import type { ClientConnection } from '../pipeline/connection.ts'
+import { op } from '../pipeline/opcodes.ts'
+import type { Upstream } from '../pipeline/upstream.ts'
+import type { WriteTicket } from '../pipeline/write-ticket.ts'
+import type { Host } from '../ports.ts'
+import type { Session } from '../session/tracker.ts'
+import type { CommittedLog, LoggedTxn } from './committed-log.ts'
+import { Deferred, TimeoutError, within } from './deferred.ts'
+import { counterOf, epochOf, epochStart, type Epochs } from './epochs.ts'
+import type { ZabOptions, ZabTrace } from './options.ts'
+import { expectPacket, type PacketLink } from './packet-link.ts'
+import type { ServerId } from './quorum.ts'
+
+/** The leader says something that cannot follow from what it said before. */
+export class ProtocolError extends Error {
+  override readonly name = 'ProtocolError'
+}
+
+/** What a learner asks of the server it is part of. */
+export interface LearnerParts {
+  readonly self: ServerId
+  readonly leader: ServerId
+  readonly isObserver: boolean
+  readonly epochs: Epochs
+  readonly db: Database
+  readonly pipeline: ClientPipeline
+  readonly committedLog: CommittedLog
+  readonly host: Host
+  readonly nowMs: () => number
+  readonly trace: ZabTrace
+  /** Puts a record into the log's next batch. */
+  readonly append: (txn: LoggedTxn) => void
+  /** Resolves when everything appended is durable. */
+  readonly flush: () => Promise<void>
+  /** Replaces the database by one that is read from the link; not durable yet. */
+  readonly loadFrom: (link: PacketLink, zxid: bigint) => Promise<void>
+  /** Forgets, durably, everything after a transaction. */
+  readonly truncate: (zxid: bigint) => Promise<void>
+  /** Writes a snapshot of the database, durable when it resolves. */
+  readonly takeSnapshot: () => Promise<void>
+}
+
+/**
+ * Follows a leader, or observes it: takes over its history, then logs and acknowledges what it
+ * proposes and applies what it commits. For its own clients it is where writes go: it sends
+ * them to the leader and answers when they come back committed.
+ *
+ * `follow` runs until the connection to the leader ends.
+ */
+export class Learner implements Upstream {
+  readonly acceptsWrites = true
+  /** A snapshot from the leader is in memory, but not on disk: neither is to be trusted. */
+  isTorn = false
+  private readonly parts: LearnerParts
+  private readonly options: ZabOptions
+  private readonly link: PacketLink
+  private readonly ended = new Deferred<never>()
+  private epoch = 0n
+  private isServing = false
+  /** Proposed and not committed, oldest first. */
+  private pending: LoggedTxn[] = []
+  /** Of the pending ones, how many were handed to the log. */
+  private lastProposed = 0n
+  private lastAcked = 0n
+  private readonly sessions = new Map<bigint, Session>()
+  private touched = new Map<bigint, number>()
+  /** Writes sent to the leader, by session, oldest first: also of connections that are gone. */
+  private readonly forwarded = new Map<bigint, WriteTicket[]>()
+  private readonly syncs: WriteTicket[] = []
+  private readonly revalidating = new Map<bigint, ClientConnection[]>()
+
+  constructor(parts: LearnerParts, options: ZabOptions, link: PacketLink) {
+    this.parts = parts
+    this.options = options
+    this.link = link
+    link.onClosed = () => this.ended.reject(new Error('the connection to the leader is lost'))
+  }
+
+  // --- the course of following -----------------------------------------------------------------
+
+  /** Rejects when following ends, with the reason. */
+  async follow(): Promise<never> {
+    const { host, trace, leader } = this.parts
+    const { tickMs, initLimit } = this.options
+    try {
+      const limitMs = tickMs * initLimit
+      await Promise.race([
+        within(host, limitMs, 'joining the leader', this.join()),
+        this.ended.promise,
+      ])
+      trace({ type: 'following', leader, epoch: this.epoch })
+      return await this.ended.promise
+    } finally {
+      this.link.close()
+    }
+  }
+
+  /** The leader must be heard of within the limit. */
+  tick(): void {
+    const { tickMs, syncLimit } = this.options
+    if (!this.isServing) return
+    if (this.parts.nowMs() - this.link.lastHeardMs > tickMs * syncLimit) {
+      this.end(new TimeoutError('the leader has not been heard of in time'))
+    }
+  }
+
+  end(reason: Error): void {
+    this.ended.reject(reason)
+    this.link.close()
+  }
+
+  /** Discovery and synchronisation: resolves when this server is up to date and serves. */
+  private async join(): Promise<void> {
+    await this.agreeOnEpoch()
+    const operation = await this.link.next()
+    const kind = expectPacket(operation, 'diff', 'trunc', 'snap')
+    if (kind === 'snap') {
+      this.isTorn = true
+      await this.parts.loadFrom(this.link, operation.zxid)
+      this.parts.committedLog.clear()
+    } else if (kind === 'trunc') {
+      this.isTorn = true
+      await this.parts.truncate(operation.zxid)
+      this.parts.committedLog.clear()
+      this.isTorn = false
+    }
+    await this.takeHistory(kind === 'snap')
+    await this.awaitUpToDate()
+  }
+
+  private async agreeOnEpoch(): Promise<void> {
+    const { epochs, self, isObserver, db } = this.parts
+    const info = new Writer(20)
+    const serverInfo = { serverId: self, protocolVersion: quorumProtocolVersion, configVersion: 0n }
+    LearnerInfo.write(info, serverInfo)
+    const lastLogged = db.lastZxid
+    const hello = isObserver ? 'observerInfo' : 'followerInfo'
+    this.link.send(hello, epochStart(epochs.accepted), info.written())
+    const answer = await this.link.next()
+    expectPacket(answer, 'leaderInfo')
+    this.epoch = epochOf(answer.zxid)
+    if (this.epoch < epochs.accepted) {
+      throw new ProtocolError(
+        `epoch ${this.epoch} is older than ${epochs.accepted}, promised before`,
+      )
+    }
+    const isNew = this.epoch > epochs.accepted
+    if (isNew) await epochs.setAccepted(this.epoch)
+    // An epoch promised before does not count again, but lets us be brought up.
+    const data = new Writer(4)
+    data.int(isNew ? Number(epochs.current) : -1)
+    this.link.send('ackEpoch', lastLogged, data.written())
+  }
+
+  /** Everything up to NEWLEADER: what is committed of it is durable before we say so. */
+  private async takeHistory(isSnapshot: boolean): Promise<void> {
+    const { epochs, flush, takeSnapshot, isObserver } = this.parts
+    const committed: bigint[] = []
+    for (;;) {
+      const packet = await this.link.next()
+      if (packet.type === packetTypes.newLeader) break
+      if (packet.type === packetTypes.proposal) this.propose(packet)
+      else if (packet.type === packetTypes.commit) committed.push(packet.zxid)
+      else if (packet.type === packetTypes.inform) {
+        this.propose(packet)
+        committed.push(packet.zxid)
+      }
+    }
+    // The snapshot is named by what it certainly contains; what follows goes to the log.
+    if (isSnapshot) {
+      await takeSnapshot()
+      this.isTorn = false
+    }
+    for (const zxid of committed) {
+      assert(this.pending[0]?.zxid === zxid, 'history is committed in the order of its proposals')
+      const txn = this.pending[0]
+      this.parts.append(txn)
+      this.commit(zxid)
+    }
+    await flush()
+    await epochs.setCurrent(this.epoch)
+    this.lastAcked = this.parts.db.lastZxid
+    this.link.send('ack', epochStart(this.epoch))
+    if (isObserver)
+      assert(this.pending.length === 0, 'an observer is told only of what is committed')
+  }
+
+  /** Live packets may come before UPTODATE; they count from then on. */
+  private async awaitUpToDate(): Promise<void> {
+    const early: QuorumPacket[] = []
+    for (;;) {
+      const packet = await this.link.next()
+      if (packet.type === packetTypes.upToDate) break
+      // A sign of life is answered only once we serve: the leader waits for our acknowledgement.
+      if (packet.type !== packetTypes.ping) early.push(packet)
+    }
+    this.link.send('ack', epochStart(this.epoch))
+    this.isServing = true
+    for (const id of this.parts.db.sessions.keys()) this.sessionOf(id)
+    this.parts.pipeline.upstream = this
+    for (const txn of this.pending) this.parts.append(txn)
+    for (const packet of early) this.receive(packet)
+    this.link.onPacket((packet) => this.receive(packet))
+  }
+
+  // --- broadcast -------------------------------------------------------------------------------
+
+  private receive(packet: QuorumPacket): void {
+    switch (packet.type) {
+      case packetTypes.proposal:
+        this.propose(packet)
+        this.parts.append(this.pending.at(-1)!)
+        return
+      case packetTypes.commit:
+        this.commit(packet.zxid)
+        this.parts.pipeline.readOn()
+        return
+      case packetTypes.inform:
+        this.propose(packet)
+        this.parts.append(this.pending.at(-1)!)
+        this.commit(packet.zxid)
+        this.parts.pipeline.readOn()
+        return
+      case packetTypes.ping:
+        this.answerPing(packet.zxid)
+        return
+      case packetTypes.sync:
+        this.synced()
+        return
+      case packetTypes.revalidate:
+        this.revalidated(packet.data)
+        return
+      default:
+    }
+  }
+
+  private propose({ zxid, data }: QuorumPacket): void {
+    if (data === null) throw new MalformedError('a proposal without a transaction')
+    const isNext = zxid === this.lastProposed + 1n
+    const beginsEpoch = counterOf(zxid) === 1n && epochOf(zxid) > epochOf(this.lastProposed)
+    if (this.lastProposed !== 0n && !isNext && !beginsEpoch) {
+      throw new ProtocolError(
+        `after ${this.lastProposed.toString(16)} comes ${zxid.toString(16)}: something is missing`,
+      )
+    }
+    this.lastProposed = zxid
+    this.pending.push({ zxid, payload: data })
+  }
+
+  private commit(zxid: bigint): void {
+    const txn = this.pending[0]
+    if (txn === undefined || txn.zxid !== zxid) {
+      throw new ProtocolError(`a commit of ${zxid.toString(16)}, which is not the next proposal`)
+    }
+    this.pending.shift()
+    const reader = new Reader(txn.payload)
+    const header = TxnHeader.read(reader)
+    const body = readTxnBody(reader, header.type)
+    const { pipeline, db, committedLog } = this.parts
+    // A snapshot may contain it already: applying it again is harmless, announcing it is not.
+    pipeline.commit(this.takeTicket(header), header, body)
+    committedLog.add(txn)
+    if (reader.remaining >= txnDigestBytes && reader.int() === digestVersion) {
+      db.checkDigest(zxid, reader.long())
+    }
+  }
+
+  /** Our log holds everything up to here. */
+  logged(zxid: bigint): void {
+    if (this.parts.isObserver) return
+    while (this.isServing && this.lastAcked < zxid) {
+      const next = this.nextToAck()
+      if (next === undefined || next > zxid) return
+      this.link.send('ack', next)
+      this.lastAcked = next
+    }
+  }
+
+  /** One acknowledgement for each, also for what was committed before our own log had it. */
+  private nextToAck(): bigint | undefined {
+    if (this.lastAcked >= this.lastProposed) return undefined
+    return epochOf(this.lastAcked) < this.epoch ? epochStart(this.epoch) + 1n : this.lastAcked + 1n
+  }
+
+  private answerPing(zxid: bigint): void {
+    const writer = new Writer(12 * this.touched.size + 1)
+    for (const [id, timeoutMs] of this.touched) {
+      writer.long(id)
+      writer.int(timeoutMs)
+    }
+    this.touched = new Map()
+    this.link.send('ping', zxid, writer.written())
+  }
+
+  // --- what our clients want -------------------------------------------------------------------
+
+  write(ticket: WriteTicket, body: Reader): void {
+    const { sessionId, identities } = ticket.connection
+    const writer = this.request(sessionId, ticket.xid, ticket.type)
+    writer.rawRange(body.bytes, body.position, body.end)
+    this.link.send('request', -1n, writer.written(), [...identities])
+    this.remember(sessionId, ticket)
+  }
+
+  createSession(ticket: WriteTicket): void {
+    const { sessionId, timeoutMs } = ticket.connection
+    const writer = this.request(sessionId, 0, op.createSession)
+    writer.int(timeoutMs)
+    this.link.send('request', -1n, writer.written())
+    this.remember(sessionId, ticket)
+  }
+
+  closeSession(ticket: WriteTicket): void {
+    const { sessionId } = ticket.connection
+    const session = this.sessions.get(sessionId)
+    if (session !== undefined) session.isClosing = true
+    const writer = this.request(sessionId, ticket.xid, op.closeSession)
+    this.link.send('request', -1n, writer.written())
+    this.remember(sessionId, ticket)
+  }
+
+  sync(ticket: WriteTicket): void {
+    const { sessionId } = ticket.connection
+    const writer = this.request(sessionId, ticket.xid, ticket.type)
+    writer.raw(ticket.body!)
+    this.link.send('request', -1n, writer.written())
+    this.syncs.push(ticket)
+  }
+
+  resumeSession(connection: ClientConnection, sessionId: bigint): void {
+    const writer = new Writer(12)
+    writer.long(sessionId)
+    writer.int(connection.timeoutMs)
+    this.link.send('revalidate', -1n, writer.written())
+    const waiting = this.revalidating.get(sessionId)
+    if (waiting === undefined) this.revalidating.set(sessionId, [connection])
+    else waiting.push(connection)
+  }
+
+  /** Only the leader decides which sessions live; here one is known as long as it is global. */
+  sessionOf(sessionId: bigint): Session | undefined {
+    const known = this.sessions.get(sessionId)
+    if (known !== undefined) return known
+    const timeoutMs = this.parts.db.sessions.get(sessionId)
+    if (timeoutMs === undefined) return undefined
+    const session: Session = { id: sessionId, timeoutMs, isClosing: false, expiresAtMs: 0 }
+    this.sessions.set(sessionId, session)
+    return session
+  }
+
+  touch({ sessionId, timeoutMs }: ClientConnection): void {
+    this.touched.set(sessionId, timeoutMs)
+  }
+
+  applied(header: TxnHeader, txn: Txn): void {
+    if (txn.type === op.createSession) {
+      this.touched.set(header.clientId, txn.body.timeOut)
+    } else if (txn.type === op.closeSession) {
+      this.sessions.delete(header.clientId)
+      this.touched.delete(header.clientId)
+    }
+  }
+
+  private request(sessionId: bigint, xid: number, type: number): Writer {
+    const writer = new Writer(256)
+    writer.long(sessionId)
+    writer.int(xid)
+    writer.int(type)
+    return writer
+  }
+
+  private remember(sessionId: bigint, ticket: WriteTicket): void {
+    const queue = this.forwarded.get(sessionId)
+    if (queue === undefined) this.forwarded.set(sessionId, [ticket])
+    else queue.push(ticket)
+  }
+
+  /** Whose write a transaction is, if it is one of ours. */
+  private takeTicket({ clientId, cxid, type }: TxnHeader): WriteTicket | undefined {
+    const queue = this.forwarded.get(clientId)
+    const ticket = queue?.[0]
+    if (queue === undefined || ticket === undefined || ticket.xid !== cxid) return undefined
+    // The end of a session by the leader is no answer to a request of its client.
+    if (type === op.closeSession && ticket.type !== op.closeSession) return undefined
+    queue.shift()
+    if (queue.length === 0) this.forwarded.delete(clientId)
+    return ticket
+  }
+
+  /** Answers come in the order of the questions. */
+  private synced(): void {
+    const ticket = this.syncs.shift()
+    if (ticket !== undefined) this.parts.pipeline.synced(ticket)
+  }
+
+  private revalidated(data: Uint8Array | null): void {
+    const reader = new Reader(data ?? new Uint8Array(0))
+    const sessionId = reader.long()
+    const isValid = reader.bool()
+    const waiting = this.revalidating.get(sessionId)
+    const connection = waiting?.shift()
+    if (waiting?.length === 0) this.revalidating.delete(sessionId)
+    if (connection === undefined) return
+    this.parts.pipeline.resumed(
+      connection,
+      sessionId,
+      isValid ? this.sessionOf(sessionId) : undefined,
+    )
+  }
+}

@@ -1,0 +1,24 @@
+import type { ServerId } from './quorum.ts'
+import type { SyncPlan } from './synchronisation.ts'
+
+/** The unit of time of an ensemble, and its limits in that unit. */
+export interface ZabOptions {
+  readonly tickMs: number
+  /** For agreeing on an epoch and bringing up learners. */
+  readonly initLimit: number
+  /** For hearing nothing of each other afterwards. */
+  readonly syncLimit: number
+}
+
+/** What happens among the servers of an ensemble, for logs and transcripts. */
+export type ZabEvent =
+  | { readonly type: 'looking' }
+  | { readonly type: 'elected'; readonly leader: ServerId }
+  | { readonly type: 'leading'; readonly epoch: bigint }
+  | { readonly type: 'following'; readonly leader: ServerId; readonly epoch: bigint }
+  | { readonly type: 'roleEnded'; readonly reason: string }
+  | { readonly type: 'synchronising'; readonly sid: ServerId; readonly plan: SyncPlan['kind'] }
+  | { readonly type: 'learnerDropped'; readonly sid: ServerId; readonly reason: string }
+  | { readonly type: 'learnerRefused'; readonly reason: string }
+
+export type ZabTrace = (event: ZabEvent) => void

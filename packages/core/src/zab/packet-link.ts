@@ -1,0 +1,152 @@
+import {
+  MalformedError,
+  PacketReader,
+  packetTypes,
+  QuorumPacket,
+  Writer,
+  type Id,
+  type PacketName,
+} from '@zabra/protocol'
+import { Deferred } from './deferred.ts'
+
+/** The connection to another server is gone. */
+export class LinkLostError extends Error {
+  override readonly name = 'LinkLostError'
+}
+
+/** The host's side of a connection between servers. */
+export interface PeerWire {
+  /** `link.out` has something to send before this turn ends. */
+  flushSoon(): void
+  /** To be closed once everything in `link.out` is sent. */
+  close(): void
+}
+
+/**
+ * The quorum-port connection of two servers: packets out, packets in.
+ *
+ * In the phases in which one packet answers another they are awaited with `next`; in the
+ * broadcast phase `onPacket` takes them as they arrive.
+ */
+export class PacketLink {
+  readonly out = new Writer(0)
+  /** When something was last heard, by the clock of `received`. */
+  lastHeardMs: number
+  isClosed = false
+  onClosed: (() => void) | undefined
+  private readonly wire: PeerWire
+  private readonly reader = new PacketReader()
+  private handler: ((packet: QuorumPacket) => void) | undefined
+  private waiting: Deferred<QuorumPacket> | undefined
+  private waitingRaw: Deferred<Uint8Array> | undefined
+
+  constructor(wire: PeerWire, nowMs: number) {
+    this.wire = wire
+    this.lastHeardMs = nowMs
+  }
+
+  // --- from the host ---------------------------------------------------------------------------
+
+  /** Throws a MalformedError when the other side talks nonsense. */
+  received(bytes: Uint8Array, nowMs: number): void {
+    if (this.isClosed) return
+    this.lastHeardMs = nowMs
+    this.reader.push(bytes)
+    this.pump()
+  }
+
+  /** The connection is gone, from whichever side. */
+  lost(): void {
+    if (this.isClosed) return
+    this.isClosed = true
+    const error = new LinkLostError('the connection to the other server is lost')
+    this.waiting?.reject(error)
+    this.waitingRaw?.reject(error)
+    this.onClosed?.()
+  }
+
+  // --- receiving -------------------------------------------------------------------------------
+
+  async next(): Promise<QuorumPacket> {
+    if (this.isClosed) throw new LinkLostError('the connection to the other server is lost')
+    const packet = this.reader.next()
+    if (packet !== undefined) return packet
+    this.waiting = new Deferred()
+    return this.waiting.promise
+  }
+
+  /** Bytes of a snapshot, whatever has come; `unread` gives back what lies behind it. */
+  async nextRaw(): Promise<Uint8Array> {
+    if (this.isClosed) throw new LinkLostError('the connection to the other server is lost')
+    if (this.reader.keptBytes > 0) return this.reader.takeRaw()
+    this.waitingRaw = new Deferred()
+    return this.waitingRaw.promise
+  }
+
+  unread(bytes: Uint8Array): void {
+    this.reader.unread(bytes)
+  }
+
+  /** From now on packets go here, those that came already first. */
+  onPacket(handler: (packet: QuorumPacket) => void): void {
+    this.handler = handler
+    this.pump()
+  }
+
+  private pump(): void {
+    if (this.waitingRaw !== undefined) {
+      const { waitingRaw } = this
+      this.waitingRaw = undefined
+      waitingRaw.resolve(this.reader.takeRaw())
+      return
+    }
+    if (this.waiting !== undefined) {
+      const packet = this.reader.next()
+      if (packet === undefined) return
+      const { waiting } = this
+      this.waiting = undefined
+      waiting.resolve(packet)
+      return
+    }
+    while (this.handler !== undefined && !this.isClosed) {
+      const packet = this.reader.next()
+      if (packet === undefined) return
+      this.handler(packet)
+    }
+  }
+
+  // --- sending ---------------------------------------------------------------------------------
+
+  send(
+    name: PacketName,
+    zxid: bigint,
+    data: Uint8Array | null = null,
+    authinfo: Id[] | null = null,
+  ): void {
+    if (this.isClosed) return
+    QuorumPacket.write(this.out, { type: packetTypes[name], zxid, data, authinfo })
+    this.wire.flushSoon()
+  }
+
+  /** Bytes that are no packet: a snapshot. */
+  sendRaw(bytes: Uint8Array): void {
+    if (this.isClosed) return
+    this.out.raw(bytes)
+    this.wire.flushSoon()
+  }
+
+  close(): void {
+    if (this.isClosed) return
+    this.lost()
+    this.wire.close()
+  }
+}
+
+/** The packet, if it is of one of these kinds; otherwise the other side breaks the protocol. */
+export function expectPacket(packet: QuorumPacket, ...names: PacketName[]): PacketName {
+  const name = names.find((wanted) => packetTypes[wanted] === packet.type)
+  if (name === undefined) {
+    throw new MalformedError(`a packet of type ${packet.type}, where ${names.join(' or ')} is due`)
+  }
+  return name
+}

@@ -1,0 +1,48 @@
+import { counterOf, epochOf } from './epochs.ts'
+import type { LoggedTxn } from './committed-log.ts'
+
+/** How a learner is brought to the leader's history. */
+export type SyncPlan =
+  /** It lacks these, if any. */
+  | { readonly kind: 'diff'; readonly zxid: bigint; readonly txns: readonly LoggedTxn[] }
+  /** It must forget everything after this, and then lacks these. */
+  | { readonly kind: 'trunc'; readonly zxid: bigint; readonly txns: readonly LoggedTxn[] }
+  /** It gets everything. */
+  | { readonly kind: 'snap' }
+
+/**
+ * Decides from the learner's last logged zxid and the history at hand, ascending and without
+ * gaps. `lastApplied` is the leader's own; after it is established that is the start of its
+ * epoch, beyond every transaction there is.
+ */
+export function planSync(
+  learner: bigint,
+  history: readonly LoggedTxn[],
+  lastApplied: bigint,
+): SyncPlan {
+  const min = history[0]?.zxid ?? lastApplied
+  const max = history.at(-1)?.zxid ?? lastApplied
+  // A zxid with counter 0 names an epoch that the learner entered, but no transaction.
+  const namesNoTxn = counterOf(learner) === 0n
+  if (learner === lastApplied) return { kind: 'diff', zxid: learner, txns: [] }
+  if (learner > max && !namesNoTxn) return { kind: 'trunc', zxid: max, txns: [] }
+  if (learner < min || learner > max) return { kind: 'snap' }
+  return planWithin(learner, history, max, namesNoTxn)
+}
+
+function planWithin(
+  learner: bigint,
+  history: readonly LoggedTxn[],
+  max: bigint,
+  namesNoTxn: boolean,
+): SyncPlan {
+  const next = history.findIndex(({ zxid }) => zxid > learner)
+  const txns = next < 0 ? [] : history.slice(next)
+  const last = next < 0 ? history.at(-1) : history[next - 1]
+  if (last?.zxid === learner || namesNoTxn) return { kind: 'diff', zxid: max, txns }
+  // Its last transaction is none of ours. Across an epoch nothing is known about what it has.
+  if (last === undefined || next < 0 || epochOf(history[next]!.zxid) !== epochOf(learner)) {
+    return { kind: 'snap' }
+  }
+  return { kind: 'trunc', zxid: last.zxid, txns }
+}

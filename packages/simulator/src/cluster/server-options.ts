@@ -1,0 +1,56 @@
+import type { DatabaseOptions, JournalOptions, PeerOptions } from '@zabra/core'
+import type { Random } from '../world/random.ts'
+
+export const dataDirectory = '/data/version-2'
+export const logDirectory = '/log/version-2'
+
+/** How one simulated server is configured: small limits, so that everything happens often. */
+export interface ServerOptions {
+  readonly peer: PeerOptions
+  readonly journal: JournalOptions
+  readonly database: DatabaseOptions
+  readonly preAllocBytes: number
+  readonly tickPeriodMs: number
+}
+
+/** The schemes that the simulated authenticator knows. */
+export const schemes: ReadonlySet<string> = new Set(['ip', 'digest'])
+
+export function drawServerOptions(random: Random): ServerOptions {
+  const tickMs = random.pick([200, 500, 1000])
+  return {
+    peer: {
+      serverId: 1,
+      tickMs,
+      sessionTimeoutMsMin: 2 * tickMs,
+      sessionTimeoutMsMax: 20 * tickMs,
+      outstandingMax: random.pick([2, 8, 1000]),
+      frameBytesMax: 1024 * 1024,
+      handshakeMsMax: 5 * tickMs,
+      requiredSchemes: [],
+      rules: { enforceQuota: false, reconfigEnabled: false, closeSessionPaths: true },
+      reclaim: { checkIntervalMs: 2000, perMinuteMax: 10_000, neverUsedMsMax: 0 },
+    },
+    journal: {
+      snapshotDir: dataDirectory,
+      logDir: random.chance(0.5) ? dataDirectory : logDirectory,
+      snapCount: random.pick([10, 40, 200, 10_000]),
+      snapBytes: random.chance(0.2) ? 4096 : undefined,
+      logBytesMax: random.chance(0.2) ? 2048 : undefined,
+      slowSyncMs: 1000,
+      retainCount: random.pick([1, 3]),
+      retainBytes: 0,
+      purges: random.chance(0.7),
+      snapshotMethod: random.chance(0.2) ? 'snappy' : 'plain',
+      compression: undefined,
+    },
+    database: {
+      extendedTypes: true,
+      digests: true,
+      hashSeed: random.between(1, 0x7ffffffe),
+      acl: { skipAcl: false, schemes },
+    },
+    preAllocBytes: random.pick([0, 4096, 65_536, 65_536, 2 * 1024 * 1024]),
+    tickPeriodMs: Math.floor(tickMs / 4),
+  }
+}

@@ -1,0 +1,388 @@
+import {
+  AssertionError,
+  Journal,
+  loadDatabase,
+  Peer,
+  TxnLog,
+  type Authenticator,
+  type ClientConnection,
+  type ClientLink,
+  type Database,
+  type Disk,
+  type Host,
+  type TraceEvent,
+} from '@zabra/core'
+import { decodeText } from '@zabra/protocol'
+import type { Mutant } from '../mutants/mutant.ts'
+import type { StreamEnd } from '../world/network.ts'
+import type { Random } from '../world/random.ts'
+import type { SimDisk } from '../world/sim-disk.ts'
+import type { World } from '../world/world.ts'
+import { schemes, type ServerOptions } from './server-options.ts'
+
+/** What a process tells the one who watches over it. */
+export interface ProcessEvents {
+  /** It serves; the database is as recovery left it. */
+  started(db: Database): void
+  /** It ended by itself; undefined when it could not even start for a fault of its disk. */
+  ended(error: Error): void
+  traced(event: TraceEvent | { readonly type: string }): void
+  /** A client's session was ended for silence that lasted so long by the server's own clock. */
+  expired(sessionId: bigint, silentMs: number, timeoutMs: number): void
+}
+
+/** The clocks of one process: each runs at a speed of its own, and the wall clock may jump. */
+export interface ProcessClock {
+  readonly rate: number
+  wallOffsetMs: number
+}
+
+const wallStartMs = 1_700_000_000_000
+
+/** One life of a server: what a crash ends. It is driven as the real host drives it. */
+export class ServerProcess {
+  peer: Peer | undefined
+  journal: Journal | undefined
+  isServing = false
+  isStopping = false
+  private isAlive = true
+  private isPaused = false
+  private backlog: (() => void)[] = []
+  private readonly world: World
+  private readonly disk: Disk
+  private readonly simDisk: SimDisk
+  private readonly options: ServerOptions
+  private readonly clock: ProcessClock
+  private readonly random: Random
+  private readonly events: ProcessEvents
+  private readonly mutant: Mutant | undefined
+  private readonly startedAtMs: number
+  private readonly links = new Set<Link>()
+  private dirty: Link[] = []
+  private isTurnScheduled = false
+  /** By the server's own clock. */
+  private readonly lastHeardMs = new Map<bigint, number>()
+
+  constructor(parts: {
+    world: World
+    disk: SimDisk
+    options: ServerOptions
+    clock: ProcessClock
+    random: Random
+    events: ProcessEvents
+    mutant: Mutant | undefined
+  }) {
+    this.world = parts.world
+    this.simDisk = parts.disk
+    this.options = parts.options
+    this.clock = parts.clock
+    this.random = parts.random
+    this.events = parts.events
+    this.mutant = parts.mutant
+    this.startedAtMs = parts.world.nowMs
+    const mounted = parts.disk.mount((work) => this.enter(work))
+    this.disk = parts.mutant?.disk?.(mounted, parts.disk) ?? mounted
+    this.boot().catch((error: unknown) => this.end(error as Error))
+  }
+
+  get alive(): boolean {
+    return this.isAlive
+  }
+
+  get paused(): boolean {
+    return this.isPaused
+  }
+
+  /** A process that is paused does its work later, one that is gone never. */
+  enter(work: () => void): void {
+    if (!this.isAlive) return
+    if (this.isPaused) {
+      this.backlog.push(work)
+      return
+    }
+    try {
+      work()
+    } catch (error) {
+      this.end(error as Error)
+    }
+  }
+
+  pause(): void {
+    this.isPaused = true
+  }
+
+  resume(): void {
+    this.isPaused = false
+    const { backlog } = this
+    this.backlog = []
+    for (const work of backlog) this.enter(work)
+  }
+
+  /** The process ends at once; its sockets are closed by the kernel. */
+  kill(): void {
+    if (!this.isAlive) return
+    this.isAlive = false
+    this.isServing = false
+    this.simDisk.kill()
+    for (const link of this.links) link.stream.close()
+  }
+
+  /** The machine ends at once, and nobody says goodbye. */
+  losePower(): void {
+    if (!this.isAlive) return
+    this.isAlive = false
+    this.isServing = false
+    this.simDisk.losePower()
+    for (const link of this.links) link.stream.vanish()
+  }
+
+  /** As the server's `stop`: everything acknowledged is on disk, then connections end. */
+  async stop(): Promise<void> {
+    if (this.isStopping || !this.isAlive) return
+    this.isStopping = true
+    this.isServing = false
+    for (const link of this.links) link.pause()
+    await this.journal?.stop()
+    if (!this.isAlive) return
+    for (const link of this.links) link.close()
+    this.flush()
+    this.kill()
+  }
+
+  accept(stream: StreamEnd, address: string): void {
+    this.enter(() => {
+      const { peer } = this
+      if (!this.isServing || peer === undefined) {
+        stream.close()
+        return
+      }
+      this.setTime()
+      const link = new Link(this, stream, address)
+      link.connection = peer.open(link)
+      this.links.add(link)
+      stream.onBytes = (bytes) => this.enter(() => this.receive(link, bytes))
+      stream.onClosed = () =>
+        this.enter(() => {
+          this.setTime()
+          this.links.delete(link)
+          peer.closed(link.connection)
+        })
+    })
+  }
+
+  flushLater(link: Link): void {
+    this.dirty.push(link)
+    this.scheduleTurn()
+  }
+
+  closedByUs(link: Link): void {
+    this.links.delete(link)
+  }
+
+  private end(error: Error): void {
+    if (!this.isAlive) return
+    this.kill()
+    this.events.ended(error)
+  }
+
+  private get monotonicMs(): number {
+    // As `performance.now()`: it starts with the process.
+    return 30 + (this.world.nowMs - this.startedAtMs) * this.clock.rate
+  }
+
+  private get wallMs(): number {
+    return Math.floor(
+      wallStartMs + this.world.nowMs * this.clock.rate + this.clock.wallOffsetMs,
+    )
+  }
+
+  private setTime(): void {
+    this.peer?.setTime(Math.floor(this.monotonicMs), this.wallMs)
+  }
+
+  private async boot(): Promise<void> {
+    const { options, disk } = this
+    const { snapshotDir, logDir } = options.journal
+    const { db, recovered } = await loadDatabase(
+      disk,
+      { snapshotDir, logDir, trace: (event) => this.events.traced(event) },
+      options.database,
+    )
+    this.mutant?.loaded?.(db)
+    this.events.started(db)
+    const peer = new Peer(
+      db,
+      options.peer,
+      { authenticator, trace: (event) => this.traced(event) },
+      { nowMs: Math.floor(this.monotonicMs), wallMs: this.wallMs },
+    )
+    const log = new TxnLog(disk, {
+      directory: logDir,
+      preAllocBytes: options.preAllocBytes,
+      lastZxid: db.lastZxid,
+    })
+    const journal = new Journal(
+      {
+        source: peer,
+        log,
+        disk,
+        host: this.host(),
+        trace: (event) => this.events.traced(event),
+        turn: (work) => {
+          this.setTime()
+          work()
+          this.flush()
+        },
+      },
+      options.journal,
+      (error) => this.end(error),
+    )
+    this.peer = peer
+    this.journal = journal
+    this.mutant?.serving?.({ peer, journal, log, db, disk })
+    this.setTime()
+    peer.dropOrphans()
+    this.scheduleTurn()
+    if (recovered.recordsReplayed > options.journal.snapCount / 2) void journal.snapshot()
+    this.isServing = true
+    this.tickLater()
+  }
+
+  private tickLater(): void {
+    this.world.after(this.options.tickPeriodMs, () => {
+      if (!this.isAlive || this.isStopping) return
+      this.enter(() => {
+        if (this.isStopping) return
+        this.setTime()
+        this.peer!.tick()
+        if (this.peer!.hasBatch) this.scheduleTurn()
+      })
+      this.tickLater()
+    })
+  }
+
+  private receive(link: Link, bytes: Uint8Array): void {
+    const { peer } = this
+    if (peer === undefined || link.isClosing) return
+    this.setTime()
+    const before = link.connection.packetsReceived
+    peer.receive(link.connection, bytes, bytes.length)
+    const { sessionId } = link.connection
+    if (link.connection.packetsReceived > before && sessionId !== 0n) {
+      this.lastHeardMs.set(sessionId, Math.floor(this.monotonicMs))
+    }
+    if (peer.hasBatch) this.scheduleTurn()
+  }
+
+  private scheduleTurn(): void {
+    if (this.isTurnScheduled) return
+    this.isTurnScheduled = true
+    this.world.after(0, () =>
+      this.enter(() => {
+        this.isTurnScheduled = false
+        if (this.peer!.hasBatch) this.journal!.batchReady()
+        this.flush()
+      }),
+    )
+  }
+
+  private flush(): void {
+    const { dirty } = this
+    this.dirty = []
+    for (const link of dirty) link.flush()
+  }
+
+  private traced(event: TraceEvent): void {
+    if (event.type === 'sessionExpired') {
+      const heard = this.lastHeardMs.get(event.sessionId) ?? 30
+      const silentMs = Math.floor(this.monotonicMs) - heard
+      this.events.expired(event.sessionId, silentMs, event.timeoutMs)
+    }
+    this.events.traced(event)
+  }
+
+  private host(): Host {
+    return {
+      monotonicMs: () => this.monotonicMs,
+      wallMs: () => this.wallMs,
+      random: () => this.random.next(),
+      delay: (ms) => {
+        let cut!: () => void
+        const done = new Promise<void>((resolve) => {
+          const timer = this.world.after(ms, () => this.enter(resolve))
+          cut = () => {
+            timer.cancel()
+            resolve()
+          }
+        })
+        return { done, cut }
+      },
+    }
+  }
+}
+
+/** The server's side of one connection. */
+export class Link implements ClientLink {
+  readonly address: string
+  readonly stream: StreamEnd
+  connection!: ClientConnection
+  isClosing = false
+  private readonly process: ServerProcess
+  private isDirty = false
+
+  constructor(process: ServerProcess, stream: StreamEnd, address: string) {
+    this.process = process
+    this.stream = stream
+    this.address = address
+  }
+
+  flushSoon(): void {
+    if (this.isDirty) return
+    this.isDirty = true
+    this.process.flushLater(this)
+  }
+
+  close(): void {
+    this.isClosing = true
+    this.flushSoon()
+  }
+
+  pause(): void {
+    this.stream.pause()
+  }
+
+  resume(): void {
+    this.stream.resume()
+  }
+
+  flush(): void {
+    this.isDirty = false
+    const { out } = this.connection
+    if (out.position > 0) {
+      this.stream.send(out.written())
+      out.reset()
+    }
+    if (!this.isClosing) return
+    this.stream.end()
+    this.process.closedByUs(this)
+  }
+}
+
+/** Anybody is who they say they are: what is simulated is what follows from it. */
+const authenticator: Authenticator = {
+  schemes,
+  authenticate: (scheme, token) =>
+    scheme === 'digest' && token !== null
+      ? [{ scheme, id: digestOf(decodeText(token)) }]
+      : undefined,
+}
+
+export function digestOf(userAndPassword: string): string {
+  return `${userAndPassword.split(':', 1)[0]}:hash`
+}
+
+/** Faults of the disk end a server rightly; anything else is a bug. */
+export function isExcusable(error: Error): boolean {
+  if (error instanceof AssertionError) return false
+  return ['LogFailedError', 'DiskFullError', 'RecoveryError'].includes(error.name) || 'code' in error
+}

@@ -1,0 +1,21 @@
+import type { Database, Disk, Journal, Peer, TxnLog } from '@zabra/core'
+import type { SimDisk } from '../world/sim-disk.ts'
+
+/** The parts of a server about to serve. */
+export interface ServerParts {
+  readonly peer: Peer
+  readonly journal: Journal
+  readonly log: TxnLog
+  readonly db: Database
+  readonly disk: Disk
+}
+
+/** One deliberate error, put into a running server from outside. */
+export interface Mutant {
+  readonly name: string
+  /** Another disk in place of the real one. */
+  readonly disk?: (disk: Disk, under: SimDisk) => Disk
+  /** Right after recovery. */
+  readonly loaded?: (db: Database) => void
+  readonly serving?: (parts: ServerParts) => void
+}

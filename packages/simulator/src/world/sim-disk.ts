@@ -1,0 +1,229 @@
+import { MemoryDisk, type Disk, type DiskCall, type Tear } from '@zabra/core'
+import type { Random } from './random.ts'
+import type { World } from './world.ts'
+
+const sectorBytes = 512
+
+/** What may be wrong with a disk, and how slow it is. */
+export interface DiskCondition {
+  /** Every call takes so many times longer. */
+  slowness: number
+  isFull: boolean
+  /** The next sync fails, and with it the promise of everything unsynced. */
+  failsNextSync: boolean
+  /** Each read comes back with a flipped bit this often. */
+  flipChance: number
+  /** After so many more calls, the machine stops in the middle of one. */
+  callsUntilCrash: number
+}
+
+interface Call {
+  readonly kind: DiskCall
+  readonly path: string
+  /** What the kernel still does when the process is killed, or may have done when power fails. */
+  readonly effect: () => Promise<unknown>
+}
+
+/** A disk that outlives its server, with what was not synced lost at any crash. */
+export class SimDisk {
+  readonly files = new MemoryDisk({ forgetful: true })
+  readonly condition: DiskCondition = {
+    slowness: 1,
+    isFull: false,
+    failsNextSync: false,
+    flipChance: 0,
+    callsUntilCrash: Infinity,
+  }
+  /** Called before a file goes. */
+  onRemove: ((path: string) => Promise<void>) | undefined
+  /** `callsUntilCrash` ran out during this call. */
+  onCrashPoint: ((call: DiskCall, path: string) => void) | undefined
+  flips = 0
+  failedSyncs = 0
+  refusedForSpace = 0
+  calls = 0
+  readonly inFlight = new Set<Call>()
+  readonly world: World
+  private readonly random: Random
+
+  constructor(world: World, random: Random) {
+    this.world = world
+    this.random = random
+  }
+
+  /** As a process sees it: every call takes time and is answered only while the process lives. */
+  mount(enter: (work: () => void) => void): Disk {
+    const { files } = this
+    const call = <T>(kind: DiskCall, path: string, effect: () => Promise<T>): Promise<T> =>
+      this.call(enter, kind, path, effect)
+    return {
+      list: (directory) => call('list', directory, () => files.list(directory)),
+      openRead: async (path) => {
+        const handle = await call('openRead', path, () => files.openRead(path))
+        return {
+          bytes: handle.bytes,
+          read: (position, into) =>
+            call('read', path, async () => {
+              const count = await handle.read(position, into)
+              this.flipBit(into, count)
+              return count
+            }),
+          close: () => handle.close(),
+        }
+      },
+      create: async (path, options = {}) => {
+        const isDurable = options.durableWrites ?? false
+        const handle = await call('create', path, () => {
+          this.refuseWhenFull()
+          return files.create(path)
+        })
+        return this.writeHandle(call, path, handle, isDurable)
+      },
+      openWrite: async (path) => {
+        const handle = await call('openWrite', path, () => files.openWrite(path))
+        return this.writeHandle(call, path, handle, false)
+      },
+      rename: (from, to) => call('rename', from, () => files.rename(from, to)),
+      remove: (path) =>
+        call('remove', path, async () => {
+          await this.onRemove?.(path)
+          await files.remove(path)
+        }),
+      syncDirectory: (directory) =>
+        call('syncDirectory', directory, () => {
+          this.failIfDue()
+          return files.syncDirectory(directory)
+        }),
+      makeDirectory: (directory) =>
+        call('makeDirectory', directory, () => files.makeDirectory(directory)),
+    }
+  }
+
+  /** The process is gone, the kernel is not: it finishes what it was asked. */
+  kill(): void {
+    for (const { effect } of this.inFlight) effect().catch(() => {})
+    this.inFlight.clear()
+  }
+
+  /** Power fails: what was under way happened in part, and nothing unsynced is certain. */
+  losePower(): void {
+    const { random } = this
+    for (const { effect } of this.inFlight) {
+      if (random.chance(0.5)) effect().catch(() => {})
+    }
+    this.inFlight.clear()
+    const style = random.pick(['nothing', 'sectors', 'prefix', 'everything'] as const)
+    const nameChance = random.pick([0, 0.5, 1])
+    this.files.crash(tearOf(style, random), () => random.chance(nameChance))
+  }
+
+  private writeHandle(
+    call: <T>(kind: DiskCall, path: string, effect: () => Promise<T>) => Promise<T>,
+    path: string,
+    handle: Awaited<ReturnType<Disk['create']>>,
+    isDurable: boolean,
+  ): Awaited<ReturnType<Disk['create']>> {
+    return {
+      write: async (bytes, position) => {
+        // Not copied before the effect: whoever changes the bytes meanwhile shall be found out.
+        await call('write', path, async () => {
+          if (this.condition.isFull) {
+            await handle.write(bytes.subarray(0, this.random.between(0, bytes.length)), position)
+            this.refuseWhenFull()
+          }
+          await handle.write(bytes, position)
+        })
+        if (isDurable) await call('sync', path, () => this.sync(handle))
+      },
+      sync: () => call('sync', path, () => this.sync(handle)),
+      setSize: (bytes) => call('setSize', path, () => handle.setSize(bytes)),
+      close: () => handle.close(),
+    }
+  }
+
+  private async sync(handle: Awaited<ReturnType<Disk['create']>>): Promise<void> {
+    this.failIfDue()
+    await handle.sync()
+  }
+
+  private call<T>(
+    enter: (work: () => void) => void,
+    kind: DiskCall,
+    path: string,
+    effect: () => Promise<T>,
+  ): Promise<T> {
+    return new Promise<T>((resolve, reject) => {
+      enter(() => {
+        this.calls++
+        const entry: Call = { kind, path, effect }
+        this.inFlight.add(entry)
+        if (--this.condition.callsUntilCrash <= 0) {
+          this.condition.callsUntilCrash = Infinity
+          this.onCrashPoint?.(kind, path)
+          return
+        }
+        this.world.after(this.delayMs(kind), () => {
+          if (!this.inFlight.delete(entry)) return
+          effect().then(
+            (value) => enter(() => resolve(value)),
+            (error: unknown) => enter(() => reject(error as Error)),
+          )
+        })
+      })
+    })
+  }
+
+  private delayMs(kind: DiskCall): number {
+    const isSync = kind === 'sync' || kind === 'syncDirectory'
+    return (isSync ? 1 + this.random.next() * 4 : this.random.next() * 0.3) * this.condition.slowness
+  }
+
+  private refuseWhenFull(): void {
+    if (!this.condition.isFull) return
+    this.refusedForSpace++
+    throw fault('ENOSPC')
+  }
+
+  private failIfDue(): void {
+    if (!this.condition.failsNextSync) return
+    this.condition.failsNextSync = false
+    this.failedSyncs++
+    throw fault('EIO')
+  }
+
+  private flipBit(bytes: Uint8Array, count: number): void {
+    if (count === 0 || !this.random.chance(this.condition.flipChance)) return
+    this.flips++
+    const at = this.random.between(0, count - 1)
+    bytes[at]! ^= 1 << this.random.between(0, 7)
+  }
+}
+
+function tearOf(
+  style: 'nothing' | 'sectors' | 'prefix' | 'everything',
+  random: Random,
+): Tear | undefined {
+  switch (style) {
+    case 'nothing':
+      return undefined
+    case 'everything':
+      return (_path, bytes) => [[0, bytes.length]]
+    case 'prefix':
+      return (_path, bytes) => [[0, random.between(0, bytes.length)]]
+    case 'sectors':
+      return (_path, bytes, position) => {
+        const ranges: [number, number][] = []
+        const end = position + bytes.length
+        for (let at = position; at < end; ) {
+          const next = Math.min(end, (Math.floor(at / sectorBytes) + 1) * sectorBytes)
+          if (random.chance(0.5)) ranges.push([at - position, next - position])
+          at = next
+        }
+        return ranges
+      }
+  }
+}
+
+function fault(code: string): Error {
+  return Object.assign(new Error(`${code}: injected`), { code })
+}

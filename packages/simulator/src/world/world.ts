@@ -1,0 +1,102 @@
+import { Random } from './random.ts'
+
+interface Event {
+  readonly atMs: number
+  readonly order: number
+  readonly run: () => void
+  isCancelled: boolean
+}
+
+/** To call off something that was scheduled. */
+export interface Timer {
+  cancel(): void
+}
+
+/**
+ * Virtual time: events one after the other, and nothing else moves the clock.
+ *
+ * The storage code of the core awaits promises. In here every promise is settled by an event or
+ * by other promises, never by real I/O, so after each event the microtasks run dry before the
+ * next one starts: a macrotask of the host begins only when they have. The order is that of the
+ * language, the same in every run.
+ */
+export class World {
+  readonly random: Random
+  nowMs = 0
+  events = 0
+  private readonly heap: Event[] = []
+  private order = 0
+
+  constructor(random: Random) {
+    this.random = random
+  }
+
+  after(delayMs: number, run: () => void): Timer {
+    const event = { atMs: this.nowMs + delayMs, order: this.order++, run, isCancelled: false }
+    this.push(event)
+    return {
+      cancel: () => {
+        event.isCancelled = true
+      },
+    }
+  }
+
+  /** Resolves after so much virtual time. */
+  pass(delayMs: number): Promise<void> {
+    return new Promise((resolve) => this.after(delayMs, resolve))
+  }
+
+  /** Lives on until the time has come, `isDone` says so, or nothing is left to happen. */
+  async runUntil(untilMs: number, isDone: () => boolean = () => false): Promise<void> {
+    await settled()
+    while (!isDone()) {
+      const next = this.heap[0]
+      if (next === undefined || next.atMs > untilMs) break
+      this.pop()
+      if (next.isCancelled) continue
+      this.nowMs = next.atMs
+      this.events++
+      next.run()
+      await settled()
+    }
+    if (!isDone()) this.nowMs = Math.max(this.nowMs, untilMs)
+  }
+
+  private push(event: Event): void {
+    const { heap } = this
+    let at = heap.length
+    heap.push(event)
+    while (at > 0) {
+      const parent = (at - 1) >> 1
+      if (!isBefore(event, heap[parent]!)) break
+      heap[at] = heap[parent]!
+      at = parent
+    }
+    heap[at] = event
+  }
+
+  private pop(): void {
+    const { heap } = this
+    const last = heap.pop()!
+    if (heap.length === 0) return
+    let at = 0
+    for (;;) {
+      let child = 2 * at + 1
+      if (child >= heap.length) break
+      if (child + 1 < heap.length && isBefore(heap[child + 1]!, heap[child]!)) child++
+      if (!isBefore(heap[child]!, last)) break
+      heap[at] = heap[child]!
+      at = child
+    }
+    heap[at] = last
+  }
+}
+
+function isBefore(a: Event, b: Event): boolean {
+  return a.atMs < b.atMs || (a.atMs === b.atMs && a.order < b.order)
+}
+
+/** Every microtask has run, also those that microtasks made. */
+export function settled(): Promise<void> {
+  return new Promise((resolve) => setImmediate(resolve))
+}
