@@ -22,7 +22,8 @@ function run(what, command, args) {
 
 const wanted = readFileSync(lock, 'utf8')
 if (!existsSync(stamp) || readFileSync(stamp, 'utf8') !== wanted) {
-  run('installing', 'npm', ['ci', '--no-audit', '--no-fund'])
+  // Not `npm ci`: it refuses where a registry lacks optional packages for other platforms.
+  run('installing', 'npm', ['install', '--no-save', '--no-audit', '--no-fund'])
   writeFileSync(stamp, wanted)
 }
 run('building', process.execPath, [join(root, 'node_modules', 'typescript', 'bin', 'tsc'), '-b'])

@@ -43,7 +43,7 @@ for (const name of readdirSync(join(root, 'packages'))) {
     const isTest = file.endsWith('.test.ts') || file.includes(`${name}/test/`)
     const may = isTest ? [...rules, ...allowedInTests] : rules
     for (const match of readFileSync(file, 'utf8').matchAll(importPattern)) {
-      const target = match[1] ?? match[2]
+      const target = match[1] ?? match[2] ?? ''
       const where = relative(root, file)
       if (target.startsWith('.')) {
         const inside = !relative(directory, join(dirname(file), target)).startsWith('..')

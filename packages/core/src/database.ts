@@ -9,6 +9,7 @@ import {
 } from '@zabra/protocol'
 import { AclTable, type AclEntry } from './acl/acl-table.ts'
 import type { AclRules } from './acl/permission.ts'
+import { assert } from './assert.ts'
 import { applyTxn } from './operations/apply.ts'
 import type { SnapshotSource } from './storage/snapshot.ts'
 import { Quotas } from './tree/quotas.ts'
@@ -44,12 +45,12 @@ const digestEvery = 128
  * belongs to this server alone but changes with them: watches and quota usage.
  */
 export class Database {
-  readonly tree: Tree
-  readonly acls = new AclTable()
-  readonly quotas: Quotas
+  tree: Tree
+  acls = new AclTable()
+  quotas: Quotas
   readonly watches: Watches
   /** Global sessions and the timeout negotiated at their creation. */
-  readonly sessions = new Map<bigint, number>()
+  sessions = new Map<bigint, number>()
   readonly options: DatabaseOptions
   /** The last transaction applied, with all its effects. */
   lastZxid = 0n
@@ -91,6 +92,24 @@ export class Database {
     const parent = this.tree.find(path.slice(0, path.lastIndexOf('/')))
     const none = new Uint8Array(0)
     return this.tree.insert(path, parent, { data: none, aclId, owner: 0n, zxid: 0n, time: 0n })
+  }
+
+  /** Becomes what another one is, which is not used any more. Nobody may be watching. */
+  adopt(other: Database): void {
+    assert(this.watches.count === 0, 'a database is replaced only while no client is connected')
+    this.tree = other.tree
+    this.acls = other.acls
+    this.quotas = other.quotas
+    this.sessions = other.sessions
+    this.lastZxid = 0n
+    this.advance(other.lastZxid)
+  }
+
+  /** The ensemble's configuration, as clients read it; each server keeps it for itself. */
+  setConfig(text: Uint8Array): void {
+    const id = this.tree.find(configPath)
+    assert(id !== noNode, 'the configuration has its node')
+    this.tree.setData(id, configPath, text, { zxid: 0n, time: 0n, version: -1 })
   }
 
   aclOf(id: NodeId): AclEntry {
@@ -197,3 +216,4 @@ export class Database {
 }
 
 const checkType = 13
+const configPath = '/zookeeper/config'

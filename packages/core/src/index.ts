@@ -8,7 +8,8 @@
 export { AssertionError } from './assert.ts'
 export { Database, type DatabaseOptions, type LoggedDigest } from './database.ts'
 export { allowsEach, type AclRules } from './acl/permission.ts'
-export { Peer, type PeerOptions, type PeerPorts } from './peer/peer.ts'
+export { Peer } from './peer/peer.ts'
+export { PeerBase, type PeerOptions, type PeerPorts } from './peer/peer-base.ts'
 export { ClientConnection, type ClientLink } from './pipeline/connection.ts'
 export { Histogram, ServerStats, Summary } from './pipeline/stats.ts'
 export * from './ports.ts'
@@ -29,6 +30,16 @@ export {
 export { DiskFullError, LogFailedError, TxnLog } from './storage/txn-log.ts'
 export type { Compression } from './storage/snapshot-output.ts'
 export type { Transform } from './storage/snapshot-input.ts'
+export {
+  Election,
+  type Decision,
+  type ElectionConfig,
+  type ElectionOptions,
+  type ElectionReady,
+  type ElectionTiming,
+} from './election/election.ts'
+export { Links, type ConnectionId, type LinkAction, type LinksOptions } from './election/links.ts'
+export type { Candidate } from './election/vote.ts'
 export { parseProperties, type ParsedProperties, type Property } from './text/properties.ts'
 export * from './zab/membership.ts'
 export * from './zab/quorum.ts'
@@ -40,3 +51,17 @@ export {
   type JournalOptions,
   type TakenSnapshot,
 } from './peer/journal.ts'
+export {
+  EnsemblePeer,
+  rememberer,
+  type EnsembleOptions,
+  type PeerNetwork,
+} from './peer/ensemble-peer.ts'
+export { CommittedLog } from './zab/committed-log.ts'
+export { Epochs } from './zab/epochs.ts'
+export type { Membership } from './zab/membership.ts'
+export type { ZabEvent } from './zab/options.ts'
+export { PacketLink, type PeerWire } from './zab/packet-link.ts'
+export type { ServerId } from './zab/quorum.ts'
+export type { ServerSpec } from './zab/server-spec.ts'
+export type { RecoveryOptions } from './storage/recovery.ts'

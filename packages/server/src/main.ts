@@ -1,6 +1,7 @@
 import { resolve } from 'node:path'
 import { RecoveryError } from '@zabra/core'
 import { flags, formatDiagnostic, loadConfig, type Overrides } from './config/config.ts'
+import { DirectoryInUseError } from './disk/lock.ts'
 import { stderrLogger } from './logger.ts'
 import { RunningServer } from './server.ts'
 
@@ -35,19 +36,16 @@ export async function runServer(args: readonly string[]): Promise<number> {
   })
   for (const diagnostic of diagnostics) process.stderr.write(`${formatDiagnostic(diagnostic)}\n`)
   if (config === undefined) return 2
-  if (config.ensemble !== undefined) {
-    process.stderr.write(
-      'zabra server: this file describes an ensemble; this version serves standalone only\n',
-    )
-    return 2
-  }
   const started = performance.now()
   try {
     const server = await RunningServer.start(config, { logger: stderrLogger, inMemory: false })
     announce(server, performance.now() - started)
     return await untilStopped(server)
   } catch (error) {
-    const known = error instanceof RecoveryError || (error as { code?: unknown }).code !== undefined
+    const known =
+      error instanceof RecoveryError ||
+      error instanceof DirectoryInUseError ||
+      (error as { code?: unknown }).code !== undefined
     const { message, stack } = error as Error
     process.stderr.write(`zabra server: ${known ? message : (stack ?? message)}\n`)
     return 1

@@ -1,4 +1,5 @@
-import type { Authenticator, DiskStats, Peer, ReadHandle, TakenSnapshot } from '@zabra/core'
+import type { Authenticator, DiskStats, PeerBase, ReadHandle, TakenSnapshot } from '@zabra/core'
+import type { ServerState } from '@zabra/protocol'
 import type { ServerConfig } from './config/config.ts'
 import type { ClientSocket } from './net/client-socket.ts'
 
@@ -7,7 +8,7 @@ export interface ServerView {
   readonly config: ServerConfig
   /** The port clients connect to: what was configured, or what was free. */
   readonly clientPort: number
-  readonly peer: Peer
+  readonly peer: PeerBase
   readonly disk: DiskStats
   readonly sockets: ReadonlySet<ClientSocket>
   readonly authenticator: Authenticator
@@ -15,6 +16,8 @@ export interface ServerView {
   /** How long loading took, and how many transactions it replayed. */
   readonly startup: { readonly loadMs: number; readonly recordsReplayed: number }
   readonly isStopping: boolean
+  /** The role in the ensemble; undefined for a server on its own. */
+  readonly ensembleState: ServerState | undefined
   /** Set and told by stmk and gtmk; nothing depends on it here. */
   traceMask: bigint
   /** What the admin commands count. */

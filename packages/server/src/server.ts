@@ -1,19 +1,25 @@
 import { mkdirSync, statSync } from 'node:fs'
 import { join } from 'node:path'
 import {
+  CommittedLog,
   describeRecovery,
   Journal,
   loadDatabase,
   MemoryDisk,
   Peer,
+  rememberer,
   TxnLog,
   type Authenticator,
   type DatabaseOptions,
   type JournalOptions,
   type Disk,
+  type PeerBase,
   type PeerOptions,
+  type PeerPorts,
+  type RecoveryOptions,
   type TraceEvent,
 } from '@zabra/core'
+import type { ServerState } from '@zabra/protocol'
 import { startAdmin, type AdminServer } from './admin/admin-server.ts'
 import { makeWords } from './admin/words.ts'
 import { makeAuthenticator } from './auth/authenticator.ts'
@@ -23,6 +29,7 @@ import { lockDirectory, type DirectoryLock } from './disk/lock.ts'
 import { NodeDisk } from './disk/node-disk.ts'
 import { describeJournal, describeTrace } from './describe-trace.ts'
 import { nodeHost } from './node-host.ts'
+import { joinEnsemble, type JoinedEnsemble } from './ensemble.ts'
 import type { Logger } from './logger.ts'
 import { ClientListener } from './net/client-listener.ts'
 import type { ServerView } from './server-view.ts'
@@ -40,7 +47,7 @@ export interface Host {
 /** A server that serves. */
 export class RunningServer implements ServerView {
   readonly config: ServerConfig
-  readonly peer: Peer
+  readonly peer: PeerBase
   readonly startedWallMs = Date.now()
   readonly adminCounts = { snapshotsRateLimited: 0 }
   traceMask = 306n
@@ -155,13 +162,14 @@ export class RunningServer implements ServerView {
   }
 
   private async shutDown(): Promise<void> {
-    const { journal, locks } = this.parts
+    const { journal, locks, ensemble } = this.parts
     clearInterval(this.ticker)
     clearInterval(this.purger)
     this.listening?.stopAccepting()
     await this.admin?.stop()
     for (const socket of this.sockets) socket.pause()
     try {
+      await ensemble?.stop()
       await journal.stop()
     } finally {
       await this.listening?.closeAll()
@@ -188,11 +196,19 @@ export class RunningServer implements ServerView {
       await this.listening.listen()
     }
     this.admin = await startAdmin(this, logger)
+    await parts.ensemble?.start(parts.fail)
+  }
+
+  /** The role in the ensemble; undefined for a server on its own. */
+  get ensembleState(): ServerState | undefined {
+    return this.parts.ensemble?.peer.state
   }
 }
 
 interface Parts {
-  readonly peer: Peer
+  readonly peer: PeerBase
+  readonly ensemble: JoinedEnsemble | undefined
+  readonly fail: (error: Error) => void
   readonly turn: Turn
   readonly journal: Journal
   readonly disk: Disk
@@ -226,25 +242,20 @@ async function load(
     superDigest: config.superDigest,
   })
   const loadStarted = performance.now()
-  const { db, recovered } = await loadDatabase(
-    disk,
-    {
-      snapshotDir,
-      logDir,
-      compression,
-      trustEmptySnapshot: config.trustEmptySnapshot,
-      recordBytesMax: config.juteMaxBuffer + config.juteMaxBufferExtra,
-      trace: (event) => logger.info(describeRecovery(event)),
-    },
-    databaseOptions(config, authenticator.schemes),
-  )
+  const recovery: RecoveryOptions = {
+    snapshotDir,
+    logDir,
+    compression,
+    trustEmptySnapshot: config.trustEmptySnapshot,
+    acceptDamage: config.acceptDamage,
+    recordBytesMax: config.juteMaxBuffer + config.juteMaxBufferExtra,
+    trace: (event) => logger.info(describeRecovery(event)),
+  }
+  const dbOptions = databaseOptions(config, authenticator.schemes)
+  const committedLog = new CommittedLog(config.ensemble?.commitLogCount)
+  const remember = config.ensemble === undefined ? undefined : rememberer(committedLog)
+  const { db, recovered } = await loadDatabase(disk, recovery, dbOptions, remember)
   const loadedAt = performance.now()
-  const peer = new Peer(
-    db,
-    peerOptions(config),
-    { authenticator, trace: tracer(logger) },
-    { nowMs: Math.floor(performance.now()), wallMs: Date.now() },
-  )
   const log = new TxnLog(disk, {
     directory: logDir,
     preAllocBytes: config.preAllocBytes,
@@ -254,6 +265,17 @@ async function load(
   let fail!: (error: Error) => void
   const failed = new Promise<never>((_, reject) => (fail = reject))
   failed.catch(() => {}) // Whoever cares waits for it.
+  const ports: PeerPorts = { authenticator, trace: tracer(logger) }
+  const clock = { nowMs: Math.floor(performance.now()), wallMs: Date.now() }
+  const wake = (): void => turn.schedule()
+  const ensemble =
+    config.ensemble &&
+    (await joinEnsemble(
+      { db, databaseOptions: dbOptions, recovery, disk, log, committedLog, ports, wake, logger },
+      { ...peerOptions(config), ensemble: config.ensemble },
+      clock,
+    ))
+  const peer = ensemble?.peer ?? new Peer(db, peerOptions(config), ports, clock)
   const turn = new Turn(peer, () => journal.batchReady())
   const journal = new Journal(
     {
@@ -275,7 +297,8 @@ async function load(
     journal.stats.lastSnapshotWallMs = changedAt(`${snapshotDir}/${recovered.snapshotFile}`)
   }
   turn.setTime()
-  peer.dropOrphans()
+  if (peer instanceof Peer) peer.dropOrphans()
+  ensemble?.connect(turn, journal)
   turn.schedule()
   // The next start should not have to replay all this again.
   const isLongReplay = recovered.recordsReplayed > config.snapCount / 2
@@ -285,7 +308,19 @@ async function load(
     recordsReplayed: recovered.recordsReplayed,
   }
   return {
-    parts: { peer, turn, journal, disk, locks, snapshotDir, logDir, authenticator, startup },
+    parts: {
+      peer,
+      turn,
+      journal,
+      ensemble,
+      fail,
+      disk,
+      locks,
+      snapshotDir,
+      logDir,
+      authenticator,
+      startup,
+    },
     failed,
   }
 }
@@ -306,7 +341,8 @@ function databaseOptions(config: ServerConfig, schemes: ReadonlySet<string>): Da
 
 function peerOptions(config: ServerConfig): PeerOptions {
   return {
-    serverId: 1, // What a standalone server puts into its session ids.
+    // A standalone server puts 1 into its session ids.
+    serverId: config.ensemble?.serverId ?? 1,
     tickMs: config.tickTime,
     sessionTimeoutMsMin: config.minSessionTimeout,
     sessionTimeoutMsMax: config.maxSessionTimeout,

@@ -1,17 +1,21 @@
-import type { Peer } from '@zabra/core'
-import type { ClientSocket } from './net/client-socket.ts'
+import type { PeerBase } from '@zabra/core'
+
+/** Something that collects what it has to send during a turn. */
+export interface Flushable {
+  flush(): void
+}
 
 /**
  * One turn of the event loop: everything that arrived has been handed to the peer, then each
  * connection gets one write and the log one batch.
  */
 export class Turn {
-  private readonly peer: Peer
+  private readonly peer: PeerBase
   private readonly onBatch: () => void
-  private dirty: ClientSocket[] = []
+  private dirty: Flushable[] = []
   private isScheduled = false
 
-  constructor(peer: Peer, onBatch: () => void) {
+  constructor(peer: PeerBase, onBatch: () => void) {
     this.peer = peer
     this.onBatch = onBatch
   }
@@ -20,7 +24,7 @@ export class Turn {
     this.peer.setTime(Math.floor(performance.now()), Date.now())
   }
 
-  flushLater(socket: ClientSocket): void {
+  flushLater(socket: Flushable): void {
     this.dirty.push(socket)
     this.schedule()
   }

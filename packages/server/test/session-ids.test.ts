@@ -8,11 +8,14 @@ test('a session id is not given out again after a restart', async () => {
     let highest = 0n
     for (let start = 0; start < 4; start++) {
       const server = await ServerProcess.start(dir, '')
-      const client = await RawClient.connect(server.port)
-      expect(client.sessionId).toBeGreaterThan(highest)
-      highest = client.sessionId
-      await client.close()
-      await server.stop()
+      try {
+        const client = await RawClient.connect(server.port)
+        expect(client.sessionId).toBeGreaterThan(highest)
+        highest = client.sessionId
+        await client.close()
+      } finally {
+        await server.stop()
+      }
     }
   })
 })

@@ -284,14 +284,12 @@ export class World {
     })
   }
 
-  /** Bytes under way are lost; each end learns it in its own time, or only when it sends. */
+  /** Bytes under way are lost; each end learns it in its own time. */
   private reset(wire: Wire): void {
     this.wires.delete(wire.id)
-    const replaced = wire.ends.map((end) => ({ ...end }))
-    for (const [index, end] of wire.ends.entries()) {
+    for (const end of wire.ends) {
+      if (!end.isOpen) continue
       end.isOpen = false
-      const open = replaced[index]!
-      if (!open.isOpen) continue
       // It may believe in the connection for a while yet.
       this.afterFor(end.server, this.between(0, 10) * this.options.delayMaxMs, () => {
         if (end.server.incarnation !== end.incarnation) return

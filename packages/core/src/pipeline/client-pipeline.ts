@@ -54,6 +54,8 @@ export interface Clock {
 
 const { ok, unimplemented, marshallingError } = errorCodes
 const statDataLengthAt = 52
+/** Who does not read its answers gets no more of them: what waits for it is bounded. */
+const unsentBytesMax = 1024 * 1024
 
 /**
  * The clients of one server, and the order of their requests.
@@ -318,7 +320,9 @@ export class ClientPipeline {
     if (answers[type] !== undefined) {
       if (connection.queue.length === 0) {
         this.answerRead(connection, xid, type, reader, this.clock.nowMs)
-        return true
+        if (connection.out.position <= unsentBytesMax) return true
+        this.throttle(connection)
+        return false
       }
       const body = this.keeper.keep(bytes.subarray(reader.position, end))
       return this.enqueueRead(connection, xid, type, body, ok)
@@ -382,12 +386,15 @@ export class ClientPipeline {
   private admitMore(connection: ClientConnection): boolean {
     this.outstanding++
     if (this.outstanding <= this.options.outstandingMax) return true
-    if (!connection.isThrottled) {
-      connection.isThrottled = true
-      this.throttled.add(connection)
-      connection.link.pause()
-    }
+    this.throttle(connection)
     return false
+  }
+
+  private throttle(connection: ClientConnection): void {
+    if (connection.isThrottled) return
+    connection.isThrottled = true
+    this.throttled.add(connection)
+    connection.link.pause()
   }
 
   // --- what comes back -------------------------------------------------------------------------
@@ -542,6 +549,7 @@ export class ClientPipeline {
   readOn(): void {
     for (const connection of this.throttled) {
       if (this.outstanding > this.options.outstandingMax) return
+      if (connection.out.position + connection.link.unsentBytes > unsentBytesMax) continue
       this.throttled.delete(connection)
       connection.isThrottled = false
       this.guard(connection, () => connection.cutter.resume(connection))

@@ -12,6 +12,8 @@ export interface ClientLink {
   flushSoon(): void
   /** To be closed once everything in `connection.out` is sent. */
   close(): void
+  /** What was handed over by flushing and has not left yet. */
+  readonly unsentBytes: number
   /** Stop, or go on, delivering received bytes. */
   pause(): void
   resume(): void

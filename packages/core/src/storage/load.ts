@@ -2,12 +2,15 @@ import { Database, type DatabaseOptions } from '../database.ts'
 import type { Disk } from '../ports.ts'
 import { recover, type Recovered, type RecoveryOptions, type RecoveryTarget } from './recovery.ts'
 
-/** A database as recovery fills it. */
-class LoadingDatabase implements RecoveryTarget {
+/** A database as recovery, or a leader's snapshot, fills it. */
+export class LoadingDatabase implements RecoveryTarget {
   readonly db: Database
   private hasSystemNodes = false
 
-  constructor(options: DatabaseOptions) {
+  private readonly onReplayed: ((payload: Uint8Array) => void) | undefined
+
+  constructor(options: DatabaseOptions, onReplayed?: (payload: Uint8Array) => void) {
+    this.onReplayed = onReplayed
     this.db = new Database(options)
     this.db.isLoading = true
   }
@@ -48,7 +51,9 @@ class LoadingDatabase implements RecoveryTarget {
   apply(...args: Parameters<RecoveryTarget['apply']>): void {
     // Only now: a snapshot brings them itself.
     if (!this.hasSystemNodes) this.createSystemNodes()
-    this.db.replay(...args)
+    const [reader] = args
+    this.onReplayed?.(reader.bytes.subarray(reader.position, reader.end))
+    this.db.replay(reader)
   }
 }
 
@@ -57,11 +62,13 @@ export async function loadDatabase(
   disk: Disk,
   recovery: RecoveryOptions,
   options: DatabaseOptions,
+  /** Told of each logged transaction; the bytes are used again. */
+  onReplayed?: (payload: Uint8Array) => void,
 ): Promise<{ db: Database; recovered: Recovered<unknown> }> {
   const recovered = await recover(
     disk,
     recovery,
-    () => new LoadingDatabase(options),
+    () => new LoadingDatabase(options, onReplayed),
     (target) => {
       target.createSystemNodes()
       return target.db.snapshotSource()

@@ -215,7 +215,7 @@ function refuseWithoutSnapshot(
     throw new RecoveryError(
       `${options.logDir}/${log.name}`,
       'there are transaction logs but no snapshot that they could follow',
-      'restore the snapshot, or set trustEmptySnapshot if the logs reach back to the first transaction',
+      'restore the snapshot, or set snapshot.trust.empty=true if the logs reach back to the first transaction',
     )
   }
 }
@@ -235,7 +235,7 @@ async function refuseLostEnd<T>(
       `${snapshotDir}/${chosen.file}`,
       `it was finished when the database had reached zxid ${hex(chosen.finishedAt)}, but the logs ` +
         `end at ${hex(zxid)}`,
-      'restore the missing log files, or set acceptDamage to go on without them',
+      'restore the missing log files, or start once with recovery.acceptDamage=true to go on without them',
     )
   }
   const ahead = snapshots.filter((snapshot) => snapshot.zxid > zxid)
@@ -245,7 +245,7 @@ async function refuseLostEnd<T>(
       throw new RecoveryError(
         file,
         `it cannot be read, and the older files lead only to zxid ${hex(zxid)}, not to ${hex(reached)}`,
-        'restore it from a copy, or set acceptDamage to go on without it',
+        'restore it from a copy, or start once with recovery.acceptDamage=true to go on without it',
       )
     }
     const keptAs = `${snapshotDir}/damaged.${name}`

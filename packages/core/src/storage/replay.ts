@@ -134,7 +134,7 @@ class Replay implements Replayed {
         throw new Damage(
           `the transaction ${hex(zxid)} at byte ${records.position} cannot be understood (${error.message})`,
           records.position,
-          'a newer version may read it; or set acceptDamage to go on without it and all after it',
+          'a newer version may read it; or start once with recovery.acceptDamage=true to go on without it and all after it',
         )
       }
       this.zxid = this.target.lastZxid = zxid
@@ -155,7 +155,7 @@ class Replay implements Replayed {
         `it goes on at zxid ${hex(zxid)}, but ${this.lastFile} ends at ${hex(last)}: what lies ` +
           `between is missing${seen}`,
         position,
-        'restore the missing file, or set acceptDamage to end the database before the gap',
+        'restore the missing file, or start once with recovery.acceptDamage=true to end the database before the gap',
       )
     }
     if (open === undefined) return
@@ -195,7 +195,7 @@ class Replay implements Replayed {
       throw new Damage(
         `it is damaged at byte ${position}, after zxid ${hex(log.lastZxid)}: ${verdict.because}`,
         position,
-        'restore the file from a copy, or set acceptDamage to end the database before the damage',
+        'restore the file from a copy, or start once with recovery.acceptDamage=true to end the database before the damage',
       )
     }
   }

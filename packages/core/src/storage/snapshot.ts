@@ -64,6 +64,8 @@ export interface SnapshotOptions {
   readonly compression?: Compression
 }
 
+/** A zxid, a checksum and its mark. */
+const lastSectionBytes = 21
 const sliceBytesDefault = 256 * 1024
 /** More in one node than this is taken for damage. */
 const nodeBytesMax = 64 * 1024 * 1024
@@ -134,10 +136,13 @@ export async function writeContent(
   writer.ustring('/')
   const { zxid, digest } = source.finish()
   seal()
-  writer.long(digest === undefined ? 0n : zxid)
-  writer.int(digestVersion)
-  writer.long(digest === undefined ? 0n : BigInt.asIntN(64, digest))
-  seal()
+  // Without digests there is no such section at all, as in Apache.
+  if (digest !== undefined) {
+    writer.long(zxid)
+    writer.int(digestVersion)
+    writer.long(BigInt.asIntN(64, digest))
+    seal()
+  }
   writer.long(source.zxid)
   seal()
   await flush()
@@ -212,6 +217,12 @@ async function readContent(input: SnapshotInput, sink: SnapshotSink): Promise<vo
   await readSeal(input)
 
   if (await input.atEnd()) return // Written before 3.6.
+  if (await isLastSection(input)) {
+    // Written with digests switched off: what follows is the last zxid alone.
+    await retried(input, () => reader.long())
+    await readSeal(input)
+    return
+  }
   const [zxid, version] = await retried(input, () => [reader.long(), reader.int()] as const)
   if (version < digestVersion) await retried(input, () => reader.nullableText())
   else sink.digest(zxid, version, await retried(input, () => BigInt.asUintN(64, reader.long())))
@@ -248,6 +259,13 @@ async function readSeal(input: SnapshotInput): Promise<void> {
     )
   }
   if (reader.ustring() !== '/') throw new MalformedError('a checksum is not followed by its mark')
+}
+
+/** Whether only a zxid and its seal are left: too little for a digest. */
+async function isLastSection(input: SnapshotInput): Promise<boolean> {
+  const { reader } = input
+  while (reader.remaining <= lastSectionBytes && (await input.more()));
+  return reader.remaining === lastSectionBytes
 }
 
 /** Reads something small, with more bytes when there were too few. */

@@ -80,7 +80,11 @@ export class TestDatabase implements RecoveryTarget {
       sessions: () => this.sessions,
       acls: () => this.acls,
       writeNodes: (writer, bytesMax) => writeNodes(nodes, writer, bytesMax),
-      finish: () => ({ zxid: this.lastZxid, digest: this.digestValue }),
+      // Digests are on; 0 says that there is none yet.
+      finish: () => ({
+        zxid: this.digestValue === undefined ? 0n : this.lastZxid,
+        digest: this.digestValue ?? 0n,
+      }),
       release: () => {},
     }
   }

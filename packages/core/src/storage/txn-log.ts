@@ -108,6 +108,13 @@ export class TxnLog {
     this.recordsSinceRoll = 0
   }
 
+  /** The history was replaced: the next append starts a new file, after this transaction. */
+  restart(lastZxid: bigint): void {
+    assert(!this.appending, 'an append is over before the history is replaced')
+    this.roll()
+    this.lastZxid = lastZxid
+  }
+
   async close(): Promise<void> {
     assert(!this.appending, 'an append is over before the log is closed')
     this.leaveFile()

@@ -107,6 +107,11 @@ export class Leader {
     return this.proposer !== undefined
   }
 
+  /** In the log, or on the way there, but not known to be committed. */
+  get uncommitted(): readonly LoggedTxn[] {
+    return this.outstanding
+  }
+
   get learnerCount(): number {
     return this.learners.size
   }

@@ -25,13 +25,8 @@ import type { CommittedLog, LoggedTxn } from './committed-log.ts'
 import { Deferred, TimeoutError, within } from './deferred.ts'
 import { counterOf, epochOf, epochStart, type Epochs } from './epochs.ts'
 import type { ZabOptions, ZabTrace } from './options.ts'
-import { expectPacket, type PacketLink } from './packet-link.ts'
+import { expectPacket, ProtocolError, type PacketLink } from './packet-link.ts'
 import type { ServerId } from './quorum.ts'
-
-/** The leader says something that cannot follow from what it said before. */
-export class ProtocolError extends Error {
-  override readonly name = 'ProtocolError'
-}
 
 /** What a learner asks of the server it is part of. */
 export interface LearnerParts {
@@ -55,6 +50,8 @@ export interface LearnerParts {
   readonly truncate: (zxid: bigint) => Promise<void>
   /** Writes a snapshot of the database, durable when it resolves. */
   readonly takeSnapshot: () => Promise<void>
+  /** This server is up to date with its leader: clients may be served from now on. */
+  readonly serving: (epoch: bigint) => void
 }
 
 /**
@@ -76,8 +73,8 @@ export class Learner implements Upstream {
   private isServing = false
   /** Proposed and not committed, oldest first. */
   private pending: LoggedTxn[] = []
-  /** Of the pending ones, how many were handed to the log. */
   private lastProposed = 0n
+  private lastAppended = 0n
   private lastAcked = 0n
   private readonly sessions = new Map<bigint, Session>()
   private touched = new Map<bigint, number>()
@@ -191,7 +188,7 @@ export class Learner implements Upstream {
     for (const zxid of committed) {
       assert(this.pending[0]?.zxid === zxid, 'history is committed in the order of its proposals')
       const txn = this.pending[0]
-      this.parts.append(txn)
+      this.append(txn)
       this.commit(zxid)
     }
     await flush()
@@ -213,9 +210,10 @@ export class Learner implements Upstream {
     }
     this.link.send('ack', epochStart(this.epoch))
     this.isServing = true
+    this.parts.serving(this.epoch)
     for (const id of this.parts.db.sessions.keys()) this.sessionOf(id)
     this.parts.pipeline.upstream = this
-    for (const txn of this.pending) this.parts.append(txn)
+    for (const txn of this.pending) this.append(txn)
     for (const packet of early) this.receive(packet)
     this.link.onPacket((packet) => this.receive(packet))
   }
@@ -226,7 +224,7 @@ export class Learner implements Upstream {
     switch (packet.type) {
       case packetTypes.proposal:
         this.propose(packet)
-        this.parts.append(this.pending.at(-1)!)
+        this.append(this.pending.at(-1)!)
         return
       case packetTypes.commit:
         this.commit(packet.zxid)
@@ -234,7 +232,7 @@ export class Learner implements Upstream {
         return
       case packetTypes.inform:
         this.propose(packet)
-        this.parts.append(this.pending.at(-1)!)
+        this.append(this.pending.at(-1)!)
         this.commit(packet.zxid)
         this.parts.pipeline.readOn()
         return
@@ -249,6 +247,16 @@ export class Learner implements Upstream {
         return
       default:
     }
+  }
+
+  private append(txn: LoggedTxn): void {
+    this.lastAppended = txn.zxid
+    this.parts.append(txn)
+  }
+
+  /** In the log, or on the way there, but not known to be committed. */
+  get uncommitted(): readonly LoggedTxn[] {
+    return this.pending.filter(({ zxid }) => zxid <= this.lastAppended)
   }
 
   private propose({ zxid, data }: QuorumPacket): void {

@@ -9,6 +9,11 @@ import {
 } from '@zabra/protocol'
 import { Deferred } from './deferred.ts'
 
+/** The other side says something that cannot follow from what was said before. */
+export class ProtocolError extends Error {
+  override readonly name = 'ProtocolError'
+}
+
 /** The connection to another server is gone. */
 export class LinkLostError extends Error {
   override readonly name = 'LinkLostError'
@@ -47,12 +52,17 @@ export class PacketLink {
 
   // --- from the host ---------------------------------------------------------------------------
 
-  /** Throws a MalformedError when the other side talks nonsense. */
+  /** What makes no sense costs this connection, nothing else. */
   received(bytes: Uint8Array, nowMs: number): void {
     if (this.isClosed) return
     this.lastHeardMs = nowMs
     this.reader.push(bytes)
-    this.pump()
+    try {
+      this.pump()
+    } catch (error) {
+      if (!(error instanceof MalformedError) && !(error instanceof ProtocolError)) throw error
+      this.close()
+    }
   }
 
   /** The connection is gone, from whichever side. */

@@ -1,8 +1,19 @@
 import type { ServerView } from '../server-view.ts'
 
-/** The role as monitoring tools know it: they look for this very word. */
-export function serverState(_view: ServerView): 'standalone' {
-  return 'standalone'
+/** The role as monitoring tools know it: they look for these very words. */
+export function serverState(view: ServerView): string {
+  switch (view.ensembleState) {
+    case undefined:
+      return 'standalone'
+    case 'leading':
+      return 'leader'
+    case 'following':
+      return 'follower'
+    case 'observing':
+      return 'observer'
+    case 'looking':
+      return 'looking'
+  }
 }
 
 /** As ZooKeeper counts: the root twice, once as `/` and once as the empty path. */

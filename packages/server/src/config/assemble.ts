@@ -49,6 +49,7 @@ export function assemble(parts: Parts): ServerConfig {
       retainCount: values['autopurge.snapRetainCount'],
       retainBytes: values['autopurge.retainBytes'],
     },
+    acceptDamage: values['recovery.acceptDamage'],
     tickTime: values.tickTime,
     minSessionTimeout: timeouts.min,
     maxSessionTimeout: timeouts.max,

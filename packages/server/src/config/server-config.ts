@@ -19,6 +19,8 @@ export interface ServerConfig {
   readonly autoCreateDataDir: boolean
   readonly autoCreateDb: boolean
   readonly trustEmptySnapshot: boolean
+  /** The operator's word that losing what is damaged is acceptable. */
+  readonly acceptDamage: boolean
   readonly snapCount: number
   /** Undefined: no limit. */
   readonly snapSizeLimitBytes: number | undefined

@@ -1,5 +1,5 @@
 import { createServer, Socket, type AddressInfo, type Server } from 'node:net'
-import type { Peer } from '@zabra/core'
+import type { PeerBase } from '@zabra/core'
 import type { Logger } from '../logger.ts'
 import type { Turn } from '../turn.ts'
 import { ClientSocket } from './client-socket.ts'
@@ -30,7 +30,7 @@ const lingerMs = 2_000
 
 /** The client port. */
 export class ClientListener {
-  readonly peer: Peer
+  readonly peer: PeerBase
   readonly turn: Turn
   readonly words: FourLetterWords
   readonly sockets = new Set<ClientSocket>()
@@ -43,7 +43,7 @@ export class ClientListener {
   private readonly trimmer: NodeJS.Timeout
 
   constructor(
-    parts: { peer: Peer; turn: Turn; words: FourLetterWords; logger: Logger },
+    parts: { peer: PeerBase; turn: Turn; words: FourLetterWords; logger: Logger },
     options: ListenOptions,
   ) {
     this.peer = parts.peer

@@ -39,6 +39,10 @@ export class ClientSocket implements ClientLink {
     socket.on('drain', () => this.drained())
   }
 
+  get unsentBytes(): number {
+    return this.socket.writableLength
+  }
+
   get isReading(): boolean {
     return !this.isPaused && !this.isBackedUp
   }
@@ -132,6 +136,7 @@ export class ClientSocket implements ClientLink {
       if (socket.writableLength > 0 || out.bytes.length > keptBytesMax) out.adopt(nothing)
       out.reset()
       if (socket.writableLength > unsentBytesHigh) this.backUp()
+      if (connection.isThrottled) this.listener.peer.drained(connection)
     }
     if (this.isClosing) {
       socket.end()
@@ -157,9 +162,12 @@ export class ClientSocket implements ClientLink {
   }
 
   private drained(): void {
-    if (!this.isBackedUp) return
-    this.isBackedUp = false
-    if (!this.isPaused) this.socket.resume()
+    if (this.isBackedUp) {
+      this.isBackedUp = false
+      if (!this.isPaused) this.socket.resume()
+    }
+    const { listener, connection } = this
+    if (connection.isThrottled) listener.turn.run(() => listener.peer.drained(connection))
   }
 
   /** The client sends no more. What it asked before still gets its answer. */

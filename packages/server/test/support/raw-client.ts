@@ -226,7 +226,7 @@ export class RawClient {
     writer.int(0)
     write(writer)
     writer.intAt(0, writer.position - 4)
-    this.socket.write(writer.written().slice())
+    this.socket.write(new Uint8Array(writer.written()))
   }
 
   private receive(chunk: Uint8Array): void {
@@ -242,7 +242,7 @@ export class RawClient {
     const { onGreeting } = this
     if (onGreeting !== undefined) {
       this.onGreeting = undefined
-      onGreeting(frame.slice())
+      onGreeting(new Uint8Array(frame))
       return
     }
     const reader = new Reader(frame)
@@ -267,7 +267,7 @@ export class RawClient {
     // A multi keeps its list of results when it is refused; other refusals are bare.
     const hasBody = err === 0 || reader.remaining > 0
     // What is read out of the frame must not change when the next chunk overwrites it.
-    const body = new Reader(frame.slice(reader.position))
+    const body = new Reader(new Uint8Array(frame.subarray(reader.position)))
     const response = hasBody ? (pending.response.read(body) as never) : undefined
     pending.resolve({ xid, zxid, err, response })
   }

@@ -167,6 +167,7 @@ export class ServerProcess {
           this.links.delete(link)
           peer.closed(link.connection)
         })
+      stream.resume()
     })
   }
 
@@ -191,9 +192,7 @@ export class ServerProcess {
   }
 
   private get wallMs(): number {
-    return Math.floor(
-      wallStartMs + this.world.nowMs * this.clock.rate + this.clock.wallOffsetMs,
-    )
+    return Math.floor(wallStartMs + this.world.nowMs * this.clock.rate + this.clock.wallOffsetMs)
   }
 
   private setTime(): void {
@@ -327,6 +326,8 @@ export class Link implements ClientLink {
   readonly stream: StreamEnd
   connection!: ClientConnection
   isClosing = false
+  /** The simulated kernel takes everything at once. */
+  readonly unsentBytes = 0
   private readonly process: ServerProcess
   private isDirty = false
 
@@ -384,5 +385,7 @@ export function digestOf(userAndPassword: string): string {
 /** Faults of the disk end a server rightly; anything else is a bug. */
 export function isExcusable(error: Error): boolean {
   if (error instanceof AssertionError) return false
-  return ['LogFailedError', 'DiskFullError', 'RecoveryError'].includes(error.name) || 'code' in error
+  return (
+    ['LogFailedError', 'DiskFullError', 'RecoveryError'].includes(error.name) || 'code' in error
+  )
 }

@@ -58,6 +58,8 @@ export class Network {
     const far = new StreamEnd(this, to, from)
     near.far = far
     far.far = near
+    // Nothing is read from it before somebody has taken it.
+    far.pause()
     const knock = (): void => {
       if (near.state === 'closed') return
       if (this.isBlocked(from, to) || this.isBlocked(to, from)) {
@@ -84,6 +86,8 @@ export class StreamEnd {
   readonly host: string
   readonly farHost: string
   far!: StreamEnd
+  /** Which life of the server took it. */
+  acceptedInLife = 0
   /** `vanished`: the host lost it without a word, by a power failure for example. */
   state: 'open' | 'ended' | 'closed' | 'vanished' = 'open'
   onBytes: ((bytes: Uint8Array) => void) | undefined

@@ -51,6 +51,11 @@ export class SimDisk {
     this.random = random
   }
 
+  /** How often it did something else than it was asked. */
+  get faults(): number {
+    return this.flips + this.failedSyncs + this.refusedForSpace
+  }
+
   /** As a process sees it: every call takes time and is answered only while the process lives. */
   mount(enter: (work: () => void) => void): Disk {
     const { files } = this
@@ -175,7 +180,9 @@ export class SimDisk {
 
   private delayMs(kind: DiskCall): number {
     const isSync = kind === 'sync' || kind === 'syncDirectory'
-    return (isSync ? 1 + this.random.next() * 4 : this.random.next() * 0.3) * this.condition.slowness
+    return (
+      (isSync ? 1 + this.random.next() * 4 : this.random.next() * 0.3) * this.condition.slowness
+    )
   }
 
   private refuseWhenFull(): void {
@@ -214,7 +221,7 @@ function tearOf(
       return (_path, bytes, position) => {
         const ranges: [number, number][] = []
         const end = position + bytes.length
-        for (let at = position; at < end; ) {
+        for (let at = position; at < end;) {
           const next = Math.min(end, (Math.floor(at / sectorBytes) + 1) * sectorBytes)
           if (random.chance(0.5)) ranges.push([at - position, next - position])
           at = next

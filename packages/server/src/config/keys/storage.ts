@@ -18,6 +18,7 @@ export const storage = {
     bool,
     true,
     'An empty data directory is taken for a new database. If not, a file named initialize must say so.',
+    { use: 'planned' },
   ),
   snapCount: property(
     int,
@@ -112,6 +113,12 @@ export const retention = {
   'autopurge.snapRetainCount': setting(int, 3, 'Snapshots kept, with the logs that follow them.', {
     range: { min: 3, outside: 'nearest' },
   }),
+  'recovery.acceptDamage': property(
+    bool,
+    false,
+    'Starts even where acknowledged writes may be lost: keeps what is sound up to the damage and sets the rest aside as damaged.*. For one start only.',
+    { flag: '--accept-damage', departs: "zabra's own; ZooKeeper takes no notice of it." },
+  ),
   'autopurge.retainBytes': setting(
     long,
     8 * 1024 ** 3,

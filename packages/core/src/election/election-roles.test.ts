@@ -1,0 +1,175 @@
+/** What an election machine does around an election: answers, appointments, configurations. */
+import type { Notification } from '@zabra/protocol'
+import { expect, test } from 'vitest'
+import { parseMembership, type Membership } from '../zab/membership.ts'
+import { Election, type ElectionOptions } from './election.ts'
+
+function membership(...lines: string[]): Membership {
+  const parsed = parseMembership(lines.join('\n'))
+  if ('problem' in parsed) throw new Error(parsed.problem)
+  return parsed.value
+}
+
+const line = (id: number): string => `server.${id}=h${id}:2888:3888:participant`
+const three = membership(line(1), line(2), line(3))
+
+function electionOf(self: bigint, options: Partial<ElectionOptions> = {}): Election {
+  return new Election({ self, config: { committed: three }, ...options })
+}
+
+const vote: Notification = {
+  state: 'looking',
+  leader: 2n,
+  zxid: 5n,
+  round: 1n,
+  peerEpoch: 1n,
+  version: 2,
+  config: undefined,
+}
+
+/** Server 1 follows server 2. */
+function follower(): Election {
+  const election = electionOf(1n)
+  election.start({ zxid: 0n, peerEpoch: 1n }, 0)
+  election.receive(2n, vote, 0)
+  election.tick(200)
+  expect(election.takeReady().decision).toEqual({
+    state: 'following',
+    leader: 2n,
+    zxid: 5n,
+    peerEpoch: 1n,
+    round: 1n,
+  })
+  return election
+}
+
+test('one who looks is told the leader, in the round of that election', () => {
+  const election = follower()
+  election.receive(3n, { ...vote, leader: 3n, round: 7n }, 300)
+  expect(election.takeReady().send).toMatchObject([
+    {
+      to: 3n,
+      notification: { state: 'following', leader: 2n, zxid: 5n, round: 1n, peerEpoch: 1n },
+    },
+  ])
+})
+
+test('one who does not look is told nothing', () => {
+  const election = follower()
+  for (const state of ['following', 'leading', 'observing'] as const) {
+    election.receive(3n, { ...vote, state }, 300)
+  }
+  expect(election.takeReady().send).toEqual([])
+})
+
+test('the epoch that the leader began is told from then on', () => {
+  const election = follower()
+  election.established(2n)
+  election.receive(3n, vote, 300)
+  expect(election.takeReady().send).toMatchObject([{ notification: { peerEpoch: 2n } }])
+})
+
+test('a server without a vote is told the present vote and round, whatever its state', () => {
+  const election = electionOf(1n)
+  election.start({ zxid: 0n, peerEpoch: 1n }, 0)
+  election.takeReady()
+  election.receive(9n, { ...vote, state: 'observing' }, 0)
+  expect(election.takeReady().send).toMatchObject([
+    { to: 9n, notification: { state: 'looking', leader: 1n, round: 1n } },
+  ])
+})
+
+test('what is said while a server does not know its vote yet is heard when it does', () => {
+  const election = follower()
+  election.pause()
+  expect(election.wakeAtMs).toBeUndefined()
+  election.receive(3n, { ...vote, leader: 3n, round: 1n }, 300)
+  election.receive(3n, { ...vote, leader: 3n, zxid: 9n, round: 2n }, 300)
+  election.receive(9n, vote, 300)
+  expect(election.takeReady().send).toEqual([])
+  election.start({ zxid: 5n, peerEpoch: 1n }, 400)
+  election.tick(600)
+  expect(election.takeReady().decision).toMatchObject({ leader: 3n, zxid: 9n, round: 2n })
+})
+
+test('a change of configuration can name the leader without an election', () => {
+  const election = follower()
+  election.appoint({ leader: 1n, zxid: 8n, peerEpoch: 1n })
+  election.receive(3n, vote, 300)
+  expect(election.takeReady()).toMatchObject({
+    decision: undefined,
+    send: [{ notification: { state: 'leading', leader: 1n, zxid: 8n, round: -1n } }],
+  })
+})
+
+test('a vote for a server that has none is ignored', () => {
+  const election = electionOf(1n)
+  election.start({ zxid: 0n, peerEpoch: 1n }, 0)
+  election.takeReady()
+  election.receive(2n, { ...vote, leader: 9n, round: 8n }, 0)
+  expect(election.takeReady().send).toEqual([])
+})
+
+test('while a change of configuration is under way, both decide', () => {
+  const lastSeen = membership(line(3), line(4), line(5), 'version=8')
+  const election = electionOf(3n, { config: { committed: three, lastSeen } })
+  election.start({ zxid: 9n, peerEpoch: 1n }, 0)
+  const { send } = election.takeReady()
+  expect(send.map(({ to }) => to)).toEqual([1n, 2n, 4n, 5n])
+  const mine = { ...vote, leader: 3n, zxid: 9n }
+  election.receive(1n, mine, 10)
+  election.tick(210)
+  expect(election.takeReady().decision).toBeUndefined()
+  election.receive(4n, mine, 220)
+  election.tick(420)
+  expect(election.takeReady().decision).toMatchObject({ state: 'leading' })
+})
+
+const newer = membership(line(1), line(2), line(4), 'version=8')
+const newerText = [line(1), line(2), line(4), 'version=8'].join('\n')
+
+test('a newer configuration is handed out, and its message is not heard under the old one', () => {
+  const election = electionOf(1n, { reconfigEnabled: true })
+  election.start({ zxid: 0n, peerEpoch: 1n }, 0)
+  election.takeReady()
+  election.receive(2n, { ...vote, config: newerText }, 0)
+  expect(election.takeReady()).toEqual({ send: [], decision: undefined, newerConfig: newer })
+  election.reconfigure({ committed: newer })
+  election.start({ zxid: 0n, peerEpoch: 1n }, 10)
+  expect(election.takeReady().send).toMatchObject([
+    { to: 2n, notification: { config: newerText, round: 2n } },
+    { to: 4n },
+  ])
+})
+
+test('a newer version of the same members does not disturb the election', () => {
+  const election = electionOf(1n, { reconfigEnabled: true })
+  election.start({ zxid: 0n, peerEpoch: 1n }, 0)
+  election.receive(2n, { ...vote, config: [line(1), line(2), line(3), 'version=8'].join('\n') }, 0)
+  election.tick(200)
+  expect(election.takeReady()).toMatchObject({
+    decision: { leader: 2n },
+    newerConfig: { version: 8n },
+  })
+})
+
+test.each([
+  ['when that is not enabled', false, newerText],
+  ['when it cannot be read', true, 'server.1=nonsense\nversion=8'],
+  ['when it is not newer', true, newerText.replace('version=8', 'version=0')],
+])('a configuration is not taken over %s', (_, reconfigEnabled, config) => {
+  const election = electionOf(1n, { reconfigEnabled })
+  election.start({ zxid: 0n, peerEpoch: 1n }, 0)
+  election.receive(2n, { ...vote, config }, 0)
+  expect(election.takeReady().newerConfig).toBeUndefined()
+})
+
+test('a server that follows does not take over configurations from votes', () => {
+  const election = electionOf(1n, { reconfigEnabled: true })
+  election.start({ zxid: 0n, peerEpoch: 1n }, 0)
+  election.receive(2n, vote, 0)
+  election.tick(200)
+  election.takeReady()
+  election.receive(3n, { ...vote, config: newerText }, 300)
+  expect(election.takeReady().newerConfig).toBeUndefined()
+})

@@ -1,0 +1,418 @@
+import {
+  encodeNotification,
+  encodeText,
+  readNotification,
+  readTxnBody,
+  Reader,
+  TxnHeader,
+  type ServerState,
+} from '@zabra/protocol'
+import { assert } from '../assert.ts'
+import type { Database, DatabaseOptions } from '../database.ts'
+import { Election, type Decision, type ElectionTiming } from '../election/election.ts'
+import { Links, type LinkAction } from '../election/links.ts'
+import type { Clock } from '../pipeline/client-pipeline.ts'
+import { Proposer } from '../pipeline/proposer.ts'
+import type { Disk, Host } from '../ports.ts'
+import { SessionTracker } from '../session/tracker.ts'
+import { loadDatabase, LoadingDatabase } from '../storage/load.ts'
+import type { LogBatch } from '../storage/log-batch.ts'
+import type { RecoveryOptions } from '../storage/recovery.ts'
+import { truncateAfter } from '../storage/truncate.ts'
+import type { TxnLog } from '../storage/txn-log.ts'
+import { CommittedLog, type LoggedTxn } from '../zab/committed-log.ts'
+import { Deferred, within } from '../zab/deferred.ts'
+import type { Epochs } from '../zab/epochs.ts'
+import { Leader } from '../zab/leader.ts'
+import { Learner } from '../zab/learner.ts'
+import { formatMembership, verifierOf, type Membership } from '../zab/membership.ts'
+import type { ZabOptions, ZabTrace } from '../zab/options.ts'
+import { PacketLink, type PeerWire } from '../zab/packet-link.ts'
+import type { QuorumVerifier, ServerId } from '../zab/quorum.ts'
+import { receiveSnapshot } from '../zab/snapshot-stream.ts'
+import type { Journal } from './journal.ts'
+import { PeerBase, type PeerOptions, type PeerPorts } from './peer-base.ts'
+
+/** The network between servers, as the host provides it. */
+export interface PeerNetwork {
+  /** Connects to a server's quorum port. Bytes that come go to the link's `received`. */
+  dial(server: ServerId, attach: (wire: PeerWire) => PacketLink): Promise<PacketLink>
+  /** Whether learners can connect here; each one goes to `acceptLearner`. */
+  listen(isOn: boolean): void
+  /** Carries out what the election's connections ask for; `message` never comes here. */
+  perform(action: Exclude<LinkAction, { type: 'message' }>): void
+}
+
+export interface EnsembleParts {
+  readonly db: Database
+  readonly databaseOptions: DatabaseOptions
+  readonly recovery: RecoveryOptions
+  readonly disk: Disk
+  readonly log: TxnLog
+  readonly epochs: Epochs
+  readonly committedLog: CommittedLog
+  readonly host: Host
+  readonly network: PeerNetwork
+  readonly zabTrace: ZabTrace
+  readonly ports: PeerPorts
+  /** There is something to be logged. */
+  readonly wake: () => void
+}
+
+export interface EnsembleOptions extends PeerOptions, ZabOptions {
+  readonly self: ServerId
+  readonly membership: Membership
+  /** Where the others reach our election port. */
+  readonly electionAddresses: readonly string[]
+  readonly electionTiming?: Partial<ElectionTiming>
+}
+
+/** How often, and how long apart, a learner tries to reach its leader. */
+const dialAttempts = 5
+const dialPauseMs = 100
+
+/**
+ * A server of an ensemble: looks for a leader, leads or follows until that ends, and looks again.
+ *
+ * Between roles everything the log holds is applied, committed or not: what this server then
+ * votes with is what a restart would read from its disk.
+ */
+export class EnsemblePeer extends PeerBase {
+  state: ServerState = 'looking'
+  /** Set right after construction: the two need each other. */
+  journal!: Journal
+  private readonly parts: EnsembleParts
+  private readonly options: EnsembleOptions
+  private readonly verifier: QuorumVerifier
+  private readonly configText: Uint8Array
+  private readonly election: Election
+  private readonly links: Links
+  private readonly noSessions: SessionTracker
+  private leader: Leader | undefined
+  private learner: Learner | undefined
+  private proposer: Proposer | undefined
+  private decided: Deferred<Decision> | undefined
+  private appendedZxid = 0n
+  private loggedZxid = 0n
+  private readonly flushing: { upTo: bigint; done: Deferred<void> }[] = []
+  private lastHalfTickMs = 0
+  private isStopped = false
+  private isFull = false
+
+  constructor(parts: EnsembleParts, options: EnsembleOptions, start: Clock) {
+    super(parts.db, options, parts.ports, start)
+    this.parts = parts
+    this.options = options
+    this.verifier = verifierOf(options.membership)
+    this.configText = encodeText(formatMembership(options.membership))
+    this.election = new Election({
+      self: options.self,
+      config: { committed: options.membership },
+      ...(options.electionTiming === undefined ? {} : { timing: options.electionTiming }),
+    })
+    this.links = new Links({ self: options.self, addresses: options.electionAddresses })
+    this.noSessions = new SessionTracker(options.tickMs)
+    this.loggedZxid = this.appendedZxid = parts.db.lastZxid
+  }
+
+  // --- the course of a server ------------------------------------------------------------------
+
+  /** Resolves after `stop`; rejects when this server cannot go on. */
+  async run(): Promise<void> {
+    while (!this.isStopped) {
+      const decision = await this.elect()
+      if (this.isStopped) return
+      try {
+        if (decision.state === 'leading') await this.lead()
+        else await this.follow(decision)
+      } catch (error) {
+        this.parts.zabTrace({ type: 'roleEnded', reason: (error as Error).message })
+      }
+      await this.leaveRole()
+    }
+  }
+
+  /** Ends the present role; `run` resolves. */
+  stop(): void {
+    this.isStopped = true
+    const reason = new Error('this server is being stopped')
+    this.leader?.end(reason)
+    this.learner?.end(reason)
+    this.decided?.reject(reason)
+  }
+
+  private async elect(): Promise<Decision> {
+    this.state = 'looking'
+    this.parts.zabTrace({ type: 'looking' })
+    this.decided = new Deferred()
+    const { db, epochs } = this.parts
+    this.election.start({ zxid: db.lastZxid, peerEpoch: epochs.current }, this.clock.nowMs)
+    this.pump()
+    const decision = await this.decided.promise
+    this.decided = undefined
+    this.state = decision.state
+    this.parts.zabTrace({ type: 'elected', leader: decision.leader })
+    return decision
+  }
+
+  private async lead(): Promise<void> {
+    const { epochs, db, committedLog, host, network, zabTrace } = this.parts
+    const { self } = this.options
+    const { verifier, configText } = this
+    this.leader = new Leader(
+      {
+        self,
+        verifier,
+        epochs,
+        db,
+        committedLog,
+        configText,
+        host,
+        nowMs: () => this.clock.nowMs,
+        trace: zabTrace,
+        serve: (from) => this.serveAsLeader(from),
+      },
+      this.options,
+    )
+    network.listen(true)
+    try {
+      await this.leader.lead()
+    } finally {
+      network.listen(false)
+    }
+  }
+
+  private serveAsLeader(from: {
+    lastZxid: bigint
+    onProposed: (zxid: bigint, batch: LogBatch) => void
+  }): Proposer {
+    const { pipeline, clock } = this
+    const { trace } = this.parts.ports
+    this.db.setConfig(this.configText)
+    this.election.established(this.leader!.epoch)
+    this.proposer = new Proposer(
+      {
+        pipeline,
+        clock,
+        trace,
+        batch: () => this.batch,
+        lastZxid: from.lastZxid,
+        onProposed: (zxid, batch) => {
+          this.appendedZxid = zxid
+          from.onProposed(zxid, batch)
+          this.parts.wake()
+        },
+      },
+      this.options,
+    )
+    this.proposer.acceptsWrites = !this.isFull
+    pipeline.upstream = this.proposer
+    this.proposer.dropOrphans()
+    return this.proposer
+  }
+
+  private async follow(decision: Decision): Promise<void> {
+    const { self } = this.options
+    const { epochs, db, committedLog, host, zabTrace } = this.parts
+    const link = await this.dialLeader(decision.leader)
+    this.learner = new Learner(
+      {
+        self,
+        leader: decision.leader,
+        isObserver: decision.state === 'observing',
+        epochs,
+        db,
+        pipeline: this.pipeline,
+        committedLog,
+        host,
+        nowMs: () => this.clock.nowMs,
+        trace: zabTrace,
+        append: (txn) => this.append(txn),
+        flush: () => this.flush(),
+        loadFrom: (from, zxid) => this.loadFrom(from, zxid),
+        truncate: (zxid) => this.truncate(zxid),
+        takeSnapshot: () => this.takeSnapshot(),
+        serving: (epoch) => {
+          this.db.setConfig(this.configText)
+          this.election.established(epoch)
+        },
+      },
+      this.options,
+      link,
+    )
+    await this.learner.follow()
+  }
+
+  private async dialLeader(leader: ServerId): Promise<PacketLink> {
+    const { host, network } = this.parts
+    const { tickMs, initLimit } = this.options
+    const attach = (wire: PeerWire): PacketLink => new PacketLink(wire, this.clock.nowMs)
+    for (let attempt = 1; ; attempt++) {
+      try {
+        const dialling = network.dial(leader, attach)
+        return await within(host, tickMs * initLimit, 'connecting to the leader', dialling)
+      } catch (error) {
+        if (attempt === dialAttempts || this.isStopped) throw error
+        await host.delay(dialPauseMs).done
+      }
+    }
+  }
+
+  /** Applies everything the log holds, or goes back to what the disk holds. */
+  private async leaveRole(): Promise<void> {
+    this.pipeline.stopServing()
+    this.election.pause()
+    const { leader, learner } = this
+    this.leader = this.learner = this.proposer = undefined
+    await this.flush()
+    if (learner?.isTorn === true) {
+      await this.reload()
+      return
+    }
+    for (const txn of leader?.uncommitted ?? learner?.uncommitted ?? []) this.applyLogged(txn)
+  }
+
+  private applyLogged(txn: LoggedTxn): void {
+    const reader = new Reader(txn.payload)
+    const header = TxnHeader.read(reader)
+    this.db.apply(header, readTxnBody(reader, header.type))
+    this.parts.committedLog.add(txn)
+  }
+
+  // --- what a learner asks for -----------------------------------------------------------------
+
+  private append({ zxid, payload }: LoggedTxn): void {
+    this.batch.begin()
+    this.batch.writer.raw(payload)
+    this.batch.end(zxid)
+    this.appendedZxid = zxid
+    this.parts.wake()
+  }
+
+  /** Resolves when everything appended so far is durable. */
+  private flush(): Promise<void> {
+    if (this.loggedZxid >= this.appendedZxid) return Promise.resolve()
+    const done = new Deferred<void>()
+    this.flushing.push({ upTo: this.appendedZxid, done })
+    return done.promise
+  }
+
+  private async loadFrom(link: PacketLink, zxid: bigint): Promise<void> {
+    const { databaseOptions, log } = this.parts
+    const loading = new LoadingDatabase(databaseOptions)
+    await receiveSnapshot(link, loading)
+    loading.lastZxid = zxid
+    loading.db.finishLoading()
+    this.db.adopt(loading.db)
+    await log.close()
+    log.restart(zxid)
+    this.loggedZxid = this.appendedZxid = zxid
+  }
+
+  private async truncate(zxid: bigint): Promise<void> {
+    const { disk, recovery, log } = this.parts
+    await log.close()
+    await truncateAfter(disk, recovery, zxid)
+    await this.reload()
+    assert(this.db.lastZxid === zxid, 'a truncated log ends where it was cut')
+  }
+
+  /** Back to what a restart would read. */
+  private async reload(): Promise<void> {
+    const { disk, recovery, databaseOptions, log, committedLog } = this.parts
+    await log.close()
+    committedLog.clear()
+    const remember = rememberer(committedLog)
+    const { db } = await loadDatabase(disk, recovery, databaseOptions, remember)
+    this.db.adopt(db)
+    log.restart(db.lastZxid)
+    this.loggedZxid = this.appendedZxid = db.lastZxid
+  }
+
+  private async takeSnapshot(): Promise<void> {
+    const taken = await this.journal.snapshotNow()
+    if (taken === undefined) throw new Error('the snapshot from the leader could not be stored')
+  }
+
+  // --- from the host ---------------------------------------------------------------------------
+
+  override logged(batch: LogBatch): void {
+    const upTo = batch.lastZxid
+    this.giveBack(batch)
+    this.loggedZxid = upTo
+    this.leader?.logged(upTo)
+    this.learner?.logged(upTo)
+    while (this.flushing.length > 0 && this.flushing[0]!.upTo <= upTo) {
+      this.flushing.shift()!.done.resolve()
+    }
+  }
+
+  override tick(): void {
+    super.tick()
+    const { nowMs } = this.clock
+    this.election.tick(nowMs)
+    this.pump()
+    this.learner?.tick()
+    if (nowMs - this.lastHalfTickMs >= this.options.tickMs / 2) {
+      this.lastHalfTickMs = nowMs
+      this.leader?.halfTick()
+    }
+    this.proposer?.tick()
+  }
+
+  /** A server connected to our quorum port. */
+  acceptLearner(wire: PeerWire): PacketLink {
+    const link = new PacketLink(wire, this.clock.nowMs)
+    if (this.leader === undefined) link.close()
+    else this.leader.accept(link)
+    return link
+  }
+
+  /** Something happened on the election port; `tell` passes it on. */
+  electionInput(tell: (links: Links) => void): void {
+    tell(this.links)
+    this.pump()
+  }
+
+  /** Passes messages between the election, its connections, and the host. */
+  private pump(): void {
+    for (let isBusy = true; isBusy;) {
+      isBusy = false
+      const { send, decision } = this.election.takeReady()
+      for (const { to, notification } of send) this.links.send(to, encodeNotification(notification))
+      for (const action of this.links.takeActions()) {
+        isBusy = true
+        if (action.type !== 'message') {
+          this.parts.network.perform(action)
+          continue
+        }
+        const notification = readNotification(action.payload)
+        if (notification !== undefined) {
+          this.election.receive(action.from, notification, this.clock.nowMs)
+        }
+      }
+      if (decision !== undefined) this.decided?.resolve(decision)
+    }
+  }
+
+  override get sessions(): SessionTracker {
+    return this.proposer?.sessions ?? this.noSessions
+  }
+
+  override get canWrite(): boolean {
+    return !this.isFull
+  }
+
+  protected override setCanWrite(canWrite: boolean): void {
+    this.isFull = !canWrite
+    if (this.proposer !== undefined) this.proposer.acceptsWrites = canWrite
+  }
+}
+
+/** Keeps what recovery replays, as the history that learners are brought up from. */
+export function rememberer(committedLog: CommittedLog): (payload: Uint8Array) => void {
+  return (payload) => {
+    const kept = new Uint8Array(payload)
+    committedLog.add({ zxid: TxnHeader.read(new Reader(kept)).zxid, payload: kept })
+  }
+}

@@ -1,0 +1,144 @@
+import type { Database } from '../database.ts'
+import { ClientPipeline, type Clock, type PipelineOptions } from '../pipeline/client-pipeline.ts'
+import type { ClientConnection, ClientLink } from '../pipeline/connection.ts'
+import type { ProposerOptions } from '../pipeline/proposer.ts'
+import type { ServerStats } from '../pipeline/stats.ts'
+import type { Authenticator } from '../ports.ts'
+import { SessionIds } from '../session/session-ids.ts'
+import type { SessionTracker } from '../session/tracker.ts'
+import { LogBatch } from '../storage/log-batch.ts'
+import type { Trace } from '../trace.ts'
+import type { BatchSource } from './journal.ts'
+
+export interface PeerOptions extends PipelineOptions, ProposerOptions {
+  /** The top byte of the session ids given out here. */
+  readonly serverId: number
+}
+
+export interface PeerPorts {
+  readonly authenticator: Authenticator
+  readonly trace: Trace
+}
+
+/**
+ * The whole server as one machine, without sockets, files or clocks.
+ *
+ * In: received bytes, the time, and "this batch is durable". Out: bytes in each connection's
+ * `out`, and batches for the log. The host calls `setTime` before anything else in each turn.
+ */
+export abstract class PeerBase implements BatchSource {
+  readonly db: Database
+  protected readonly clock: Clock
+  protected readonly pipeline: ClientPipeline
+  /** What is logged next. */
+  protected batch = new LogBatch()
+  private spareBatch = new LogBatch()
+  private readonly trace: Trace
+
+  constructor(db: Database, options: PeerOptions, ports: PeerPorts, start: Clock) {
+    const { authenticator, trace } = ports
+    this.db = db
+    this.trace = trace
+    this.clock = { ...start }
+    const { clock } = this
+    // By the wall clock: the age of the process would give the same ids again after a restart.
+    const sessionIds = new SessionIds(options.serverId, start.wallMs)
+    for (const id of db.sessions.keys()) sessionIds.skip(id)
+    this.pipeline = new ClientPipeline({ db, clock, authenticator, trace, sessionIds }, options)
+    db.onDigestMismatch = (mismatch) => {
+      this.stats.digestMismatches++
+      trace({ type: 'digestMismatch', ...mismatch })
+    }
+  }
+
+  setTime(nowMs: number, wallMs: number): void {
+    this.clock.nowMs = nowMs
+    this.clock.wallMs = wallMs
+  }
+
+  get nowMs(): number {
+    return this.clock.nowMs
+  }
+
+  get stats(): ServerStats {
+    return this.pipeline.stats
+  }
+
+  get connections(): ReadonlySet<ClientConnection> {
+    return this.pipeline.connections
+  }
+
+  get outstandingRequests(): number {
+    return this.pipeline.outstandingRequests
+  }
+
+  get lastZxid(): bigint {
+    return this.db.lastZxid
+  }
+
+  /** The sessions this server decides about. */
+  abstract get sessions(): SessionTracker
+
+  // --- clients ---------------------------------------------------------------------------------
+
+  open(link: ClientLink): ClientConnection {
+    return this.pipeline.open(link)
+  }
+
+  /** Bytes from a client; the host may reuse the array afterwards. */
+  receive(connection: ClientConnection, bytes: Uint8Array, length: number): void {
+    this.pipeline.receive(connection, bytes, length)
+  }
+
+  /** What was sent to a client has left: it may be read from again, if that is why it was not. */
+  drained(connection: ClientConnection): void {
+    if (connection.isThrottled) this.pipeline.readOn()
+  }
+
+  /** The socket is gone. The session lives on until it is resumed or expires. */
+  closed(connection: ClientConnection): void {
+    this.pipeline.closed(connection)
+  }
+
+  /** Time passed: silent connections are closed, sessions expire, old nodes are reclaimed. */
+  tick(): void {
+    this.stats.tick(this.clock.nowMs)
+    this.pipeline.closeSilent()
+  }
+
+  // --- the log ---------------------------------------------------------------------------------
+
+  get hasBatch(): boolean {
+    return this.batch.records > 0
+  }
+
+  /** What is to be made durable next. One batch at a time: `logged` gives it back. */
+  takeBatch(): LogBatch {
+    const { batch } = this
+    this.batch = this.spareBatch
+    return batch
+  }
+
+  abstract logged(batch: LogBatch): void
+
+  protected giveBack(batch: LogBatch): void {
+    batch.reset()
+    this.spareBatch = batch
+  }
+
+  abstract get canWrite(): boolean
+  protected abstract setCanWrite(canWrite: boolean): void
+
+  /** The disk is full: reads and sessions go on, writes are refused until there is room. */
+  suspendWrites(): void {
+    if (!this.canWrite) return
+    this.setCanWrite(false)
+    this.trace({ type: 'writesSuspended' })
+  }
+
+  resumeWrites(): void {
+    if (this.canWrite) return
+    this.setCanWrite(true)
+    this.trace({ type: 'writesResumed' })
+  }
+}

@@ -1,0 +1,136 @@
+import {
+  EnsemblePeer,
+  Epochs,
+  type CommittedLog,
+  type Database,
+  type DatabaseOptions,
+  type Disk,
+  type Journal,
+  type Membership,
+  type PeerOptions,
+  type PeerPorts,
+  type RecoveryOptions,
+  type ServerSpec,
+  type TxnLog,
+  type ZabEvent,
+} from '@zabra/core'
+import type { EnsembleConfig } from './config/ensemble-config.ts'
+import type { Logger } from './logger.ts'
+import { NodePeerNetwork } from './net/peer-network.ts'
+import { nodeHost } from './node-host.ts'
+import type { Turn } from './turn.ts'
+
+/** A server's part in its ensemble. */
+export interface JoinedEnsemble {
+  readonly peer: EnsemblePeer
+  connect(turn: Turn, journal: Journal): void
+  /** Opens the ports and begins to look for a leader; `fail` is told when that cannot go on. */
+  start(fail: (error: Error) => void): Promise<void>
+  stop(): Promise<void>
+}
+
+export async function joinEnsemble(
+  parts: {
+    db: Database
+    databaseOptions: DatabaseOptions
+    recovery: RecoveryOptions
+    disk: Disk
+    log: TxnLog
+    committedLog: CommittedLog
+    ports: PeerPorts
+    wake: () => void
+    logger: Logger
+  },
+  options: PeerOptions & { ensemble: EnsembleConfig },
+  clock: { nowMs: number; wallMs: number },
+): Promise<JoinedEnsemble> {
+  const { ensemble } = options
+  const { logger, ...rest } = parts
+  const self = BigInt(ensemble.serverId)
+  const membership = membershipOf(ensemble)
+  const epochs = await Epochs.load(parts.disk, parts.recovery.snapshotDir, parts.db.lastZxid)
+  const { connectTimeoutMs, listenOnAllAddresses } = ensemble
+  const network = new NodePeerNetwork(
+    { self, membership, connectTimeoutMs, listenOnAllAddresses },
+    logger,
+  )
+  const addresses = membership.servers.get(self)?.addresses ?? []
+  const peer = new EnsemblePeer(
+    {
+      ...rest,
+      epochs,
+      host: nodeHost,
+      network,
+      zabTrace: (event) => logger.info(describeZab(event)),
+    },
+    {
+      ...options,
+      self,
+      membership,
+      initLimit: ensemble.initLimitTicks,
+      syncLimit: ensemble.syncLimitTicks,
+      electionAddresses: addresses.map(({ host, electionPort }) => `${host}:${electionPort}`),
+      electionTiming: {
+        notificationMinMs: ensemble.notificationMinMs,
+        notificationMaxMs: ensemble.notificationMaxMs,
+      },
+    },
+    clock,
+  )
+  network.peer = peer
+  let running: Promise<void> = Promise.resolve()
+  return {
+    peer,
+    connect(turn, journal) {
+      network.turn = turn
+      peer.journal = journal
+    },
+    async start(fail) {
+      await network.start()
+      running = peer.run().catch(fail)
+    },
+    async stop() {
+      peer.stop()
+      await running
+      network.stop()
+    },
+  }
+}
+
+function describeZab(event: ZabEvent): string {
+  switch (event.type) {
+    case 'looking':
+      return 'looking for a leader'
+    case 'elected':
+      return `server ${event.leader} is elected`
+    case 'leading':
+      return `leading epoch ${event.epoch}`
+    case 'following':
+      return `following server ${event.leader} in epoch ${event.epoch}`
+    case 'roleEnded':
+      return `no longer: ${event.reason}`
+    case 'synchronising':
+      return `bringing server ${event.sid} up to date (${event.plan})`
+    case 'learnerDropped':
+      return `dropped server ${event.sid}: ${event.reason}`
+    case 'learnerRefused':
+      return `a server was turned away: ${event.reason}`
+  }
+}
+
+/** The members as the core knows them: server ids are 64-bit numbers there. */
+export function membershipOf(config: EnsembleConfig): Membership {
+  const servers = new Map<bigint, ServerSpec>()
+  for (const [id, spec] of config.servers) servers.set(BigInt(id), spec)
+  const { hierarchy } = config
+  return {
+    version: config.dynamicConfig?.version ?? 0n,
+    servers,
+    hierarchy: hierarchy && {
+      groups: new Map(
+        [...hierarchy.groups].map(([group, ids]) => [BigInt(group), ids.map(BigInt)]),
+      ),
+      weights: new Map([...hierarchy.weights].map(([id, weight]) => [BigInt(id), BigInt(weight)])),
+    },
+  }
+}

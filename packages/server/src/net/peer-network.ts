@@ -1,0 +1,216 @@
+import { connect, createServer, type Server, type Socket } from 'node:net'
+import type {
+  EnsemblePeer,
+  LinkAction,
+  Membership,
+  PacketLink,
+  PeerNetwork,
+  PeerWire,
+  ServerId,
+} from '@zabra/core'
+import type { Logger } from '../logger.ts'
+import type { Turn } from '../turn.ts'
+import { PeerSocket } from './peer-socket.ts'
+
+export interface PeerNetworkOptions {
+  readonly self: ServerId
+  readonly membership: Membership
+  readonly connectTimeoutMs: number
+  readonly listenOnAllAddresses: boolean
+}
+
+/** Who connects to the election port must say who it is within this time. */
+const introductionMs = 10_000
+const rebindPauseMs = 200
+
+/** The election and quorum ports of this server, and its connections to those of the others. */
+export class NodePeerNetwork implements PeerNetwork {
+  /** Set right after construction: the two need each other. */
+  peer!: EnsemblePeer
+  turn!: Turn
+  private readonly options: PeerNetworkOptions
+  private readonly logger: Logger
+  private electionServer: Server | undefined
+  private quorumServer: Server | undefined
+  private readonly connections = new Map<number, Socket>()
+  private readonly quorumSockets = new Set<Socket>()
+  private nextId = 1
+  private isStopped = false
+
+  constructor(options: PeerNetworkOptions, logger: Logger) {
+    this.options = options
+    this.logger = logger
+  }
+
+  /** Resolves once the others can reach our election port. */
+  async start(): Promise<void> {
+    const { host, electionPort } = this.addressOf(this.options.self)
+    this.electionServer = createServer((socket) => {
+      const id = this.adopt(socket)
+      this.input((links) => links.accepted(id))
+      setTimeout(() => {
+        if (!this.introduced.has(id)) socket.destroy()
+      }, introductionMs).unref()
+    })
+    await listen(this.electionServer, electionPort, this.bindHost(host))
+  }
+
+  private readonly introduced = new Set<number>()
+
+  stop(): void {
+    this.isStopped = true
+    this.listen(false)
+    this.electionServer?.close()
+    for (const socket of this.connections.values()) socket.destroy()
+  }
+
+  // --- the election port -----------------------------------------------------------------------
+
+  perform(action: Exclude<LinkAction, { type: 'message' }>): void {
+    if (this.isStopped) return
+    switch (action.type) {
+      case 'dial':
+        this.dialElection(action.server, action.announced)
+        return
+      case 'send': {
+        const { connection, bytes } = action
+        const socket = this.connections.get(connection)
+        this.introduced.add(connection)
+        socket?.write(bytes, () => this.input((links) => links.sent(connection)))
+        return
+      }
+      case 'close': {
+        const socket = this.connections.get(action.connection)
+        this.connections.delete(action.connection)
+        socket?.end()
+        setTimeout(() => socket?.destroy(), 1000).unref()
+      }
+    }
+  }
+
+  private dialElection(server: ServerId, announced: readonly string[]): void {
+    const known = this.options.membership.servers.get(server)?.addresses[0]
+    const target =
+      known === undefined
+        ? parseHostPort(announced[0])
+        : { host: known.host, port: known.electionPort }
+    // Not from within the machine that asks for it.
+    setImmediate(() => {
+      if (target === undefined || this.isStopped) {
+        this.input((links) => links.dialFailed(server))
+        return
+      }
+      const socket = connect({ ...target, noDelay: true })
+      const timer = setTimeout(() => socket.destroy(), this.options.connectTimeoutMs)
+      let isConnected = false
+      socket.once('connect', () => {
+        clearTimeout(timer)
+        isConnected = true
+        const id = this.adopt(socket)
+        this.introduced.add(id)
+        this.input((links) => links.dialled(server, id))
+      })
+      socket.on('error', () => socket.destroy())
+      socket.once('close', () => {
+        clearTimeout(timer)
+        if (!isConnected) this.input((links) => links.dialFailed(server))
+      })
+    })
+  }
+
+  private adopt(socket: Socket): number {
+    const id = this.nextId++
+    this.connections.set(id, socket)
+    socket.setNoDelay(true)
+    socket.on('error', () => socket.destroy())
+    socket.on('data', (bytes: Buffer) => {
+      if (!this.connections.has(id)) return
+      this.introduced.add(id)
+      this.input((links) => links.received(id, bytes))
+    })
+    socket.on('close', () => {
+      this.introduced.delete(id)
+      if (this.connections.delete(id)) this.input((links) => links.closed(id))
+    })
+    return id
+  }
+
+  private input(tell: Parameters<EnsemblePeer['electionInput']>[0]): void {
+    if (this.isStopped) return
+    this.turn.run(() => this.peer.electionInput(tell))
+  }
+
+  // --- the quorum port -------------------------------------------------------------------------
+
+  /** The port is open only while this server leads; it may take a moment to be free again. */
+  listen(isOn: boolean): void {
+    this.quorumServer?.close()
+    this.quorumServer = undefined
+    for (const socket of this.quorumSockets) if (!isOn) socket.end()
+    if (!isOn || this.isStopped) return
+    const { host, quorumPort } = this.addressOf(this.options.self)
+    const server = createServer((socket) => this.acceptLearner(socket))
+    this.quorumServer = server
+    const bind = (): void => {
+      listen(server, quorumPort, this.bindHost(host)).catch((error: Error) => {
+        if (this.quorumServer !== server) return
+        this.logger.warn(`the quorum port ${quorumPort}: ${error.message}; trying again`)
+        setTimeout(bind, rebindPauseMs).unref()
+      })
+    }
+    bind()
+  }
+
+  private acceptLearner(socket: Socket): void {
+    this.quorumSockets.add(socket)
+    socket.on('close', () => this.quorumSockets.delete(socket))
+    const wire = new PeerSocket(socket, this.turn)
+    this.turn.run(() => wire.attach(this.peer.acceptLearner(wire)))
+  }
+
+  dial(server: ServerId, attach: (wire: PeerWire) => PacketLink): Promise<PacketLink> {
+    const { host, quorumPort } = this.addressOf(server)
+    return new Promise((resolve, reject) => {
+      const socket = connect({ host, port: quorumPort, noDelay: true })
+      const timer = setTimeout(
+        () => socket.destroy(new Error(`${host}:${quorumPort} does not answer`)),
+        this.options.connectTimeoutMs,
+      )
+      socket.once('error', reject)
+      socket.once('close', () => reject(new Error(`${host}:${quorumPort} closed the connection`)))
+      socket.once('connect', () => {
+        clearTimeout(timer)
+        const wire = new PeerSocket(socket, this.turn)
+        const link = attach(wire)
+        wire.attach(link)
+        resolve(link)
+      })
+    })
+  }
+
+  private addressOf(server: ServerId): { host: string; quorumPort: number; electionPort: number } {
+    const address = this.options.membership.servers.get(server)?.addresses[0]
+    if (address === undefined) throw new Error(`server ${server} is not in the configuration`)
+    return address
+  }
+
+  private bindHost(host: string): string | undefined {
+    return this.options.listenOnAllAddresses ? undefined : host
+  }
+}
+
+function listen(server: Server, port: number, host: string | undefined): Promise<void> {
+  return new Promise((resolve, reject) => {
+    server.once('error', reject)
+    server.listen({ port, ...(host === undefined ? {} : { host }) }, () => {
+      server.off('error', reject)
+      server.on('error', () => {})
+      resolve()
+    })
+  })
+}
+
+function parseHostPort(text: string | undefined): { host: string; port: number } | undefined {
+  const [, host, port] = /^\[?([^\]]+?)\]?:(\d+)$/.exec(text ?? '') ?? []
+  return host === undefined ? undefined : { host, port: Number(port) }
+}

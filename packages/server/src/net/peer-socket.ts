@@ -1,0 +1,55 @@
+import type { Socket } from 'node:net'
+import type { PacketLink, PeerWire } from '@zabra/core'
+import type { Turn } from '../turn.ts'
+
+/** How long the last words may take to leave. */
+const lingerMs = 1000
+const nothing = new Uint8Array(0)
+
+/** One connection of the quorum port: packets in, one write a turn out. */
+export class PeerSocket implements PeerWire {
+  private readonly socket: Socket
+  private readonly turn: Turn
+  private link: PacketLink | undefined
+  private isDirty = false
+  private isClosing = false
+
+  constructor(socket: Socket, turn: Turn) {
+    this.socket = socket
+    this.turn = turn
+    socket.setNoDelay(true)
+    socket.on('error', () => socket.destroy())
+    socket.on('close', () => this.link?.lost())
+  }
+
+  attach(link: PacketLink): void {
+    this.link = link
+    this.socket.on('data', (bytes: Buffer) => {
+      this.turn.run(() => link.received(bytes, Math.floor(performance.now())))
+    })
+  }
+
+  flushSoon(): void {
+    if (this.isDirty) return
+    this.isDirty = true
+    this.turn.flushLater(this)
+  }
+
+  flush(): void {
+    this.isDirty = false
+    const out = this.link?.out
+    if (out !== undefined && out.position > 0 && !this.socket.destroyed) {
+      this.socket.write(out.written())
+      if (this.socket.writableLength > 0) out.adopt(nothing)
+      out.reset()
+    }
+    if (!this.isClosing) return
+    this.socket.end()
+    setTimeout(() => this.socket.destroy(), lingerMs).unref()
+  }
+
+  close(): void {
+    this.isClosing = true
+    this.flushSoon()
+  }
+}

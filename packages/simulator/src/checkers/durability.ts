@@ -1,0 +1,57 @@
+/** What anybody was shown is never lost, and time never runs backwards for those who look. */
+import type { History } from '../history/history.ts'
+import type { Life } from '../history/recorder.ts'
+import { isWrite } from '../client/request.ts'
+import { describe, type Timeline } from './timeline.ts'
+import type { Report } from './report.ts'
+
+/** A restart reaches at least as far as what was shown in the lives before it. */
+export function checkNothingShownIsLost(
+  history: History,
+  lives: readonly Life[],
+  report: Report,
+): void {
+  for (const { client, life, frames } of history.conversations) {
+    for (const frame of frames) {
+      const lost = lives.find((later) => later.life > life && later.zxid < frame.zxid)
+      if (lost === undefined) continue
+      const what = frame.kind === 'reply' ? describe(frame.operation) : `${client}: ${frame.kind}`
+      report(`${what} was shown zxid ${frame.zxid}, but life ${lost.life} began at ${lost.zxid}`)
+    }
+  }
+}
+
+/** A session that a client was given is in the log. */
+export function checkSessions(history: History, timeline: Timeline, report: Report): void {
+  for (const { id, client, ended, closing } of history.sessions.values()) {
+    const session = timeline.sessions.get(id)
+    if (session === undefined) report(`${client} was given session ${id}, which no log has`)
+    else if (ended !== undefined && session.to === undefined) {
+      report(`${client} was told that session ${id} is over, and it is not`)
+    } else if (closing?.returned !== undefined && session.to === undefined) {
+      report(`${client} closed session ${id}, and it goes on`)
+    }
+  }
+}
+
+/** What began after something else had been answered is ordered after it. */
+export function checkRealTimeOrder(history: History, report: Report): void {
+  const calls = history.operations.toSorted((a, b) => a.called - b.called)
+  const returns = history.operations
+    .filter(({ returned, zxid }) => returned !== undefined && (zxid ?? 0n) > 0n)
+    .toSorted((a, b) => a.returned! - b.returned!)
+  let latest = 0n
+  let at = 0
+  for (const operation of calls) {
+    for (; at < returns.length && returns[at]!.returned! < operation.called; at++) {
+      const { zxid } = returns[at]!
+      if (zxid! > latest) latest = zxid!
+    }
+    const { zxid, request, result } = operation
+    if (zxid === undefined || zxid <= 0n || result === undefined) continue
+    const isNew = isWrite(request) && result.err !== -1
+    if (zxid < latest || (isNew && zxid === latest)) {
+      report(`${describe(operation)} was ordered at ${zxid}, but began after ${latest} was shown`)
+    }
+  }
+}

@@ -1,0 +1,250 @@
+/**
+ * Linearizability, by search: is there an order of all operations, each at some moment between
+ * its call and its answer, in which the model gives the answers that clients got? (Wing and Gong,
+ * with Lowe's memory of configurations seen.)
+ *
+ * Nothing a server says about order is believed here: zxids and times are left out of the answers,
+ * and serve only as a hint where to look first. Operations without an answer may have happened at
+ * any time after their call, or never. Trees that no multi joins are searched one by one.
+ */
+import { show, type Request, type Result } from '../client/request.ts'
+import type { History, Operation } from '../history/history.ts'
+import { endSession, ephemeralsOf, execute } from '../model/model.ts'
+import { emptyTree, type Tree } from '../model/state.ts'
+import { reclaimedRoot } from '../workload/program.ts'
+import type { Report } from './report.ts'
+import type { Timeline } from './timeline.ts'
+
+/** Configurations looked at before the search of one tree is given up. */
+const configurationsMax = 60_000
+
+interface Candidate {
+  readonly called: number
+  /** Infinity where no answer came. */
+  readonly returned: number
+  readonly expected: string | undefined
+  readonly hint: number
+  readonly label: string
+  readonly apply: (tree: Tree) => { tree: Tree; result: Result }
+}
+
+export interface Search {
+  readonly configurations: number
+  readonly undecided: number
+  readonly partitions: number
+}
+
+export function checkLinearizable(history: History, timeline: Timeline, report: Report): Search {
+  const search = { configurations: 0, undecided: 0, partitions: 0 }
+  const hints = new Map<string, number>()
+  for (const [zxid, { session, cxid }] of timeline.moments.entries()) {
+    hints.set(`${session}#${cxid}`, zxid)
+  }
+  for (const group of groups(history)) {
+    search.partitions++
+    const candidates = candidatesOf(history, timeline, group, hints)
+    const outcome = findOrder(candidates)
+    search.configurations += outcome.configurations
+    if (outcome.verdict === 'undecided') search.undecided++
+    if (outcome.verdict === 'impossible') {
+      report(`no order of the operations on ${[...group]} explains the answers: ${outcome.stuckAt}`)
+    }
+  }
+  return search
+}
+
+// --- partitions ----------------------------------------------------------------------------------
+
+/** Trees by their top node; those that one operation touches belong together. */
+function groups(history: History): Set<string>[] {
+  const joined = new Map<string, Set<string>>()
+  for (const { request } of history.operations) {
+    const roots = new Set(pathsOf(request).map(rootOf))
+    const all = new Set(roots)
+    for (const root of roots) for (const other of joined.get(root) ?? []) all.add(other)
+    for (const root of all) joined.set(root, all)
+  }
+  return [...new Set(joined.values())].filter((group) => !group.has(reclaimedRoot) && group.size > 0)
+}
+
+function pathsOf(request: Request): string[] {
+  switch (request.op) {
+    case 'multi':
+    case 'multiRead':
+      return request.parts.map(({ path }) => path)
+    case 'create':
+    case 'delete':
+    case 'setData':
+    case 'setACL':
+    case 'exists':
+    case 'getData':
+    case 'getChildren':
+    case 'getChildren2':
+    case 'getACL':
+      return [request.path]
+    default:
+      return []
+  }
+}
+
+function rootOf(path: string): string {
+  const end = path.indexOf('/', 1)
+  return end < 0 ? path : path.slice(0, end)
+}
+
+function candidatesOf(
+  history: History,
+  timeline: Timeline,
+  group: ReadonlySet<string>,
+  hints: ReadonlyMap<string, number>,
+): Candidate[] {
+  const candidates: Candidate[] = []
+  const owners = new Set<bigint>()
+  for (const operation of history.operations) {
+    const paths = pathsOf(operation.request)
+    if (paths.length === 0 || !group.has(rootOf(paths[0]!))) continue
+    const { result, session } = operation
+    if (result?.err === -1) continue
+    candidates.push(asCandidate(operation, hints))
+    if (mayOwn(operation.request)) owners.add(session)
+  }
+  for (const session of owners) {
+    const record = history.sessions.get(session)
+    if (record === undefined) continue
+    candidates.push({
+      called: record.created,
+      returned: record.ended ?? Infinity,
+      expected: record.ended === undefined ? undefined : '{"err":0}',
+      hint: timeline.sessions.get(session)?.to ?? Infinity,
+      label: `the end of session ${session}`,
+      apply: (tree) => endSession(tree, ephemeralsOf(tree, session), 0n),
+    })
+  }
+  return candidates.toSorted((a, b) => a.called - b.called)
+}
+
+function asCandidate(operation: Operation, hints: ReadonlyMap<string, number>): Candidate {
+  const { request, session, identities, called, returned, result, zxid, xid, client } = operation
+  return {
+    called,
+    returned: returned ?? Infinity,
+    expected: result === undefined ? undefined : show(blurred(result)),
+    hint: hints.get(`${session}#${xid}`) ?? (zxid === undefined ? Infinity : Number(zxid) + 0.5),
+    label: `${client} #${xid} ${show(request)} -> ${result === undefined ? '?' : show(blurred(result))}`,
+    apply: (tree) => execute(tree, request, { session, identities, zxid: 0n, time: 0n }),
+  }
+}
+
+function mayOwn(request: Request): boolean {
+  const parts = request.op === 'multi' ? request.parts : [request]
+  return parts.some((part) => part.op === 'create' && (part.flags === 1 || part.flags === 3))
+}
+
+/** Without what only the server knows: zxids and times. */
+function blurred(result: Result): Result {
+  const { stat, parts, ...rest } = result
+  return {
+    ...rest,
+    ...(parts === undefined ? {} : { parts: parts.map(blurred) }),
+    ...(stat === undefined
+      ? {}
+      : { stat: { ...stat, czxid: 0n, mzxid: 0n, pzxid: 0n, ctime: 0n, mtime: 0n } }),
+  }
+}
+
+// --- search --------------------------------------------------------------------------------------
+
+interface Configuration {
+  readonly tree: Tree
+  readonly done: ReadonlySet<number>
+  /** Everything before this index is done. */
+  readonly first: number
+  /** How many of those with an answer are done. */
+  readonly answered: number
+  readonly choices: number[]
+}
+
+function findOrder(candidates: readonly Candidate[]): {
+  verdict: 'possible' | 'impossible' | 'undecided'
+  configurations: number
+  stuckAt: string
+} {
+  const must = candidates.filter(({ expected }) => expected !== undefined).length
+  const seen = new Set<string>()
+  const stack: Configuration[] = [configuration(candidates, emptyTree, new Set(), 0, 0)]
+  let furthest = -1
+  let stuckAt = ''
+  for (;;) {
+    const top = stack.at(-1)
+    if (top === undefined) return { verdict: 'impossible', configurations: seen.size, stuckAt }
+    if (top.answered === must) {
+      return { verdict: 'possible', configurations: seen.size, stuckAt: '' }
+    }
+    if (top.answered > furthest) {
+      furthest = top.answered
+      stuckAt = top.choices.map((i) => candidates[i]!.label).join(' | ')
+    }
+    const choice = top.choices.shift()
+    if (choice === undefined) {
+      stack.pop()
+      continue
+    }
+    const { apply, expected } = candidates[choice]!
+    const { tree, result } = apply(top.tree)
+    if (expected !== undefined && show(blurred(result)) !== expected) continue
+    // What changes nothing and nobody waits for need not have happened.
+    if (expected === undefined && tree === top.tree) continue
+    const answered = top.answered + (expected === undefined ? 0 : 1)
+    const next = configuration(candidates, tree, new Set(top.done).add(choice), top.first, answered)
+    const id = keyOf(next)
+    if (seen.has(id)) continue
+    seen.add(id)
+    if (seen.size > configurationsMax) {
+      return { verdict: 'undecided', configurations: seen.size, stuckAt }
+    }
+    stack.push(next)
+  }
+}
+
+function keyOf({ done, first, tree }: Configuration): string {
+  const beyond = [...done].filter((i) => i > first).toSorted((a, b) => a - b)
+  return `${first}+${beyond.join()}|${treeKey(tree)}`
+}
+
+/** What may come next: whatever was called before the first answer that is still owed. */
+function configuration(
+  candidates: readonly Candidate[],
+  tree: Tree,
+  done: ReadonlySet<number>,
+  from: number,
+  answered: number,
+): Configuration {
+  let first = from
+  while (first < candidates.length && done.has(first)) first++
+  let deadline = Infinity
+  for (let i = first; i < candidates.length; i++) {
+    if (!done.has(i)) deadline = Math.min(deadline, candidates[i]!.returned)
+  }
+  const choices: number[] = []
+  for (let i = first; i < candidates.length && candidates[i]!.called < deadline; i++) {
+    if (!done.has(i)) choices.push(i)
+  }
+  choices.sort((a, b) => candidates[a]!.hint - candidates[b]!.hint || a - b)
+  return { tree, done, first, answered, choices }
+}
+
+const keys = new WeakMap<Tree, string>()
+
+function treeKey(tree: Tree): string {
+  let key = keys.get(tree)
+  if (key === undefined) {
+    key = [...tree]
+      .map(([path, { data, version, aversion, creates, owner, acl }]) => {
+        return `${path}=${data},${version},${aversion},${creates},${owner},${acl.length}`
+      })
+      .toSorted()
+      .join(';')
+    keys.set(tree, key)
+  }
+  return key
+}

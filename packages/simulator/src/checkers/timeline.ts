@@ -1,0 +1,243 @@
+/**
+ * The log as it is on disk, executed by the model: what the tree was after every transaction, and
+ * whether each of them is what the request behind it should have become.
+ */
+import { errorCodes, parentOf, readTxnBody, Reader, TxnHeader, type Txn } from '@zabra/protocol'
+import { isWrite, show, type Result } from '../client/request.ts'
+import type { History, Operation } from '../history/history.ts'
+import {
+  drop,
+  endSession,
+  ephemeralsOf,
+  execute,
+  failedMulti,
+  type Change,
+  type Step,
+} from '../model/model.ts'
+import { emptyTree, type Tree } from '../model/state.ts'
+import type { Report } from './report.ts'
+
+export interface Moment {
+  readonly tree: Tree
+  readonly changes: readonly Change[]
+  readonly session: bigint
+  readonly cxid: number
+  readonly time: bigint
+}
+
+export interface Timeline {
+  /** By zxid, from 0 on without a gap. */
+  readonly moments: readonly Moment[]
+  /** Sessions by the zxid that made and the one that ended them. */
+  readonly sessions: ReadonlyMap<bigint, { readonly from: number; to?: number }>
+}
+
+export function makeTimeline(
+  log: ReadonlyMap<bigint, Uint8Array>,
+  history: History,
+  expired: ReadonlySet<bigint>,
+  report: Report,
+): Timeline {
+  return new Execution(history, expired, report).run(log)
+}
+
+class Execution {
+  private readonly report: Report
+  private readonly history: History
+  private readonly expired: ReadonlySet<bigint>
+  private readonly asked = new Map<string, Operation>()
+  private readonly seen = new Set<string>()
+  private readonly lastCxid = new Map<bigint, number>()
+  private readonly sessions = new Map<bigint, { from: number; to?: number }>()
+  private readonly sequences = new Map<string, number>()
+
+  constructor(history: History, expired: ReadonlySet<bigint>, report: Report) {
+    this.history = history
+    this.expired = expired
+    this.report = report
+    for (const operation of history.operations) {
+      if (isWrite(operation.request) || operation.request.op === 'closeSession') {
+        this.asked.set(key(operation.session, operation.xid), operation)
+      }
+    }
+  }
+
+  run(log: ReadonlyMap<bigint, Uint8Array>): Timeline {
+    const moments: Moment[] = [{ tree: emptyTree, changes: [], session: 0n, cxid: 0, time: 0n }]
+    for (let zxid = 1n; log.size >= moments.length; zxid++) {
+      const payload = log.get(zxid)
+      if (payload === undefined) {
+        this.report(`the log has no transaction ${zxid}, though it holds ${log.size}`)
+        break
+      }
+      const reader = new Reader(payload)
+      const header = TxnHeader.read(reader)
+      const txn = readTxnBody(reader, header.type)
+      const { tree } = moments.at(-1)!
+      const step = this.step(tree, header, txn)
+      const { clientId: session, cxid, time } = header
+      moments.push({ tree: step.tree, changes: step.changes, session, cxid, time })
+    }
+    this.checkAnswers(moments)
+    return { moments, sessions: this.sessions }
+  }
+
+  private step(tree: Tree, header: TxnHeader, txn: Txn): Step {
+    const { clientId, zxid } = header
+    if (txn.type === -10) return this.beginSession(tree, header)
+    if (txn.type === -11) return this.endSession(tree, header, txn.body.paths2Delete)
+    if (txn.type === 20) return this.reclaim(tree, header, txn.body.path)
+    const id = key(clientId, header.cxid)
+    const operation = this.asked.get(id)
+    if (operation === undefined) {
+      this.report(`transaction ${zxid} (${id}) was asked for by nobody`)
+      return { tree, result: { err: 0 }, changes: [] }
+    }
+    this.once(id, header)
+    const session = this.sessions.get(clientId)
+    if (session === undefined || session.to !== undefined) {
+      this.report(`transaction ${zxid} is of session ${clientId}, which is not alive there`)
+    }
+    const { identities } = operation
+    const step = execute(tree, operation.request, {
+      session: clientId,
+      identities,
+      zxid,
+      time: header.time,
+    })
+    this.compareLogged(operation, zxid, txn, step.result)
+    this.checkSequence(operation, step)
+    return step
+  }
+
+  /** Each request at most once, and those of a session in the order they were sent. */
+  private once(id: string, { clientId, cxid, zxid }: TxnHeader): void {
+    if (this.seen.has(id)) this.report(`request ${id} is in the log twice, again at ${zxid}`)
+    this.seen.add(id)
+    const last = this.lastCxid.get(clientId) ?? 0
+    if (cxid <= last) this.report(`request ${id} at ${zxid} overtook #${last} of its session`)
+    this.lastCxid.set(clientId, cxid)
+  }
+
+  private beginSession(tree: Tree, { clientId, zxid }: TxnHeader): Step {
+    if (this.sessions.has(clientId)) {
+      this.report(`session id ${clientId} is handed out a second time at zxid ${zxid}`)
+    }
+    this.sessions.set(clientId, { from: Number(zxid) })
+    return { tree, result: { err: 0 }, changes: [] }
+  }
+
+  private endSession(tree: Tree, header: TxnHeader, listed: readonly string[] | undefined): Step {
+    const { clientId, cxid, zxid } = header
+    const session = this.sessions.get(clientId)
+    if (session === undefined) this.report(`session ${clientId} ends at ${zxid} and never began`)
+    else if (session.to !== undefined) this.report(`session ${clientId} ends twice, at ${zxid}`)
+    else session.to = Number(zxid)
+    const isAsked = this.asked.get(key(clientId, cxid))?.request.op === 'closeSession'
+    if (isAsked) this.once(key(clientId, cxid), header)
+    if (!isAsked && !this.expired.has(clientId)) {
+      this.report(`session ${clientId} ended at ${zxid}, neither closed nor expired`)
+    }
+    const owned = ephemeralsOf(tree, clientId)
+    if (listed !== undefined && owned.toSorted().join() !== listed.toSorted().join()) {
+      this.report(`the end of session ${clientId} at ${zxid} lists [${listed}], it owns [${owned}]`)
+    }
+    return endSession(tree, listed ?? owned, zxid)
+  }
+
+  private reclaim(tree: Tree, { zxid, time }: TxnHeader, path: string): Step {
+    const node = tree.get(path)
+    const isDue =
+      node !== undefined &&
+      node.children === 0 &&
+      (node.isContainer
+        ? node.creates > 0
+        : node.ttlMs !== undefined && Number(time - node.mtime) > node.ttlMs)
+    if (!isDue) this.report(`${path} was reclaimed at ${zxid} though it was not due: ${show(node)}`)
+    return drop(tree, path, zxid)
+  }
+
+  /** The log holds the refusal or the success that the model has, and nothing else. */
+  private compareLogged({ request }: Operation, zxid: bigint, txn: Txn, result: Result): void {
+    const logged =
+      txn.type === -1
+        ? txn.body.err
+        : txn.type === 14 && txn.body.txns.some(({ type }) => type === -1)
+          ? 'failed multi'
+          : 0
+    const expected = failedMulti(result) ? 'failed multi' : result.err
+    if (logged !== expected) {
+      this.report(`at ${zxid} ${show(request)} is logged as ${logged} and should be ${expected}`)
+    }
+  }
+
+  /** Numbers below a node only grow, whatever was deleted and whenever the server restarted. */
+  private checkSequence({ request }: Operation, { result, tree }: Step): void {
+    const created = request.op === 'multi' ? (result.parts ?? []) : [result]
+    const asked = request.op === 'multi' ? request.parts : [request]
+    for (const [i, { path }] of created.entries()) {
+      const part = asked[i]
+      if (path === undefined || part?.op !== 'create' || path === part.path) continue
+      const number = Number(path.slice(part.path.length))
+      const parent = parentOf(part.path)
+      // A parent that was made anew is another one, and counts from 0.
+      const id = `${parent} of ${tree.get(parent)?.czxid}`
+      const last = this.sequences.get(id) ?? -1
+      if (number <= last) this.report(`sequence number ${number} below ${parent} after ${last}`)
+      this.sequences.set(id, number)
+    }
+  }
+
+  /** What clients were answered is what the model answers at the zxid the reply names. */
+  private checkAnswers(moments: readonly Moment[]): void {
+    for (const operation of this.history.operations) {
+      const { request, result, zxid, session, identities, xid } = operation
+      if (result === undefined || zxid === undefined || unanswerable.has(request.op)) continue
+      const at = Number(zxid)
+      const moment = moments[at]
+      if (moment === undefined) {
+        this.report(`${describe(operation)} was answered at zxid ${zxid}, which no log has`)
+        continue
+      }
+      const isLogged = isWrite(request)
+      if (isLogged && result.err === errorCodes.systemError) {
+        // The disk was full: it must not have happened.
+        if (this.seen.has(key(session, xid))) {
+          this.report(`${describe(operation)} was refused and happened all the same`)
+        }
+        continue
+      }
+      if (isLogged && (moment.session !== session || moment.cxid !== xid)) {
+        this.report(`${describe(operation)} was answered at zxid ${zxid}, which is another's`)
+        continue
+      }
+      const before = isLogged ? moments[at - 1]! : moment
+      const { time } = moment
+      const expected = execute(before.tree, request, { session, identities, zxid, time }).result
+      if (show(expected) !== show(result)) {
+        this.report(
+          `${describe(operation)} at ${zxid} got ${show(result)} and should get ${show(expected)}`,
+        )
+      }
+    }
+  }
+}
+
+/** Answered by the connection rather than by the tree. */
+const unanswerable: ReadonlySet<string> = new Set([
+  'auth',
+  'whoAmI',
+  'closeSession',
+  'setWatches',
+  'addWatch',
+  'removeWatches',
+  'checkWatches',
+])
+
+function key(session: bigint, xid: number): string {
+  return `0x${session.toString(16)}#${xid}`
+}
+
+export function describe({ client, xid, request }: Operation): string {
+  return `${client} #${xid} ${show(request)}`
+}

@@ -1,0 +1,363 @@
+import {
+  ConnectRequest,
+  ConnectResponse,
+  errorName,
+  FrameCutter,
+  MalformedError,
+  Reader,
+  WatcherEvent,
+  Writer,
+  xids,
+  type FrameSink,
+} from '@zabra/protocol'
+import type { Conversation, History, Operation } from '../history/history.ts'
+import type { Network, StreamEnd } from '../world/network.ts'
+import type { Random } from '../world/random.ts'
+import type { Timer, World } from '../world/world.ts'
+import { show, type Request } from './request.ts'
+import { KnownWatches } from './known-watches.ts'
+import { decodeResult, encodeRequest, xidOf } from './wire.ts'
+
+/** What a client needs to know of the cluster it talks to. */
+export interface Servers {
+  readonly names: readonly string[]
+}
+
+const frameBytesMax = 4 * 1024 * 1024
+const pingXid = xids.ping
+const noPassword = new Uint8Array(16)
+
+/** A client: one session at a time, over one connection at a time, in real bytes. */
+export class SimClient implements FrameSink {
+  readonly name: string
+  session = 0n
+  /** Requests that wait for a connection. */
+  private readonly waiting: Request[] = []
+  private state: 'off' | 'connecting' | 'connected' = 'off'
+  private password = noPassword
+  private timeoutMs: number
+  private lastZxid = 0n
+  private xid = 0
+  private pending: Operation[] = []
+  private stream: StreamEnd | undefined
+  private cutter = new FrameCutter(frameBytesMax)
+  private conversation: Conversation | undefined
+  private server = ''
+  private readonly reader = new Reader()
+  private readonly watches = new KnownWatches()
+  private users: string[] = []
+  private readonly wantedTimeoutMs: number
+  private readonly world: World
+  private readonly network: Network
+  private readonly servers: Servers
+  private readonly history: History
+  private readonly random: Random
+  private readonly trace: (line: string) => void
+  private heardMs = 0
+  private sentMs = 0
+  private watchdog: Timer | undefined
+  private isStopped = false
+
+  constructor(
+    name: string,
+    parts: {
+      world: World
+      network: Network
+      servers: Servers
+      history: History
+      random: Random
+      trace: (line: string) => void
+      timeoutMs: number
+    },
+  ) {
+    this.name = name
+    this.world = parts.world
+    this.network = parts.network
+    this.servers = parts.servers
+    this.history = parts.history
+    this.random = parts.random
+    this.trace = parts.trace
+    this.wantedTimeoutMs = this.timeoutMs = parts.timeoutMs
+  }
+
+  get isIdle(): boolean {
+    return this.state === 'connected' && this.pending.length === 0 && this.waiting.length === 0
+  }
+
+  get isConnected(): boolean {
+    return this.state === 'connected'
+  }
+
+  get address(): string {
+    return this.name
+  }
+
+  start(): void {
+    this.connect()
+    this.watch()
+  }
+
+  /** For good. */
+  stop(): void {
+    this.isStopped = true
+    this.watchdog?.cancel()
+    this.stream?.close()
+    this.disconnected('stopped')
+  }
+
+  /** The network cuts its connection, somewhere in the middle of what is under way. */
+  resetConnection(): void {
+    this.stream?.reset()
+  }
+
+  ask(request: Request): void {
+    if (this.state === 'connected') this.send(request)
+    else this.waiting.push(request)
+  }
+
+  /** Closes the connection; the session goes on over another. */
+  reconnect(): void {
+    this.stream?.close()
+    this.lost('reconnects')
+  }
+
+  /** The connection stays half open on the server, while the session goes on over another. */
+  move(): void {
+    this.stream?.vanish()
+    this.lost('moves')
+  }
+
+  /** Never comes back to its session, and does not say so. */
+  abandon(): void {
+    this.stream?.vanish()
+    this.disconnected('abandons its session')
+    this.forgetSession()
+    this.connectLater()
+  }
+
+  // --- the connection --------------------------------------------------------------------------
+
+  private connect(): void {
+    if (this.isStopped || this.state !== 'off') return
+    this.state = 'connecting'
+    this.server = this.random.pick(this.servers.names)
+    this.cutter = new FrameCutter(frameBytesMax)
+    const stream = this.network.connect(this.name, this.server)
+    this.stream = stream
+    this.heardMs = this.sentMs = this.world.nowMs
+    stream.onBytes = (bytes) => {
+      if (this.stream === stream) this.receive(bytes)
+    }
+    stream.onClosed = () => {
+      if (this.stream === stream) this.lost('connection closed')
+    }
+    const writer = new Writer()
+    writer.int(0)
+    ConnectRequest.write(writer, {
+      protocolVersion: 0,
+      lastZxidSeen: this.lastZxid,
+      timeOut: this.wantedTimeoutMs,
+      sessionId: this.session,
+      passwd: this.password,
+      readOnly: false,
+    })
+    writer.intAt(0, writer.position - 4)
+    stream.send(writer.written())
+  }
+
+  private connectLater(): void {
+    this.world.after(this.random.between(1, 100), () => this.connect())
+  }
+
+  private lost(why: string): void {
+    this.disconnected(why)
+    this.connectLater()
+  }
+
+  /** What was asked and not answered stays so: nobody knows whether it happened. */
+  private disconnected(why: string): void {
+    if (this.state === 'connected') {
+      this.trace(`${this.name} ${why}; ${this.pending.length} unanswered`)
+    }
+    this.state = 'off'
+    this.stream = undefined
+    this.conversation = undefined
+    this.pending = []
+  }
+
+  private forgetSession(): void {
+    this.session = 0n
+    this.password = noPassword
+    this.timeoutMs = this.wantedTimeoutMs
+    this.watches.clear()
+    this.users = []
+    this.xid = 0
+  }
+
+  /** Pings in time, and gives up on a connection that is silent for too long. */
+  private watch(): void {
+    if (this.isStopped) return
+    this.watchdog = this.world.after(this.timeoutMs / 12, () => this.watch())
+    const { nowMs } = this.world
+    if (this.state === 'off') return
+    if (nowMs - this.heardMs > (this.timeoutMs * 2) / 3) {
+      this.stream?.close()
+      this.lost('heard nothing')
+    } else if (this.state === 'connected' && nowMs - this.sentMs > this.timeoutMs / 4) {
+      this.sendPing()
+    }
+  }
+
+  private sendPing(): void {
+    const writer = new Writer()
+    writer.int(8)
+    writer.int(pingXid)
+    writer.int(11)
+    this.sentMs = this.world.nowMs
+    this.stream?.send(writer.written())
+  }
+
+  private receive(bytes: Uint8Array): void {
+    this.heardMs = this.world.nowMs
+    try {
+      this.cutter.push(bytes, bytes.length, this)
+    } catch (error) {
+      if (!(error instanceof MalformedError)) throw error
+      this.complain(`cannot read what it was sent: ${error.message}`)
+    }
+  }
+
+  frame(bytes: Uint8Array, start: number, end: number): boolean {
+    this.reader.reset(bytes, start, end)
+    if (this.state === 'connecting') this.admitted(ConnectResponse.read(this.reader))
+    else if (this.state === 'connected') this.reply()
+    return true
+  }
+
+  private admitted({ sessionId, passwd, timeOut }: ConnectResponse): void {
+    const { history } = this
+    if (sessionId === 0n) {
+      this.trace(`${this.name} is told that session ${hex(this.session)} is gone`)
+      const record = history.sessions.get(this.session)
+      if (record !== undefined) record.ended = history.next()
+      this.stream?.close()
+      this.disconnected('expired')
+      this.forgetSession()
+      this.connectLater()
+      return
+    }
+    if (this.session === 0n) this.newSession(sessionId, timeOut)
+    else if (sessionId !== this.session) this.complain(`got session ${hex(sessionId)} in exchange`)
+    this.session = sessionId
+    this.password = new Uint8Array(passwd ?? noPassword)
+    this.timeoutMs = timeOut
+    this.state = 'connected'
+    const life = this.stream?.far.acceptedInLife ?? 0
+    const { name: client, server } = this
+    const conversation = { client, session: sessionId, server, life, frames: [] }
+    this.conversation = conversation
+    history.conversations.push(conversation)
+    this.trace(`${client} has session ${hex(sessionId)} on ${server}, life ${life}`)
+    for (const user of this.users) this.send({ op: 'auth', user: `${user.split(':')[0]}:secret` })
+    const restored = this.watches.toRestore(this.lastZxid)
+    if (restored !== undefined) this.send({ op: 'setWatches', watches: restored })
+    for (const request of this.waiting.splice(0)) this.ask(request)
+  }
+
+  private newSession(id: bigint, timeoutMs: number): void {
+    const { history } = this
+    if (history.sessions.has(id)) this.complain(`was given session ${hex(id)}, which is not new`)
+    history.sessions.set(id, { id, client: this.name, timeoutMs, created: history.next() })
+  }
+
+  // --- requests and replies --------------------------------------------------------------------
+
+  private send(request: Request): void {
+    const { history } = this
+    const xid = xidOf(request, () => ++this.xid)
+    if (request.op === 'auth') {
+      const id = `${request.user.split(':', 1)[0]}:hash`
+      if (!this.users.includes(id)) this.users.push(id)
+    }
+    const operation: Operation = {
+      client: this.name,
+      session: this.session,
+      xid,
+      request,
+      identities: [...this.users],
+      called: history.next(),
+      calledMs: this.world.nowMs,
+    }
+    if (request.op === 'closeSession') {
+      const record = history.sessions.get(this.session)
+      if (record !== undefined) record.closing = operation
+    }
+    history.operations.push(operation)
+    this.pending.push(operation)
+    this.sentMs = this.world.nowMs
+    this.trace(`${this.name} #${xid} ${show(request)}`)
+    this.stream?.send(encodeRequest(xid, request))
+  }
+
+  private reply(): void {
+    const { reader, history } = this
+    const xid = reader.int()
+    const zxid = reader.long()
+    const err = reader.int()
+    if (xid !== xids.auth) this.saw(zxid)
+    if (xid === xids.notification) {
+      const { type, path } = WatcherEvent.read(reader)
+      this.conversation!.frames.push({ kind: 'notification', zxid, type, path })
+      this.watches.fired(type, path)
+      this.trace(`${this.name} is told: ${type} ${path} at ${zxid}`)
+      return
+    }
+    if (xid === pingXid) {
+      this.conversation!.frames.push({ kind: 'ping', zxid })
+      return
+    }
+    // Proofs of identity are answered the moment they are read, ahead of what was asked before.
+    const isAuth = xid === xids.auth
+    const at = isAuth ? this.pending.findIndex(({ request }) => request.op === 'auth') : 0
+    const operation = this.pending.splice(at, 1)[0]
+    if (operation === undefined || operation.xid !== xid) {
+      this.complain(`got an answer to #${xid} where #${operation?.xid} was due`)
+      return
+    }
+    operation.returned = history.next()
+    operation.zxid = zxid
+    operation.result = err === 0 ? decodeResult(operation.request, reader) : { err }
+    this.conversation!.frames.push({ kind: 'reply', operation, zxid })
+    this.watches.answered(operation.request, operation.result)
+    this.trace(
+      `${this.name} #${xid} -> ${err === 0 ? show(operation.result) : (errorName(err) ?? err)} at ${zxid}`,
+    )
+    if (operation.request.op === 'closeSession') this.left()
+  }
+
+  private left(): void {
+    const { history } = this
+    const record = history.sessions.get(this.session)
+    if (record !== undefined) record.ended = history.next()
+    this.stream?.close()
+    this.disconnected('closed its session')
+    this.forgetSession()
+    this.connectLater()
+  }
+
+  /** Time does not go back for a client, whatever server it talks to. */
+  private saw(zxid: bigint): void {
+    if (zxid <= 0n) return
+    if (zxid < this.lastZxid) this.complain(`is shown zxid ${zxid} after ${this.lastZxid}`)
+    this.lastZxid = zxid
+  }
+
+  private complain(what: string): void {
+    this.trace(`${this.name} ${what}`)
+    this.history.complaints.push(`${this.name} ${what}`)
+  }
+}
+
+function hex(id: bigint): string {
+  return `0x${BigInt.asUintN(64, id).toString(16)}`
+}

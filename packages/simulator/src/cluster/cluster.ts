@@ -1,0 +1,76 @@
+import { SimClient } from '../client/client.ts'
+import { History } from '../history/history.ts'
+import { Recorder } from '../history/recorder.ts'
+import type { Mutant } from '../mutants/mutant.ts'
+import { Network } from '../world/network.ts'
+import { Random } from '../world/random.ts'
+import { World } from '../world/world.ts'
+import { drawServerOptions } from './server-options.ts'
+import { SimServer } from './server.ts'
+
+export interface ClusterOptions {
+  readonly seed: string
+  /** Each on its own for the time being: what makes them an ensemble is not here yet. */
+  readonly servers: number
+  readonly clients: number
+  readonly mutant?: Mutant | undefined
+}
+
+/** Real servers and clients living in one virtual world. */
+export class Cluster {
+  readonly random: Random
+  readonly world: World
+  readonly network: Network
+  readonly recorder: Recorder
+  readonly history = new History()
+  readonly servers: readonly SimServer[]
+  readonly clients: readonly SimClient[]
+  private readonly names: readonly string[]
+
+  constructor({ seed, servers, clients, mutant }: ClusterOptions) {
+    const random = new Random(seed)
+    this.random = random
+    this.world = new World(random)
+    const drawn = random.fork('cluster')
+    const slow = drawn.chance(0.3)
+    this.network = new Network(this.world, random.fork('network'), {
+      delayMsMin: slow ? 5 : 0.05,
+      delayMsMax: slow ? 80 : 3,
+      splitChance: drawn.pick([0, 0.1, 0.5]),
+    })
+    this.recorder = new Recorder(this.world)
+    const options = drawServerOptions(random.fork('options'))
+    this.names = Array.from({ length: servers }, (_, i) => `server-${i + 1}`)
+    const { world, network, recorder } = this
+    this.servers = this.names.map(
+      (name) =>
+        new SimServer(name, {
+          world,
+          network,
+          random: random.fork(name),
+          options,
+          recorder,
+          mutant,
+          clock: { rate: 0.97 + drawn.next() * 0.06, wallOffsetMs: 0 },
+        }),
+    )
+    this.clients = Array.from({ length: clients }, (_, i) => this.makeClient(`client-${i + 1}`))
+  }
+
+  get tickMs(): number {
+    return this.servers[0]!.options.peer.tickMs
+  }
+
+  makeClient(name: string): SimClient {
+    const { world, network, recorder, history } = this
+    return new SimClient(name, {
+      world,
+      network,
+      history,
+      servers: { names: this.names },
+      random: this.random.fork(name),
+      trace: (line) => recorder.trace(line),
+      timeoutMs: this.tickMs * this.random.fork(`timeout of ${name}`).between(2, 8),
+    })
+  }
+}

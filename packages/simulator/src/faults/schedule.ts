@@ -1,0 +1,72 @@
+import type { Random } from '../world/random.ts'
+
+/** Something that goes wrong at one moment, and for how long. */
+export interface Fault {
+  readonly atMs: number
+  readonly kind: FaultKind
+  readonly forMs: number
+  /** Which client it concerns, where it concerns one. */
+  readonly client: number
+  /** A number that the fault needs: of calls, of milliseconds, a factor. */
+  readonly amount: number
+}
+
+const weights = {
+  powerFailure: 5,
+  kill: 3,
+  stop: 2,
+  crashAtCall: 8,
+  pause: 3,
+  diskFull: 2,
+  failedSync: 2,
+  slowDisk: 2,
+  bitFlips: 2,
+  reset: 5,
+  partition: 2,
+  deafClient: 2,
+  deafServer: 2,
+  wallJump: 2,
+  snapshot: 4,
+} as const
+export type FaultKind = keyof typeof weights
+
+export interface ScheduleOptions {
+  readonly durationMs: number
+  readonly faults: number
+  readonly clients: number
+}
+
+/** A random schedule, drawn ahead so that it can be cut down. Some runs know few kinds only. */
+export function drawFaults(random: Random, options: ScheduleOptions): Fault[] {
+  const { durationMs, faults, clients } = options
+  const chosen = random.chance(0.5) ? 1 : 0.4
+  const kinds = (Object.keys(weights) as FaultKind[]).filter(() => random.chance(chosen))
+  if (kinds.length === 0) return []
+  const ofRun = Object.fromEntries(kinds.map((kind) => [kind, weights[kind]])) as Record<
+    FaultKind,
+    number
+  >
+  return Array.from({ length: faults }, (): Fault => {
+    const kind = random.weighted(ofRun)
+    return {
+      atMs: 100 + random.next() * durationMs,
+      kind,
+      forMs: random.between(10, random.chance(0.3) ? 6000 : 1000),
+      client: random.between(0, clients - 1),
+      amount: amountOf(kind, random),
+    }
+  }).toSorted((a, b) => a.atMs - b.atMs)
+}
+
+function amountOf(kind: FaultKind, random: Random): number {
+  switch (kind) {
+    case 'crashAtCall':
+      return random.between(1, random.chance(0.5) ? 8 : 60)
+    case 'slowDisk':
+      return random.between(5, 100)
+    case 'wallJump':
+      return random.between(-20_000, 20_000)
+    default:
+      return random.next()
+  }
+}

@@ -1,0 +1,142 @@
+/** What servers did, as far as it can be seen from outside: their files, starts and ends. */
+import {
+  loadDatabase,
+  LogFileReader,
+  readLogs,
+  type Database,
+  type Disk,
+  type MemoryDisk,
+} from '@zabra/core'
+import type { SimServer } from '../cluster/server.ts'
+import type { World } from '../world/world.ts'
+import { dumpTree, type TreeDump } from './tree-dump.ts'
+
+/** What one recovery of a disk gives. */
+export interface Recovery {
+  readonly zxid: bigint
+  readonly digest: bigint
+  readonly sessions: string
+}
+
+/** What a life of a server started from. */
+export interface Life {
+  readonly server: string
+  readonly life: number
+  readonly zxid: bigint
+  /** The tree that recovery gave. */
+  readonly tree: TreeDump
+}
+
+const earlyToleranceMs = 2
+
+export class Recorder {
+  /** The log, as every start and the end found it: payloads by zxid. */
+  readonly log = new Map<bigint, Uint8Array>()
+  readonly lives: Life[] = []
+  readonly violations: string[] = []
+  readonly expiredSessions = new Set<bigint>()
+  readonly lines: string[] = []
+  readonly counts = new Map<string, number>()
+  private readonly world: World
+
+  constructor(world: World) {
+    this.world = world
+  }
+
+  trace(line: string): void {
+    this.lines.push(`${this.world.nowMs.toFixed(2).padStart(10)}  ${line}`)
+  }
+
+  count(what: string, by = 1): void {
+    this.counts.set(what, (this.counts.get(what) ?? 0) + by)
+  }
+
+  violation(what: string): void {
+    this.trace(`VIOLATION: ${what}`)
+    this.violations.push(what)
+  }
+
+  /** What recovery makes of a copy of the disk, twice: mending must not change the outcome. */
+  async beforeStart(server: SimServer): Promise<Recovery | undefined> {
+    const copy = server.disk.files.copy()
+    const first = await this.recoverAside(server, copy)
+    if (first === undefined) return undefined
+    const second = await this.recoverAside(server, copy)
+    if (second !== undefined && !isSame(first, second)) {
+      this.violation(`a second recovery gives ${describe(second)}, the first ${describe(first)}`)
+    }
+    return first
+  }
+
+  private async recoverAside(server: SimServer, disk: Disk): Promise<Recovery | undefined> {
+    const { snapshotDir, logDir } = server.options.journal
+    try {
+      const { db } = await loadDatabase(disk, { snapshotDir, logDir }, server.options.database)
+      return recoveryOf(db)
+    } catch (error) {
+      this.violation(`what ${server.name} left on its disk cannot be recovered: ${String(error)}`)
+      return undefined
+    }
+  }
+
+  started(server: SimServer, db: Database, expected: Recovery | undefined): void {
+    const actual = recoveryOf(db)
+    this.trace(`${server.name} has recovered ${describe(actual)}`)
+    this.count('starts')
+    if (expected !== undefined && !isSame(expected, actual)) {
+      this.violation(`${server.name} recovered ${describe(actual)}, but ${describe(expected)} is there`)
+    }
+    const { name, life } = server
+    this.lives.push({ server: name, life, zxid: actual.zxid, tree: dumpTree(db) })
+    for (const zxid of this.log.keys()) if (zxid > actual.zxid) this.log.delete(zxid)
+    void this.readLog(server.disk.files, server.options.journal.logDir, actual.zxid)
+  }
+
+  /** Notes what is in the log, and that it is what was there before. */
+  async readLog(disk: MemoryDisk, directory: string, upTo: bigint): Promise<void> {
+    for await (const { records } of readLogs(disk, directory, 0n)) {
+      while (records.next()) {
+        if (records.zxid <= upTo) this.note(records.zxid, records.reader)
+      }
+    }
+  }
+
+  async fileRemoved(server: SimServer, path: string): Promise<void> {
+    if (!/\/log\.[0-9a-f]+$/.test(path)) return
+    const log = await LogFileReader.open(server.disk.files, path)
+    for await (const records of log) {
+      while (records.next()) this.note(records.zxid, records.reader)
+    }
+  }
+
+  private note(zxid: bigint, { bytes, position, end }: { bytes: Uint8Array; position: number; end: number }): void {
+    const payload = bytes.slice(position, end)
+    const known = this.log.get(zxid)
+    if (known !== undefined && !known.every((byte, i) => byte === payload[i])) {
+      this.violation(`the log holds something else at zxid ${zxid} than before`)
+    }
+    this.log.set(zxid, new Uint8Array(payload))
+  }
+
+  sessionExpired(sessionId: bigint, silentMs: number, timeoutMs: number): void {
+    this.count('sessions expired')
+    this.expiredSessions.add(sessionId)
+    this.trace(`session ${sessionId} expires after ${silentMs} of ${timeoutMs} ms`)
+    if (silentMs + earlyToleranceMs < timeoutMs) {
+      this.violation(`session ${sessionId} expired after ${silentMs} ms of its ${timeoutMs}`)
+    }
+  }
+}
+
+export function recoveryOf(db: Database): Recovery {
+  const sessions = [...db.sessions].map(([id, ms]) => `${id}:${ms}`).toSorted()
+  return { zxid: db.lastZxid, digest: db.tree.digest.value, sessions: sessions.join() }
+}
+
+function isSame(a: Recovery, b: Recovery): boolean {
+  return a.zxid === b.zxid && a.digest === b.digest && a.sessions === b.sessions
+}
+
+function describe({ zxid, digest, sessions }: Recovery): string {
+  return `zxid ${zxid}, digest ${digest.toString(16)}, sessions [${sessions}]`
+}

@@ -1,0 +1,62 @@
+import type { Acl } from '@zabra/protocol'
+import type { StatView } from '../client/request.ts'
+
+/** A znode as the model has it; never changed, only replaced. */
+export interface ModelNode {
+  readonly data: string | null
+  readonly acl: readonly Acl[]
+  readonly czxid: bigint
+  readonly mzxid: bigint
+  readonly pzxid: bigint
+  readonly ctime: bigint
+  readonly mtime: bigint
+  readonly version: number
+  readonly aversion: number
+  /** Children ever created: what sequence numbers are taken from. */
+  readonly creates: number
+  readonly children: number
+  /** The session that an ephemeral belongs to. */
+  readonly owner: bigint
+  readonly isContainer: boolean
+  readonly ttlMs: number | undefined
+}
+
+export type Tree = ReadonlyMap<string, ModelNode>
+
+export const emptyTree: Tree = new Map<string, ModelNode>([['/', initialNode()]])
+
+/** What no transaction made. What the server keeps below /zookeeper is not modelled. */
+function initialNode(): ModelNode {
+  return {
+    data: '',
+    acl: [{ perms: 31, id: { scheme: 'world', id: 'anyone' } }],
+    czxid: 0n,
+    mzxid: 0n,
+    pzxid: 0n,
+    ctime: 0n,
+    mtime: 0n,
+    version: 0,
+    aversion: 0,
+    creates: 0,
+    children: 0,
+    owner: 0n,
+    isContainer: false,
+    ttlMs: undefined,
+  }
+}
+
+export function statOf(node: ModelNode): StatView {
+  return {
+    czxid: node.czxid,
+    mzxid: node.mzxid,
+    ctime: node.ctime,
+    mtime: node.mtime,
+    version: node.version,
+    cversion: 2 * node.creates - node.children,
+    aversion: node.aversion,
+    ephemeralOwner: node.owner,
+    dataLength: node.data?.length ?? 0,
+    numChildren: node.children,
+    pzxid: node.pzxid,
+  }
+}

@@ -1,0 +1,213 @@
+import { checkNothingShownIsLost, checkRealTimeOrder, checkSessions } from './checkers/durability.ts'
+import { checkLinearizable, type Search } from './checkers/linearizable.ts'
+import { makeTimeline } from './checkers/timeline.ts'
+import { checkTrees, type SeenTree } from './checkers/trees.ts'
+import { checkWatches } from './checkers/watches.ts'
+import { Cluster } from './cluster/cluster.ts'
+import { heal, inject } from './faults/inject.ts'
+import { drawFaults, type Fault } from './faults/schedule.ts'
+import { recoveryOf } from './history/recorder.ts'
+import { dumpTree } from './history/tree-dump.ts'
+import type { Mutant } from './mutants/mutant.ts'
+import { drawProgram, roots, type WorkStep } from './workload/program.ts'
+import { hash } from './world/random.ts'
+
+export interface RunOptions {
+  readonly seed: number
+  readonly mutant?: Mutant | undefined
+  /** The places in the drawn program and schedule that are left out: how a run is cut down. */
+  readonly without?: { readonly steps: ReadonlySet<number>; readonly faults: ReadonlySet<number> }
+}
+
+export interface RunResult {
+  readonly seed: number
+  readonly violations: readonly string[]
+  readonly trace: readonly string[]
+  readonly counts: ReadonlyMap<string, number>
+  readonly steps: number
+  readonly faults: number
+  /** Of the whole trace: two runs of one seed have the same. */
+  readonly fingerprint: number
+}
+
+const setupMsMax = 30_000
+const progressMsMax = 120_000
+
+/** One run: something to do, things going wrong, then peace, and at last the questions. */
+export async function run(options: RunOptions): Promise<RunResult> {
+  return new Run(options).play()
+}
+
+class Run {
+  private readonly options: RunOptions
+  private readonly cluster: Cluster
+  private readonly program: readonly WorkStep[]
+  private readonly faults: readonly Fault[]
+  private readonly durationMs: number
+
+  constructor(options: RunOptions) {
+    this.options = options
+    const { seed, mutant } = options
+    const plan = new Cluster({ seed: `${seed}`, servers: 1, clients: 0 }).random.fork('plan')
+    const clients = plan.between(1, 5)
+    this.cluster = new Cluster({ seed: `${seed}`, servers: 1, clients, mutant })
+    const durationMs = plan.between(2000, 15_000)
+    this.durationMs = durationMs
+    const { random } = this.cluster
+    this.program = drawProgram(random.fork('program'), {
+      clients,
+      durationMs,
+      steps: plan.between(40, 250),
+      dataBytesMax: plan.pick([50, 600, 5000]),
+    })
+    const faults = plan.chance(0.1) ? 0 : plan.between(1, 14)
+    this.faults = drawFaults(random.fork('faults'), { clients, durationMs, faults })
+  }
+
+  async play(): Promise<RunResult> {
+    const { cluster } = this
+    await this.setUp()
+    if (this.violations.length === 0) {
+      this.schedule()
+      await cluster.world.runUntil(cluster.world.nowMs + this.durationMs)
+      await this.recoverFromEverything()
+      await this.finish()
+      this.check()
+    }
+    const { recorder, history } = cluster
+    for (const complaint of history.complaints) this.violate(complaint)
+    return {
+      seed: this.options.seed,
+      violations: recorder.violations,
+      trace: recorder.lines,
+      counts: recorder.counts,
+      steps: this.program.length,
+      faults: this.faults.length,
+      fingerprint: hash(recorder.lines.join('\n')),
+    }
+  }
+
+  private get violations(): readonly string[] {
+    return this.cluster.recorder.violations
+  }
+
+  private violate(what: string): void {
+    this.cluster.recorder.violation(what)
+  }
+
+  private async setUp(): Promise<void> {
+    const { cluster } = this
+    const { world, servers, clients } = cluster
+    for (const server of servers) void server.start()
+    const [first] = clients
+    for (const client of clients) client.start()
+    for (const path of roots) {
+      first!.ask({ op: 'create', kind: 'create', path, data: '', acl: 'open', flags: 0 })
+    }
+    await world.runUntil(setupMsMax, () => clients.every((client) => client.isIdle))
+    if (!clients.every((client) => client.isIdle)) this.violate('the clients got no answer at first')
+  }
+
+  private schedule(): void {
+    const { cluster } = this
+    const { world, clients } = cluster
+    const { without } = this.options
+    for (const [i, step] of this.program.entries()) {
+      if (without?.steps.has(i) === true) continue
+      const client = clients[step.client]!
+      world.after(step.atMs, () => {
+        if (step.action.kind === 'ask') for (const request of step.action.requests) client.ask(request)
+        else client[step.action.kind]()
+      })
+    }
+    for (const [i, fault] of this.faults.entries()) {
+      if (without?.faults.has(i) === true) continue
+      world.after(fault.atMs, () => inject(cluster, fault))
+    }
+  }
+
+  /** Nothing fails any more: within bounded time everybody is served, and the dead are buried. */
+  private async recoverFromEverything(): Promise<void> {
+    const { cluster } = this
+    const { world, clients, history, recorder } = cluster
+    // What was scheduled late still happens; only then is there peace.
+    await world.runUntil(world.nowMs + 7000)
+    heal(cluster)
+    const isQuiet = (): boolean => clients.every((client) => client.isIdle)
+    await world.runUntil(world.nowMs + progressMsMax, isQuiet)
+    if (!isQuiet()) {
+      const stuck = clients.filter((client) => !client.isIdle).map(({ name }) => name)
+      this.violate(`nothing is wrong any more, and still ${stuck.join()} is not served`)
+    }
+    await world.runUntil(world.nowMs + cluster.tickMs * 25)
+    for (const client of clients) client.ask({ op: 'sync', path: '/a' })
+    await world.runUntil(world.nowMs + progressMsMax, isQuiet)
+    const held = new Set(clients.map(({ session }) => session))
+    const known = cluster.servers[0]!.process?.peer?.db.sessions ?? new Map<bigint, number>()
+    for (const id of known.keys()) {
+      if (!held.has(id)) this.violate(`session ${id} should have expired long ago`)
+    }
+    recorder.count('sessions', history.sessions.size)
+  }
+
+  private async finish(): Promise<void> {
+    const { cluster } = this
+    const { world, servers, recorder } = cluster
+    for (const client of cluster.clients) client.stop()
+    await world.runUntil(world.nowMs + 1000)
+    for (const server of servers) {
+      const db = server.process?.peer?.db
+      await Promise.race([server.stop(), world.runUntil(world.nowMs + 20_000)])
+      if (db === undefined) continue
+      await recorder.readLog(server.disk.files, server.options.journal.logDir, db.lastZxid)
+      const recovered = await recorder.beforeStart(server)
+      const left = recoveryOf(db)
+      if (recovered?.zxid !== left.zxid || recovered.digest !== left.digest) {
+        this.violate(`${server.name} stopped at ${left.zxid}, recovery gives ${recovered?.zxid}`)
+      }
+    }
+  }
+
+  private check(): void {
+    const { history, recorder, servers } = this.cluster
+    const report = (what: string): void => this.violate(what)
+    const timeline = makeTimeline(recorder.log, history, recorder.expiredSessions, report)
+    const trees: SeenTree[] = recorder.lives.map(({ server, life, zxid, tree }) => {
+      return { name: `${server} in life ${life}`, zxid, tree }
+    })
+    for (const { name, process } of servers) {
+      const db = process?.peer?.db
+      if (db !== undefined) trees.push({ name, zxid: db.lastZxid, tree: dumpTree(db) })
+    }
+    checkTrees(trees, timeline, report)
+    checkNothingShownIsLost(history, recorder.lives, report)
+    checkSessions(history, timeline, report)
+    checkRealTimeOrder(history, report)
+    checkWatches(history, timeline, report)
+    this.count(checkLinearizable(history, timeline, report))
+  }
+
+  private count({ configurations, undecided }: Search): void {
+    const { history, recorder, world, network, servers } = this.cluster
+    const answered = history.operations.filter(({ result }) => result !== undefined)
+    recorder.count('runs')
+    recorder.count('operations answered', answered.length)
+    recorder.count('operations unanswered', history.operations.length - answered.length)
+    for (const { request } of history.operations) recorder.count(`op: ${request.op}`)
+    const frames = history.conversations.flatMap((conversation) => conversation.frames)
+    recorder.count('notifications', frames.filter(({ kind }) => kind === 'notification').length)
+    recorder.count('connections', history.conversations.length)
+    recorder.count('connections reset', network.resets)
+    recorder.count('transactions', recorder.log.size)
+    recorder.count('events', world.events)
+    recorder.count('virtual seconds', Math.round(world.nowMs / 1000))
+    recorder.count('linearizability: configurations', configurations)
+    recorder.count('linearizability: undecided trees', undecided)
+    for (const { disk } of servers) {
+      recorder.count('disk calls', disk.calls)
+      recorder.count('bits flipped', disk.flips)
+      recorder.count('syncs failed', disk.failedSyncs)
+      recorder.count('refused for space', disk.refusedForSpace)
+    }
+  }
+}
