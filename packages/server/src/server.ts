@@ -66,7 +66,9 @@ export class RunningServer implements ServerView {
     this.peer = parts.peer
     this.failed = failed
     // Sessions end on whole ticks of tickTime; looking more often makes them end on time.
-    const period = Math.max(10, Math.min(500, Math.floor(config.tickTime / 4)))
+    // An election is decided by waits of a few hundred milliseconds, so it is looked at often.
+    const periodMax = config.ensemble === undefined ? 500 : 20
+    const period = Math.max(10, Math.min(periodMax, Math.floor(config.tickTime / 4)))
     this.ticker = setInterval(() => {
       parts.turn.setTime()
       parts.peer.tick()

@@ -210,6 +210,8 @@ export class Learner implements Upstream {
     }
     this.link.send('ack', epochStart(this.epoch))
     this.isServing = true
+    // Clients of the leader have seen the start of the epoch: they must be able to come here.
+    this.parts.db.advance(epochStart(this.epoch))
     this.parts.serving(this.epoch)
     for (const id of this.parts.db.sessions.keys()) this.sessionOf(id)
     this.parts.pipeline.upstream = this

@@ -26,6 +26,8 @@ export function planSync(
   const namesNoTxn = counterOf(learner) === 0n
   if (learner === lastApplied) return { kind: 'diff', zxid: learner, txns: [] }
   if (learner > max && !namesNoTxn) return { kind: 'trunc', zxid: max, txns: [] }
+  // It has everything before an epoch of which we still have all transactions.
+  if (namesNoTxn && min === learner + 1n) return { kind: 'diff', zxid: max, txns: history }
   if (learner < min || learner > max) return { kind: 'snap' }
   return planWithin(learner, history, max, namesNoTxn)
 }

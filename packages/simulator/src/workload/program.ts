@@ -81,9 +81,10 @@ class Drawing {
     const { random } = this
     const op = random.weighted(opWeights)
     const watch = random.chance(0.5)
+    const root = random.pick(roots)
     switch (op) {
       case 'create':
-        return this.create(random.pick(roots))
+        return this.create(root)
       case 'delete':
         return { op, path: this.path(), version: this.version() }
       case 'setData':
@@ -95,10 +96,9 @@ class Drawing {
       case 'multiRead':
         return {
           op,
-          parts: [
-            { op: 'getData', path: this.path() },
-            { op: 'getChildren', path: this.path() },
-          ],
+          parts: (['getData', 'getChildren'] as const).map((part) => {
+            return { op: part, path: this.pathBelow(root) }
+          }),
         }
       case 'exists':
       case 'getData':
@@ -150,7 +150,8 @@ class Drawing {
     // Mostly within one tree, so that trees can be looked at one by one.
     const root = random.pick(roots)
     return Array.from({ length: random.between(1, 4) }, (): Part => {
-      const path = this.pathBelow(random.chance(0.95) ? root : random.pick(roots))
+      const isForeign = root !== reclaimedRoot && random.chance(0.02)
+      const path = this.pathBelow(isForeign ? random.pick(['/a', '/b']) : root)
       const op = random.pick(['create', 'create', 'delete', 'setData', 'check'] as const)
       if (op === 'create') return this.create(root)
       if (op === 'setData') return { op, path, data: this.data(), version: this.version() }

@@ -78,7 +78,7 @@ export class SimDisk {
       },
       create: async (path, options = {}) => {
         const isDurable = options.durableWrites ?? false
-        const handle = await call('create', path, () => {
+        const handle = await call('create', path, async () => {
           this.refuseWhenFull()
           return files.create(path)
         })
@@ -95,9 +95,9 @@ export class SimDisk {
           await files.remove(path)
         }),
       syncDirectory: (directory) =>
-        call('syncDirectory', directory, () => {
+        call('syncDirectory', directory, async () => {
           this.failIfDue()
-          return files.syncDirectory(directory)
+          await files.syncDirectory(directory)
         }),
       makeDirectory: (directory) =>
         call('makeDirectory', directory, () => files.makeDirectory(directory)),
