@@ -4,7 +4,9 @@ import { RunningServer } from './server.ts'
 
 /** Settings by their names in zoo.cfg, and what the server runs on. */
 export interface StartOptions {
-  /** `clientPort`, `tickTime`, `dataDir` ... as in zoo.cfg. Port 0 is any free one. */
+  /**
+   * `clientPort`, `tickTime`, `dataDir`, `server.1` ... as in zoo.cfg. Port 0 is any free one.
+   */
   readonly config?: Overrides
   /** Keep nothing on disk. The default unless `dataDir` is set. */
   readonly inMemory?: boolean
@@ -25,7 +27,16 @@ export async function startServer(options: StartOptions = {}): Promise<RunningSe
     'admin.enableServer': 'false',
     ...(inMemory ? { dataDir: '/memory' } : {}),
   }
-  const { config, diagnostics } = loadConfig({ env: {}, overrides: { ...defaults, ...given } })
+  const isMember = (key: string): boolean => /^(server|group|weight)\.\d+$/.test(key)
+  const members = Object.entries(given).filter(([key]) => isMember(key))
+  const settings = Object.entries(given).filter(([key]) => !isMember(key))
+  const { config, diagnostics } = loadConfig({
+    env: {},
+    overrides: { ...defaults, ...Object.fromEntries(settings) },
+    ...(members.length === 0
+      ? {}
+      : { text: members.map(([key, value]) => `${key}=${value}\n`).join('') }),
+  })
   if (config === undefined) {
     const problems = diagnostics.filter(({ severity }) => severity === 'error')
     throw new Error(problems.map(formatDiagnostic).join('\n'))

@@ -32,6 +32,8 @@ export interface RunResult {
 
 const setupMsMax = 30_000
 const progressMsMax = 120_000
+/** Once so much is wrong, more of it tells nothing. */
+const violationsMax = 20
 
 /** One run: something to do, things going wrong, then peace, and at last the questions. */
 export async function run(options: RunOptions): Promise<RunResult> {
@@ -69,10 +71,12 @@ class Run {
     await this.setUp()
     if (this.violations.length === 0) {
       this.schedule()
-      await cluster.world.runUntil(cluster.world.nowMs + this.durationMs)
+      await this.live(this.durationMs)
       await this.recoverFromEverything()
-      await this.finish()
-      this.check()
+      if (this.violations.length <= violationsMax) {
+        await this.finish()
+        this.check()
+      }
     }
     const { recorder, history } = cluster
     for (const complaint of history.complaints) this.violate(complaint)
@@ -95,6 +99,14 @@ class Run {
     this.cluster.recorder.violation(what)
   }
 
+  private live(ms: number, isDone: () => boolean = () => false): Promise<void> {
+    const { world } = this.cluster
+    return world.runUntil(
+      world.nowMs + ms,
+      () => isDone() || this.violations.length > violationsMax,
+    )
+  }
+
   private async setUp(): Promise<void> {
     const { cluster } = this
     const { world, servers, clients } = cluster
@@ -104,7 +116,7 @@ class Run {
     for (const path of roots) {
       first!.ask({ op: 'create', kind: 'create', path, data: '', acl: 'open', flags: 0 })
     }
-    await world.runUntil(setupMsMax, () => clients.every((client) => client.isIdle))
+    await this.live(setupMsMax, () => clients.every((client) => client.isIdle))
     if (!clients.every((client) => client.isIdle)) this.violate('the clients got no answer at first')
   }
 
@@ -131,17 +143,17 @@ class Run {
     const { cluster } = this
     const { world, clients, history, recorder } = cluster
     // What was scheduled late still happens; only then is there peace.
-    await world.runUntil(world.nowMs + 7000)
+    await this.live(7000)
     heal(cluster)
     const isQuiet = (): boolean => clients.every((client) => client.isIdle)
-    await world.runUntil(world.nowMs + progressMsMax, isQuiet)
+    await this.live(progressMsMax, isQuiet)
     if (!isQuiet()) {
       const stuck = clients.filter((client) => !client.isIdle).map(({ name }) => name)
       this.violate(`nothing is wrong any more, and still ${stuck.join()} is not served`)
     }
-    await world.runUntil(world.nowMs + cluster.tickMs * 25)
+    await this.live(cluster.tickMs * 25)
     for (const client of clients) client.ask({ op: 'sync', path: '/a' })
-    await world.runUntil(world.nowMs + progressMsMax, isQuiet)
+    await this.live(progressMsMax, isQuiet)
     const held = new Set(clients.map(({ session }) => session))
     const known = cluster.servers[0]!.process?.peer?.db.sessions ?? new Map<bigint, number>()
     for (const id of known.keys()) {
@@ -154,10 +166,10 @@ class Run {
     const { cluster } = this
     const { world, servers, recorder } = cluster
     for (const client of cluster.clients) client.stop()
-    await world.runUntil(world.nowMs + 1000)
+    await this.live(1000)
     for (const server of servers) {
       const db = server.process?.peer?.db
-      await Promise.race([server.stop(), world.runUntil(world.nowMs + 20_000)])
+      await Promise.race([server.stop(), this.live(20_000)])
       if (db === undefined) continue
       await recorder.readLog(server.disk.files, server.options.journal.logDir, db.lastZxid)
       const recovered = await recorder.beforeStart(server)

@@ -1,7 +1,7 @@
 import { errorCodes, parentOf, type TxnHeader } from '@zabra/protocol'
 import type { Database } from '../database.ts'
 import type { ProjectedNode } from '../pipeline/projection.ts'
-import { field } from '../tree/layout.ts'
+import { field, isTtlOwner, ttlOf } from '../tree/layout.ts'
 import { noNode } from '../tree/tree.ts'
 import {
   isVersionWrong,
@@ -44,6 +44,9 @@ export function prepareDeleteContainer({ path }: { path: string }, p: Preparatio
   if (parent === undefined || node === undefined) return errorCodes.noNode
   if (node.childCount > 0) return errorCodes.notEmpty
   if (p.db.tree.sessionOf(node.owner) !== 0n || node.owner === 0n) return errorCodes.badVersion
+  // Written to since it was found: it has its time again.
+  const isLate = p.time - node.view.getBigInt64(field.mtime) > ttlOf(node.owner)
+  if (isTtlOwner(node.owner) && !isLate) return errorCodes.badVersion
   stageRemoval(p, node, parent)
   return { type: 20, body: { path } }
 }

@@ -72,6 +72,11 @@ export abstract class PeerBase implements BatchSource {
     return this.pipeline.outstandingRequests
   }
 
+  /** Whether clients are served: not before a leader is found and caught up with. */
+  get isServing(): boolean {
+    return this.pipeline.upstream !== undefined
+  }
+
   get lastZxid(): bigint {
     return this.db.lastZxid
   }

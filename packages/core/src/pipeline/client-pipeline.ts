@@ -661,6 +661,8 @@ export class ClientPipeline {
 
   private inline(connection: ClientConnection, xid: number, type: number): boolean {
     const { reader } = this
+    // Proving who one is, is a sign of life too.
+    this.upstream?.touch(connection)
     if (type === op.sasl) {
       // No SASL here: success with nothing to say, as Apache answers without a login section.
       reader.buffer()

@@ -3,6 +3,7 @@ import type { Disk } from '../ports.ts'
 import { indexCovering, unfinishedName, type StoredFile } from './files.ts'
 import { judgeEnd } from './log-damage.ts'
 import { LogFileReader, type LogRecords } from './log-reader.ts'
+import { makeDurable } from './make-durable.ts'
 import { RecoveryError } from './recovery-error.ts'
 import { hex, type RecoveryEvent } from './recovery-events.ts'
 import type { RecoveryOptions, RecoveryTarget } from './recovery.ts'
@@ -172,7 +173,10 @@ class Replay implements Replayed {
     const verdict = await judgeEnd(log)
     const badZxid = log.lastZxid === 0n ? firstZxid : log.lastZxid + 1n
     const { kind, position, restBytes, intactRecords } = verdict
-    if (kind === 'clean') return
+    if (kind === 'clean') {
+      await makeDurable(this.disk, log)
+      return
+    }
     const file = log.path
     if (kind === 'torn') {
       const handle = await this.disk.openWrite(file)

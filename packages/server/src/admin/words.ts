@@ -24,7 +24,7 @@ const words: Readonly<Record<string, (view: ServerView) => Answer>> = {
   envi,
   gtmk: (view) => String(view.traceMask),
   hash,
-  isro: () => 'rw',
+  isro: (view) => (view.peer.isServing ? 'rw' : 'null'),
   mntr: monitorLines,
   ruok: () => 'imok',
   srst(view) {
@@ -38,6 +38,10 @@ const words: Readonly<Record<string, (view: ServerView) => Answer>> = {
   wchp,
   wchs,
 }
+
+/** What says something even while this server looks for a leader. */
+const alwaysAnswered: ReadonlySet<string> = new Set(['ruok', 'envi', 'gtmk', 'isro'])
+const notServing = 'This ZooKeeper instance is not currently serving requests'
 
 const setTraceMask = 'stmk'
 /** What telnet sends when it is interrupted. Known, so as to be refused rather than misread. */
@@ -61,6 +65,10 @@ export function makeWords(view: ServerView): FourLetterWords {
         // Bytes behind the word, a newline for example, mean nothing.
         if (isStarted) return
         isStarted = true
+        if (!view.peer.isServing && !alwaysAnswered.has(word)) {
+          answer(word === 'hash' ? notServing : `${notServing}\n`)
+          return
+        }
         void settle(command?.(view) ?? '').then(answer)
       }
     },

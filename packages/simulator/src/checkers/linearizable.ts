@@ -16,7 +16,7 @@ import type { Report } from './report.ts'
 import type { Timeline } from './timeline.ts'
 
 /** Configurations looked at before the search of one tree is given up. */
-const configurationsMax = 60_000
+const configurationsMax = 20_000
 
 interface Candidate {
   readonly called: number
@@ -115,7 +115,7 @@ function candidatesOf(
       called: record.created,
       returned: record.ended ?? Infinity,
       expected: record.ended === undefined ? undefined : '{"err":0}',
-      hint: timeline.sessions.get(session)?.to ?? Infinity,
+      hint: timeline.sessions.get(session)?.to ?? Number.MAX_VALUE,
       label: `the end of session ${session}`,
       apply: (tree) => endSession(tree, ephemeralsOf(tree, session), 0n),
     })
@@ -129,7 +129,7 @@ function asCandidate(operation: Operation, hints: ReadonlyMap<string, number>): 
     called,
     returned: returned ?? Infinity,
     expected: result === undefined ? undefined : show(blurred(result)),
-    hint: hints.get(`${session}#${xid}`) ?? (zxid === undefined ? Infinity : Number(zxid) + 0.5),
+    hint: hints.get(`${session}#${xid}`) ?? (zxid === undefined ? Number.MAX_VALUE : Number(zxid) + 0.5),
     label: `${client} #${xid} ${show(request)} -> ${result === undefined ? '?' : show(blurred(result))}`,
     apply: (tree) => execute(tree, request, { session, identities, zxid: 0n, time: 0n }),
   }
@@ -171,7 +171,9 @@ function findOrder(candidates: readonly Candidate[]): {
 } {
   const must = candidates.filter(({ expected }) => expected !== undefined).length
   const seen = new Set<string>()
-  const stack: Configuration[] = [configuration(candidates, emptyTree, new Set(), 0, 0)]
+  const stack: Configuration[] = [
+    configuration(candidates, emptyTree, new Set(), { first: 0, answered: 0, hint: 0 }),
+  ]
   let furthest = -1
   let stuckAt = ''
   for (;;) {
@@ -189,13 +191,14 @@ function findOrder(candidates: readonly Candidate[]): {
       stack.pop()
       continue
     }
-    const { apply, expected } = candidates[choice]!
+    const { apply, expected, hint } = candidates[choice]!
     const { tree, result } = apply(top.tree)
     if (expected !== undefined && show(blurred(result)) !== expected) continue
     // What changes nothing and nobody waits for need not have happened.
     if (expected === undefined && tree === top.tree) continue
     const answered = top.answered + (expected === undefined ? 0 : 1)
-    const next = configuration(candidates, tree, new Set(top.done).add(choice), top.first, answered)
+    const done = new Set(top.done).add(choice)
+    const next = configuration(candidates, tree, done, { first: top.first, answered, hint })
     const id = keyOf(next)
     if (seen.has(id)) continue
     seen.add(id)
@@ -216,10 +219,10 @@ function configuration(
   candidates: readonly Candidate[],
   tree: Tree,
   done: ReadonlySet<number>,
-  from: number,
-  answered: number,
+  before: { readonly first: number; readonly answered: number; readonly hint: number },
 ): Configuration {
-  let first = from
+  const { answered, hint: reached } = before
+  let { first } = before
   while (first < candidates.length && done.has(first)) first++
   let deadline = Infinity
   for (let i = first; i < candidates.length; i++) {
@@ -229,7 +232,12 @@ function configuration(
   for (let i = first; i < candidates.length && candidates[i]!.called < deadline; i++) {
     if (!done.has(i)) choices.push(i)
   }
-  choices.sort((a, b) => candidates[a]!.hint - candidates[b]!.hint || a - b)
+  // What nobody waits for and is not where the hint says hardly happened at all.
+  const rank = (i: number): number => {
+    const { hint, expected } = candidates[i]!
+    return expected === undefined && hint < reached ? Number.MAX_VALUE : hint
+  }
+  choices.sort((a, b) => rank(a) - rank(b) || a - b)
   return { tree, done, first, answered, choices }
 }
 

@@ -111,6 +111,8 @@ export class SimClient implements FrameSink {
   }
 
   ask(request: Request): void {
+    // Who asks is settled before more is asked: an answer depends on it, and it overtakes others.
+    if (request.op === 'auth' && !this.isIdle) return
     if (this.state === 'connected') this.send(request)
     else this.waiting.push(request)
   }

@@ -46,10 +46,12 @@ export class SimServer {
     this.disk = new SimDisk(parts.world, parts.random.fork(`disk of ${name}`))
     this.disk.onRemove = (path) => this.recorder.fileRemoved(this, path)
     this.disk.onCrashPoint = (call, path) => {
-      this.recorder.count(`crash in ${this.phase} at ${call} of ${kindOf(path)}`)
-      if (this.random.chance(0.5)) this.crash('power fails')
-      else this.crash('is killed')
-      this.startLater(this.random.between(10, 1500))
+      // The call never returns; the process learns of its end before anything else happens.
+      this.world.after(0, () => {
+        this.recorder.count(`crash in ${this.phase} at ${call} of ${kindOf(path)}`)
+        this.crash(this.random.chance(0.5) ? 'power fails' : 'is killed')
+        this.startLater(this.random.between(10, 1500))
+      })
     }
   }
 
