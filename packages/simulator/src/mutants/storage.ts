@@ -1,0 +1,195 @@
+/** Errors in how things get to the disk and back. */
+import { Database, type Disk, type Journal, type SnapshotSource } from '@zabra/core'
+import { Reader } from '@zabra/protocol'
+import { logDirectory, dataDirectory } from '../cluster/server-options.ts'
+import { inside, replace } from './inside.ts'
+import type { Mutant } from './mutant.ts'
+
+const isLog = (path: string): boolean => /\/(new\.)?log\.[0-9a-f]+$/.test(path)
+
+/** The disk with some calls done differently. */
+function changed(disk: Disk, changes: Partial<Disk>): Disk {
+  return {
+    list: (directory) => disk.list(directory),
+    openRead: (path) => disk.openRead(path),
+    create: (path, options) => disk.create(path, options),
+    openWrite: (path) => disk.openWrite(path),
+    rename: (from, to) => disk.rename(from, to),
+    remove: (path) => disk.remove(path),
+    syncDirectory: (directory) => disk.syncDirectory(directory),
+    makeDirectory: (directory) => disk.makeDirectory(directory),
+    ...changes,
+  }
+}
+
+export const storageMutants: readonly Mutant[] = [
+  {
+    name: 'the log is never synced',
+    disk: (disk) =>
+      changed(disk, {
+        create: (path, options) => disk.create(path, isLog(path) ? {} : options),
+      }),
+  },
+  {
+    name: 'a write is acknowledged while it is still being written',
+    disk: (disk) =>
+      changed(disk, {
+        create: async (path, options) => {
+          const handle = await disk.create(path, options)
+          if (!isLog(path)) return handle
+          return {
+            ...handle,
+            write: async (bytes, position) => {
+              const writing = handle.write(new Uint8Array(bytes), position)
+              if (position === 0) await writing
+              else writing.catch(() => {})
+            },
+          }
+        },
+      }),
+  },
+  {
+    name: 'directories are not synced',
+    disk: (disk) => changed(disk, { syncDirectory: async () => {} }),
+  },
+  {
+    name: 'a snapshot is named ahead of its content',
+    serving: ({ db }) => {
+      replace(db, 'snapshotSource', (original: () => SnapshotSource) => () => {
+        const source = original()
+        return { ...source, zxid: source.zxid + 1n }
+      })
+    },
+  },
+  {
+    name: 'a snapshot is renamed before it is synced',
+    disk: (disk) =>
+      changed(disk, {
+        create: async (path, options) => {
+          const handle = await disk.create(path, options)
+          return path.includes('snapshot') ? { ...handle, sync: async () => {} } : handle
+        },
+      }),
+  },
+  {
+    name: 'retention deletes a log that is still needed',
+    serving: ({ journal, disk }) => {
+      replace(journal, 'purgeSoon', () => () => void purgeTooMuch(journal, disk))
+    },
+  },
+  {
+    name: 'a torn tail is accepted',
+    disk: (disk, { files }) =>
+      changed(disk, {
+        openRead: async (path) => {
+          const handle = await disk.openRead(path)
+          if (!isLog(path)) return handle
+          return {
+            ...handle,
+            bytes: handle.bytes,
+            read: async (position: number, into: Uint8Array) => {
+              const count = await handle.read(position, into)
+              return position >= 16 ? withChecksumsMended(files.content(path), position, into, count) : count
+            },
+          }
+        },
+      }),
+  },
+  {
+    name: 'recovery trusts what is only in the cache of the system',
+    disk: (disk) =>
+      changed(disk, {
+        openWrite: async (path) => {
+          const handle = await disk.openWrite(path)
+          return { ...handle, write: async () => {}, sync: async () => {} }
+        },
+      }),
+  },
+  {
+    name: 'a full disk does not keep a write from being acknowledged',
+    serving: ({ log }) => {
+      replace(log, 'append', (original: (batch: unknown) => Promise<void>) => async (batch) => {
+        await original(batch).catch((error: Error) => {
+          if (error.name !== 'DiskFullError') throw error
+        })
+      })
+    },
+  },
+  {
+    name: 'recovery leaves out the last transaction of the log',
+    loaded: (db) => forgetCreateCounts(db, false),
+  },
+  {
+    name: 'sequence numbers start again after a restart',
+    loaded: (db) => forgetCreateCounts(db, true),
+  },
+  {
+    name: 'a restart forgets the sessions',
+    loaded: (db) => db.sessions.clear(),
+  },
+]
+
+/** All logs that begin below the newest snapshot, though the last of them reaches beyond it. */
+async function purgeTooMuch(journal: Journal, disk: Disk): Promise<void> {
+  const newest = journal.stats.lastSnapshotZxid
+  for (const directory of new Set([dataDirectory, logDirectory])) {
+    const files = await disk.list(directory).catch(() => [])
+    for (const { name } of files) {
+      const zxid = /^log\.([0-9a-f]+)$/.exec(name)?.[1]
+      if (zxid !== undefined && BigInt(`0x${zxid}`) < newest) await disk.remove(`${directory}/${name}`)
+    }
+  }
+}
+
+/** Every stretch that looks like a record gets the checksum it should have had. */
+function withChecksumsMended(
+  file: Uint8Array,
+  position: number,
+  into: Uint8Array,
+  count: number,
+): number {
+  const reader = new Reader(file)
+  for (let at = 16; at + 13 <= file.length; ) {
+    reader.position = at + 8
+    const length = reader.int()
+    if (length < 32 || at + 13 + length > file.length) break
+    const sum = adler32(file.subarray(at + 12, at + 12 + length))
+    const view = new DataView(into.buffer, into.byteOffset, into.byteLength)
+    const target = at - position
+    if (target >= 0 && target + 13 + length <= count) {
+      view.setUint32(target, 0)
+      view.setUint32(target + 4, sum)
+      into[target + 12 + length] = 0x42
+    }
+    at += 13 + length
+  }
+  return count
+}
+
+function adler32(bytes: Uint8Array): number {
+  let a = 1
+  let b = 0
+  for (const byte of bytes) {
+    a = (a + byte) % 65521
+    b = (b + a) % 65521
+  }
+  return ((b << 16) | a) >>> 0
+}
+
+/** The counters of created children are lost, or only that of the last change. */
+function forgetCreateCounts(db: Database, all: boolean): void {
+  if (!all) {
+    db.lastZxid -= db.lastZxid > 0n ? 1n : 0n
+    return
+  }
+  const tree = inside(db, 'tree')
+  replace(tree, 'copyStat', (original: (id: number, target: Uint8Array) => void) => {
+    return (id, target) => {
+      original(id, target)
+      const view = new DataView(target.buffer, target.byteOffset)
+      const creates = view.getInt32(36)
+      const children = view.getInt32(56)
+      if (creates > children) view.setInt32(36, children)
+    }
+  })
+}
