@@ -23,6 +23,7 @@ import type { TxnLog } from '../storage/txn-log.ts'
 import { CommittedLog, type LoggedTxn } from '../zab/committed-log.ts'
 import { Deferred, within } from '../zab/deferred.ts'
 import type { Epochs } from '../zab/epochs.ts'
+import { readHistory } from '../zab/history.ts'
 import { Leader } from '../zab/leader.ts'
 import { Learner } from '../zab/learner.ts'
 import { formatMembership, verifierOf, type Membership } from '../zab/membership.ts'
@@ -156,7 +157,7 @@ export class EnsemblePeer extends PeerBase {
   }
 
   private async lead(): Promise<void> {
-    const { epochs, db, committedLog, host, network, zabTrace } = this.parts
+    const { epochs, db, committedLog, host, network, zabTrace, disk, recovery } = this.parts
     const { self } = this.options
     const { verifier, configText } = this
     this.leader = new Leader(
@@ -166,6 +167,7 @@ export class EnsemblePeer extends PeerBase {
         epochs,
         db,
         committedLog,
+        readHistory: (after, before) => readHistory(disk, recovery, after, before),
         configText,
         host,
         nowMs: () => this.clock.nowMs,

@@ -26,12 +26,20 @@ import type { ZabOptions, ZabTrace } from './options.ts'
 /** The last counter that may be proposed; the next epoch begins behind it. */
 const counterMax = 0xfffffffen
 
+/** A snapshot is sent no faster than the learner takes it. */
+const unsentBytesMax = 4 * 1024 * 1024
+
 export interface LeaderParts {
   readonly self: ServerId
   readonly verifier: QuorumVerifier
   readonly epochs: Epochs
   readonly db: Database
   readonly committedLog: CommittedLog
+  /**
+   * The logged transactions after a zxid, as far as they are before another one; undefined where
+   * the disk does not reach back so far, or a snapshot would be shorter.
+   */
+  readonly readHistory: (after: bigint, before: bigint) => Promise<LoggedTxn[] | undefined>
   /** The configuration's text, as NEWLEADER carries it. */
   readonly configText: Uint8Array
   readonly host: Host
@@ -187,7 +195,7 @@ export class Leader {
   }
 
   private async serveLearner(link: PacketLink): Promise<void> {
-    const { host, db } = this.parts
+    const { host } = this.parts
     const { tickMs, initLimit } = this.options
     const limitMs = tickMs * initLimit
     const hello = await within(host, limitMs, 'an introduction', link.next())
@@ -217,9 +225,29 @@ export class Leader {
     this.replaceOlder(sid)
     this.learners.add(learner)
     link.onClosed = () => this.lost(learner)
-    const plan = planSync(ack.zxid, this.parts.committedLog.all(), db.lastZxid)
-    await this.synchronise(learner, plan)
+    const older = await this.olderHistory(ack.zxid)
+    await this.synchronise(learner, ack.zxid, older)
     link.onPacket((packet) => this.receive(learner, packet))
+  }
+
+  /** What memory lacks for a learner that was away for long, from the log. */
+  private async olderHistory(learnerZxid: bigint): Promise<readonly LoggedTxn[]> {
+    const { committedLog, db, readHistory } = this.parts
+    const plan = planSync(learnerZxid, committedLog.all(), db.lastZxid)
+    if (plan.kind !== 'snap' || learnerZxid >= committedLog.min) return []
+    return (await readHistory(learnerZxid, committedLog.min)) ?? []
+  }
+
+  /** To be acted upon before anything else happens: the next commit makes it wrong. */
+  private planFor(learnerZxid: bigint, older: readonly LoggedTxn[]): SyncPlan {
+    const { committedLog, db } = this.parts
+    const last = older.at(-1)
+    if (last === undefined) return planSync(learnerZxid, committedLog.all(), db.lastZxid)
+    const newer = committedLog.all().filter(({ zxid }) => zxid > last.zxid)
+    // While the log was read, the oldest in memory may have been dropped: that is a gap.
+    const isWhole = follows(last.zxid, newer[0]?.zxid)
+    const history = isWhole ? [...older, ...newer] : committedLog.all()
+    return planSync(learnerZxid, history, db.lastZxid)
   }
 
   /** A server that connects anew has left its old connection, even if that is not closed yet. */
@@ -228,9 +256,15 @@ export class Leader {
   }
 
   /** Whatever is proposed and committed from now on reaches the learner behind its history. */
-  private async synchronise(learner: Learner, plan: SyncPlan): Promise<void> {
+  private async synchronise(
+    learner: Learner,
+    learnerZxid: bigint,
+    older: readonly LoggedTxn[],
+  ): Promise<void> {
     const { link, sid } = learner
     const { db, trace, configText, host } = this.parts
+    // From here to `forward` nothing is awaited, so no transaction falls in between.
+    const plan = this.planFor(learnerZxid, older)
     trace({ type: 'synchronising', sid, plan: plan.kind })
     let sent: bigint
     if (plan.kind === 'snap') {
@@ -239,7 +273,11 @@ export class Leader {
       link.send('snap', sent)
       learner.held = []
       this.forward(learner, sent)
-      await sendSnapshot(link, source, () => host.delay(0).done)
+      await sendSnapshot(link, source, async () => {
+        do {
+          await host.delay(1).done
+        } while (link.unsentBytes > unsentBytesMax && !link.isClosed)
+      })
     } else {
       link.send(plan.kind, plan.zxid)
       sent = plan.zxid
@@ -473,6 +511,12 @@ export class Leader {
       proposer.remoteWrite(learner, { sessionId, xid, type, identities }, reader)
     }
   }
+}
+
+/** Whether nothing is missing between two transactions of one log. */
+function follows(zxid: bigint, next: bigint | undefined): boolean {
+  if (next === undefined || next === zxid + 1n) return true
+  return counterOf(next) === 1n && epochOf(next) > epochOf(zxid)
 }
 
 function encodeInt(value: number): Uint8Array {

@@ -23,6 +23,8 @@ export class LinkLostError extends Error {
 export interface PeerWire {
   /** `link.out` has something to send before this turn ends. */
   flushSoon(): void
+  /** What was handed over by flushing and has not left yet. */
+  readonly unsentBytes: number
   /** To be closed once everything in `link.out` is sent. */
   close(): void
 }
@@ -136,6 +138,11 @@ export class PacketLink {
     if (this.isClosed) return
     QuorumPacket.write(this.out, { type: packetTypes[name], zxid, data, authinfo })
     this.wire.flushSoon()
+  }
+
+  /** What the other side has not taken yet. */
+  get unsentBytes(): number {
+    return this.out.position + this.wire.unsentBytes
   }
 
   /** Bytes that are no packet: a snapshot. */

@@ -29,6 +29,10 @@ export class PeerSocket implements PeerWire {
     })
   }
 
+  get unsentBytes(): number {
+    return this.socket.writableLength
+  }
+
   flushSoon(): void {
     if (this.isDirty) return
     this.isDirty = true

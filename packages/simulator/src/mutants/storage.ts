@@ -1,5 +1,5 @@
 /** Errors in how things get to the disk and back. */
-import { Database, type Disk, type Journal, type SnapshotSource } from '@zabra/core'
+import type { Database, Disk, Journal, SnapshotSource } from '@zabra/core'
 import { Reader } from '@zabra/protocol'
 import { logDirectory, dataDirectory } from '../cluster/server-options.ts'
 import { inside, replace } from './inside.ts'
@@ -116,12 +116,14 @@ export const storageMutants: readonly Mutant[] = [
     },
   },
   {
-    name: 'recovery leaves out the last transaction of the log',
-    loaded: (db) => forgetCreateCounts(db, false),
+    name: 'the last zxid is handed out again after a restart',
+    loaded: (db) => {
+      if (db.lastZxid > 0n) db.lastZxid--
+    },
   },
   {
     name: 'sequence numbers start again after a restart',
-    loaded: (db) => forgetCreateCounts(db, true),
+    loaded: forgetCreateCounts,
   },
   {
     name: 'a restart forgets the sessions',
@@ -176,12 +178,8 @@ function adler32(bytes: Uint8Array): number {
   return ((b << 16) | a) >>> 0
 }
 
-/** The counters of created children are lost, or only that of the last change. */
-function forgetCreateCounts(db: Database, all: boolean): void {
-  if (!all) {
-    db.lastZxid -= db.lastZxid > 0n ? 1n : 0n
-    return
-  }
+/** The number of children ever created is taken for the number of those there are. */
+function forgetCreateCounts(db: Database): void {
   const tree = inside(db, 'tree')
   replace(tree, 'copyStat', (original: (id: number, target: Uint8Array) => void) => {
     return (id, target) => {

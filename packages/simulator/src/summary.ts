@@ -1,0 +1,41 @@
+import type { RunResult } from './run.ts'
+
+/** Counts of many runs, added up. */
+export type Counts = Map<string, number>
+
+export function addCounts(into: Counts, counts: Iterable<readonly [string, number]>): void {
+  for (const [what, count] of counts) into.set(what, (into.get(what) ?? 0) + count)
+}
+
+/** What happened, as lines: the large numbers first, then by kind. */
+export function describeCounts(counts: ReadonlyMap<string, number>): string[] {
+  const groups = ['op: ', 'fault: ', 'crash in ', 'server: ', 'linearizability: ']
+  const inGroup = (what: string): boolean => groups.some((group) => what.startsWith(group))
+  const list = (entries: readonly (readonly [string, number])[], prefix: string): string =>
+    entries.map(([what, count]) => `${what.slice(prefix.length)} ${count}`).join(', ')
+  const entries = [...counts].filter(([, count]) => count > 0).toSorted(([a], [b]) => (a < b ? -1 : 1))
+  const lines = [list(entries.filter(([what]) => !inGroup(what)), '')]
+  for (const group of groups) {
+    const ofGroup = entries.filter(([what]) => what.startsWith(group))
+    if (ofGroup.length > 0) lines.push(`  ${group.trim()} ${list(ofGroup, group)}`)
+  }
+  return lines
+}
+
+const violationsShown = 5
+const linesShown = 120
+
+/** What went wrong, and the way there. */
+export function describeFailure({ seed, violations, trace }: RunResult): string[] {
+  const isOurs = (line: string): boolean => !line.includes('VIOLATION')
+  const steps = trace.filter(isOurs)
+  return [
+    `seed ${seed} violates:`,
+    ...violations.slice(0, violationsShown).map((violation) => `  - ${violation}`),
+    ...(violations.length > violationsShown
+      ? [`  and ${violations.length - violationsShown} more`]
+      : []),
+    steps.length > linesShown ? `the last ${linesShown} of ${steps.length} lines:` : 'what happened:',
+    ...steps.slice(-linesShown),
+  ]
+}
