@@ -12,7 +12,7 @@ import type { AclRules } from './acl/permission.ts'
 import { assert } from './assert.ts'
 import { applyTxn } from './operations/apply.ts'
 import type { SnapshotSource } from './storage/snapshot.ts'
-import { Quotas } from './tree/quotas.ts'
+import { Quotas, type QuotaExcess } from './tree/quotas.ts'
 import { noNode, openAclId, Tree, type NodeId, type TreeCursor } from './tree/tree.ts'
 import { Watches } from './watch/watches.ts'
 
@@ -59,6 +59,8 @@ export class Database {
   lastZxidLow = 0
   /** Oldest first. */
   readonly digestLog: LoggedDigest[] = []
+  /** Called for each change above a soft limit. */
+  onQuotaExceeded: ((excess: QuotaExcess) => void) | undefined
   /** Called when the tree is not what the one who made a transaction or snapshot had. */
   onDigestMismatch: ((mismatch: DigestMismatch) => void) | undefined
   /** Quotas are counted once everything is loaded, not for each replayed transaction. */
@@ -72,6 +74,10 @@ export class Database {
     this.tree = new Tree({ extendedTypes, hashSeed, digests })
     this.quotas = new Quotas(this.tree)
     this.watches = new Watches(options.acl)
+  }
+
+  private listenToQuotas(): void {
+    this.quotas.onExceeded = (excess) => this.onQuotaExceeded?.(excess)
   }
 
   /** The nodes that are always there. */
@@ -100,6 +106,7 @@ export class Database {
     this.tree = other.tree
     this.acls = other.acls
     this.quotas = other.quotas
+    this.listenToQuotas()
     this.sessions = other.sessions
     this.lastZxid = 0n
     this.advance(other.lastZxid)
@@ -192,6 +199,7 @@ export class Database {
   /** After snapshot and log: what is derived from them. */
   finishLoading(): void {
     this.isLoading = false
+    this.listenToQuotas()
     this.createSystemNodes()
     this.acls.dropUnused()
     this.quotas.rebuild()

@@ -1,4 +1,5 @@
 import type { DigestMismatch } from './database.ts'
+import type { QuotaExcess } from './tree/quotas.ts'
 
 /** What happens inside, for logs, metrics, transcripts and tests. */
 export type TraceEvent =
@@ -34,6 +35,7 @@ export type TraceEvent =
   | { readonly type: 'reclaimed'; readonly paths: number }
   | { readonly type: 'writesSuspended' }
   | { readonly type: 'writesResumed' }
+  | ({ readonly type: 'quotaExceeded' } & QuotaExcess)
   | ({ readonly type: 'digestMismatch' } & DigestMismatch)
 
 export type Trace = (event: TraceEvent) => void

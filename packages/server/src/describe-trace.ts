@@ -30,6 +30,11 @@ export function describeTrace(
     case 'writesSuspended':
     case 'writesResumed':
       return undefined
+    case 'quotaExceeded':
+      return {
+        level: 'warn',
+        text: `${event.path} is above its quota: ${event.used} ${event.what}, where ${event.limit} are allowed`,
+      }
     case 'digestMismatch':
       return {
         level: 'error',

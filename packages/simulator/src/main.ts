@@ -35,7 +35,9 @@ async function many(first: number, last: number, untilMs: number): Promise<boole
   const { seeds, failed, counts } = await sweep(first, last, untilMs)
   for (const line of describeCounts(counts)) console.log(line)
   const seconds = ((Date.now() - started) / 1000).toFixed(1)
-  console.log(`${seeds} seeds in ${seconds} s, ${failed.length} failed: ${failed.join(' ') || 'none'}`)
+  console.log(
+    `${seeds} seeds in ${seconds} s, ${failed.length} failed: ${failed.join(' ') || 'none'}`,
+  )
   for (const seed of failed.slice(0, failuresExplained)) await one(seed, false)
   return failed.length === 0
 }

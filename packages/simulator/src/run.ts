@@ -1,4 +1,8 @@
-import { checkNothingShownIsLost, checkRealTimeOrder, checkSessions } from './checkers/durability.ts'
+import {
+  checkNothingShownIsLost,
+  checkRealTimeOrder,
+  checkSessions,
+} from './checkers/durability.ts'
 import { checkLinearizable, type Search } from './checkers/linearizable.ts'
 import { makeTimeline } from './checkers/timeline.ts'
 import { checkTrees, type SeenTree } from './checkers/trees.ts'
@@ -109,7 +113,7 @@ class Run {
 
   private async setUp(): Promise<void> {
     const { cluster } = this
-    const { world, servers, clients } = cluster
+    const { servers, clients } = cluster
     for (const server of servers) void server.start()
     const [first] = clients
     for (const client of clients) client.start()
@@ -117,7 +121,8 @@ class Run {
       first!.ask({ op: 'create', kind: 'create', path, data: '', acl: 'open', flags: 0 })
     }
     await this.live(setupMsMax, () => clients.every((client) => client.isIdle))
-    if (!clients.every((client) => client.isIdle)) this.violate('the clients got no answer at first')
+    if (!clients.every((client) => client.isIdle))
+      this.violate('the clients got no answer at first')
   }
 
   private schedule(): void {
@@ -128,7 +133,8 @@ class Run {
       if (without?.steps.has(i) === true) continue
       const client = clients[step.client]!
       world.after(step.atMs, () => {
-        if (step.action.kind === 'ask') for (const request of step.action.requests) client.ask(request)
+        if (step.action.kind === 'ask')
+          for (const request of step.action.requests) client.ask(request)
         else client[step.action.kind]()
       })
     }
@@ -141,7 +147,7 @@ class Run {
   /** Nothing fails any more: within bounded time everybody is served, and the dead are buried. */
   private async recoverFromEverything(): Promise<void> {
     const { cluster } = this
-    const { world, clients, history, recorder } = cluster
+    const { clients, history, recorder } = cluster
     // What was scheduled late still happens; only then is there peace.
     await this.live(7000)
     heal(cluster)
@@ -164,7 +170,7 @@ class Run {
 
   private async finish(): Promise<void> {
     const { cluster } = this
-    const { world, servers, recorder } = cluster
+    const { servers, recorder } = cluster
     for (const client of cluster.clients) client.stop()
     await this.live(1000)
     for (const server of servers) {

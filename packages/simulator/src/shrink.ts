@@ -20,7 +20,11 @@ export async function shrink(options: RunOptions, failed: RunResult): Promise<Sh
     [faults, failed.faults],
     [steps, failed.steps],
   ] as const) {
-    for (let size = Math.ceil(total / 2); size >= 1 && runs < runsMax; size = Math.floor(size / 2)) {
+    for (
+      let size = Math.ceil(total / 2);
+      size >= 1 && runs < runsMax;
+      size = Math.floor(size / 2)
+    ) {
       for (let from = 0; from < total && runs < runsMax; from += size) {
         const added = range(from, Math.min(total, from + size)).filter((i) => !left.has(i))
         if (added.length === 0) continue

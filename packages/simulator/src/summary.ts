@@ -13,8 +13,15 @@ export function describeCounts(counts: ReadonlyMap<string, number>): string[] {
   const inGroup = (what: string): boolean => groups.some((group) => what.startsWith(group))
   const list = (entries: readonly (readonly [string, number])[], prefix: string): string =>
     entries.map(([what, count]) => `${what.slice(prefix.length)} ${count}`).join(', ')
-  const entries = [...counts].filter(([, count]) => count > 0).toSorted(([a], [b]) => (a < b ? -1 : 1))
-  const lines = [list(entries.filter(([what]) => !inGroup(what)), '')]
+  const entries = [...counts]
+    .filter(([, count]) => count > 0)
+    .toSorted(([a], [b]) => (a < b ? -1 : 1))
+  const lines = [
+    list(
+      entries.filter(([what]) => !inGroup(what)),
+      '',
+    ),
+  ]
   for (const group of groups) {
     const ofGroup = entries.filter(([what]) => what.startsWith(group))
     if (ofGroup.length > 0) lines.push(`  ${group.trim()} ${list(ofGroup, group)}`)
@@ -35,7 +42,9 @@ export function describeFailure({ seed, violations, trace }: RunResult): string[
     ...(violations.length > violationsShown
       ? [`  and ${violations.length - violationsShown} more`]
       : []),
-    steps.length > linesShown ? `the last ${linesShown} of ${steps.length} lines:` : 'what happened:',
+    steps.length > linesShown
+      ? `the last ${linesShown} of ${steps.length} lines:`
+      : 'what happened:',
     ...steps.slice(-linesShown),
   ]
 }

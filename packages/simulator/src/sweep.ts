@@ -29,7 +29,7 @@ export async function work(
   for (let seed = first; seed <= last && Date.now() < untilMs; seed += stride) {
     const { violations, counts } = await run({ seed })
     const message: Message = { seed, isFailed: violations.length > 0, counts: [...counts] }
-    process.send?.(message)
+    if (process.connected) process.send?.(message)
   }
   process.disconnect?.()
 }

@@ -55,6 +55,11 @@ export function hasBadFlags(op: MultiWriteOp): boolean {
   return flags < 0 || flags > 6 || (isTtl(flags) && op.type !== 21)
 }
 
+/** Without a list a multi cannot even be decoded, unless it is for a TTL node. */
+export function needsAcl(op: MultiWriteOp): op is CreateOp {
+  return isCreate(op) && !(op.type === 21 && isTtl(op.request.flags))
+}
+
 /** Inside a multi the flags decide what a create makes; outside, the operation does. */
 export function byFlags(op: MultiWriteOp): MultiWriteOp {
   if (!isCreate(op)) return op
@@ -67,7 +72,7 @@ export function byFlags(op: MultiWriteOp): MultiWriteOp {
 
 type CreateOp = Extract<MultiWriteOp, { type: CreateType }>
 
-export function isCreate(op: MultiWriteOp): op is CreateOp {
+function isCreate(op: MultiWriteOp): op is CreateOp {
   return op.type === 1 || op.type === 15 || op.type === 19 || op.type === 21
 }
 

@@ -150,8 +150,12 @@ const sync: Answer = (_db, _from, request, out) => {
 
 const ping: Answer = () => errorCodes.ok
 
+/** Even null can be watched, as in Apache, though nothing ever happens to it. */
+const nullPath = '\0'
+
 const addWatch: Answer = (db, from, request, out) => {
-  const { path, mode } = AddWatchRequest.read(request)
+  const { path: given, mode } = AddWatchRequest.read(request)
+  const path = given ?? nullPath
   if (mode === addWatchModes.persistent) {
     db.watches.data.add(path, from, watchModes.persistent)
     db.watches.children.add(path, from, watchModes.persistent)
@@ -184,7 +188,8 @@ function watchesOf(type: number): { data: number; children: number } | undefined
 }
 
 const checkWatches: Answer = (db, from, request) => {
-  const { path, type } = WatchTypeRequest.read(request)
+  const { path: given, type } = WatchTypeRequest.read(request)
+  const path = given ?? nullPath
   const modes = watchesOf(type)
   if (modes === undefined) return errorCodes.marshallingError
   const has =
@@ -194,7 +199,8 @@ const checkWatches: Answer = (db, from, request) => {
 }
 
 const removeWatches: Answer = (db, from, request) => {
-  const { path, type } = WatchTypeRequest.read(request)
+  const { path: given, type } = WatchTypeRequest.read(request)
+  const path = given ?? nullPath
   const modes = watchesOf(type)
   if (modes === undefined) return errorCodes.marshallingError
   const hadData = db.watches.data.remove(path, from, modes.data)

@@ -261,9 +261,12 @@ export class Journal {
   async stop(): Promise<void> {
     this.isStopping = true
     this.wakeRetry?.()
-    while (this.writing !== undefined) await this.writing
-    await this.snapshotting
-    await this.purging
+    // A batch may become ready while the last snapshot is being written: it is waited for, too.
+    do {
+      await this.snapshotting
+      await this.purging
+      await this.writing
+    } while (this.writing !== undefined)
     await this.log.close()
   }
 }

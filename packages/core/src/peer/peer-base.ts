@@ -45,6 +45,7 @@ export abstract class PeerBase implements BatchSource {
     const sessionIds = new SessionIds(options.serverId, start.wallMs)
     for (const id of db.sessions.keys()) sessionIds.skip(id)
     this.pipeline = new ClientPipeline({ db, clock, authenticator, trace, sessionIds }, options)
+    db.onQuotaExceeded = (excess) => trace({ type: 'quotaExceeded', ...excess })
     db.onDigestMismatch = (mismatch) => {
       this.stats.digestMismatches++
       trace({ type: 'digestMismatch', ...mismatch })

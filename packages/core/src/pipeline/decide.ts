@@ -16,7 +16,7 @@ import {
 } from '@zabra/protocol'
 import { prepareCreate } from '../operations/create.ts'
 import { prepareDelete } from '../operations/delete.ts'
-import { byFlags, hasBadFlags, isCreate, prepareMulti } from '../operations/multi.ts'
+import { byFlags, hasBadFlags, needsAcl, prepareMulti } from '../operations/multi.ts'
 import type { Preparation, Prepared } from '../operations/preparation.ts'
 import { prepareSetAcl } from '../operations/set-acl.ts'
 import { prepareSetData } from '../operations/set-data.ts'
@@ -54,7 +54,7 @@ function decideMulti(body: Reader, p: Preparation, keeper: ByteKeeper): Txn {
   if (!ops.every(isMultiWrite)) return unreadable
   for (const part of ops) {
     if (part.request.path === null) return unreadable
-    if (isCreate(part) && part.request.acl === null) throw new MalformedError('no ACL in a multi')
+    if (needsAcl(part) && part.request.acl === null) throw new MalformedError('no ACL in a multi')
     if (hasBadFlags(part)) return unreadable
     keepData(part.request, keeper)
   }

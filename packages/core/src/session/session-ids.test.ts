@@ -49,3 +49,14 @@ test('a clock that stood still between two starts repeats no id', () => {
     expect(used).not.toContain(again.next())
   }
 })
+
+test('a clock that was set back leads into a range of its own, not on from a session that lives', () => {
+  const before = new SessionIds(1, 9)
+  const [alive, closed] = [before.next(), before.next()]
+  const ids = new SessionIds(1, 8)
+  ids.skip(alive)
+  const handedOut = Array.from({ length: 65_537 }, () => ids.next())
+  expect(handedOut[0]).toBe(0x0100000000080000n)
+  expect(handedOut).not.toContain(alive)
+  expect(closed).not.toBe(handedOut[1])
+})

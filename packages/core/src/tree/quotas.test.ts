@@ -116,6 +116,19 @@ test('every change below is counted, and null data as nothing', () => {
   expect(world.usage('/a')).toBe('count=2,bytes=5')
 })
 
+test('a change above a soft limit is told, and allowed', () => {
+  const world = new QuotaWorld()
+  const told: unknown[] = []
+  world.db.quotas.onExceeded = (excess) => told.push(excess)
+  world.create('/q')
+  world.limit('/q', 'count=1,bytes=3')
+  world.create('/q/a', 'four')
+  expect(told).toEqual([
+    { path: '/q', what: 'count', used: 2, limit: 1 },
+    { path: '/q', what: 'bytes', used: 4, limit: 3 },
+  ])
+})
+
 test('only the deepest quota above a change is kept up', () => {
   const world = new QuotaWorld()
   world.create('/a')

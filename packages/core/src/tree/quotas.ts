@@ -38,11 +38,21 @@ export class QuotaNumbers {
   }
 }
 
+/** A subtree holds more than its soft limit. */
+export interface QuotaExcess {
+  readonly path: string
+  readonly what: 'count' | 'bytes'
+  readonly used: number
+  readonly limit: number
+}
+
 /**
  * Limits on subtrees. Limits and usage stand in the tree below /zookeeper/quota; usage is kept up
  * by every server for itself on every change and is no part of any transaction.
  */
 export class Quotas {
+  /** Told of each change above a soft limit. */
+  onExceeded: ((excess: QuotaExcess) => void) | undefined
   private readonly tree: Tree
   private readonly roots = new Set<string>()
 
@@ -113,6 +123,18 @@ export class Quotas {
     usage.set('count', usage.get('count') + countDifference)
     usage.set('bytes', usage.get('bytes') + bytesDifference)
     this.write(stats, usage)
+    if (countDifference > 0 || bytesDifference > 0) this.warnAbove(root, usage)
+  }
+
+  /** Soft limits only make themselves heard. */
+  private warnAbove(root: string, usage: QuotaNumbers): void {
+    const limits = this.read(limitsPath(root))
+    if (limits === undefined || this.onExceeded === undefined) return
+    for (const what of ['count', 'bytes'] as const) {
+      const limit = limits.get(what)
+      const used = usage.get(what)
+      if (limit > -1 && used > limit) this.onExceeded({ path: root, what, used, limit })
+    }
   }
 
   /** The deepest limited path at or above this one. */

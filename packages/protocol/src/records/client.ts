@@ -117,8 +117,8 @@ export const ReconfigRequest = record({
   curConfigId: long,
 })
 
-export const WatchTypeRequest = record({ path: ustring, type: int })
-export const AddWatchRequest = record({ path: ustring, mode: int })
+export const WatchTypeRequest = record({ path: nullableText, type: int })
+export const AddWatchRequest = record({ path: nullableText, mode: int })
 
 export const SetWatches = record({
   relativeZxid: long,

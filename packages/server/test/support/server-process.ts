@@ -107,6 +107,16 @@ export class ServerProcess {
     return this.exited
   }
 
+  /** SIGSTOP: it does nothing any more, but its sockets stay open. */
+  pause(): void {
+    this.child.kill('SIGSTOP')
+  }
+
+  /** SIGCONT: it goes on as if no time had passed. */
+  resume(): void {
+    this.child.kill('SIGCONT')
+  }
+
   /** What it holds after a collection of garbage. */
   async memory(): Promise<Memory> {
     return (await this.ask({ type: 'memory' })) as Memory

@@ -47,7 +47,8 @@ export function checkLinearizable(history: History, timeline: Timeline, report: 
     search.configurations += outcome.configurations
     if (outcome.verdict === 'undecided') search.undecided++
     if (outcome.verdict === 'impossible') {
-      report(`no order of the operations on ${[...group]} explains the answers: ${outcome.stuckAt}`)
+      const trees = [...group].join()
+      report(`no order of the operations on ${trees} explains the answers: ${outcome.stuckAt}`)
     }
   }
   return search
@@ -64,7 +65,9 @@ function groups(history: History): Set<string>[] {
     for (const root of roots) for (const other of joined.get(root) ?? []) all.add(other)
     for (const root of all) joined.set(root, all)
   }
-  return [...new Set(joined.values())].filter((group) => !group.has(reclaimedRoot) && group.size > 0)
+  return [...new Set(joined.values())].filter(
+    (group) => !group.has(reclaimedRoot) && group.size > 0,
+  )
 }
 
 function pathsOf(request: Request): string[] {
@@ -111,10 +114,12 @@ function candidatesOf(
   for (const session of owners) {
     const record = history.sessions.get(session)
     if (record === undefined) continue
+    // Being told that a session is gone does not mean that its end is complete; an answer does.
+    const answered = record.closing?.returned
     candidates.push({
       called: record.created,
-      returned: record.ended ?? Infinity,
-      expected: record.ended === undefined ? undefined : '{"err":0}',
+      returned: answered ?? Infinity,
+      expected: answered === undefined ? undefined : '{"err":0}',
       hint: timeline.sessions.get(session)?.to ?? Number.MAX_VALUE,
       label: `the end of session ${session}`,
       apply: (tree) => endSession(tree, ephemeralsOf(tree, session), 0n),
@@ -129,7 +134,9 @@ function asCandidate(operation: Operation, hints: ReadonlyMap<string, number>): 
     called,
     returned: returned ?? Infinity,
     expected: result === undefined ? undefined : show(blurred(result)),
-    hint: hints.get(`${session}#${xid}`) ?? (zxid === undefined ? Number.MAX_VALUE : Number(zxid) + 0.5),
+    hint:
+      hints.get(`${session}#${xid}`) ??
+      (zxid === undefined ? Number.MAX_VALUE : Number(zxid) + 0.5),
     label: `${client} #${xid} ${show(request)} -> ${result === undefined ? '?' : show(blurred(result))}`,
     apply: (tree) => execute(tree, request, { session, identities, zxid: 0n, time: 0n }),
   }

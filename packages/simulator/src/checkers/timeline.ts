@@ -140,7 +140,8 @@ class Execution {
     }
     const owned = ephemeralsOf(tree, clientId)
     if (listed !== undefined && owned.toSorted().join() !== listed.toSorted().join()) {
-      this.report(`the end of session ${clientId} at ${zxid} lists [${listed}], it owns [${owned}]`)
+      const [has, should] = [listed.join(), owned.join()]
+      this.report(`the end of session ${clientId} at ${zxid} lists [${has}], it owns [${should}]`)
     }
     return endSession(tree, listed ?? owned, zxid)
   }

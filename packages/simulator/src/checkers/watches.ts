@@ -3,7 +3,14 @@
  * frames that came are compared with those that must have come, between the replies where they
  * must stand.
  */
-import { addWatchModes, errorCodes, eventTypes, parentOf, permissions, watcherTypes } from '@zabra/protocol'
+import {
+  addWatchModes,
+  errorCodes,
+  eventTypes,
+  parentOf,
+  permissions,
+  watcherTypes,
+} from '@zabra/protocol'
 import type { Request, Result } from '../client/request.ts'
 import type { Conversation, History } from '../history/history.ts'
 import { mayDo } from '../model/acl.ts'
@@ -87,7 +94,9 @@ class Follower {
     }
     const due = this.expected.shift()
     if (due !== undefined && show(due) === show(frame)) return true
-    this.complain(`was told ${show(frame)}, but due was ${due === undefined ? 'nothing' : show(due)}`)
+    this.complain(
+      `was told ${show(frame)}, but due was ${due === undefined ? 'nothing' : show(due)}`,
+    )
     return false
   }
 
@@ -96,7 +105,8 @@ class Follower {
     if (this.reached < 0) this.reached = upTo
     while (this.reached < upTo) {
       const zxid = ++this.reached
-      for (const change of this.timeline.moments[zxid]?.changes ?? []) this.fire(BigInt(zxid), change)
+      for (const change of this.timeline.moments[zxid]?.changes ?? [])
+        this.fire(BigInt(zxid), change)
     }
   }
 
@@ -129,7 +139,8 @@ class Follower {
   private answered(request: Request, { err }: Result): void {
     switch (request.op) {
       case 'exists':
-        if (request.watch && (err === 0 || err === errorCodes.noNode)) this.add(this.data, request.path)
+        if (request.watch && (err === 0 || err === errorCodes.noNode))
+          this.add(this.data, request.path)
         return
       case 'getData':
         if (request.watch && err === 0) this.add(this.data, request.path)

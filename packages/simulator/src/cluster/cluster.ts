@@ -38,7 +38,7 @@ export class Cluster {
       delayMsMax: slow ? 80 : 3,
       splitChance: drawn.pick([0, 0.1, 0.5]),
     })
-    this.recorder = new Recorder(this.world)
+    this.recorder = new Recorder(this.world, this.history)
     const options = drawServerOptions(random.fork('options'))
     this.names = Array.from({ length: servers }, (_, i) => `server-${i + 1}`)
     const { world, network, recorder } = this

@@ -142,7 +142,11 @@ export class ServerProcess {
     this.isStopping = true
     this.isServing = false
     for (const link of this.links) link.pause()
-    await this.journal?.stop()
+    try {
+      await this.journal?.stop()
+    } catch (error) {
+      this.end(error as Error)
+    }
     if (!this.isAlive) return
     for (const link of this.links) link.close()
     this.flush()

@@ -17,7 +17,6 @@ export class SimServer {
   process: ServerProcess | undefined
   life = 0
   private faultsBefore = 0
-  private startedAtMs = 0
   private readonly world: World
   private readonly network: Network
   private readonly random: Random
@@ -60,11 +59,6 @@ export class SimServer {
     return this.process?.isServing === true && !this.process.paused
   }
 
-  /** How long ago the last process was started, if it still lives. */
-  get upMs(): number {
-    return this.process?.alive === true ? this.world.nowMs - this.startedAtMs : 0
-  }
-
   get phase(): string {
     if (this.process === undefined || !this.process.alive) return 'nothing'
     if (this.process.isStopping) return 'stopping'
@@ -76,7 +70,6 @@ export class SimServer {
     if (this.process?.alive === true) return
     const life = ++this.life
     this.faultsBefore = this.disk.faults
-    this.startedAtMs = this.world.nowMs
     this.recorder.trace(`${this.name} starts, life ${life}`)
     const expected = await this.recorder.beforeStart(this)
     if (this.life !== life) return

@@ -9,6 +9,7 @@ import {
 } from '@zabra/core'
 import type { SimServer } from '../cluster/server.ts'
 import type { World } from '../world/world.ts'
+import type { History } from './history.ts'
 import { dumpTree, type TreeDump } from './tree-dump.ts'
 
 /** What one recovery of a disk gives. */
@@ -38,9 +39,11 @@ export class Recorder {
   readonly lines: string[] = []
   readonly counts = new Map<string, number>()
   private readonly world: World
+  private readonly history: History
 
-  constructor(world: World) {
+  constructor(world: World, history: History) {
     this.world = world
+    this.history = history
   }
 
   trace(line: string): void {
@@ -84,7 +87,9 @@ export class Recorder {
     this.trace(`${server.name} has recovered ${describe(actual)}`)
     this.count('starts')
     if (expected !== undefined && !isSame(expected, actual)) {
-      this.violation(`${server.name} recovered ${describe(actual)}, but ${describe(expected)} is there`)
+      this.violation(
+        `${server.name} recovered ${describe(actual)}, but ${describe(expected)} is there`,
+      )
     }
     const { name, life } = server
     this.lives.push({ server: name, life, zxid: actual.zxid, tree: dumpTree(db) })
@@ -109,7 +114,10 @@ export class Recorder {
     }
   }
 
-  private note(zxid: bigint, { bytes, position, end }: { bytes: Uint8Array; position: number; end: number }): void {
+  private note(
+    zxid: bigint,
+    { bytes, position, end }: { bytes: Uint8Array; position: number; end: number },
+  ): void {
     const payload = bytes.slice(position, end)
     const known = this.log.get(zxid)
     if (known !== undefined && !known.every((byte, i) => byte === payload[i])) {
@@ -118,7 +126,9 @@ export class Recorder {
     this.log.set(zxid, new Uint8Array(payload))
   }
 
-  sessionExpired(sessionId: bigint, silentMs: number, timeoutMs: number): void {
+  sessionExpired(sessionId: bigint, silentMs: number, believedMs: number): void {
+    // What counts is what the client was promised.
+    const timeoutMs = this.history.sessions.get(sessionId)?.timeoutMs ?? believedMs
     this.count('sessions expired')
     this.expiredSessions.add(sessionId)
     this.trace(`session ${sessionId} expires after ${silentMs} of ${timeoutMs} ms`)

@@ -35,12 +35,17 @@ export const pipelineMutants: readonly Mutant[] = [
           waiting.push(() => original(watcher, kept))
         }
       })
-      replace(pipeline, 'commit', (original: (...args: readonly unknown[]) => void) => (...args) => {
-        original(...args)
-        const due = waiting
-        waiting = []
-        for (const deliver of due) deliver()
-      })
+      replace(
+        pipeline,
+        'commit',
+        (original: (...args: readonly unknown[]) => void) =>
+          (...args) => {
+            original(...args)
+            const due = waiting
+            waiting = []
+            for (const deliver of due) deliver()
+          },
+      )
     },
   },
   {
@@ -79,7 +84,8 @@ export const pipelineMutants: readonly Mutant[] = [
             original(header, body, isAnswered)
             const [first] = body.txns
             const isFailed = body.txns.some(({ type }) => type === -1)
-            if (isFailed && first !== undefined && first.type !== -1) db.apply(header, first as never)
+            if (isFailed && first !== undefined && first.type !== -1)
+              db.apply(header, first as never)
           },
       )
     },

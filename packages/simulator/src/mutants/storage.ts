@@ -89,7 +89,9 @@ export const storageMutants: readonly Mutant[] = [
             bytes: handle.bytes,
             read: async (position: number, into: Uint8Array) => {
               const count = await handle.read(position, into)
-              return position >= 16 ? withChecksumsMended(files.content(path), position, into, count) : count
+              return position >= 16
+                ? withChecksumsMended(files.content(path), position, into, count)
+                : count
             },
           }
         },
@@ -138,7 +140,8 @@ async function purgeTooMuch(journal: Journal, disk: Disk): Promise<void> {
     const files = await disk.list(directory).catch(() => [])
     for (const { name } of files) {
       const zxid = /^log\.([0-9a-f]+)$/.exec(name)?.[1]
-      if (zxid !== undefined && BigInt(`0x${zxid}`) < newest) await disk.remove(`${directory}/${name}`)
+      if (zxid !== undefined && BigInt(`0x${zxid}`) < newest)
+        await disk.remove(`${directory}/${name}`)
     }
   }
 }
@@ -151,7 +154,7 @@ function withChecksumsMended(
   count: number,
 ): number {
   const reader = new Reader(file)
-  for (let at = 16; at + 13 <= file.length; ) {
+  for (let at = 16; at + 13 <= file.length;) {
     reader.position = at + 8
     const length = reader.int()
     if (length < 32 || at + 13 + length > file.length) break

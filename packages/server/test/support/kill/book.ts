@@ -13,7 +13,13 @@ export interface Entry {
 
 export type Step =
   | { readonly kind: 'create'; readonly name: string; readonly data: string; readonly how: How }
-  | { readonly kind: 'setData'; readonly name: string; readonly data: string }
+  | {
+      readonly kind: 'setData'
+      readonly name: string
+      readonly data: string
+      /** The one it must have; any, where it is not said. */
+      readonly version?: number
+    }
   | { readonly kind: 'delete'; readonly name: string }
   | { readonly kind: 'multi'; readonly steps: readonly Step[] }
   /** A multi whose last part is refused: nothing of it may happen. */

@@ -38,6 +38,8 @@ export class Writer {
   readonly zxids: bigint[] = []
   client: RawClient | undefined
   acknowledged = 0
+  /** The highest zxid acknowledged to anybody: what is sent later must get a higher one. */
+  tide: { zxid: bigint } | undefined
   private book = new Book()
   private planned = new Book()
   private sent: Sent[] = []
@@ -51,8 +53,12 @@ export class Writer {
     this.random = random
   }
 
-  /** Sends and receives until the connection ends. */
-  async work(client: RawClient, sharedParent: string): Promise<void> {
+  /** Sends and receives until the connection ends; `pause` comes between bursts of requests. */
+  async work(
+    client: RawClient,
+    sharedParent: string,
+    pause?: (random: Random) => Promise<void>,
+  ): Promise<void> {
     this.client = client
     this.sharedParent = sharedParent
     const depth = this.random.between(1, depthMax)
@@ -60,6 +66,7 @@ export class Writer {
       let last: Promise<void> | undefined
       while (client.outstanding < depth && client.isConnected) last = this.sendOne(client)
       await last
+      await pause?.(this.random)
     }
   }
 
@@ -108,11 +115,14 @@ export class Writer {
     const step = this.plan()
     this.planned.apply(step)
     this.sent.push({ step, number: ++this.stepsPlanned })
+    const floor = this.tide?.zxid ?? 0n
     return this.request(client, step).then(
       ({ zxid, err, problem }) => {
         const expected = this.sent.shift()
         if (expected?.step !== step) problem ??= 'a reply out of order'
         if (err !== 0) problem ??= `refused with ${err}`
+        if (zxid <= floor) problem ??= `zxid ${hex(zxid)}, sent after ${hex(floor)} was acknowledged`
+        if (this.tide !== undefined && zxid > this.tide.zxid) this.tide.zxid = zxid
         if (problem !== undefined) this.problems.push(`${this.root} ${describe(step)}: ${problem}`)
         this.book.apply(step, zxid)
         this.zxids.push(zxid)
@@ -138,7 +148,8 @@ export class Writer {
       }
       case 'setData': {
         const path = `${root}/${step.name}`
-        const request = { path, data: Buffer.from(step.data), version: -1 }
+        const { version = -1 } = step
+        const request = { path, data: Buffer.from(step.data), version }
         const { zxid, err } = await client.call('setData', request)
         return { zxid, err }
       }
@@ -209,7 +220,10 @@ export class Writer {
     }
     if (dice < 42 && !isFull) return { kind: 'create', name: `e-${id}`, data, how: 'ephemeral' }
     const name = random.pick(names)
-    if (dice < 60) return { kind: 'setData', name, data }
+    if (dice < 50) return { kind: 'setData', name, data }
+    if (dice < 60) {
+      return { kind: 'setData', name, data, version: planned.entries.get(name)!.version }
+    }
     if (dice < 80) return { kind: 'delete', name }
     if (dice < 90) {
       const steps: Step[] = [
@@ -236,3 +250,5 @@ function withoutEphemerals(book: Book, found: Found): Book {
 function describe(step: Step): string {
   return 'name' in step ? `${step.kind} ${step.name}` : step.kind
 }
+
+const hex = (zxid: bigint): string => `0x${zxid.toString(16)}`

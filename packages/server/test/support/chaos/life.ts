@@ -1,0 +1,103 @@
+import { look } from '../kill/look.ts'
+import { Writer } from '../kill/writer.ts'
+import { createFlags } from '@zabra/protocol'
+import type { Random } from '../random.ts'
+import { Random as Chance } from '../random.ts'
+import { ConnectionLostError, type RawClient } from '../raw-client.ts'
+import type { EnsembleProcesses } from './ensemble-processes.ts'
+import { pause } from './lasting-writer.ts'
+import type { Ledger } from './ledger.ts'
+import { MovingSession } from './moving-session.ts'
+import { fleetingMs, places } from './places.ts'
+
+/** A short session on one connection, with a subtree of its own; its ephemerals go with it. */
+export class Life {
+  readonly root: string
+  private readonly ledger: Ledger
+  private readonly random: Random
+  private readonly ensemble: EnsembleProcesses
+  private readonly writer: Writer
+  private client: RawClient | undefined
+
+  constructor(root: string, ensemble: EnsembleProcesses, ledger: Ledger, seed: number) {
+    this.root = root
+    this.ensemble = ensemble
+    this.ledger = ledger
+    this.random = new Chance(seed)
+    this.writer = new Writer(root, true, new Chance(seed + 1))
+    this.writer.tide = ledger.tide
+  }
+
+  /** Answers whether it has left anything behind. */
+  async live(isOver: () => boolean): Promise<boolean> {
+    const session = new MovingSession(this.root, this.ensemble, this.random, fleetingMs)
+    const client = await session.connect(isOver)
+    if (client === undefined) return false
+    this.client = client
+    try {
+      await client.create(this.marker, '', createFlags.ephemeral)
+      await client.create(this.root)
+    } catch (error) {
+      await client.abandon()
+      // Whether they were made is not known, so nothing can be said about them.
+      if (error instanceof ConnectionLostError) return false
+      throw error
+    }
+    const endsCleanly = this.random.chance(0.3)
+    const end = (): void => client.socket.destroy()
+    const dies = setTimeout(end, this.random.between(500, 4000))
+    await this.writer.work(client, places.shared, pause)
+    clearTimeout(dies)
+    if (endsCleanly) await this.close(session, isOver)
+    const { writer, ledger } = this
+    for (const zxid of writer.zxids.splice(0)) ledger.acknowledged(this.root, zxid)
+    for (const problem of writer.problems.splice(0)) ledger.problem(problem)
+    ledger.counts.lives++
+    return true
+  }
+
+  stop(): void {
+    this.client?.socket.destroy()
+  }
+
+  /** There for as long as the session is. */
+  get marker(): string {
+    return `${places.lives}${this.root}`
+  }
+
+  /** With the session gone: the subtree shows the first few of its writes, without ephemerals. */
+  async judge(observer: RawClient): Promise<void> {
+    const { writer, ledger, root } = this
+    const unanswered = writer.unansweredCount
+    const found = await look(observer, root)
+    const outcome = writer.settle(found)
+    if ('problem' in outcome) {
+      ledger.problem(`${root}: ${outcome.problem}`)
+      return
+    }
+    ledger.counts.unanswered += unanswered
+    ledger.counts.unansweredDone += unanswered - outcome.lost.length
+    for (const { path, data, zxid } of writer.shared) ledger.sharedAcks.set(path, { data, zxid })
+    for (const data of writer.unansweredShared()) ledger.sharedUnanswered.add(data)
+    for (const path of writer.settled()) {
+      const name = path.slice(root.length + 1)
+      if (found.nodes.has(name)) ledger.problem(`${path} outlived its session`)
+    }
+    for (const name of found.nodes.keys()) {
+      await observer.must('delete', { path: `${root}/${name}`, version: -1 })
+    }
+    await observer.must('delete', { path: root, version: -1 })
+  }
+
+  /** Some come back once more, to say goodbye: an answer to that means everything is gone. */
+  private async close(session: MovingSession, isOver: () => boolean): Promise<void> {
+    const client = await session.connect(isOver).catch(() => undefined)
+    if (client === undefined) return
+    const { err } = await client.call('closeSession', {}).catch(() => ({ err: -4 }))
+    await client.abandon()
+    if (err !== 0) return
+    this.wasClosed = true
+  }
+
+  wasClosed = false
+}

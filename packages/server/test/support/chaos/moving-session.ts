@@ -1,0 +1,81 @@
+import type { Random } from '../random.ts'
+import { ConnectionLostError, RawClient } from '../raw-client.ts'
+import type { EnsembleProcesses } from './ensemble-processes.ts'
+
+const handshakeMsMax = 1500
+const retryMs = 40
+/** A server that says nothing for so long is left. */
+const silenceMsMax = 1500
+
+/** A session that wanders: resumed wherever it is taken, with the last zxid it has seen. */
+export class MovingSession {
+  readonly name: string
+  lastZxid = 0n
+  sessionId = 0n
+  /** Since when no server has had this session; 0 while one has. */
+  private password: Uint8Array = new Uint8Array(16)
+  private lastContactMs = performance.now()
+  private readonly ensemble: EnsembleProcesses
+  private readonly random: Random
+  private readonly timeoutMs: number
+
+  constructor(name: string, ensemble: EnsembleProcesses, random: Random, timeoutMs: number) {
+    this.name = name
+    this.ensemble = ensemble
+    this.random = random
+    this.timeoutMs = timeoutMs
+  }
+
+  /** A connection to any server that takes us; undefined when `isOver` came first. */
+  async connect(isOver: () => boolean): Promise<RawClient | undefined> {
+    while (!isOver()) {
+      const client = await this.tryConnect(this.random.pick(this.ensemble.ids))
+      if (client !== undefined) return client
+      await new Promise((resolve) => {
+        setTimeout(resolve, retryMs)
+      })
+    }
+    return undefined
+  }
+
+  /** Throws where a living session is refused. */
+  async tryConnect(server: number): Promise<RawClient | undefined> {
+    const port = this.ensemble.clientPort(server)
+    const { timeoutMs, sessionId, password, lastZxid } = this
+    const session = sessionId === 0n ? {} : { session: { sessionId, password } }
+    try {
+      const options = { timeoutMs, lastZxidSeen: lastZxid, patienceMs: handshakeMsMax, ...session }
+      const client = await RawClient.connect(port, options)
+      this.sessionId = client.sessionId
+      this.password = client.password
+      this.watchOver(client)
+      return client
+    } catch (error) {
+      if (error instanceof ConnectionLostError) return undefined
+      const awayMs = performance.now() - this.lastContactMs
+      if (awayMs > timeoutMs) throw new SessionExpiredError(`${this.name} was away for too long`)
+      const away = `${Math.round(awayMs)} of ${timeoutMs} ms away`
+      const id = `0x${sessionId.toString(16)}`
+      throw new Error(`${this.name}: server ${server} refused session ${id}, ${away}`)
+    }
+  }
+
+  /** Remembers what was seen on a connection, and leaves one on which nothing is said. */
+  private watchOver(client: RawClient): void {
+    let heardMs = performance.now()
+    client.socket.on('data', () => {
+      heardMs = this.lastContactMs = performance.now()
+      if (client.lastZxid > this.lastZxid) this.lastZxid = client.lastZxid
+    })
+    const watchdog = setInterval(() => {
+      if (client.outstanding === 0) heardMs = performance.now()
+      if (performance.now() - heardMs > silenceMsMax) client.socket.destroy()
+    }, 100)
+    void client.ended.then(() => clearInterval(watchdog))
+  }
+}
+
+/** The ensemble was away for longer than the session lives: nobody's fault. */
+export class SessionExpiredError extends Error {
+  override readonly name = 'SessionExpiredError'
+}

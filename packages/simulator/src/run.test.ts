@@ -1,0 +1,52 @@
+/** The simulator itself: it repeats what it does, finds nothing wrong, and finds what is. */
+import { expect, test } from 'vitest'
+import { mutants, run, shrink } from './index.ts'
+
+const budgetMs = 20_000
+
+async function expectGood(seed: number): Promise<void> {
+  const { violations } = await run({ seed })
+  expect(violations, `npm run sim -- --seed ${seed}`).toEqual([])
+}
+
+test('a seed plays out the same way twice', async () => {
+  for (const seed of [1, 23, 702]) {
+    const first = await run({ seed })
+    const second = await run({ seed })
+    expect(second.trace).toEqual(first.trace)
+    expect(second.fingerprint).toBe(first.fingerprint)
+  }
+})
+
+// Each of them found something once: see docs/found-bugs.md.
+test.each([104, 550, 608, 656, 677, 702])('nothing is violated any more under seed %i', expectGood)
+
+test('nothing is violated under seeds that nobody has seen before', async () => {
+  const first = Math.floor(Date.now() / 1000) % 1_000_000_000
+  const until = Date.now() + budgetMs
+  let seed = first
+  for (; Date.now() < until; seed++) await expectGood(seed)
+  console.log(`simulated the seeds ${first} to ${seed - 1}`)
+}, 60_000)
+
+test('a failing run is cut down to less that still fails', async () => {
+  const mutant = mutants.find(({ name }) => name === 'a failed multi does its first part')
+  const options = { seed: 1, mutant }
+  const failed = await run(options)
+  expect(failed.violations).not.toEqual([])
+  const { result, steps, faults } = await shrink(options, failed)
+  expect(result.violations).not.toEqual([])
+  expect(steps + faults).toBeLessThan(failed.steps + failed.faults)
+}, 60_000)
+
+test.each(mutants.filter((_, i) => i % 5 === 0))(
+  'caught: $name',
+  async (mutant) => {
+    let violations: readonly string[] = []
+    for (let seed = 1; seed <= 100 && violations.length === 0; seed++) {
+      violations = (await run({ seed, mutant })).violations
+    }
+    expect(violations).not.toEqual([])
+  },
+  60_000,
+)
