@@ -7,6 +7,8 @@ import { hex, type Ledger } from './ledger.ts'
 import { MovingSession } from './moving-session.ts'
 import { lastingMs, places } from './places.ts'
 
+const unknown = Number.MAX_SAFE_INTEGER
+
 /**
  * Reads and writes registers that others read and write too, and watches them. What it has seen
  * once it never sees undone, on no server; what it watches never changes under its eyes unsaid.
@@ -20,7 +22,7 @@ export class HotClient {
   private writes = 0
   /** The newest version seen, by register. */
   private readonly seen = new Map<string, number>()
-  /** The version at which a watch was left, by register, until it fires. */
+  /** The version at which a watch was left, by register, until it fires; not known at first. */
   private readonly watched = new Map<string, number>()
   private highestZxid = 0n
 
@@ -63,9 +65,10 @@ export class HotClient {
   }
 
   private async restoreWatches(client: RawClient): Promise<void> {
+    for (const [path, version] of this.watched) if (version === unknown) this.watched.delete(path)
     if (this.watched.size === 0) return
     const { err } = await client.call('setWatches', {
-      relativeZxid: this.highestZxid,
+      relativeZxid: this.session.lastZxid,
       dataWatches: [...this.watched.keys()],
       existWatches: [],
       childWatches: [],
@@ -83,6 +86,8 @@ export class HotClient {
 
   /** Answers the zxid up to which the server had come. */
   private async read(client: RawClient, path: string, watch: boolean): Promise<bigint> {
+    // Before it is asked for: its event may come in one piece with the answer.
+    if (watch && !this.watched.has(path)) this.watched.set(path, unknown)
     const { err, zxid, response } = await client.call('getData', { path, watch })
     this.takeEvents(client)
     this.ledger.counts.reads++
@@ -91,7 +96,7 @@ export class HotClient {
       return zxid
     }
     this.see(path, zxid, response.stat, textOf(response.data) ?? '')
-    if (watch && !this.watched.has(path)) this.watched.set(path, response.stat.version)
+    if (this.watched.get(path) === unknown) this.watched.set(path, response.stat.version)
     return zxid
   }
 
@@ -162,9 +167,7 @@ export class HotClient {
       if (type !== eventTypes.nodeDataChanged) {
         this.ledger.problem(`${this.name}: an event of type ${type} for ${path}`)
       }
-      if (!this.watched.delete(path)) {
-        this.ledger.problem(`${this.name}: an event for ${path}, which it does not watch`)
-      }
+      this.watched.delete(path)
     }
   }
 }
@@ -197,6 +200,6 @@ async function setInMulti(
   ])
   const failed = response?.find((result) => result.err !== 0)
   const last = response?.at(-1)
-  const stat = last !== undefined && 'stat' in last ? (last.stat as Stat) : undefined
-  return { err: failed?.err ?? err, zxid, stat }
+  const set = last !== undefined && 'response' in last ? last.response : undefined
+  return { err: failed?.err ?? err, zxid, stat: (set as { stat: Stat } | undefined)?.stat }
 }

@@ -1,8 +1,7 @@
+import { createFlags, errorCodes } from '@zabra/protocol'
 import { look } from '../kill/look.ts'
 import { Writer } from '../kill/writer.ts'
-import { createFlags } from '@zabra/protocol'
-import type { Random } from '../random.ts'
-import { Random as Chance } from '../random.ts'
+import { Random } from '../random.ts'
 import { ConnectionLostError, type RawClient } from '../raw-client.ts'
 import type { EnsembleProcesses } from './ensemble-processes.ts'
 import { pause } from './lasting-writer.ts'
@@ -18,13 +17,14 @@ export class Life {
   private readonly ensemble: EnsembleProcesses
   private readonly writer: Writer
   private client: RawClient | undefined
+  private wasClosed = false
 
   constructor(root: string, ensemble: EnsembleProcesses, ledger: Ledger, seed: number) {
     this.root = root
     this.ensemble = ensemble
     this.ledger = ledger
-    this.random = new Chance(seed)
-    this.writer = new Writer(root, true, new Chance(seed + 1))
+    this.random = new Random(seed)
+    this.writer = new Writer(root, true, new Random(seed + 1))
     this.writer.tide = ledger.tide
   }
 
@@ -65,6 +65,13 @@ export class Life {
     return `${places.lives}${this.root}`
   }
 
+  /** A session that was told so has ended: its marker is gone on every server that is up to date. */
+  async mustBeGone(observer: RawClient): Promise<void> {
+    if (!this.wasClosed) return
+    const { err } = await observer.call('exists', { path: this.marker, watch: false })
+    if (err !== errorCodes.noNode) this.ledger.problem(`${this.root}: closed, and not gone`)
+  }
+
   /** With the session gone: the subtree shows the first few of its writes, without ephemerals. */
   async judge(observer: RawClient): Promise<void> {
     const { writer, ledger, root } = this
@@ -93,11 +100,9 @@ export class Life {
   private async close(session: MovingSession, isOver: () => boolean): Promise<void> {
     const client = await session.connect(isOver).catch(() => undefined)
     if (client === undefined) return
-    const { err } = await client.call('closeSession', {}).catch(() => ({ err: -4 }))
+    const lost = { err: errorCodes.connectionLoss }
+    const { err } = await client.call('closeSession', {}).catch(() => lost)
+    this.wasClosed = err === 0
     await client.abandon()
-    if (err !== 0) return
-    this.wasClosed = true
   }
-
-  wasClosed = false
 }

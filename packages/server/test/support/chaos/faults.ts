@@ -1,0 +1,211 @@
+import { setTimeout as delay } from 'node:timers/promises'
+import type { Random } from '../random.ts'
+import type { EnsembleProcesses } from './ensemble-processes.ts'
+
+/** Something that goes wrong for a while. What is still wrong afterwards, `heal` mends. */
+export interface Fault {
+  readonly text: string
+  readonly run: () => Promise<void>
+}
+
+type Maker = (ensemble: EnsembleProcesses, random: Random, victim: number) => Fault
+
+const killed: Maker = (ensemble, random, id) => {
+  const awayMs = random.pick([0, 100, 1000, 3000])
+  return {
+    text: `kill -9 of ${id}, away for ${awayMs} ms`,
+    async run() {
+      await ensemble.kill(id)
+      await delay(awayMs)
+      await ensemble.start(id)
+    },
+  }
+}
+
+const killedTwice: Maker = (ensemble, random, id) => {
+  const ms = random.between(300, 1500)
+  return {
+    text: `kill -9 of ${id}, and again ${ms} ms after its start`,
+    async run() {
+      await ensemble.kill(id)
+      const starting = ensemble.start(id)
+      await delay(ms)
+      await ensemble.kill(id)
+      await starting
+      await ensemble.start(id)
+    },
+  }
+}
+
+const stopped: Maker = (ensemble, random, id) => {
+  const awayMs = random.pick([0, 500, 2000])
+  return {
+    text: `SIGTERM to ${id}, away for ${awayMs} ms`,
+    async run() {
+      if (!ensemble.isRunning(id)) return
+      const code = await ensemble.stop(id)
+      // Another fault may have killed it meanwhile.
+      if (code !== 0 && code !== null) throw new Error(`a clean stop of ${id} ended with ${code}`)
+      await delay(awayMs)
+      await ensemble.start(id)
+    },
+  }
+}
+
+const paused: Maker = (ensemble, random, id) => {
+  const ms = random.pick([200, 800, 2500, 5000])
+  return {
+    text: `SIGSTOP of ${id} for ${ms} ms`,
+    async run() {
+      ensemble.pause(id)
+      await delay(ms)
+      ensemble.resume(id)
+    },
+  }
+}
+
+const isolated: Maker = (ensemble, random, id) => {
+  const ms = random.pick([500, 2000, 4000])
+  const isCut = random.chance(0.5)
+  return {
+    text: `${isCut ? 'cut' : 'hold'} all links of ${id} to others for ${ms} ms`,
+    async run() {
+      for (const other of ensemble.ids.filter((each) => each !== id)) {
+        if (isCut) for (const proxy of ensemble.between(id, other)) proxy.cut()
+        else for (const proxy of ensemble.between(id, other)) holdBoth(proxy)
+      }
+      await delay(ms)
+      mend(ensemble, id)
+    },
+  }
+}
+
+const deafened: Maker = (ensemble, random, id) => {
+  const ms = random.pick([500, 2000, 4000])
+  const isDeaf = random.chance(0.5)
+  return {
+    text: `${id} ${isDeaf ? 'hears' : 'is heard by'} nobody for ${ms} ms`,
+    async run() {
+      for (const other of ensemble.ids.filter((each) => each !== id)) {
+        if (isDeaf) ensemble.holdFrom(other, id)
+        else ensemble.holdFrom(id, other)
+      }
+      await delay(ms)
+      mend(ensemble, id)
+    },
+  }
+}
+
+const cutFromOne: Maker = (ensemble, random, id) => {
+  const other = random.pick(ensemble.ids.filter((each) => each !== id))
+  const ms = random.pick([500, 2000, 4000])
+  return {
+    text: `cut between ${id} and ${other} for ${ms} ms`,
+    async run() {
+      for (const proxy of ensemble.between(id, other)) proxy.cut()
+      await delay(ms)
+      for (const proxy of ensemble.between(id, other)) proxy.heal()
+    },
+  }
+}
+
+const slowed: Maker = (ensemble, random, id) => {
+  const delayMs = random.pick([10, 50, 300])
+  const ms = random.pick([1000, 3000])
+  return {
+    text: `links of ${id} ${delayMs} ms slower for ${ms} ms`,
+    async run() {
+      for (const other of ensemble.ids.filter((each) => each !== id)) {
+        for (const proxy of ensemble.between(id, other)) proxy.slow(delayMs)
+      }
+      await delay(ms)
+      mend(ensemble, id)
+    },
+  }
+}
+
+const reset: Maker = (ensemble, random, id) => ({
+  text: `reset of all links of ${id}, a few times`,
+  async run() {
+    for (let i = 0; i < random.between(1, 4); i++) {
+      for (const other of ensemble.ids.filter((each) => each !== id)) {
+        for (const proxy of ensemble.between(id, other)) proxy.reset()
+      }
+      await delay(random.between(20, 400))
+    }
+  },
+})
+
+const clientsCut: Maker = (ensemble, random, id) => {
+  const ms = random.pick([0, 300, 2000])
+  return {
+    text: `clients of ${id} cut off for ${ms} ms`,
+    async run() {
+      ensemble.clientLink(id).cut()
+      await delay(ms)
+      ensemble.clientLink(id).heal()
+    },
+  }
+}
+
+/** All at once: nothing but the disks is left. */
+const allKilled: Maker = (ensemble) => ({
+  text: 'kill -9 of all servers',
+  async run() {
+    await Promise.all(ensemble.ids.map((id) => ensemble.kill(id)))
+    await Promise.all(ensemble.ids.map((id) => ensemble.start(id)))
+  },
+})
+
+const makers: readonly Maker[] = [
+  ...[killed, killed, killed, killedTwice, stopped, stopped, paused, paused, isolated, isolated],
+  ...[deafened, cutFromOne, slowed, reset, clientsCut, allKilled],
+]
+
+/** One to three faults, which overlap; the leader is a victim more often than its share. */
+export function drawFaults(
+  ensemble: EnsembleProcesses,
+  random: Random,
+  leader: number | undefined,
+): Fault[] {
+  return Array.from({ length: random.pick([1, 1, 2, 3]) }, () => {
+    const anybody = random.pick(ensemble.ids)
+    const victim = random.chance(0.4) ? (leader ?? anybody) : anybody
+    const fault = random.pick(makers)(ensemble, random, victim)
+    const mark = victim === leader ? ' (the leader)' : ''
+    const startMs = random.between(0, 1500)
+    return {
+      text: `${fault.text}${mark}`,
+      async run() {
+        await delay(startMs)
+        await fault.run()
+      },
+    }
+  })
+}
+
+/**
+ * A server comes back with an empty disk. Only with all others up and up to date: whoever forgets
+ * what it acknowledged is as good as a liar, and Zab survives no liars.
+ */
+export function lostDisk(ensemble: EnsembleProcesses, id: number): Fault {
+  return {
+    text: `the disk of ${id} is lost`,
+    async run() {
+      await ensemble.kill(id)
+      ensemble.loseDisk(id)
+      await ensemble.start(id)
+    },
+  }
+}
+
+function holdBoth(proxy: { hold(direction: 'up' | 'down'): void }): void {
+  proxy.hold('up')
+  proxy.hold('down')
+}
+
+function mend(ensemble: EnsembleProcesses, id: number): void {
+  for (const other of ensemble.ids.filter((each) => each !== id)) {
+    for (const proxy of ensemble.between(id, other)) proxy.heal()
+  }
+}
