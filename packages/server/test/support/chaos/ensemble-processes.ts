@@ -27,6 +27,8 @@ interface Link {
 /** Servers of one ensemble, each a process, joined by links that can be tormented. */
 export class EnsembleProcesses {
   readonly ids: readonly number[]
+  /** Servers that ended of their own accord, and their last words. */
+  readonly crashes: string[] = []
   private readonly options: EnsembleOptions
   private readonly running = new Map<number, ServerProcess>()
   private readonly paused = new Set<number>()
@@ -95,13 +97,16 @@ export class EnsembleProcesses {
     void server.exited.then(({ code, signal }) => {
       this.logsOf(id).push(server.output, `--- ended with ${signal ?? code} ---\n`)
       if (this.running.get(id) === server) this.running.delete(id)
+      if (signal !== null || code === 0) return
+      const lastWords = server.output.trimEnd().split('\n').slice(-12).join('\n')
+      this.crashes.push(`server ${id} ended with code ${code}:\n${lastWords}`)
     })
     try {
       await server.untilServing()
       this.clientLinks.get(id)!.targetPort = server.port
     } catch (error) {
-      const { signal } = await server.exited
-      if (signal !== 'SIGKILL' && signal !== 'SIGTERM') throw error
+      const { code, signal } = await server.exited
+      if (signal === null && code !== 0) throw error
     }
   }
 
