@@ -7,6 +7,7 @@ import {
   byte,
   decode,
   decodeText,
+  decodeText,
   encode,
   encodeText,
   int,
@@ -292,4 +293,16 @@ test('a huge announced length allocates nothing', () => {
   const after = memoryUsage()
   expect(after.arrayBuffers - before.arrayBuffers).toBeLessThan(1 << 20)
   expect(after.heapUsed - before.heapUsed).toBeLessThan(64 << 20)
+})
+
+test.each([
+  ['2f 61 ff', '/a\ufffd'],
+  ['2f ed a0 80', '/\ufffd'],
+  ['ed bf bf ed a0 80', '\ufffd\ufffd'],
+  ['e4 b8', '\ufffd'],
+  ['f0 9f 98 80', '\u{1f600}'],
+])('the bytes %s read as Java reads them', (hex, text) => {
+  const bytes = unhex(hex)
+  expect(decodeText(bytes)).toBe(text)
+  expect(new Reader(encode(buffer, bytes)).ustring()).toBe(text)
 })

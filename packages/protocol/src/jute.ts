@@ -89,7 +89,7 @@ export class Reader {
     if (length === -1) return null
     if (length < 0) throw new MalformedError(`a length of ${length}`)
     const at = this.take(length)
-    return length === 0 ? '' : this.text.toString(textDecoding, at, at + length)
+    return length === 0 ? '' : decodeBuffer(this.text, at, at + length)
   }
 
   /** Text where null makes no sense, a path for example. */
@@ -391,11 +391,23 @@ export function encodeText(text: string): Uint8Array {
 
 /** UTF-8 as text; what is invalid becomes U+FFFD. */
 export function decodeText(bytes: Uint8Array, start = 0, end = bytes.length): string {
-  return Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength).toString(
-    textDecoding,
-    start,
-    end,
-  )
+  const buffer = Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength)
+  return decodeBuffer(buffer, start, end)
+}
+
+const replacement = '\ufffd'
+
+/** As Java decodes: what is invalid becomes U+FFFD, and an encoded surrogate a single one. */
+function decodeBuffer(buffer: Buffer, start: number, end: number): string {
+  const text = buffer.toString(textDecoding, start, end)
+  if (!text.includes(replacement)) return text
+  const mended = Buffer.from(buffer.subarray(start, end))
+  for (let i = 0; i + 2 < mended.length; i++) {
+    const isSurrogate =
+      mended[i] === 0xed && (mended[i + 1]! & 0xe0) === 0xa0 && (mended[i + 2]! & 0xc0) === 0x80
+    if (isSurrogate) mended.write(replacement, i, textDecoding)
+  }
+  return mended.toString(textDecoding)
 }
 
 /** A record as bytes of its own. */

@@ -36,7 +36,10 @@ export function prepareDelete(
 }
 
 /** Asked by the server itself for containers and TTL nodes that have had their day. */
-export function prepareDeleteContainer({ path }: { path: string }, p: Preparation): Prepared {
+export function prepareDeleteContainer(
+  { path, neverUsedMsMax }: { path: string; neverUsedMsMax: number },
+  p: Preparation,
+): Prepared {
   const parentPath = parentForWrite(path)
   if (parentPath === undefined || undeletable.has(path)) return errorCodes.badArguments
   const parent = p.projection.load(parentPath)
@@ -44,11 +47,16 @@ export function prepareDeleteContainer({ path }: { path: string }, p: Preparatio
   if (parent === undefined || node === undefined) return errorCodes.noNode
   if (node.childCount > 0) return errorCodes.notEmpty
   if (p.db.tree.sessionOf(node.owner) !== 0n || node.owner === 0n) return errorCodes.badVersion
-  // Written to since it was found: it has its time again.
-  const isLate = p.time - node.view.getBigInt64(field.mtime) > ttlOf(node.owner)
-  if (isTtlOwner(node.owner) && !isLate) return errorCodes.badVersion
+  if (!isDue(node, p.time, BigInt(neverUsedMsMax))) return errorCodes.badVersion
   stageRemoval(p, node, parent)
   return { type: 20, body: { path } }
+}
+
+/** Since it was found it may have been written to, or made anew: then it has its time again. */
+function isDue(node: ProjectedNode, time: bigint, neverUsedMsMax: bigint): boolean {
+  const ageMs = time - node.view.getBigInt64(field.mtime)
+  if (isTtlOwner(node.owner)) return ageMs > ttlOf(node.owner)
+  return node.createCount > 0 || (neverUsedMsMax > 0n && ageMs > neverUsedMsMax)
 }
 
 export function stageRemoval(

@@ -53,8 +53,8 @@ function decideMulti(body: Reader, p: Preparation, keeper: ByteKeeper): Txn {
   }
   if (!ops.every(isMultiWrite)) return unreadable
   for (const part of ops) {
-    if (needsAcl(part) && part.request.acl === null) throw new MalformedError('no ACL in a multi')
     if (hasBadFlags(part)) return unreadable
+    if (needsAcl(part) && part.request.acl === null) throw new MalformedError('no ACL in a multi')
     keepData(part.request, keeper)
   }
   if (ops.some(({ request }) => request.path === null)) return unreadable

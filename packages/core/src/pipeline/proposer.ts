@@ -226,7 +226,8 @@ export class Proposer implements Upstream {
   private reclaim(): void {
     const paths = this.reclaimer.due(this.clock.nowMs, this.clock.wallMs)
     for (const path of paths) {
-      const prepared = prepareDeleteContainer({ path }, this.preparation(0n, []))
+      const { neverUsedMsMax } = this.options.reclaim
+      const prepared = prepareDeleteContainer({ path, neverUsedMsMax }, this.preparation(0n, []))
       if (typeof prepared !== 'number') this.propose(undefined, 0n, 0, prepared)
     }
     if (paths.length > 0) this.trace({ type: 'reclaimed', paths: paths.length })

@@ -136,6 +136,14 @@ export class MemoryDisk implements Disk {
     for (const [path, file] of this.names) file.crash(path, tear)
   }
 
+  /**
+   * A sync failed: what was written is still read, but the system takes it for clean, so that no
+   * later sync makes it durable.
+   */
+  forgetDirty(path: string): void {
+    this.names.get(path)?.forgetDirty()
+  }
+
   /** Another disk with the same files, all of them durable. */
   copy(): MemoryDisk {
     const copy = new MemoryDisk({ forgetful: this.forgetful })
@@ -255,6 +263,10 @@ class MemoryFile {
       if ('size' in change) this.durable?.setSize(change.size)
       else this.durable?.write(change.bytes, change.position)
     }
+    this.changes = []
+  }
+
+  forgetDirty(): void {
     this.changes = []
   }
 

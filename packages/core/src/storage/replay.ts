@@ -2,7 +2,7 @@ import { fileHeaderBytes, MalformedError } from '@zabra/protocol'
 import type { Disk } from '../ports.ts'
 import { indexCovering, unfinishedName, type StoredFile } from './files.ts'
 import { judgeEnd } from './log-damage.ts'
-import { LogFileReader, type LogRecords } from './log-reader.ts'
+import { LogFileReader, type LogReaderOptions, type LogRecords } from './log-reader.ts'
 import { makeDurable } from './make-durable.ts'
 import { RecoveryError } from './recovery-error.ts'
 import { hex, type RecoveryEvent } from './recovery-events.ts'
@@ -87,12 +87,7 @@ class Replay implements Replayed {
 
   async file({ name, zxid: firstZxid }: StoredFile, isNewest: boolean): Promise<void> {
     const path = `${this.options.logDir}/${name}`
-    const { recordBytesMax } = this.options
-    const log = await LogFileReader.open(
-      this.disk,
-      path,
-      recordBytesMax === undefined ? {} : { recordBytesMax },
-    )
+    const log = await LogFileReader.open(this.disk, path, this.readerOptions)
     try {
       const before = this.records
       for await (const records of log) this.applyAll(records, name)
@@ -114,6 +109,11 @@ class Replay implements Replayed {
     } finally {
       await log.close()
     }
+  }
+
+  private get readerOptions(): LogReaderOptions {
+    const { recordBytesMax } = this.options
+    return recordBytesMax === undefined ? {} : { recordBytesMax }
   }
 
   private applyAll(records: LogRecords, name: string): void {
@@ -179,6 +179,7 @@ class Replay implements Replayed {
     }
     const file = log.path
     if (kind === 'torn') {
+      await this.refuseFickle(log)
       const handle = await this.disk.openWrite(file)
       try {
         await handle.setSize(position)
@@ -202,6 +203,22 @@ class Replay implements Replayed {
         'restore the file from a copy, or start once with recovery.acceptDamage=true to end the database before the damage',
       )
     }
+  }
+
+  /** Before anything is cut off, it is read again: a disk that errs in reading costs no record. */
+  private async refuseFickle({ path, lastZxid, end }: LogFileReader): Promise<void> {
+    const again = await LogFileReader.open(this.disk, path, this.readerOptions)
+    try {
+      for await (const records of again) while (records.next());
+      if (again.lastZxid === lastZxid && again.end.position === end.position) return
+    } finally {
+      await again.close()
+    }
+    throw new RecoveryError(
+      path,
+      `it reads as ending at zxid ${hex(lastZxid)} once and at ${hex(again.lastZxid)} another time`,
+      'look for what is wrong with the disk or the memory, and start again',
+    )
   }
 
   /** Keeps the sound part of a log under its name, and the whole under another. */

@@ -31,10 +31,11 @@ export async function truncateAfter(
     await disk.remove(`${snapshotDir}/${name}`)
   }
   await disk.syncDirectory(snapshotDir)
+  // The newest first and each durably: a crash in between must leave no gap among them.
   for (const { name } of logs.filter((log) => log.zxid > zxid).toReversed()) {
     await disk.remove(`${logDir}/${name}`)
+    await disk.syncDirectory(logDir)
   }
-  await disk.syncDirectory(logDir)
   if (cut === undefined) return
   const file = await disk.openWrite(`${logDir}/${cut.name}`)
   try {

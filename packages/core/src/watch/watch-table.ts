@@ -20,6 +20,7 @@ export class WatchTable<W extends object> {
     return this.byPath.size
   }
 
+  /** Who ever watched and is still connected: ZooKeeper counts those whose watches fired too. */
   get watcherCount(): number {
     return this.byWatcher.size
   }
@@ -63,6 +64,7 @@ export class WatchTable<W extends object> {
     const paths = this.byWatcher.get(watcher)
     if (paths === undefined) return
     for (const path of paths) this.setModes(path, watcher, 0)
+    this.byWatcher.delete(watcher)
   }
 
   /** Calls `visit` for each watcher of exactly this path; one-shot watches are used up. */
@@ -136,8 +138,6 @@ export class WatchTable<W extends object> {
   }
 
   private forget(watcher: W, path: string): void {
-    const paths = this.byWatcher.get(watcher)
-    paths?.delete(path)
-    if (paths?.size === 0) this.byWatcher.delete(watcher)
+    this.byWatcher.get(watcher)?.delete(path)
   }
 }

@@ -26,15 +26,20 @@ export class EpochError extends Error {
 
 /**
  * The two promises a server keeps across restarts: the newest epoch it agreed to join, and the
- * epoch whose history it holds. At every instant, also on disk:
+ * epoch whose history it holds.
  *
  *     epoch of the last logged zxid  <=  current  <=  accepted
+ *
+ * On disk the first of the two may fail to hold for a moment: while a history is taken over it
+ * is durable before the epoch it stands for. A crash right then is mended by `load`.
  */
 export class Epochs {
   accepted: bigint
   current: bigint
   private readonly disk: Disk
   private readonly directory: string
+  /** One write at a time: one that a role left behind must not land on top of a later one. */
+  private writing: Promise<void> = Promise.resolve()
 
   private constructor(disk: Disk, directory: string, accepted: bigint, current: bigint) {
     this.disk = disk
@@ -48,15 +53,20 @@ export class Epochs {
     const history = epochOf(lastZxid)
     let current = await readEpoch(disk, directory, currentName)
     const accepted = await readEpoch(disk, directory, acceptedName)
-    if (current !== undefined && history > current) {
-      // Written and synced, but not renamed before the crash: the history proves that it counts.
-      const unfinished = await readEpoch(disk, directory, `${currentName}.tmp`)
-      if (unfinished === undefined || unfinished < history) {
+    const wasBehind = current !== undefined && history > current
+    if (wasBehind) {
+      if (accepted === undefined || accepted < history) {
         throw new EpochError(
           `${directory}/${currentName} says ${current}, but the history is of epoch ${history}`,
         )
       }
-      current = unfinished
+      // The crash came while a leader's history was taken over. What is here of it is what its
+      // servers held in the epoch of its last transaction; with an epoch that was written and
+      // synced, but not renamed, it is all of it.
+      const unfinished = await readEpoch(disk, directory, `${currentName}.tmp`)
+      const isWhole =
+        unfinished !== undefined && unfinished >= history && unfinished <= accepted
+      current = isWhole ? unfinished : history
     }
     const epochs = new Epochs(disk, directory, accepted ?? history, current ?? history)
     if (epochs.accepted < epochs.current) {
@@ -65,22 +75,32 @@ export class Epochs {
       )
     }
     if (accepted === undefined) await epochs.write(acceptedName, epochs.accepted)
-    if (current === undefined) await epochs.write(currentName, epochs.current)
+    if (current === undefined || wasBehind) await epochs.write(currentName, epochs.current)
     return epochs
   }
 
   /** Durable when it resolves: only then may the promise be sent. */
-  async setAccepted(epoch: bigint): Promise<void> {
-    assert(epoch >= this.accepted, 'an accepted epoch never goes back')
-    await this.write(acceptedName, epoch)
-    this.accepted = epoch
+  setAccepted(epoch: bigint): Promise<void> {
+    return this.inTurn(async () => {
+      assert(epoch >= this.accepted, 'an accepted epoch never goes back')
+      await this.write(acceptedName, epoch)
+      this.accepted = epoch
+    })
   }
 
   /** Only after the history that this epoch stands for is durable. */
-  async setCurrent(epoch: bigint): Promise<void> {
-    assert(epoch <= this.accepted, 'an epoch is accepted before it is entered')
-    await this.write(currentName, epoch)
-    this.current = epoch
+  setCurrent(epoch: bigint): Promise<void> {
+    return this.inTurn(async () => {
+      assert(epoch <= this.accepted, 'an epoch is accepted before it is entered')
+      await this.write(currentName, epoch)
+      this.current = epoch
+    })
+  }
+
+  private inTurn(work: () => Promise<void>): Promise<void> {
+    const done = this.writing.then(work)
+    this.writing = done.catch(() => {})
+    return done
   }
 
   private async write(name: string, epoch: bigint): Promise<void> {

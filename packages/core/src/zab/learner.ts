@@ -1,28 +1,24 @@
 import {
-  digestVersion,
   LearnerInfo,
   MalformedError,
   packetTypes,
   quorumProtocolVersion,
   Reader,
-  readTxnBody,
-  txnDigestBytes,
-  TxnHeader,
   Writer,
   type QuorumPacket,
   type Txn,
+  type TxnHeader,
 } from '@zabra/protocol'
-import { assert } from '../assert.ts'
 import type { Database } from '../database.ts'
 import type { ClientPipeline } from '../pipeline/client-pipeline.ts'
 import type { ClientConnection } from '../pipeline/connection.ts'
 import { op } from '../pipeline/opcodes.ts'
 import type { Upstream } from '../pipeline/upstream.ts'
 import type { WriteTicket } from '../pipeline/write-ticket.ts'
-import type { Host } from '../ports.ts'
 import type { Session } from '../session/tracker.ts'
 import type { CommittedLog, LoggedTxn } from './committed-log.ts'
-import { Deferred, TimeoutError, within } from './deferred.ts'
+import { decodeTxn, type DecodedTxn } from './decoded-txn.ts'
+import { Deferred, TimeoutError } from './deferred.ts'
 import { counterOf, epochOf, epochStart, type Epochs } from './epochs.ts'
 import type { ZabOptions, ZabTrace } from './options.ts'
 import { expectPacket, ProtocolError, type PacketLink } from './packet-link.ts'
@@ -37,7 +33,8 @@ export interface LearnerParts {
   readonly db: Database
   readonly pipeline: ClientPipeline
   readonly committedLog: CommittedLog
-  readonly host: Host
+  /** Our own history is of no use: the leader is asked for all of its own. */
+  readonly wantsEverything: boolean
   readonly nowMs: () => number
   readonly trace: ZabTrace
   /** Puts a record into the log's next batch. */
@@ -63,7 +60,7 @@ export interface LearnerParts {
  */
 export class Learner implements Upstream {
   readonly acceptsWrites = true
-  /** A snapshot from the leader is in memory, but not on disk: neither is to be trusted. */
+  /** Memory is not what a restart would read: a snapshot is not stored, or a log half cut. */
   isTorn = false
   private readonly parts: LearnerParts
   private readonly options: ZabOptions
@@ -71,8 +68,12 @@ export class Learner implements Upstream {
   private readonly ended = new Deferred<never>()
   private epoch = 0n
   private isServing = false
+  /** When it was last we ourselves that somebody would have had to wait for. */
+  private lastBusyMs: number
+  /** What we had when the leader began to send its history. */
+  private base = 0n
   /** Proposed and not committed, oldest first. */
-  private pending: LoggedTxn[] = []
+  private pending: DecodedTxn[] = []
   private lastProposed = 0n
   private lastAppended = 0n
   private lastAcked = 0n
@@ -87,6 +88,7 @@ export class Learner implements Upstream {
     this.parts = parts
     this.options = options
     this.link = link
+    this.lastBusyMs = parts.nowMs()
     link.onClosed = () => this.ended.reject(new Error('the connection to the leader is lost'))
   }
 
@@ -94,26 +96,29 @@ export class Learner implements Upstream {
 
   /** Rejects when following ends, with the reason. */
   async follow(): Promise<never> {
-    const { host, trace, leader } = this.parts
-    const { tickMs, initLimit } = this.options
+    const { trace, leader } = this.parts
+    const joining = this.join()
     try {
-      const limitMs = tickMs * initLimit
-      await Promise.race([
-        within(host, limitMs, 'joining the leader', this.join()),
-        this.ended.promise,
-      ])
+      await Promise.race([joining, this.ended.promise])
       trace({ type: 'following', leader, epoch: this.epoch })
       return await this.ended.promise
     } finally {
       this.link.close()
+      // What was begun on disk comes to its end before another role touches the disk.
+      await joining.catch(() => {})
     }
   }
 
-  /** The leader must be heard of within the limit. */
+  /** The leader must be heard of within the limit, as long as it is we who wait. */
   tick(): void {
-    const { tickMs, syncLimit } = this.options
-    if (!this.isServing) return
-    if (this.parts.nowMs() - this.link.lastHeardMs > tickMs * syncLimit) {
+    const { tickMs, initLimit, syncLimit } = this.options
+    const nowMs = this.parts.nowMs()
+    if (!this.isServing && !this.link.isWaiting) {
+      this.lastBusyMs = nowMs
+      return
+    }
+    const sinceMs = Math.max(this.link.lastHeardMs, this.lastBusyMs)
+    if (nowMs - sinceMs > tickMs * (this.isServing ? syncLimit : initLimit)) {
       this.end(new TimeoutError('the leader has not been heard of in time'))
     }
   }
@@ -129,25 +134,36 @@ export class Learner implements Upstream {
     const operation = await this.link.next()
     const kind = expectPacket(operation, 'diff', 'trunc', 'snap')
     if (kind === 'snap') {
+      await this.parts.loadFrom(this.link, this.nameOfSnapshot(operation.zxid))
       this.isTorn = true
-      await this.parts.loadFrom(this.link, operation.zxid)
       this.parts.committedLog.clear()
     } else if (kind === 'trunc') {
       this.isTorn = true
       await this.parts.truncate(operation.zxid)
-      this.parts.committedLog.clear()
       this.isTorn = false
     }
+    this.base = this.lastProposed = this.parts.db.lastZxid
     await this.takeHistory(kind === 'snap')
     await this.awaitUpToDate()
   }
 
+  /**
+   * A snapshot that ends before our own history does is stored under the start of the new epoch:
+   * there it lies beyond everything we have, none of which may be replayed on top of it.
+   */
+  private nameOfSnapshot(zxid: bigint): bigint {
+    const { lastZxid } = this.parts.db
+    const start = epochStart(this.epoch)
+    return zxid < lastZxid && start > lastZxid ? start : zxid
+  }
+
   private async agreeOnEpoch(): Promise<void> {
-    const { epochs, self, isObserver, db } = this.parts
+    const { epochs, self, isObserver, db, wantsEverything } = this.parts
     const info = new Writer(20)
     const serverInfo = { serverId: self, protocolVersion: quorumProtocolVersion, configVersion: 0n }
     LearnerInfo.write(info, serverInfo)
-    const lastLogged = db.lastZxid
+    // -1 lies before every history, so that nothing but a snapshot can answer it.
+    const lastLogged = wantsEverything ? -1n : db.lastZxid
     const hello = isObserver ? 'observerInfo' : 'followerInfo'
     this.link.send(hello, epochStart(epochs.accepted), info.written())
     const answer = await this.link.next()
@@ -186,17 +202,19 @@ export class Learner implements Upstream {
       this.isTorn = false
     }
     for (const zxid of committed) {
-      assert(this.pending[0]?.zxid === zxid, 'history is committed in the order of its proposals')
-      const txn = this.pending[0]
+      if (zxid <= this.base) continue
+      const txn = this.nextPending(zxid)
       this.append(txn)
-      this.commit(zxid)
+      // A snapshot may contain what follows it already: digests say nothing before its end.
+      this.commit(txn, !isSnapshot)
+    }
+    if (isObserver && this.pending.length > 0) {
+      throw new ProtocolError('an observer is told only of what is committed')
     }
     await flush()
     await epochs.setCurrent(this.epoch)
     this.lastAcked = this.parts.db.lastZxid
     this.link.send('ack', epochStart(this.epoch))
-    if (isObserver)
-      assert(this.pending.length === 0, 'an observer is told only of what is committed')
   }
 
   /** Live packets may come before UPTODATE; they count from then on. */
@@ -229,13 +247,13 @@ export class Learner implements Upstream {
         this.append(this.pending.at(-1)!)
         return
       case packetTypes.commit:
-        this.commit(packet.zxid)
+        this.commit(this.nextPending(packet.zxid))
         this.parts.pipeline.readOn()
         return
       case packetTypes.inform:
         this.propose(packet)
         this.append(this.pending.at(-1)!)
-        this.commit(packet.zxid)
+        this.commit(this.nextPending(packet.zxid))
         this.parts.pipeline.readOn()
         return
       case packetTypes.ping:
@@ -263,33 +281,34 @@ export class Learner implements Upstream {
 
   private propose({ zxid, data }: QuorumPacket): void {
     if (data === null) throw new MalformedError('a proposal without a transaction')
+    // Apache repeats behind a snapshot what the snapshot contains.
+    if (zxid <= this.base && !this.isServing) return
     const isNext = zxid === this.lastProposed + 1n
     const beginsEpoch = counterOf(zxid) === 1n && epochOf(zxid) > epochOf(this.lastProposed)
-    if (this.lastProposed !== 0n && !isNext && !beginsEpoch) {
+    if (!isNext && !beginsEpoch) {
       throw new ProtocolError(
         `after ${this.lastProposed.toString(16)} comes ${zxid.toString(16)}: something is missing`,
       )
     }
+    this.pending.push(decodeTxn(zxid, data))
     this.lastProposed = zxid
-    this.pending.push({ zxid, payload: data })
   }
 
-  private commit(zxid: bigint): void {
+  private nextPending(zxid: bigint): DecodedTxn {
     const txn = this.pending[0]
-    if (txn === undefined || txn.zxid !== zxid) {
+    if (txn?.zxid !== zxid) {
       throw new ProtocolError(`a commit of ${zxid.toString(16)}, which is not the next proposal`)
     }
+    return txn
+  }
+
+  /** Applies the oldest pending transaction. */
+  private commit({ zxid, payload, header, txn, digest }: DecodedTxn, checksDigest = true): void {
     this.pending.shift()
-    const reader = new Reader(txn.payload)
-    const header = TxnHeader.read(reader)
-    const body = readTxnBody(reader, header.type)
     const { pipeline, db, committedLog } = this.parts
-    // A snapshot may contain it already: applying it again is harmless, announcing it is not.
-    pipeline.commit(this.takeTicket(header), header, body)
-    committedLog.add(txn)
-    if (reader.remaining >= txnDigestBytes && reader.int() === digestVersion) {
-      db.checkDigest(zxid, reader.long())
-    }
+    pipeline.commit(this.takeTicket(header), header, txn)
+    committedLog.add({ zxid, payload })
+    if (checksDigest && digest !== undefined) db.checkDigest(zxid, digest)
   }
 
   /** Our log holds everything up to here. */

@@ -27,6 +27,8 @@ export interface PeerWire {
   readonly unsentBytes: number
   /** To be closed once everything in `link.out` is sent. */
   close(): void
+  /** What was handed over by flushing and has not left yet, where the host knows. */
+  readonly unsentBytes?: number
 }
 
 /**
@@ -50,6 +52,15 @@ export class PacketLink {
   constructor(wire: PeerWire, nowMs: number) {
     this.wire = wire
     this.lastHeardMs = nowMs
+  }
+
+  /** Somebody waits for the other side to say something. */
+  get isWaiting(): boolean {
+    return this.waiting !== undefined || this.waitingRaw !== undefined
+  }
+
+  get unsentBytes(): number {
+    return this.out.position + (this.wire.unsentBytes ?? 0)
   }
 
   // --- from the host ---------------------------------------------------------------------------

@@ -5,6 +5,8 @@ import type { PacketLink } from './packet-link.ts'
 /** What a snapshot on the wire ends with. */
 const signature = 'BenWasHere'
 const sliceBytes = 64 * 1024
+/** What one node, or one list of ACLs, may take at most: more is no snapshot. */
+const itemBytesMax = 64 * 1024 * 1024
 
 /**
  * Sends the database while it goes on changing; `pause` lets the loop turn between slices.
@@ -81,6 +83,7 @@ class Input {
         return what(this.reader)
       } catch (error) {
         if (!(error instanceof MalformedError)) throw error
+        if (this.bytes.length - start > itemBytesMax) throw error
         await this.more(start)
       }
     }

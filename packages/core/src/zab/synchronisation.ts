@@ -25,7 +25,10 @@ export function planSync(
   // A zxid with counter 0 names an epoch that the learner entered, but no transaction.
   const namesNoTxn = counterOf(learner) === 0n
   if (learner === lastApplied) return { kind: 'diff', zxid: learner, txns: [] }
-  if (learner > max && !namesNoTxn) return { kind: 'trunc', zxid: max, txns: [] }
+  if (learner > max && !namesNoTxn) {
+    // Nobody can cut a log after a transaction that never was.
+    return counterOf(max) === 0n ? { kind: 'snap' } : { kind: 'trunc', zxid: max, txns: [] }
+  }
   // It has everything before an epoch of which we still have all transactions.
   if (namesNoTxn && min === learner + 1n) return { kind: 'diff', zxid: max, txns: history }
   if (learner < min || learner > max) return { kind: 'snap' }

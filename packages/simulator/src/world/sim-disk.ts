@@ -1,4 +1,4 @@
-import { MemoryDisk, type Disk, type DiskCall, type Tear } from '@zabra/core'
+import { MemoryDisk, type Disk, type DiskCall, type Tear, type WriteHandle } from '@zabra/core'
 import type { Random } from './random.ts'
 import type { World } from './world.ts'
 
@@ -125,9 +125,9 @@ export class SimDisk {
   private writeHandle(
     call: <T>(kind: DiskCall, path: string, effect: () => Promise<T>) => Promise<T>,
     path: string,
-    handle: Awaited<ReturnType<Disk['create']>>,
+    handle: WriteHandle,
     isDurable: boolean,
-  ): Awaited<ReturnType<Disk['create']>> {
+  ): WriteHandle {
     return {
       write: async (bytes, position) => {
         // Not copied before the effect: whoever changes the bytes meanwhile shall be found out.
@@ -138,15 +138,16 @@ export class SimDisk {
           }
           await handle.write(bytes, position)
         })
-        if (isDurable) await call('sync', path, () => this.sync(handle))
+        if (isDurable) await call('sync', path, () => this.sync(path, handle))
       },
-      sync: () => call('sync', path, () => this.sync(handle)),
+      sync: () => call('sync', path, () => this.sync(path, handle)),
       setSize: (bytes) => call('setSize', path, () => handle.setSize(bytes)),
       close: () => handle.close(),
     }
   }
 
-  private async sync(handle: Awaited<ReturnType<Disk['create']>>): Promise<void> {
+  private async sync(path: string, handle: WriteHandle): Promise<void> {
+    if (this.condition.failsNextSync) this.files.forgetDirty(path)
     this.failIfDue()
     await handle.sync()
   }

@@ -14,6 +14,7 @@ export interface FailoverOptions {
 /** As a deployment would have it: the defaults of Apache's sample configuration. */
 const cfg = 'tickTime=2000\ninitLimit=10\nsyncLimit=5\n4lw.commands.whitelist=*'
 const path = '/failover'
+const patienceMs = 60_000
 
 /** Milliseconds from the loss of the leader until the next write is acknowledged, each time. */
 export async function measureFailovers(options: FailoverOptions): Promise<number[]> {
@@ -58,7 +59,8 @@ async function untilWritten(
   leader: number,
 ): Promise<void> {
   const others = ensemble.ids.filter((id) => id !== leader)
-  for (let attempt = 0; ; attempt++) {
+  const untilMs = performance.now() + patienceMs
+  for (let attempt = 0; performance.now() < untilMs; attempt++) {
     const client = await session.tryConnect(others[attempt % others.length]!)
     if (client === undefined) {
       await delay(2)
@@ -70,11 +72,13 @@ async function untilWritten(
     await client.abandon()
     if (reply?.err === 0) return
   }
+  throw new Error(`no write was acknowledged for ${patienceMs} ms`)
 }
 
 /** Every server serves; answers the leader. */
 async function untilWhole(ensemble: EnsembleProcesses): Promise<number> {
-  for (;;) {
+  const untilMs = performance.now() + patienceMs
+  while (performance.now() < untilMs) {
     const modes = await Promise.all(ensemble.ids.map((id) => ensemble.mode(id)))
     const leader = ensemble.ids[modes.indexOf('leader')]
     if (leader !== undefined && modes.every((mode) => mode !== undefined)) {
@@ -84,4 +88,5 @@ async function untilWhole(ensemble: EnsembleProcesses): Promise<number> {
     }
     await delay(50)
   }
+  throw new Error(`the ensemble was not whole for ${patienceMs} ms`)
 }

@@ -108,4 +108,4 @@ export class LastingWriter {
 }
 
 /** Some load, not all there can be: many processes share the machine. */
-export const pause = (random: Random): Promise<void> => delay(random.between(2, 30))
+export const pause = (random: Random): Promise<void> => delay(random.between(20, 120))

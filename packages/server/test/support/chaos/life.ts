@@ -34,18 +34,12 @@ export class Life {
     const client = await session.connect(isOver)
     if (client === undefined) return false
     this.client = client
-    try {
-      await client.create(this.marker, '', createFlags.ephemeral)
-      await client.create(this.root)
-    } catch (error) {
+    if (!(await this.begin(client))) {
       await client.abandon()
-      // Whether they were made is not known, so nothing can be said about them.
-      if (error instanceof ConnectionLostError) return false
-      throw error
+      return false
     }
     const endsCleanly = this.random.chance(0.3)
-    const end = (): void => client.socket.destroy()
-    const dies = setTimeout(end, this.random.between(500, 4000))
+    const dies = setTimeout(() => client.socket.destroy(), this.random.between(500, 4000))
     await this.writer.work(client, places.shared, pause)
     clearTimeout(dies)
     if (endsCleanly) await this.close(session, isOver)
@@ -54,6 +48,19 @@ export class Life {
     for (const problem of writer.problems.splice(0)) ledger.problem(problem)
     ledger.counts.lives++
     return true
+  }
+
+  /** False where it is not known whether the nodes were made: then there is nothing to say. */
+  private async begin(client: RawClient): Promise<boolean> {
+    try {
+      await client.create(this.marker, '', createFlags.ephemeral)
+      await client.create(this.root)
+      return true
+    } catch (error) {
+      const isExpired = /sessionExpired/.test((error as Error).message)
+      if (error instanceof ConnectionLostError || isExpired) return false
+      throw error
+    }
   }
 
   stop(): void {

@@ -4,6 +4,9 @@ import type { EnsembleProcesses } from './ensemble-processes.ts'
 import { hex, type Ledger } from './ledger.ts'
 import { places } from './places.ts'
 
+/** Every so many transactions a server remembers its digest. */
+const digestEvery = 128
+
 type Tree = ReadonlyMap<string, DumpedNode>
 
 /** With everything healed and nobody writing: is it all there, and everywhere the same? */
@@ -39,7 +42,9 @@ export async function reckon(
     }
   }
   await checkModes(ensemble, ledger)
-  await checkDigests(ensemble, ledger)
+  const client = await connect(first!)
+  await checkDigests(ensemble, ledger, client)
+  await client.close()
 }
 
 /** Every acknowledged node is there under its name, none was made twice, numbers follow zxids. */
@@ -93,18 +98,32 @@ async function checkModes(ensemble: EnsembleProcesses, ledger: Ledger): Promise<
 }
 
 /** Servers remember digests at certain zxids: where two know the same zxid, they must agree. */
-async function checkDigests(ensemble: EnsembleProcesses, ledger: Ledger): Promise<void> {
-  const known = new Map<string, { digest: string; id: number }>()
+async function checkDigests(
+  ensemble: EnsembleProcesses,
+  ledger: Ledger,
+  client: RawClient,
+): Promise<void> {
+  const logged = new Map(ensemble.ids.map((id) => [id, ensemble.logOf(id).length]))
+  const writes = Array.from({ length: 2 * digestEvery }, () =>
+    client.must('setData', { path: places.barriers, data: null, version: -1 }),
+  )
+  const first = (await writes[0]!).stat.mzxid
+  await Promise.all(writes)
+  const known = new Map<bigint, { digest: string; id: number }>()
   for (const id of ensemble.ids) {
     const answer = await ensemble.ask(id, 'hash')
-    for (const [, zxid, digest] of answer.matchAll(/^(\w+): (-?\d+)$/gm)) {
-      const other = known.get(zxid!)
-      if (other === undefined) known.set(zxid!, { digest: digest!, id })
+    for (const [, text, digest] of answer.matchAll(/^(\w+): (-?\d+)$/gm)) {
+      const zxid = BigInt(`0x${text}`)
+      if (zxid < first) continue
+      const other = known.get(zxid)
+      if (other === undefined) known.set(zxid, { digest: digest!, id })
       else if (other.digest !== digest) {
-        ledger.problem(`at ${zxid} server ${id} has digest ${digest}, ${other.id} ${other.digest}`)
+        const theirs = `server ${other.id} ${other.digest}`
+        ledger.problem(`at ${hex(zxid)} server ${id} has digest ${digest}, ${theirs}`)
       }
     }
-    const complaint = /^.*digest.*$/im.exec(ensemble.logOf(id))
+    const complaint = /^.*the digest.*$/m.exec(ensemble.logOf(id).slice(logged.get(id)))
     if (complaint !== null) ledger.problem(`server ${id} says: ${complaint[0]}`)
   }
+  if (known.size === 0) ledger.problem('no server remembers a digest')
 }

@@ -118,6 +118,10 @@ export class Writer {
     const floor = this.tide?.zxid ?? 0n
     return this.request(client, step).then(
       ({ zxid, err, problem }) => {
+        if (this.isFleeting && err === errorCodes.sessionExpired) {
+          client.socket.destroy() // Its time was up: neither this nor what follows will happen.
+          return
+        }
         const expected = this.sent.shift()
         if (expected?.step !== step) problem ??= 'a reply out of order'
         if (err !== 0) problem ??= `refused with ${err}`
