@@ -7,7 +7,7 @@
  * the data directories and logs are kept, and the seed draws the same faults again; the moments
  * at which they meet the load are the machine's own.
  */
-import { mkdtempSync, rmSync } from 'node:fs'
+import { mkdtempSync, readFileSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { parseArgs } from 'node:util'
@@ -57,6 +57,7 @@ if (minutes > 0) {
   console.log(`recovery after a burst: median ${median} ms, longest ${sorted.at(-1) ?? 0} ms`)
   for (const problem of problems) console.log(`PROBLEM ${problem}`)
   if (hasFailed) {
+    for (let id = 1; id <= servers; id++) showLog(id)
     console.log(`what the servers left is in ${dir}`)
     console.log(
       `again with: npm run test:chaos -- --servers ${servers} --minutes ${minutes} --seed ${seed}`,
@@ -79,3 +80,10 @@ if (failovers > 0 && !hasFailed) {
 if (!hasFailed && !values.keep) rmSync(dir, { recursive: true, force: true })
 console.log(hasFailed ? '0 passed, 1 failed' : '1 passed, 0 failed')
 process.exitCode = hasFailed ? 1 : 0
+
+/** What a server said last about its part in the ensemble; the whole log is kept beside its data. */
+function showLog(id: number): void {
+  const lines = readFileSync(join(dir, String(id), 'server.log'), 'utf8').split('\n')
+  const telling = lines.filter((line) => line !== '' && !/session|snapshot\.|purged/.test(line))
+  console.log(`server ${id} said last:\n  ${telling.slice(-15).join('\n  ')}`)
+}

@@ -7,7 +7,6 @@ import {
   byte,
   decode,
   decodeText,
-  decodeText,
   encode,
   encodeText,
   int,

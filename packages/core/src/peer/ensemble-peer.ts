@@ -2,25 +2,27 @@ import {
   encodeNotification,
   encodeText,
   readNotification,
-  readTxnBody,
   Reader,
   TxnHeader,
   type ServerState,
 } from '@zabra/protocol'
-import { assert } from '../assert.ts'
+import { assert, AssertionError } from '../assert.ts'
 import type { Database, DatabaseOptions } from '../database.ts'
 import { Election, type Decision, type ElectionTiming } from '../election/election.ts'
 import { Links, type LinkAction } from '../election/links.ts'
 import type { Clock } from '../pipeline/client-pipeline.ts'
 import { Proposer } from '../pipeline/proposer.ts'
-import type { Disk, Host } from '../ports.ts'
+import { faultCode, type Disk, type Host } from '../ports.ts'
 import { SessionTracker } from '../session/tracker.ts'
+import { listIfThere, logsAmong } from '../storage/files.ts'
 import { loadDatabase, LoadingDatabase } from '../storage/load.ts'
 import type { LogBatch } from '../storage/log-batch.ts'
+import { RecoveryError } from '../storage/recovery-error.ts'
 import type { RecoveryOptions } from '../storage/recovery.ts'
-import { truncateAfter } from '../storage/truncate.ts'
+import { truncateAfter, TruncateError } from '../storage/truncate.ts'
 import type { TxnLog } from '../storage/txn-log.ts'
 import { CommittedLog, type LoggedTxn } from '../zab/committed-log.ts'
+import { decodeTxn } from '../zab/decoded-txn.ts'
 import { Deferred, within } from '../zab/deferred.ts'
 import type { Epochs } from '../zab/epochs.ts'
 import { readHistory } from '../zab/history.ts'
@@ -28,7 +30,7 @@ import { Leader } from '../zab/leader.ts'
 import { Learner } from '../zab/learner.ts'
 import { formatMembership, verifierOf, type Membership } from '../zab/membership.ts'
 import type { ZabOptions, ZabTrace } from '../zab/options.ts'
-import { PacketLink, type PeerWire } from '../zab/packet-link.ts'
+import { LinkLostError, PacketLink, type PeerWire } from '../zab/packet-link.ts'
 import type { QuorumVerifier, ServerId } from '../zab/quorum.ts'
 import { receiveSnapshot } from '../zab/snapshot-stream.ts'
 import type { Journal } from './journal.ts'
@@ -71,6 +73,8 @@ export interface EnsembleOptions extends PeerOptions, ZabOptions {
 /** How often, and how long apart, a learner tries to reach its leader. */
 const dialAttempts = 5
 const dialPauseMs = 100
+/** Before looking again for a leader after one that could not be joined. */
+const rejoinPauseMs = 100
 
 /**
  * A server of an ensemble: looks for a leader, leads or follows until that ends, and looks again.
@@ -97,8 +101,12 @@ export class EnsemblePeer extends PeerBase {
   private loggedZxid = 0n
   private readonly flushing: { upTo: bigint; done: Deferred<void> }[] = []
   private lastHalfTickMs = 0
+  private readonly stopped = new Deferred<never>()
   private isStopped = false
   private isFull = false
+  /** What the leader wanted cut off could not be: next time it must send everything. */
+  private wantsEverything = false
+  private hasServed = false
 
   constructor(parts: EnsembleParts, options: EnsembleOptions, start: Clock) {
     super(parts.db, options, parts.ports, start)
@@ -120,17 +128,34 @@ export class EnsemblePeer extends PeerBase {
 
   /** Resolves after `stop`; rejects when this server cannot go on. */
   async run(): Promise<void> {
-    while (!this.isStopped) {
-      const decision = await this.elect()
-      if (this.isStopped) return
-      try {
-        if (decision.state === 'leading') await this.lead()
-        else await this.follow(decision)
-      } catch (error) {
-        this.parts.zabTrace({ type: 'roleEnded', reason: (error as Error).message })
-      }
-      await this.leaveRole()
+    try {
+      while (!this.isStopped) await this.playRole(await this.elect())
+    } catch (error) {
+      if (!this.isStopped) throw error
     }
+  }
+
+  private async playRole(decision: Decision): Promise<void> {
+    this.hasServed = false
+    try {
+      if (this.isStopped) return
+      if (decision.state === 'leading') await this.lead()
+      else await this.follow(decision)
+    } catch (error) {
+      this.parts.zabTrace({ type: 'roleEnded', reason: (error as Error).message })
+      if (isFatal(error)) throw error
+    } finally {
+      this.pipeline.stopServing()
+      this.election.pause()
+    }
+    await this.leaveRole()
+    if (!this.hasServed) await this.rest()
+  }
+
+  /** A leader that cannot be joined, or a quorum that does not come, is not asked in a storm. */
+  private async rest(): Promise<void> {
+    const { done, cut } = this.parts.host.delay(rejoinPauseMs)
+    await Promise.race([done, this.stopped.promise]).finally(cut)
   }
 
   /** Ends the present role; `run` resolves. */
@@ -140,6 +165,9 @@ export class EnsemblePeer extends PeerBase {
     this.leader?.end(reason)
     this.learner?.end(reason)
     this.decided?.reject(reason)
+    this.stopped.reject(reason)
+    // Whether the log still gets anywhere is not known here; nobody votes with it any more.
+    for (const { done } of this.flushing.splice(0)) done.reject(reason)
   }
 
   private async elect(): Promise<Decision> {
@@ -186,12 +214,15 @@ export class EnsemblePeer extends PeerBase {
 
   private serveAsLeader(from: {
     lastZxid: bigint
+    mayPropose: (zxid: bigint) => boolean
     onProposed: (zxid: bigint, batch: LogBatch) => void
   }): Proposer {
     const { pipeline, clock } = this
     const { trace } = this.parts.ports
     this.db.setConfig(this.configText)
     this.election.established(this.leader!.epoch)
+    this.hasServed = true
+    this.wantsEverything = false
     this.proposer = new Proposer(
       {
         pipeline,
@@ -199,6 +230,7 @@ export class EnsemblePeer extends PeerBase {
         trace,
         batch: () => this.batch,
         lastZxid: from.lastZxid,
+        mayPropose: from.mayPropose,
         onProposed: (zxid, batch) => {
           this.appendedZxid = zxid
           from.onProposed(zxid, batch)
@@ -215,8 +247,13 @@ export class EnsemblePeer extends PeerBase {
 
   private async follow(decision: Decision): Promise<void> {
     const { self } = this.options
-    const { epochs, db, committedLog, host, zabTrace } = this.parts
-    const link = await this.dialLeader(decision.leader)
+    const { epochs, db, committedLog, zabTrace } = this.parts
+    const { wantsEverything } = this
+    const dialling = this.dialLeader(decision.leader)
+    const link = await Promise.race([dialling, this.stopped.promise]).catch((error: unknown) => {
+      dialling.then((late) => late.close()).catch(() => {})
+      throw error
+    })
     this.learner = new Learner(
       {
         self,
@@ -226,7 +263,7 @@ export class EnsemblePeer extends PeerBase {
         db,
         pipeline: this.pipeline,
         committedLog,
-        host,
+        wantsEverything,
         nowMs: () => this.clock.nowMs,
         trace: zabTrace,
         append: (txn) => this.append(txn),
@@ -237,6 +274,8 @@ export class EnsemblePeer extends PeerBase {
         serving: (epoch) => {
           this.db.setConfig(this.configText)
           this.election.established(epoch)
+          this.hasServed = true
+          this.wantsEverything = false
         },
       },
       this.options,
@@ -250,11 +289,15 @@ export class EnsemblePeer extends PeerBase {
     const { tickMs, initLimit } = this.options
     const attach = (wire: PeerWire): PacketLink => new PacketLink(wire, this.clock.nowMs)
     for (let attempt = 1; ; attempt++) {
+      const dialling = network.dial(leader, attach)
       try {
-        const dialling = network.dial(leader, attach)
         return await within(host, tickMs * initLimit, 'connecting to the leader', dialling)
       } catch (error) {
-        if (attempt === dialAttempts || this.isStopped) throw error
+        // Nobody waits any more for a connection that comes about late.
+        dialling.then((link) => link.close()).catch(() => {})
+        if (attempt === dialAttempts || this.isStopped) {
+          throw new LinkLostError(`the leader cannot be reached: ${(error as Error).message}`)
+        }
         await host.delay(dialPauseMs).done
       }
     }
@@ -262,23 +305,24 @@ export class EnsemblePeer extends PeerBase {
 
   /** Applies everything the log holds, or goes back to what the disk holds. */
   private async leaveRole(): Promise<void> {
-    this.pipeline.stopServing()
-    this.election.pause()
     const { leader, learner } = this
     this.leader = this.learner = this.proposer = undefined
+    if (this.isStopped) return
     await this.flush()
     if (learner?.isTorn === true) {
-      await this.reload()
+      await this.journal.undisturbed(() => this.reload())
       return
     }
-    for (const txn of leader?.uncommitted ?? learner?.uncommitted ?? []) this.applyLogged(txn)
+    const uncommitted = leader?.uncommitted ?? learner?.uncommitted ?? []
+    // What may yet be cut off again must not be in a snapshot whose name does not tell.
+    if (uncommitted.length > 0) this.journal.abandonSnapshot()
+    for (const txn of uncommitted) this.applyLogged(txn)
   }
 
-  private applyLogged(txn: LoggedTxn): void {
-    const reader = new Reader(txn.payload)
-    const header = TxnHeader.read(reader)
-    this.db.apply(header, readTxnBody(reader, header.type))
-    this.parts.committedLog.add(txn)
+  private applyLogged({ zxid, payload }: LoggedTxn): void {
+    const { header, txn } = decodeTxn(zxid, payload)
+    this.db.apply(header, txn)
+    this.parts.committedLog.add({ zxid, payload })
   }
 
   // --- what a learner asks for -----------------------------------------------------------------
@@ -305,18 +349,27 @@ export class EnsemblePeer extends PeerBase {
     await receiveSnapshot(link, loading)
     loading.lastZxid = zxid
     loading.db.finishLoading()
-    this.db.adopt(loading.db)
-    await log.close()
-    log.restart(zxid)
-    this.loggedZxid = this.appendedZxid = zxid
+    await this.journal.undisturbed(async () => {
+      await log.close()
+      this.db.adopt(loading.db)
+      log.restart(zxid)
+      this.loggedZxid = this.appendedZxid = zxid
+    })
   }
 
-  private async truncate(zxid: bigint): Promise<void> {
+  private truncate(zxid: bigint): Promise<void> {
     const { disk, recovery, log } = this.parts
-    await log.close()
-    await truncateAfter(disk, recovery, zxid)
-    await this.reload()
-    assert(this.db.lastZxid === zxid, 'a truncated log ends where it was cut')
+    return this.journal.undisturbed(async () => {
+      await log.close()
+      try {
+        await truncateAfter(disk, recovery, zxid)
+      } catch (error) {
+        if (error instanceof TruncateError) this.wantsEverything = true
+        throw error
+      }
+      await this.reload()
+      assert(this.db.lastZxid === zxid, 'a truncated log ends where it was cut')
+    })
   }
 
   /** Back to what a restart would read. */
@@ -334,6 +387,12 @@ export class EnsemblePeer extends PeerBase {
   private async takeSnapshot(): Promise<void> {
     const taken = await this.journal.snapshotNow()
     if (taken === undefined) throw new Error('the snapshot from the leader could not be stored')
+    // The logs are of another history: nobody may ever replay, or send, a part of it.
+    const { disk, recovery } = this.parts
+    for (const { name } of logsAmong(await listIfThere(disk, recovery.logDir))) {
+      await disk.remove(`${recovery.logDir}/${name}`)
+    }
+    await disk.syncDirectory(recovery.logDir)
   }
 
   // --- from the host ---------------------------------------------------------------------------
@@ -409,6 +468,13 @@ export class EnsemblePeer extends PeerBase {
     this.isFull = !canWrite
     if (this.proposer !== undefined) this.proposer.acceptsWrites = canWrite
   }
+}
+
+/** What the next role would meet again, or must not be built upon: a failing disk, or a bug. */
+function isFatal(error: unknown): boolean {
+  if (error instanceof AssertionError || error instanceof RecoveryError) return true
+  const code = faultCode(error)
+  return code !== undefined && code !== 'ENOSPC'
 }
 
 /** Keeps what recovery replays, as the history that learners are brought up from. */

@@ -96,6 +96,7 @@ export class Journal {
   private snapshotAfterBytes = Infinity
   private isStopping = false
   private wakeRetry: (() => void) | undefined
+  private abandonment: { isAbandoned: boolean } = { isAbandoned: false }
 
   constructor(
     parts: {
@@ -219,7 +220,8 @@ export class Journal {
 
   private async takeSnapshot(): Promise<TakenSnapshot | undefined> {
     const { stats, options, disk } = this
-    const source = this.source.db.snapshotSource()
+    const abandonment = (this.abandonment = { isAbandoned: false })
+    const source = unlessAbandoned(this.source.db.snapshotSource(), abandonment)
     const started = this.host.monotonicMs()
     try {
       const { compression, snapshotMethod: method } = options
@@ -241,6 +243,29 @@ export class Journal {
       this.trace({ type: 'snapshotFailed', message: (error as Error).message })
       return undefined
     }
+  }
+
+  /** The snapshot under way, if any, fails: the database becomes what it must not contain. */
+  abandonSnapshot(): void {
+    this.abandonment.isAbandoned = true
+  }
+
+  /** Does something to database and files while no snapshot is taken and nothing is purged. */
+  async undisturbed<T>(work: () => Promise<T>): Promise<T> {
+    while (this.snapshotting !== undefined) {
+      this.abandonSnapshot()
+      await this.snapshotting
+    }
+    const working = this.purging.then(work)
+    const over = working.then(
+      () => {},
+      () => {},
+    )
+    this.purging = over
+    this.snapshotting = over.then(() => {
+      this.snapshotting = undefined
+    })
+    return working
   }
 
   /** Removes what no recovery needs any more. */
@@ -268,5 +293,25 @@ export class Journal {
       await this.writing
     } while (this.writing !== undefined)
     await this.log.close()
+  }
+}
+
+function unlessAbandoned(
+  source: SnapshotSource,
+  abandonment: { readonly isAbandoned: boolean },
+): SnapshotSource {
+  const check = (): void => {
+    if (abandonment.isAbandoned) throw new Error('the database was replaced meanwhile')
+  }
+  return {
+    ...source,
+    writeNodes(writer, bytesMax) {
+      check()
+      return source.writeNodes(writer, bytesMax)
+    },
+    finish() {
+      check()
+      return source.finish()
+    },
   }
 }

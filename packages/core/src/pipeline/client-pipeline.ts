@@ -378,7 +378,8 @@ export class ClientPipeline {
       this.answerError(connection, xid, type, error, receivedMs)
       return true
     }
-    connection.queue.push({ kind: 'read', xid, type, body, error, receivedMs })
+    const { identities } = connection
+    connection.queue.push({ kind: 'read', xid, type, body, error, receivedMs, identities })
     return this.admitMore(connection)
   }
 
@@ -528,8 +529,11 @@ export class ClientPipeline {
       if (next.body === undefined) {
         this.answerError(connection, next.xid, next.type, next.error, next.receivedMs)
       } else {
+        const present = connection.identities
+        connection.identities = next.identities
         this.reader.reset(next.body, 0, next.body.length)
         this.answerRead(connection, next.xid, next.type, this.reader, next.receivedMs)
+        connection.identities = present
       }
     }
     if (done === queue.length) queue.length = 0

@@ -28,6 +28,8 @@ export interface QueuedRead {
   readonly body: Uint8Array | undefined
   readonly error: number
   readonly receivedMs: number
+  /** Those the connection had when the request was read; what is proven later is for later ones. */
+  readonly identities: Id[]
 }
 export type Queued = QueuedRead | WriteTicket
 

@@ -66,6 +66,7 @@ export class Proposer implements Upstream {
   private inFlight: Proposal[] = []
   private committed = 0
   private lastProposed: bigint
+  private readonly mayPropose: ((zxid: bigint) => boolean) | undefined
   /** Told of each transaction as it is proposed; the bytes are those of the log. */
   private readonly onProposed: ((zxid: bigint, batch: LogBatch) => void) | undefined
 
@@ -78,6 +79,8 @@ export class Proposer implements Upstream {
       batch: () => LogBatch
       /** The zxid before the first; the last applied one unless a new epoch begins. */
       lastZxid?: bigint
+      /** Asked before each transaction; none follows where the answer is no. */
+      mayPropose?: (zxid: bigint) => boolean
       onProposed?: (zxid: bigint, batch: LogBatch) => void
     },
     options: ProposerOptions,
@@ -90,6 +93,7 @@ export class Proposer implements Upstream {
     this.options = options
     this.projection = new Projection(this.db)
     this.lastProposed = parts.lastZxid ?? this.db.lastZxid
+    this.mayPropose = parts.mayPropose
     this.onProposed = parts.onProposed
     this.reclaimer = new Reclaimer(this.db.tree, options.reclaim)
     this.sessions = new SessionTracker(options.tickMs)
@@ -256,7 +260,9 @@ export class Proposer implements Upstream {
 
   /** Gives a transaction its zxid and puts it into the log's next batch. */
   private propose(ticket: WriteTicket | undefined, sessionId: bigint, xid: number, txn: Txn): void {
-    const zxid = ++this.lastProposed
+    const zxid = this.lastProposed + 1n
+    if (this.mayPropose?.(zxid) === false) return
+    this.lastProposed = zxid
     const time = BigInt(this.clock.wallMs)
     const header: TxnHeader = { clientId: sessionId, cxid: xid, zxid, time, type: txn.type }
     const { digest } = this.projection

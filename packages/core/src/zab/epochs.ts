@@ -19,6 +19,11 @@ export function counterOf(zxid: bigint): bigint {
   return zxid & 0xffffffffn
 }
 
+/** Whether nothing is missing between two transactions of one history. */
+export function follows(zxid: bigint, next: bigint): boolean {
+  return next === zxid + 1n || (counterOf(next) === 1n && epochOf(next) > epochOf(zxid))
+}
+
 /** The epoch files contradict the history beside them. */
 export class EpochError extends Error {
   override readonly name = 'EpochError'

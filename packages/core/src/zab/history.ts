@@ -2,6 +2,7 @@ import { snapshotsAmong, listIfThere } from '../storage/files.ts'
 import { readLogs } from '../storage/log-reader.ts'
 import type { Disk } from '../ports.ts'
 import type { LoggedTxn } from './committed-log.ts'
+import { follows } from './epochs.ts'
 
 /** So much of the last snapshot's size may be sent as transactions instead of it. */
 const snapshotSizeFactor = 0.33
@@ -30,6 +31,8 @@ export async function readHistory(
       if (zxid >= before) return txns
       // The transaction the learner has is kept too: it proves that its history is ours.
       if (zxid < after) continue
+      const last = txns.at(-1)
+      if (last !== undefined && !follows(last.zxid, zxid)) return undefined
       const payload = new Uint8Array(reader.bytes.subarray(reader.position, reader.end))
       bytes += payload.length
       if (bytes > bytesMax) return undefined

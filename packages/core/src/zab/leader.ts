@@ -16,7 +16,7 @@ import type { Host } from '../ports.ts'
 import type { LogBatch } from '../storage/log-batch.ts'
 import type { CommittedLog, LoggedTxn } from './committed-log.ts'
 import { Deferred, TimeoutError, within } from './deferred.ts'
-import { counterOf, epochOf, epochStart, type Epochs } from './epochs.ts'
+import { counterOf, epochOf, epochStart, follows, type Epochs } from './epochs.ts'
 import { expectPacket, LinkLostError, type PacketLink } from './packet-link.ts'
 import type { QuorumVerifier, ServerId } from './quorum.ts'
 import { sendSnapshot } from './snapshot-stream.ts'
@@ -48,6 +48,7 @@ export interface LeaderParts {
   /** The leader is established: clients may be served from now on. */
   readonly serve: (parts: {
     lastZxid: bigint
+    mayPropose: (zxid: bigint) => boolean
     onProposed: (zxid: bigint, batch: LogBatch) => void
   }) => Proposer
 }
@@ -64,9 +65,11 @@ interface Learner {
   readonly link: PacketLink
   readonly sid: ServerId
   readonly isObserver: boolean
-  /** Gets live packets. While a snapshot is being sent they wait here. */
+  /** Gets live packets. Until it is up to date they wait here. */
   isForwarding: boolean
   held: (() => void)[] | undefined
+  /** Everything it lacked is sent: from now on it must give signs of life. */
+  isSent: boolean
   hasAckedNewLeader: boolean
   /** By this tick it must have been heard of again. */
   deadlineTick: number
@@ -83,6 +86,8 @@ export class Leader {
   private readonly parts: LeaderParts
   private readonly options: ZabOptions
   private readonly learners = new Set<Learner>()
+  /** Of all who connected, also before it is known who they are. */
+  private readonly links = new Set<PacketLink>()
   private readonly ended = new Deferred<never>()
   private readonly epochChosen = new Deferred<bigint>()
   private readonly epochAcked = new Deferred<void>()
@@ -94,6 +99,7 @@ export class Leader {
   private readonly startEpoch: bigint
   private newEpoch = 0n
   private epochIsFrozen = false
+  private accepting: Promise<void> = Promise.resolve()
   private proposer: Proposer | undefined
   private outstanding: Outstanding[] = []
   private committedZxid = 0n
@@ -137,12 +143,15 @@ export class Leader {
       await this.orEnd(within(host, limitMs, 'acknowledging the epoch', this.epochAcked.promise))
       // Our history is that of the new epoch from here on; it is durable already.
       await epochs.setCurrent(this.newEpoch)
+      if (this.isOver) return await this.ended.promise
       this.acknowledgeNewLeader(self)
       await this.orEnd(within(host, limitMs, 'bringing up a quorum', this.established.promise))
       trace({ type: 'leading', epoch: this.newEpoch })
       return await this.ended.promise
     } finally {
       this.stop()
+      // What was begun on disk comes to its end before another role touches the disk.
+      await this.accepting
     }
   }
 
@@ -159,7 +168,7 @@ export class Leader {
   private stop(): void {
     if (this.isOver) return
     this.isOver = true
-    for (const { link } of this.learners) link.close()
+    for (const link of this.links) link.close()
     this.learners.clear()
   }
 
@@ -168,18 +177,21 @@ export class Leader {
     if (this.isOver) return
     const lastProposed = this.proposer?.lastProposedZxid ?? this.parts.db.lastZxid
     for (const learner of this.learners) {
-      if (learner.isForwarding)
-        this.toLearner(learner, () => learner.link.send('ping', lastProposed))
+      if (learner.isSent) learner.link.send('ping', lastProposed)
     }
     if (++this.ticks % 2 !== 0 || this.proposer === undefined) return
     const tick = this.ticks / 2
     const alive = new Set<ServerId>([this.parts.self])
-    for (const { sid, deadlineTick } of this.learners) if (deadlineTick >= tick) alive.add(sid)
+    for (const { sid, isObserver, deadlineTick } of this.learners) {
+      if (!isObserver && deadlineTick >= tick) alive.add(sid)
+    }
     if (!this.parts.verifier.isQuorum(alive)) {
       this.end(new TimeoutError('a quorum of followers has not been heard of in time'))
     }
     for (const learner of this.learners) {
-      if (learner.deadlineTick < tick) this.drop(learner, 'it was silent for too long')
+      if (learner.isSent && learner.deadlineTick < tick) {
+        this.drop(learner, 'it was silent for too long')
+      }
     }
   }
 
@@ -187,6 +199,12 @@ export class Leader {
 
   /** A server connected to be led. */
   accept(link: PacketLink): void {
+    if (this.isOver) {
+      link.close()
+      return
+    }
+    this.links.add(link)
+    link.onClosed = () => this.links.delete(link)
     this.serveLearner(link).catch((error: Error) => {
       link.close()
       const isOrdinary = error instanceof LinkLostError || this.isOver
@@ -196,22 +214,22 @@ export class Leader {
 
   private async serveLearner(link: PacketLink): Promise<void> {
     const { host } = this.parts
-    const { tickMs, initLimit } = this.options
-    const limitMs = tickMs * initLimit
-    const hello = await within(host, limitMs, 'an introduction', link.next())
+    const limitMs = this.options.tickMs * this.options.initLimit
+    const hello = await this.of(link, within(host, limitMs, 'an introduction', link.next()))
     const isObserver = expectPacket(hello, 'followerInfo', 'observerInfo') === 'observerInfo'
     const info = readLearnerInfo(hello.data)
     if (info === undefined) throw new MalformedError('a learner that does not say who it is')
     const sid = info.serverId
+    if (sid === this.parts.self) throw new MalformedError(`another server ${sid}: our own number`)
     if (!isObserver) this.join(sid, epochOf(hello.zxid))
-    const epoch = await this.epochChosen.promise
+    const epoch = await this.of(link, this.epochChosen.promise)
     link.send('leaderInfo', epochStart(epoch), encodeInt(quorumProtocolVersion))
-    const ack = await within(host, limitMs, 'an answer to the epoch', link.next())
+    const ack = await this.of(link, within(host, limitMs, 'an answer to the epoch', link.next()))
     expectPacket(ack, 'ackEpoch')
     if (ack.data === null) throw new MalformedError('an acknowledgement without an epoch')
     const currentEpoch = BigInt(new Reader(ack.data).int())
     if (!isObserver && currentEpoch >= 0n) this.acknowledgeEpoch(sid, currentEpoch, ack.zxid)
-    await this.epochAcked.promise
+    await this.of(link, this.epochAcked.promise)
 
     const learner: Learner = {
       link,
@@ -219,15 +237,31 @@ export class Leader {
       isObserver,
       isForwarding: false,
       held: undefined,
+      isSent: false,
       hasAckedNewLeader: false,
-      deadlineTick: Math.floor(this.ticks / 2) + initLimit + this.options.syncLimit,
+      deadlineTick: this.joinDeadline(),
     }
     this.replaceOlder(sid)
     this.learners.add(learner)
-    link.onClosed = () => this.lost(learner)
-    const older = await this.olderHistory(ack.zxid)
+    link.onClosed = () => {
+      this.links.delete(link)
+      this.lost(learner)
+    }
+    const older = await this.of(link, this.olderHistory(ack.zxid))
     await this.synchronise(learner, ack.zxid, older)
     link.onPacket((packet) => this.receive(learner, packet))
+  }
+
+  /** What was waited for, if by then the connection and our leadership still stand. */
+  private async of<T>(link: PacketLink, promise: Promise<T>): Promise<T> {
+    const value = await promise
+    if (this.isOver || link.isClosed) throw new LinkLostError('it is gone, or we lead no longer')
+    return value
+  }
+
+  private joinDeadline(): number {
+    const { initLimit, syncLimit } = this.options
+    return Math.floor(this.ticks / 2) + initLimit + syncLimit
   }
 
   /** What memory lacks for a learner that was away for long, from the log. */
@@ -245,7 +279,7 @@ export class Leader {
     if (last === undefined) return planSync(learnerZxid, committedLog.all(), db.lastZxid)
     const newer = committedLog.all().filter(({ zxid }) => zxid > last.zxid)
     // While the log was read, the oldest in memory may have been dropped: that is a gap.
-    const isWhole = follows(last.zxid, newer[0]?.zxid)
+    const isWhole = newer[0] === undefined || follows(last.zxid, newer[0].zxid)
     const history = isWhole ? [...older, ...newer] : committedLog.all()
     return planSync(learnerZxid, history, db.lastZxid)
   }
@@ -262,7 +296,7 @@ export class Leader {
     older: readonly LoggedTxn[],
   ): Promise<void> {
     const { link, sid } = learner
-    const { db, trace, configText, host } = this.parts
+    const { db, trace, configText } = this.parts
     // From here to `forward` nothing is awaited, so no transaction falls in between.
     const plan = this.planFor(learnerZxid, older)
     trace({ type: 'synchronising', sid, plan: plan.kind })
@@ -273,11 +307,7 @@ export class Leader {
       link.send('snap', sent)
       learner.held = []
       this.forward(learner, sent)
-      await sendSnapshot(link, source, async () => {
-        do {
-          await host.delay(1).done
-        } while (link.unsentBytes > unsentBytesMax && !link.isClosed)
-      })
+      await sendSnapshot(link, source, () => this.drained(link))
     } else {
       link.send(plan.kind, plan.zxid)
       sent = plan.zxid
@@ -290,7 +320,29 @@ export class Leader {
     // Behind the whole history: older releases queued it before, and lost data by that.
     this.release(learner)
     link.send('newLeader', epochStart(this.newEpoch), configText)
+    // Followers of many Apache releases fail over a commit between this and UPTODATE.
+    learner.held = []
     if (plan.kind !== 'snap') this.forward(learner, sent)
+    learner.isSent = true
+    learner.deadlineTick = this.joinDeadline()
+  }
+
+  /** Lets the loop turn, and the learner take what it was sent; not for ever, though. */
+  private async drained(link: PacketLink): Promise<void> {
+    const { host } = this.parts
+    const limitMs = this.options.tickMs * this.options.initLimit
+    const startedMs = host.monotonicMs()
+    do {
+      await host.delay(1).done
+      if (host.monotonicMs() - startedMs > limitMs) {
+        throw new TimeoutError('a learner does not take its snapshot')
+      }
+    } while (link.unsentBytes > unsentBytesMax && !link.isClosed)
+  }
+
+  private sendUpToDate(learner: Learner): void {
+    learner.link.send('upToDate', -1n)
+    this.release(learner)
   }
 
   private release(learner: Learner): void {
@@ -318,7 +370,9 @@ export class Leader {
     if (this.isOver || this.proposer === undefined) return
     // Without a quorum nothing can be confirmed: better to say so at once than after a tick.
     const connected = new Set<ServerId>([this.parts.self])
-    for (const { sid, isForwarding } of this.learners) if (isForwarding) connected.add(sid)
+    for (const { sid, isObserver, isForwarding } of this.learners) {
+      if (isForwarding && !isObserver) connected.add(sid)
+    }
     if (!this.parts.verifier.isQuorum(connected)) {
       this.end(new LinkLostError('the connections to a quorum of followers are lost'))
     }
@@ -339,7 +393,7 @@ export class Leader {
     if (verifier.voters.has(sid)) this.joined.add(sid)
     if (!this.joined.has(self) || !verifier.isQuorum(this.joined)) return
     this.epochIsFrozen = true
-    epochs.setAccepted(this.newEpoch).then(
+    this.accepting = epochs.setAccepted(this.newEpoch).then(
       () => this.epochChosen.resolve(this.newEpoch),
       (error: Error) => this.end(error),
     )
@@ -359,7 +413,7 @@ export class Leader {
   private acknowledgeNewLeader(sid: ServerId): void {
     const { verifier, self } = this.parts
     if (verifier.voters.has(sid)) this.newLeaderAcks.add(sid)
-    if (this.proposer !== undefined || !this.newLeaderAcks.has(self)) return
+    if (this.isOver || this.proposer !== undefined || !this.newLeaderAcks.has(self)) return
     if (verifier.isQuorum(this.newLeaderAcks)) this.establish()
   }
 
@@ -368,20 +422,22 @@ export class Leader {
     const lastZxid = epochStart(this.newEpoch)
     this.committedZxid = lastZxid
     this.parts.db.advance(lastZxid)
-    this.proposer = this.parts.serve({ lastZxid, onProposed: this.onProposed })
+    const { mayPropose, onProposed } = this
+    this.proposer = this.parts.serve({ lastZxid, mayPropose, onProposed })
     this.established.resolve()
-    for (const learner of this.learners) {
-      if (learner.hasAckedNewLeader) learner.link.send('upToDate', -1n)
-    }
+    for (const learner of this.learners) if (learner.hasAckedNewLeader) this.sendUpToDate(learner)
   }
 
   // --- broadcast -------------------------------------------------------------------------------
 
+  /** Asked before anything is logged: what is in our log must be known to be there. */
+  private readonly mayPropose = (zxid: bigint): boolean => {
+    if (counterOf(zxid) <= counterMax) return true
+    this.end(new Error('the counter of this epoch is used up'))
+    return false
+  }
+
   private readonly onProposed = (zxid: bigint, batch: LogBatch): void => {
-    if (counterOf(zxid) > counterMax) {
-      this.end(new Error('the counter of this epoch is used up'))
-      return
-    }
     const end = batch.writer.position - 1 // without the mark that ends a log record
     const payload = new Uint8Array(batch.writer.bytes.subarray(batch.payloadStart, end))
     this.outstanding.push({ zxid, payload, acks: new Set(), syncs: [] })
@@ -473,7 +529,7 @@ export class Leader {
     learner.hasAckedNewLeader = true
     const wasEstablished = this.proposer !== undefined
     if (!learner.isObserver) this.acknowledgeNewLeader(learner.sid)
-    if (wasEstablished) learner.link.send('upToDate', -1n)
+    if (wasEstablished) this.sendUpToDate(learner)
   }
 
   private touchSessions(data: Uint8Array | null): void {
@@ -511,12 +567,6 @@ export class Leader {
       proposer.remoteWrite(learner, { sessionId, xid, type, identities }, reader)
     }
   }
-}
-
-/** Whether nothing is missing between two transactions of one log. */
-function follows(zxid: bigint, next: bigint | undefined): boolean {
-  if (next === undefined || next === zxid + 1n) return true
-  return counterOf(next) === 1n && epochOf(next) > epochOf(zxid)
 }
 
 function encodeInt(value: number): Uint8Array {

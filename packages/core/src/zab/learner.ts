@@ -19,7 +19,7 @@ import type { Session } from '../session/tracker.ts'
 import type { CommittedLog, LoggedTxn } from './committed-log.ts'
 import { decodeTxn, type DecodedTxn } from './decoded-txn.ts'
 import { Deferred, TimeoutError } from './deferred.ts'
-import { counterOf, epochOf, epochStart, type Epochs } from './epochs.ts'
+import { epochOf, epochStart, follows, type Epochs } from './epochs.ts'
 import type { ZabOptions, ZabTrace } from './options.ts'
 import { expectPacket, ProtocolError, type PacketLink } from './packet-link.ts'
 import type { ServerId } from './quorum.ts'
@@ -283,9 +283,7 @@ export class Learner implements Upstream {
     if (data === null) throw new MalformedError('a proposal without a transaction')
     // Apache repeats behind a snapshot what the snapshot contains.
     if (zxid <= this.base && !this.isServing) return
-    const isNext = zxid === this.lastProposed + 1n
-    const beginsEpoch = counterOf(zxid) === 1n && epochOf(zxid) > epochOf(this.lastProposed)
-    if (!isNext && !beginsEpoch) {
+    if (!follows(this.lastProposed, zxid)) {
       throw new ProtocolError(
         `after ${this.lastProposed.toString(16)} comes ${zxid.toString(16)}: something is missing`,
       )

@@ -27,8 +27,6 @@ export interface PeerWire {
   readonly unsentBytes: number
   /** To be closed once everything in `link.out` is sent. */
   close(): void
-  /** What was handed over by flushing and has not left yet, where the host knows. */
-  readonly unsentBytes?: number
 }
 
 /**
@@ -57,10 +55,6 @@ export class PacketLink {
   /** Somebody waits for the other side to say something. */
   get isWaiting(): boolean {
     return this.waiting !== undefined || this.waitingRaw !== undefined
-  }
-
-  get unsentBytes(): number {
-    return this.out.position + (this.wire.unsentBytes ?? 0)
   }
 
   // --- from the host ---------------------------------------------------------------------------

@@ -34,6 +34,8 @@ export class ClientListener {
   readonly turn: Turn
   readonly words: FourLetterWords
   readonly sockets = new Set<ClientSocket>()
+  /** Nothing more is read from anybody. */
+  isStopping = false
   private readonly options: ListenOptions
   private readonly logger: Logger
   private readonly server: Server
@@ -89,6 +91,7 @@ export class ClientListener {
 
   /** No new connections; those there are stay. */
   stopAccepting(): void {
+    this.isStopping = true
     clearInterval(this.trimmer)
     if (this.server.listening) this.server.close()
   }

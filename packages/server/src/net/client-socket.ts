@@ -110,6 +110,7 @@ export class ClientSocket implements ClientLink {
   }
 
   resume(): void {
+    if (this.listener.isStopping) return
     this.isPaused = false
     if (!this.isBackedUp) this.socket.resume()
   }

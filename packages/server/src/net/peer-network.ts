@@ -151,12 +151,18 @@ export class NodePeerNetwork implements PeerNetwork {
     const { host, quorumPort } = this.addressOf(this.options.self)
     const server = createServer((socket) => this.acceptLearner(socket))
     this.quorumServer = server
+    // Leading may be over before the port is ours: then it must not be kept from the next time.
+    const isWanted = (): boolean => this.quorumServer === server
     const bind = (): void => {
-      listen(server, quorumPort, this.bindHost(host)).catch((error: Error) => {
-        if (this.quorumServer !== server) return
-        this.logger.warn(`the quorum port ${quorumPort}: ${error.message}; trying again`)
-        setTimeout(bind, rebindPauseMs).unref()
-      })
+      if (!isWanted()) return
+      listen(server, quorumPort, this.bindHost(host)).then(
+        () => isWanted() || server.close(),
+        (error: Error) => {
+          if (!isWanted()) return
+          this.logger.warn(`the quorum port ${quorumPort}: ${error.message}; trying again`)
+          setTimeout(bind, rebindPauseMs).unref()
+        },
+      )
     }
     bind()
   }
@@ -177,7 +183,10 @@ export class NodePeerNetwork implements PeerNetwork {
         this.options.connectTimeoutMs,
       )
       socket.once('error', reject)
-      socket.once('close', () => reject(new Error(`${host}:${quorumPort} closed the connection`)))
+      socket.once('close', () => {
+        clearTimeout(timer)
+        reject(new Error(`${host}:${quorumPort} closed the connection`))
+      })
       socket.once('connect', () => {
         clearTimeout(timer)
         const wire = new PeerSocket(socket, this.turn)

@@ -67,8 +67,15 @@ export class Network {
         return
       }
       const acceptor = this.acceptors.get(to)
-      if (acceptor === undefined) near.fail()
-      else acceptor.accept(far, from)
+      if (acceptor === undefined) {
+        near.fail()
+        return
+      }
+      acceptor.accept(far, from)
+      if (near.onAccepted === undefined) return
+      this.world.after(this.delayMs(), () => {
+        if (near.state === 'open') near.onAccepted?.()
+      })
     }
     this.world.after(this.delayMs(), knock)
     return near
@@ -92,6 +99,8 @@ export class StreamEnd {
   state: 'open' | 'ended' | 'closed' | 'vanished' = 'open'
   onBytes: ((bytes: Uint8Array) => void) | undefined
   onClosed: (() => void) | undefined
+  /** For a caller that waits for the other side before it says anything. */
+  onAccepted: (() => void) | undefined
   private readonly network: Network
   private readonly arriving: Chunk[] = []
   private isPumping = false

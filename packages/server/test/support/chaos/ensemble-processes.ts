@@ -169,7 +169,7 @@ export class EnsembleProcesses {
       election.heal()
     }
     for (const link of this.clientLinks.values()) link.heal()
-    for (const id of [...this.paused]) this.resume(id)
+    for (const id of this.paused) this.resume(id)
     await Promise.all(this.ids.map((id) => this.start(id)))
   }
 

@@ -157,10 +157,21 @@ const allKilled: Maker = (ensemble) => ({
   },
 })
 
-const makers: readonly Maker[] = [
-  ...[killed, killed, killed, killedTwice, stopped, stopped, paused, paused, isolated, isolated],
-  ...[deafened, cutFromOne, slowed, reset, clientsCut, allKilled],
-]
+/** How often each is drawn, relative to the others. */
+const weights = new Map<Maker, number>([
+  [killed, 3],
+  [killedTwice, 1],
+  [stopped, 2],
+  [paused, 3],
+  [isolated, 2],
+  [deafened, 2],
+  [cutFromOne, 1],
+  [slowed, 1],
+  [reset, 1],
+  [clientsCut, 1],
+  [allKilled, 1],
+])
+const makers = [...weights].flatMap(([maker, weight]) => Array<Maker>(weight).fill(maker))
 
 /** One to three faults, which overlap; the leader is a victim more often than its share. */
 export function drawFaults(
@@ -193,10 +204,22 @@ export function lostDisk(ensemble: EnsembleProcesses, id: number): Fault {
     text: `the disk of ${id} is lost`,
     async run() {
       await ensemble.kill(id)
-      ensemble.loseDisk(id)
+      if (await untilWholeWithout(ensemble, id)) ensemble.loseDisk(id)
       await ensemble.start(id)
     },
   }
+}
+
+/** All the others serve: they have everything that the lost one helped to acknowledge. */
+async function untilWholeWithout(ensemble: EnsembleProcesses, id: number): Promise<boolean> {
+  const others = ensemble.ids.filter((each) => each !== id)
+  const untilMs = performance.now() + 10_000
+  while (performance.now() < untilMs) {
+    const modes = await Promise.all(others.map((other) => ensemble.mode(other)))
+    if (modes.includes('leader') && modes.every((mode) => mode !== undefined)) return true
+    await delay(50)
+  }
+  return false
 }
 
 function holdBoth(proxy: { hold(direction: 'up' | 'down'): void }): void {

@@ -69,7 +69,9 @@ export class Register {
     const known = this.values.get(version)
     if (known !== undefined && (known.data !== data || known.mzxid !== mzxid)) {
       const before = `${known.data} of ${hex(known.mzxid)}`
-      ledger.problem(`${who}: ${path} version ${version} is ${data} of ${hex(mzxid)}, was ${before}`)
+      ledger.problem(
+        `${who}: ${path} version ${version} is ${data} of ${hex(mzxid)}, was ${before}`,
+      )
     }
     const other = this.versions.get(data)
     if (other !== undefined && other !== version) {

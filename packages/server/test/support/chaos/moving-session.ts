@@ -12,7 +12,6 @@ export class MovingSession {
   readonly name: string
   lastZxid = 0n
   sessionId = 0n
-  /** Since when no server has had this session; 0 while one has. */
   private password: Uint8Array = new Uint8Array(16)
   private lastContactMs = performance.now()
   private readonly ensemble: EnsembleProcesses
@@ -56,7 +55,9 @@ export class MovingSession {
       if (awayMs > timeoutMs) throw new SessionExpiredError(`${this.name} was away for too long`)
       const away = `${Math.round(awayMs)} of ${timeoutMs} ms away`
       const id = `0x${sessionId.toString(16)}`
-      throw new Error(`${this.name}: server ${server} refused session ${id}, ${away}`)
+      throw new Error(`${this.name}: server ${server} refused session ${id}, ${away}`, {
+        cause: error,
+      })
     }
   }
 

@@ -125,7 +125,8 @@ export class Writer {
         const expected = this.sent.shift()
         if (expected?.step !== step) problem ??= 'a reply out of order'
         if (err !== 0) problem ??= `refused with ${err}`
-        if (zxid <= floor) problem ??= `zxid ${hex(zxid)}, sent after ${hex(floor)} was acknowledged`
+        if (zxid <= floor)
+          problem ??= `zxid ${hex(zxid)}, sent after ${hex(floor)} was acknowledged`
         if (this.tide !== undefined && zxid > this.tide.zxid) this.tide.zxid = zxid
         if (problem !== undefined) this.problems.push(`${this.root} ${describe(step)}: ${problem}`)
         this.book.apply(step, zxid)

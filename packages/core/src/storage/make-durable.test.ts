@@ -1,0 +1,55 @@
+import { expect, test } from 'vitest'
+import { MemoryDisk } from './memory-disk.ts'
+import { batchOf, directory, range, recoverTest } from './testing.ts'
+import { TxnLog } from './txn-log.ts'
+
+/** A process that died with its last append in the cache: written, and the sync refused. */
+async function withUnsyncedAppend(): Promise<MemoryDisk> {
+  const disk = new MemoryDisk({ forgetful: true })
+  await recoverTest(disk)
+  const log = new TxnLog(disk, { directory, preAllocBytes: 0 })
+  await log.append(batchOf(range(1, 3)))
+  disk.fault = (call) => (call === 'sync' ? 'EIO' : undefined)
+  await expect(log.append(batchOf(range(4, 5)))).rejects.toThrow('EIO')
+  disk.fault = undefined
+  return disk
+}
+
+test('what recovery has read from the cache survives the next power failure', async () => {
+  const disk = await withUnsyncedAppend()
+  expect((await recoverTest(disk)).zxid).toBe(5n)
+  const log = new TxnLog(disk, { directory, preAllocBytes: 0, lastZxid: 5n })
+  await log.append(batchOf([6]))
+  disk.crash()
+  expect((await recoverTest(disk)).zxid).toBe(6n)
+})
+
+test('pages that a failed sync left clean are written again', async () => {
+  const disk = await withUnsyncedAppend()
+  disk.forgetDirty(`${directory}/log.1`)
+  await recoverTest(disk)
+  disk.crash()
+  expect((await recoverTest(disk)).zxid).toBe(5n)
+})
+
+test('a log that does not read the same twice is not cut off', async () => {
+  const disk = new MemoryDisk({ forgetful: true })
+  await recoverTest(disk)
+  const log = new TxnLog(disk, { directory, preAllocBytes: 4096 })
+  await log.append(batchOf(range(1, 3)))
+  const openRead = disk.openRead.bind(disk)
+  let opened = 0
+  disk.openRead = async (path) => {
+    const handle = await openRead(path)
+    if (!path.endsWith('log.1') || ++opened > 1) return handle
+    // The first time the last record reads as zeros, as if it had never been written.
+    const read = async (position: number, into: Uint8Array): Promise<number> => {
+      const count = await handle.read(position, into)
+      for (let i = Math.max(0, 120 - position); i < count; i++) into[i] = 0
+      return count
+    }
+    return { bytes: handle.bytes, read, close: () => handle.close() }
+  }
+  await expect(recoverTest(disk)).rejects.toThrow('another time')
+  expect((await recoverTest(disk)).zxid).toBe(3n)
+})
