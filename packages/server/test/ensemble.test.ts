@@ -1,10 +1,10 @@
 import { mkdtempSync, rmSync } from 'node:fs'
-import { createServer } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterEach, beforeEach, expect, test } from 'vitest'
 import { startServer } from '../src/embedded.ts'
 import type { RunningServer } from '../src/server.ts'
+import { freePorts } from './support/free-ports.ts'
 import { RawClient, textOf } from './support/raw-client.ts'
 
 const ids = [1, 2, 3]
@@ -164,25 +164,4 @@ async function serving(count: number): Promise<void> {
 function node(path: string) {
   const acl = [{ perms: 31, id: { scheme: 'world', id: 'anyone' } }]
   return { path, data: null, acl, flags: 0 }
-}
-
-async function freePorts(count: number): Promise<number[]> {
-  const holders = await Promise.all(
-    Array.from({ length: count }, async () => {
-      const server = createServer()
-      await new Promise<void>((resolve) => {
-        server.listen(0, '127.0.0.1', resolve)
-      })
-      return server
-    }),
-  )
-  return Promise.all(
-    holders.map(async (server) => {
-      const address = server.address()
-      await new Promise((resolve) => {
-        server.close(resolve)
-      })
-      return typeof address === 'object' && address !== null ? address.port : 0
-    }),
-  )
 }

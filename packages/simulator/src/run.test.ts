@@ -4,9 +4,10 @@ import { mutants, run, shrink } from './index.ts'
 
 const budgetMs = 20_000
 
-async function expectGood(seed: number): Promise<void> {
-  const { violations } = await run({ seed })
-  expect(violations, `npm run sim -- --seed ${seed}`).toEqual([])
+async function expectGood(seed: number, servers?: number): Promise<void> {
+  const { violations } = await run({ seed, servers })
+  const how = servers === undefined ? '' : ` --servers ${servers}`
+  expect(violations, `npm run sim -- --seed ${seed}${how}`).toEqual([])
 }
 
 test('a seed plays out the same way twice', async () => {

@@ -1,3 +1,4 @@
+import type { Database } from '@zabra/core'
 import {
   checkNothingShownIsLost,
   checkRealTimeOrder,
@@ -8,17 +9,20 @@ import { makeTimeline } from './checkers/timeline.ts'
 import { checkTrees, type SeenTree } from './checkers/trees.ts'
 import { checkWatches } from './checkers/watches.ts'
 import { Cluster } from './cluster/cluster.ts'
+import type { SimServer } from './cluster/server.ts'
 import { heal, inject } from './faults/inject.ts'
 import { drawFaults, type Fault } from './faults/schedule.ts'
 import { recoveryOf } from './history/recorder.ts'
 import { dumpTree } from './history/tree-dump.ts'
 import type { Mutant } from './mutants/mutant.ts'
 import { drawProgram, roots, type WorkStep } from './workload/program.ts'
-import { hash } from './world/random.ts'
+import { hash, Random } from './world/random.ts'
 
 export interface RunOptions {
   readonly seed: number
   readonly mutant?: Mutant | undefined
+  /** 1 is a server on its own, more are an ensemble; drawn when not given. */
+  readonly servers?: number | undefined
   /** The places in the drawn program and schedule that are left out: how a run is cut down. */
   readonly without?: { readonly steps: ReadonlySet<number>; readonly faults: ReadonlySet<number> }
 }
@@ -50,13 +54,20 @@ class Run {
   private readonly program: readonly WorkStep[]
   private readonly faults: readonly Fault[]
   private readonly durationMs: number
+  private readonly seen: SeenTree[] = []
+  /** What the servers of an ensemble agree on in the end. */
+  private agreed: ReadonlyMap<bigint, Uint8Array> | undefined
 
   constructor(options: RunOptions) {
     this.options = options
     const { seed, mutant } = options
-    const plan = new Cluster({ seed: `${seed}`, servers: 1, clients: 0 }).random.fork('plan')
+    const drawn = new Random(`${seed}`)
+    const plan = drawn.fork('plan')
     const clients = plan.between(1, 5)
-    this.cluster = new Cluster({ seed: `${seed}`, servers: 1, clients, mutant })
+    const servers =
+      options.servers ??
+      (mutant === undefined ? drawServers(drawn.fork('servers')) : (mutant.servers ?? 1))
+    this.cluster = new Cluster({ seed: `${seed}`, servers, clients, mutant })
     const durationMs = plan.between(2000, 15_000)
     this.durationMs = durationMs
     const { random } = this.cluster
@@ -67,7 +78,8 @@ class Run {
       dataBytesMax: plan.pick([50, 600, 5000]),
     })
     const faults = plan.chance(0.1) ? 0 : plan.between(1, 14)
-    this.faults = drawFaults(random.fork('faults'), { clients, durationMs, faults })
+    const isEnsemble = servers > 1
+    this.faults = drawFaults(random.fork('faults'), { clients, durationMs, faults, isEnsemble })
   }
 
   async play(): Promise<RunResult> {
@@ -171,14 +183,19 @@ class Run {
   private async finish(): Promise<void> {
     const { cluster } = this
     const { servers, recorder } = cluster
+    const isEnsemble = recorder.ensemble !== undefined
+    if (isEnsemble) await this.agree()
     for (const client of cluster.clients) client.stop()
-    await this.live(1000)
+    if (!isEnsemble) await this.live(1000)
     for (const server of servers) {
       const db = server.process?.peer?.db
+      if (!isEnsemble && db !== undefined) this.see(server.name, db)
       await Promise.race([server.stop(), this.live(20_000)])
       if (db === undefined) continue
       await recorder.readLog(server.disk.files, server.options.journal.logDir, db.lastZxid)
       const recovered = await recorder.beforeStart(server)
+      // What an ensemble has logged and not yet committed is there as well.
+      if (isEnsemble) continue
       const left = recoveryOf(db)
       if (recovered?.zxid !== left.zxid || recovered.digest !== left.digest) {
         this.violate(`${server.name} stopped at ${left.zxid}, recovery gives ${recovered?.zxid}`)
@@ -186,29 +203,61 @@ class Run {
     }
   }
 
+  /** All servers come to hold the same, and that is the history the questions are asked about. */
+  private async agree(): Promise<void> {
+    const { servers, recorder } = this.cluster
+    const stateOf = (server: SimServer): string => {
+      const peer = server.process?.peer
+      if (peer?.isServing !== true) return 'not serving'
+      const { zxid, digest, sessions } = recoveryOf(peer.db)
+      return `zxid ${zxid}, digest ${digest.toString(16)}, sessions [${sessions}]`
+    }
+    const isAgreed = (): boolean => {
+      const states = new Set(servers.map(stateOf))
+      return states.size === 1 && !states.has('not serving')
+    }
+    await this.live(progressMsMax, isAgreed)
+    if (!isAgreed()) {
+      const states = servers.map((server) => `${server.name} ${stateOf(server)}`)
+      this.violate(`the servers do not come to agree: ${states.join('; ')}`)
+      return
+    }
+    for (const { name, process } of servers) this.see(name, process!.peer!.db)
+    this.agreed = recorder.ensemble!.historyUpTo(servers[0]!.process!.peer!.lastZxid)
+    recorder.ensemble!.checkNothingDeliveredIsLost(this.agreed)
+  }
+
+  private see(name: string, db: Database): void {
+    this.seen.push({ name, zxid: db.lastZxid, tree: dumpTree(db) })
+  }
+
   private check(): void {
-    const { history, recorder, servers } = this.cluster
+    const { history, recorder } = this.cluster
     const report = (what: string): void => this.violate(what)
-    const timeline = makeTimeline(recorder.log, history, recorder.expiredSessions, report)
+    const isEnsemble = recorder.ensemble !== undefined
+    const log = isEnsemble ? this.agreed : inOrder(recorder.log, report)
+    if (log === undefined) return
+    const timeline = makeTimeline(log, history, recorder.expiredSessions, isEnsemble, report)
     const trees: SeenTree[] = recorder.lives.map(({ server, life, zxid, tree }) => {
       return { name: `${server} in life ${life}`, zxid, tree }
     })
-    for (const { name, process } of servers) {
-      const db = process?.peer?.db
-      if (db !== undefined) trees.push({ name, zxid: db.lastZxid, tree: dumpTree(db) })
-    }
-    checkTrees(trees, timeline, report)
-    checkNothingShownIsLost(history, recorder.lives, report)
+    // A server of an ensemble may have started from what was given up later.
+    const known = trees.filter(({ zxid }) => !isEnsemble || timeline.placeOf(zxid) !== undefined)
+    checkTrees([...known, ...this.seen], timeline, report)
+    // One server of an ensemble may forget what the others keep: `delivered` is what counts there.
+    if (!isEnsemble) checkNothingShownIsLost(history, recorder.lives, report)
     checkSessions(history, timeline, report)
-    checkRealTimeOrder(history, report)
+    const ofWhat = isEnsemble ? 'writes' : 'everything'
+    checkRealTimeOrder(history, ofWhat, report)
     checkWatches(history, timeline, report)
-    this.count(checkLinearizable(history, timeline, report))
+    this.count(checkLinearizable(history, timeline, ofWhat, report))
   }
 
   private count({ configurations, undecided }: Search): void {
     const { history, recorder, world, network, servers } = this.cluster
     const answered = history.operations.filter(({ result }) => result !== undefined)
     recorder.count('runs')
+    if (servers.length > 1) recorder.count(`runs of ${servers.length} servers`)
     recorder.count('operations answered', answered.length)
     recorder.count('operations unanswered', history.operations.length - answered.length)
     for (const { request } of history.operations) recorder.count(`op: ${request.op}`)
@@ -228,4 +277,26 @@ class Run {
       recorder.count('refused for space', disk.refusedForSpace)
     }
   }
+}
+
+/** Half of the runs are of ensembles, most of them small. */
+function drawServers(random: Random): number {
+  return random.chance(0.5) ? 1 : random.chance(0.8) ? 3 : 5
+}
+
+/** The log of a server on its own has no gap. */
+function inOrder(
+  log: ReadonlyMap<bigint, Uint8Array>,
+  report: (what: string) => void,
+): Map<bigint, Uint8Array> {
+  const ordered = new Map<bigint, Uint8Array>()
+  for (let zxid = 1n; ordered.size < log.size; zxid++) {
+    const payload = log.get(zxid)
+    if (payload === undefined) {
+      report(`the log has no transaction ${zxid}, though it holds ${log.size}`)
+      break
+    }
+    ordered.set(zxid, payload)
+  }
+  return ordered
 }

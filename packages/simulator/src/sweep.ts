@@ -25,16 +25,22 @@ export async function work(
   stride: number,
   last: number,
   untilMs: number,
+  servers: number | undefined,
 ): Promise<void> {
   for (let seed = first; seed <= last && Date.now() < untilMs; seed += stride) {
-    const { violations, counts } = await run({ seed })
+    const { violations, counts } = await run({ seed, servers })
     const message: Message = { seed, isFailed: violations.length > 0, counts: [...counts] }
     if (process.connected) process.send?.(message)
   }
   process.disconnect?.()
 }
 
-export async function sweep(first: number, last: number, untilMs: number): Promise<Swept> {
+export async function sweep(
+  first: number,
+  last: number,
+  untilMs: number,
+  servers: number | undefined,
+): Promise<Swept> {
   const swept = { seeds: 0, failed: [] as number[], counts: new Map<string, number>() }
   const workers = Math.min(availableParallelism(), last - first + 1)
   await Promise.all(
@@ -42,7 +48,7 @@ export async function sweep(first: number, last: number, untilMs: number): Promi
       { length: workers },
       (_, i) =>
         new Promise<void>((resolve, reject) => {
-          const args = ['--worker', first + i, workers, last, untilMs].map(String)
+          const args = ['--worker', first + i, workers, last, untilMs, servers ?? 0].map(String)
           const child = fork(main, args, { execArgv: process.execArgv })
           child.on('message', ({ seed, isFailed, counts }: Message) => {
             swept.seeds++

@@ -69,8 +69,7 @@ export class Epochs {
       // servers held in the epoch of its last transaction; with an epoch that was written and
       // synced, but not renamed, it is all of it.
       const unfinished = await readEpoch(disk, directory, `${currentName}.tmp`)
-      const isWhole =
-        unfinished !== undefined && unfinished >= history && unfinished <= accepted
+      const isWhole = unfinished !== undefined && unfinished >= history && unfinished <= accepted
       current = isWhole ? unfinished : history
     }
     const epochs = new Epochs(disk, directory, accepted ?? history, current ?? history)

@@ -7,7 +7,7 @@
  * and serve only as a hint where to look first. Operations without an answer may have happened at
  * any time after their call, or never. Trees that no multi joins are searched one by one.
  */
-import { show, type Request, type Result } from '../client/request.ts'
+import { isWrite, show, type Request, type Result } from '../client/request.ts'
 import type { History, Operation } from '../history/history.ts'
 import { endSession, ephemeralsOf, execute } from '../model/model.ts'
 import { emptyTree, type Tree } from '../model/state.ts'
@@ -34,15 +34,25 @@ export interface Search {
   readonly partitions: number
 }
 
-export function checkLinearizable(history: History, timeline: Timeline, report: Report): Search {
+/** `ofWhat`: servers of an ensemble may answer reads from the past, so only writes count there. */
+export function checkLinearizable(
+  history: History,
+  timeline: Timeline,
+  ofWhat: 'everything' | 'writes',
+  report: Report,
+): Search {
   const search = { configurations: 0, undecided: 0, partitions: 0 }
   const hints = new Map<string, number>()
-  for (const [zxid, { session, cxid }] of timeline.moments.entries()) {
-    hints.set(`${session}#${cxid}`, zxid)
+  for (const [place, { session, cxid }] of timeline.moments.entries()) {
+    hints.set(`${session}#${cxid}`, place)
   }
   for (const group of groups(history)) {
     search.partitions++
-    const candidates = candidatesOf(history, timeline, group, hints)
+    const operations =
+      ofWhat === 'writes'
+        ? history.operations.filter(({ request }) => isWrite(request))
+        : history.operations
+    const candidates = candidatesOf({ history, operations }, timeline, group, hints)
     const outcome = findOrder(candidates)
     search.configurations += outcome.configurations
     if (outcome.verdict === 'undecided') search.undecided++
@@ -96,19 +106,19 @@ function rootOf(path: string): string {
 }
 
 function candidatesOf(
-  history: History,
+  { history, operations }: { history: History; operations: readonly Operation[] },
   timeline: Timeline,
   group: ReadonlySet<string>,
   hints: ReadonlyMap<string, number>,
 ): Candidate[] {
   const candidates: Candidate[] = []
   const owners = new Set<bigint>()
-  for (const operation of history.operations) {
+  for (const operation of operations) {
     const paths = pathsOf(operation.request)
     if (paths.length === 0 || !group.has(rootOf(paths[0]!))) continue
     const { result, session } = operation
     if (result?.err === -1) continue
-    candidates.push(asCandidate(operation, hints))
+    candidates.push(asCandidate(operation, timeline, hints))
     if (mayOwn(operation.request)) owners.add(session)
   }
   for (const session of owners) {
@@ -128,7 +138,11 @@ function candidatesOf(
   return candidates.toSorted((a, b) => a.called - b.called)
 }
 
-function asCandidate(operation: Operation, hints: ReadonlyMap<string, number>): Candidate {
+function asCandidate(
+  operation: Operation,
+  timeline: Timeline,
+  hints: ReadonlyMap<string, number>,
+): Candidate {
   const { request, session, identities, called, returned, result, zxid, xid, client } = operation
   return {
     called,
@@ -136,7 +150,7 @@ function asCandidate(operation: Operation, hints: ReadonlyMap<string, number>): 
     expected: result === undefined ? undefined : show(blurred(result)),
     hint:
       hints.get(`${session}#${xid}`) ??
-      (zxid === undefined ? Number.MAX_VALUE : Number(zxid) + 0.5),
+      (zxid === undefined ? Number.MAX_VALUE : (timeline.placeOf(zxid) ?? 0) + 0.5),
     label: `${client} #${xid} ${show(request)} -> ${result === undefined ? '?' : show(blurred(result))}`,
     apply: (tree) => execute(tree, request, { session, identities, zxid: 0n, time: 0n }),
   }

@@ -4,6 +4,7 @@
  */
 import { errorCodes, parentOf, readTxnBody, Reader, TxnHeader, type Txn } from '@zabra/protocol'
 import { isWrite, show, type Result } from '../client/request.ts'
+import { counterOf } from '../history/ensemble-record.ts'
 import type { History, Operation } from '../history/history.ts'
 import {
   drop,
@@ -23,36 +24,45 @@ export interface Moment {
   readonly session: bigint
   readonly cxid: number
   readonly time: bigint
+  readonly zxid: bigint
 }
 
 export interface Timeline {
-  /** By zxid, from 0 on without a gap. */
+  /** One after each transaction; the first is the beginning. */
   readonly moments: readonly Moment[]
-  /** Sessions by the zxid that made and the one that ended them. */
+  /** Which moment a zxid names; undefined when the history does not have it. */
+  readonly placeOf: (zxid: bigint) => number | undefined
+  /** Sessions by the places of what made and what ended them. */
   readonly sessions: ReadonlyMap<bigint, { readonly from: number; to?: number }>
 }
 
+/** The log is in the order of its zxids, which of a server on its own have no gap. */
 export function makeTimeline(
   log: ReadonlyMap<bigint, Uint8Array>,
   history: History,
   expired: ReadonlySet<bigint>,
+  isEnsemble: boolean,
   report: Report,
 ): Timeline {
-  return new Execution(history, expired, report).run(log)
+  return new Execution(history, expired, isEnsemble, report).run(log)
 }
 
 class Execution {
   private readonly report: Report
   private readonly history: History
   private readonly expired: ReadonlySet<bigint>
+  private readonly isEnsemble: boolean
   private readonly asked = new Map<string, Operation>()
   private readonly seen = new Set<string>()
   private readonly lastCxid = new Map<bigint, number>()
   private readonly sessions = new Map<bigint, { from: number; to?: number }>()
   private readonly sequences = new Map<string, number>()
+  private readonly places = new Map<bigint, number>()
+  private place = 0
 
-  constructor(history: History, expired: ReadonlySet<bigint>, report: Report) {
+  constructor(history: History, expired: ReadonlySet<bigint>, isEnsemble: boolean, report: Report) {
     this.history = history
+    this.isEnsemble = isEnsemble
     this.expired = expired
     this.report = report
     for (const operation of history.operations) {
@@ -63,23 +73,28 @@ class Execution {
   }
 
   run(log: ReadonlyMap<bigint, Uint8Array>): Timeline {
-    const moments: Moment[] = [{ tree: emptyTree, changes: [], session: 0n, cxid: 0, time: 0n }]
-    for (let zxid = 1n; log.size >= moments.length; zxid++) {
-      const payload = log.get(zxid)
-      if (payload === undefined) {
-        this.report(`the log has no transaction ${zxid}, though it holds ${log.size}`)
-        break
-      }
+    const beginning = { tree: emptyTree, changes: [], session: 0n, cxid: 0, time: 0n, zxid: 0n }
+    const moments: Moment[] = [beginning]
+    for (const [zxid, payload] of log) {
       const reader = new Reader(payload)
       const header = TxnHeader.read(reader)
       const txn = readTxnBody(reader, header.type)
       const { tree } = moments.at(-1)!
+      this.place = moments.length
+      this.places.set(zxid, this.place)
       const step = this.step(tree, header, txn)
       const { clientId: session, cxid, time } = header
-      moments.push({ tree: step.tree, changes: step.changes, session, cxid, time })
+      moments.push({ tree: step.tree, changes: step.changes, session, cxid, time, zxid })
     }
     this.checkAnswers(moments)
-    return { moments, sessions: this.sessions }
+    return { moments, sessions: this.sessions, placeOf: (zxid) => this.placeOf(zxid, moments) }
+  }
+
+  /** The zxid with which an epoch begins is no transaction: it names what came before. */
+  private placeOf(zxid: bigint, moments: readonly Moment[]): number | undefined {
+    const place = this.places.get(zxid)
+    if (place !== undefined || counterOf(zxid) > 0n) return place
+    return moments.findLastIndex((moment) => moment.zxid <= zxid)
   }
 
   private step(tree: Tree, header: TxnHeader, txn: Txn): Step {
@@ -92,6 +107,10 @@ class Execution {
     if (operation === undefined) {
       this.report(`transaction ${zxid} (${id}) was asked for by nobody`)
       return { tree, result: { err: 0 }, changes: [] }
+    }
+    // It came too late, by a server that the session had left: it must not happen, wherever it is.
+    if (txn.type === -1 && tooLate.has(txn.body.err)) {
+      return { tree, result: { err: txn.body.err }, changes: [] }
     }
     this.once(id, header)
     const session = this.sessions.get(clientId)
@@ -123,7 +142,7 @@ class Execution {
     if (this.sessions.has(clientId)) {
       this.report(`session id ${clientId} is handed out a second time at zxid ${zxid}`)
     }
-    this.sessions.set(clientId, { from: Number(zxid) })
+    this.sessions.set(clientId, { from: this.place })
     return { tree, result: { err: 0 }, changes: [] }
   }
 
@@ -132,9 +151,11 @@ class Execution {
     const session = this.sessions.get(clientId)
     if (session === undefined) this.report(`session ${clientId} ends at ${zxid} and never began`)
     else if (session.to !== undefined) this.report(`session ${clientId} ends twice, at ${zxid}`)
-    else session.to = Number(zxid)
+    else session.to = this.place
     const isAsked = this.asked.get(key(clientId, cxid))?.request.op === 'closeSession'
-    if (isAsked) this.once(key(clientId, cxid), header)
+    // Asked for on a server that the session then left, an end may come in late, as in Apache: the
+    // client wanted it all the same.
+    if (isAsked && !this.isEnsemble) this.once(key(clientId, cxid), header)
     if (!isAsked && !this.expired.has(clientId)) {
       this.report(`session ${clientId} ended at ${zxid}, neither closed nor expired`)
     }
@@ -194,9 +215,9 @@ class Execution {
     for (const operation of this.history.operations) {
       const { request, result, zxid, session, identities, xid } = operation
       if (result === undefined || zxid === undefined || unanswerable.has(request.op)) continue
-      const at = Number(zxid)
-      const moment = moments[at]
-      if (moment === undefined) {
+      const at = this.placeOf(zxid, moments)
+      const moment = at === undefined ? undefined : moments[at]
+      if (at === undefined || moment === undefined) {
         this.report(`${describe(operation)} was answered at zxid ${zxid}, which no log has`)
         continue
       }
@@ -223,6 +244,9 @@ class Execution {
     }
   }
 }
+
+/** Refusals that say nothing about the tree. */
+const tooLate: ReadonlySet<number> = new Set([errorCodes.sessionMoved, errorCodes.sessionExpired])
 
 /** Answered by the connection rather than by the tree. */
 const unanswerable: ReadonlySet<string> = new Set([

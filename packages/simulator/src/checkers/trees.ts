@@ -14,7 +14,8 @@ export interface SeenTree {
 
 export function checkTrees(seen: readonly SeenTree[], timeline: Timeline, report: Report): void {
   for (const { name, zxid, tree: actual } of seen) {
-    const model = timeline.moments[Number(zxid)]?.tree
+    const place = timeline.placeOf(zxid)
+    const model = place === undefined ? undefined : timeline.moments[place]?.tree
     if (model === undefined) {
       report(`${name} is at zxid ${zxid}, which no log has`)
       continue

@@ -62,7 +62,7 @@ class Follower {
         continue
       }
       if (frame.zxid > 0n) {
-        this.advance(Number(frame.zxid))
+        this.advance(this.timeline.placeOf(frame.zxid) ?? this.reached)
         if (this.expected.length > 0) {
           const due = this.expected.map(show).join()
           this.complain(`was shown zxid ${frame.zxid} before it was told of ${due}`)
@@ -89,7 +89,8 @@ class Follower {
 
   /** The next that is due must be this one. */
   private told(frame: Told): boolean {
-    while (this.expected.length === 0 && this.reached < Number(frame.zxid)) {
+    const place = this.timeline.placeOf(frame.zxid) ?? -1
+    while (this.expected.length === 0 && this.reached < place) {
       this.advance(this.reached + 1)
     }
     const due = this.expected.shift()
@@ -104,9 +105,8 @@ class Follower {
     // What happened before the first frame happened before there could be a watch.
     if (this.reached < 0) this.reached = upTo
     while (this.reached < upTo) {
-      const zxid = ++this.reached
-      for (const change of this.timeline.moments[zxid]?.changes ?? [])
-        this.fire(BigInt(zxid), change)
+      const moment = this.timeline.moments[++this.reached]
+      for (const change of moment?.changes ?? []) this.fire(moment!.zxid, change)
     }
   }
 
@@ -196,7 +196,7 @@ class Follower {
     told: readonly Told[],
   ): void {
     const { since, data, exist, child, ...lasting } = request.watches
-    const tree = this.timeline.moments[Number(zxid)]?.tree
+    const tree = this.timeline.moments[this.timeline.placeOf(zxid) ?? -1]?.tree
     if (tree === undefined) return
     const due: Told[] = []
     const tell = (type: number, path: string): number => due.push({ zxid: -1n, type, path })

@@ -5,12 +5,12 @@ import type { Mutant } from '../mutants/mutant.ts'
 import { Network } from '../world/network.ts'
 import { Random } from '../world/random.ts'
 import { World } from '../world/world.ts'
-import { drawServerOptions } from './server-options.ts'
+import { asEnsemble, drawServerOptions } from './server-options.ts'
 import { SimServer } from './server.ts'
 
 export interface ClusterOptions {
   readonly seed: string
-  /** Each on its own for the time being: what makes them an ensemble is not here yet. */
+  /** One is on its own, more are an ensemble. */
   readonly servers: number
   readonly clients: number
   readonly mutant?: Mutant | undefined
@@ -38,17 +38,21 @@ export class Cluster {
       delayMsMax: slow ? 80 : 3,
       splitChance: drawn.pick([0, 0.1, 0.5]),
     })
-    this.recorder = new Recorder(this.world, this.history)
-    const options = drawServerOptions(random.fork('options'))
+    this.recorder = new Recorder(this.world, this.history, servers > 1)
+    const drawnOptions = drawServerOptions(random.fork('options'))
+    const options =
+      servers === 1
+        ? [drawnOptions]
+        : asEnsemble(drawnOptions, servers, random.fork('ensemble options'))
     this.names = Array.from({ length: servers }, (_, i) => `server-${i + 1}`)
     const { world, network, recorder } = this
     this.servers = this.names.map(
-      (name) =>
+      (name, i) =>
         new SimServer(name, {
           world,
           network,
           random: random.fork(name),
-          options,
+          options: options[i]!,
           recorder,
           mutant,
           clock: { rate: 0.97 + drawn.next() * 0.06, wallOffsetMs: 0 },

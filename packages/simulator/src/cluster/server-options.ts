@@ -1,5 +1,6 @@
 import type { DatabaseOptions, JournalOptions, PeerOptions } from '@zabra/core'
 import type { Random } from '../world/random.ts'
+import type { EnsembleSettings } from './join-ensemble.ts'
 
 export const dataDirectory = '/data/version-2'
 export const logDirectory = '/log/version-2'
@@ -11,6 +12,8 @@ export interface ServerOptions {
   readonly database: DatabaseOptions
   readonly preAllocBytes: number
   readonly tickPeriodMs: number
+  /** Undefined for a server on its own. */
+  readonly ensemble: EnsembleSettings | undefined
 }
 
 /** The schemes that the simulated authenticator knows. */
@@ -52,5 +55,24 @@ export function drawServerOptions(random: Random): ServerOptions {
     },
     preAllocBytes: random.pick([0, 4096, 65_536, 65_536, 2 * 1024 * 1024]),
     tickPeriodMs: Math.floor(tickMs / 4),
+    ensemble: undefined,
   }
+}
+
+/** The same for each server of an ensemble, but for its number. */
+export function asEnsemble(
+  options: ServerOptions,
+  members: number,
+  random: Random,
+): ServerOptions[] {
+  const initLimit = random.pick([5, 10])
+  const syncLimit = random.pick([2, 5])
+  const commitLogCount = random.pick([3, 20, 500])
+  return Array.from({ length: members }, (_, i) => ({
+    ...options,
+    peer: { ...options.peer, serverId: i + 1 },
+    // An election is decided by waits of a few hundred milliseconds.
+    tickPeriodMs: 20,
+    ensemble: { self: BigInt(i + 1), members, initLimit, syncLimit, commitLogCount },
+  }))
 }

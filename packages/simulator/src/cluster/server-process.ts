@@ -1,8 +1,10 @@
 import {
   AssertionError,
+  EnsemblePeer,
   Journal,
   loadDatabase,
   Peer,
+  rememberer,
   TxnLog,
   type Authenticator,
   type ClientConnection,
@@ -10,18 +12,21 @@ import {
   type Database,
   type Disk,
   type Host,
+  type PeerPorts,
   type TraceEvent,
 } from '@zabra/core'
 import { decodeText } from '@zabra/protocol'
 import type { Mutant } from '../mutants/mutant.ts'
-import type { StreamEnd } from '../world/network.ts'
+import type { Network, StreamEnd } from '../world/network.ts'
 import type { Random } from '../world/random.ts'
 import type { SimDisk } from '../world/sim-disk.ts'
 import type { World } from '../world/world.ts'
+import { joinEnsemble, WatchedLog, type EnsembleEvents } from './join-ensemble.ts'
 import { schemes, type ServerOptions } from './server-options.ts'
+import type { SimPeerNetwork } from './sim-peer-network.ts'
 
 /** What a process tells the one who watches over it. */
-export interface ProcessEvents {
+export interface ProcessEvents extends EnsembleEvents {
   /** It serves; the database is as recovery left it. */
   started(db: Database): void
   /** It ended by itself; undefined when it could not even start for a fault of its disk. */
@@ -41,10 +46,15 @@ const wallStartMs = 1_700_000_000_000
 
 /** One life of a server: what a crash ends. It is driven as the real host drives it. */
 export class ServerProcess {
-  peer: Peer | undefined
+  peer: Peer | EnsemblePeer | undefined
   journal: Journal | undefined
   isServing = false
   isStopping = false
+  /** Its connections with the other servers of an ensemble. */
+  peerNetwork: SimPeerNetwork | undefined
+  private readonly name: string
+  private readonly network: Network
+  private running: Promise<void> = Promise.resolve()
   private isAlive = true
   private isPaused = false
   private backlog: (() => void)[] = []
@@ -58,12 +68,14 @@ export class ServerProcess {
   private readonly mutant: Mutant | undefined
   private readonly startedAtMs: number
   private readonly links = new Set<Link>()
-  private dirty: Link[] = []
+  private dirty: { flush(): void }[] = []
   private isTurnScheduled = false
   /** By the server's own clock. */
   private readonly lastHeardMs = new Map<bigint, number>()
 
   constructor(parts: {
+    name: string
+    network: Network
     world: World
     disk: SimDisk
     options: ServerOptions
@@ -72,6 +84,8 @@ export class ServerProcess {
     events: ProcessEvents
     mutant: Mutant | undefined
   }) {
+    this.name = parts.name
+    this.network = parts.network
     this.world = parts.world
     this.simDisk = parts.disk
     this.options = parts.options
@@ -125,6 +139,7 @@ export class ServerProcess {
     this.isServing = false
     this.simDisk.kill()
     for (const link of this.links) link.stream.close()
+    this.peerNetwork?.die('close')
   }
 
   /** The machine ends at once, and nobody says goodbye. */
@@ -134,6 +149,7 @@ export class ServerProcess {
     this.isServing = false
     this.simDisk.losePower()
     for (const link of this.links) link.stream.vanish()
+    this.peerNetwork?.die('vanish')
   }
 
   /** As the server's `stop`: everything acknowledged is on disk, then connections end. */
@@ -143,6 +159,8 @@ export class ServerProcess {
     this.isServing = false
     for (const link of this.links) link.pause()
     try {
+      if (this.peer instanceof EnsemblePeer) this.peer.stop()
+      await this.running
       await this.journal?.stop()
     } catch (error) {
       this.end(error as Error)
@@ -175,8 +193,8 @@ export class ServerProcess {
     })
   }
 
-  flushLater(link: Link): void {
-    this.dirty.push(link)
+  flushLater(flushable: { flush(): void }): void {
+    this.dirty.push(flushable)
     this.scheduleTurn()
   }
 
@@ -206,24 +224,28 @@ export class ServerProcess {
   private async boot(): Promise<void> {
     const { options, disk } = this
     const { snapshotDir, logDir } = options.journal
-    const { db, recovered } = await loadDatabase(
-      disk,
-      { snapshotDir, logDir, trace: (event) => this.events.traced(event) },
-      options.database,
+    const committedLog = new WatchedLog(options.ensemble?.commitLogCount ?? 0, (zxid, payload) =>
+      this.events.applied(zxid, payload),
     )
+    const recovery = {
+      snapshotDir,
+      logDir,
+      trace: (event: { readonly type: string }) => this.events.traced(event),
+    }
+    const remember = options.ensemble === undefined ? undefined : rememberer(committedLog)
+    const { db, recovered } = await loadDatabase(disk, recovery, options.database, remember)
     this.mutant?.loaded?.(db)
     this.events.started(db)
-    const peer = new Peer(
-      db,
-      options.peer,
-      { authenticator, trace: (event) => this.traced(event) },
-      { nowMs: Math.floor(this.monotonicMs), wallMs: this.wallMs },
-    )
     const log = new TxnLog(disk, {
       directory: logDir,
       preAllocBytes: options.preAllocBytes,
       lastZxid: db.lastZxid,
     })
+    const ports = { authenticator, trace: (event: TraceEvent) => this.traced(event) }
+    const peer =
+      options.ensemble === undefined
+        ? new Peer(db, options.peer, ports, this.clockNow())
+        : await this.join({ db, recovery, disk, log, committedLog, ports })
     const journal = new Journal(
       {
         source: peer,
@@ -231,24 +253,68 @@ export class ServerProcess {
         disk,
         host: this.host(),
         trace: (event) => this.events.traced(event),
-        turn: (work) => {
-          this.setTime()
-          work()
-          this.flush()
-        },
+        turn: (work) => this.turn(work),
       },
       options.journal,
       (error) => this.end(error),
     )
     this.peer = peer
     this.journal = journal
-    this.mutant?.serving?.({ peer, journal, log, db, disk })
     this.setTime()
-    peer.dropOrphans()
+    if (peer instanceof EnsemblePeer) {
+      peer.journal = journal
+      this.mutant?.joined?.(peer)
+    } else {
+      this.mutant?.serving?.({ peer, journal, log, db, disk })
+      peer.dropOrphans()
+    }
     this.scheduleTurn()
     if (recovered.recordsReplayed > options.journal.snapCount / 2) void journal.snapshot()
     this.isServing = true
     this.tickLater()
+    if (!(peer instanceof EnsemblePeer)) return
+    this.peerNetwork!.start()
+    this.running = peer.run().catch((error: unknown) => this.end(error as Error))
+  }
+
+  private async join(
+    parts: Pick<
+      Parameters<typeof joinEnsemble>[0],
+      'db' | 'recovery' | 'disk' | 'log' | 'committedLog'
+    > & { ports: PeerPorts },
+  ): Promise<EnsemblePeer> {
+    const { options } = this
+    const { peer, network } = await joinEnsemble(
+      {
+        ...parts,
+        host: this.host(),
+        network: this.network,
+        peerHost: {
+          name: this.name,
+          turn: (work) => this.enter(() => this.turn(work)),
+          nowMs: () => this.monotonicMs,
+          flushLater: (wire) => this.flushLater(wire),
+        },
+        wake: () => this.scheduleTurn(),
+        clock: () => this.clockNow(),
+        events: this.events,
+      },
+      options,
+      options.ensemble!,
+    )
+    this.peerNetwork = network
+    return peer
+  }
+
+  private clockNow(): { nowMs: number; wallMs: number } {
+    return { nowMs: Math.floor(this.monotonicMs), wallMs: this.wallMs }
+  }
+
+  /** As the real host does it: the time, the work, and what is to be sent. */
+  private turn(work: () => void): void {
+    this.setTime()
+    work()
+    this.flush()
   }
 
   private tickLater(): void {

@@ -1,4 +1,4 @@
-import type { Database, TraceEvent } from '@zabra/core'
+import type { Database, TraceEvent, ZabEvent } from '@zabra/core'
 import type { Recorder } from '../history/recorder.ts'
 import type { Mutant } from '../mutants/mutant.ts'
 import type { Network, StreamEnd } from '../world/network.ts'
@@ -74,6 +74,8 @@ export class SimServer {
     const expected = await this.recorder.beforeStart(this)
     if (this.life !== life) return
     const process = new ServerProcess({
+      name: this.name,
+      network: this.network,
       world: this.world,
       disk: this.disk,
       options: this.options,
@@ -85,6 +87,10 @@ export class SimServer {
         ended: (error) => this.ended(error),
         traced: (event) => this.traced(event),
         expired: (...args) => this.recorder.sessionExpired(...args),
+        epochs: (epochs, lastZxid) => this.recorder.ensemble?.epochs(this.name, epochs, lastZxid),
+        applied: (zxid, payload) =>
+          this.recorder.ensemble?.applied(this.name, this.isInEnsemble, zxid, payload),
+        zab: (event) => this.zab(event),
       },
     })
     this.process = process
@@ -118,6 +124,18 @@ export class SimServer {
     await process.stop()
   }
 
+  /** It leads or follows: what it applies now is committed. */
+  private get isInEnsemble(): boolean {
+    return this.process?.alive === true && this.process.peer?.isServing === true
+  }
+
+  private zab(event: ZabEvent): void {
+    const lastZxid = this.process?.peer?.lastZxid ?? 0n
+    this.recorder.trace(`${this.name} at ${lastZxid.toString(16)}: ${describeZab(event)}`)
+    this.recorder.count(`zab: ${event.type}`)
+    this.recorder.ensemble?.zab(this.name, event, lastZxid)
+  }
+
   private ended(error: Error): void {
     this.recorder.trace(`${this.name} ends: ${error.name}: ${error.message}`)
     this.recorder.count(`ended by ${error.name}`)
@@ -135,6 +153,11 @@ export class SimServer {
       this.recorder.violation(`${this.name} found that its tree has not the digest it must have`)
     }
   }
+}
+
+function describeZab({ type, ...rest }: ZabEvent): string {
+  const details = Object.entries(rest).map(([name, value]) => `${name} ${String(value)}`)
+  return [type, ...details].join(', ')
 }
 
 /** What a file is, for counting. */

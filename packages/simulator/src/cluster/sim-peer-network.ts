@@ -18,8 +18,21 @@ export interface PeerHost {
   flushLater(wire: { flush(): void }): void
 }
 
-const quorumPort = (server: string): string => `${server}:quorum`
-const electionPort = (server: string): string => `${server}:election`
+const connectTimeoutMs = 5000
+/** How long the last words may take to leave. */
+const lingerMs = 1000
+
+export function serverName(server: ServerId): string {
+  return `server-${server}`
+}
+
+function quorumPort(server: string): string {
+  return `${server}:quorum`
+}
+
+function electionPort(server: string): string {
+  return `${server}:election`
+}
 
 /** The connections among servers, as streams of the virtual network. */
 export class SimPeerNetwork implements PeerNetwork {
@@ -27,15 +40,14 @@ export class SimPeerNetwork implements PeerNetwork {
   peer!: EnsemblePeer
   private readonly network: Network
   private readonly host: PeerHost
-  private readonly nameOf: (server: ServerId) => string
-  private readonly streams = new Map<number, StreamEnd>()
+  private readonly elections = new Map<number, StreamEnd>()
+  private readonly dialling = new Set<StreamEnd>()
   private readonly wires = new Set<Wire>()
   private nextId = 1
 
-  constructor(network: Network, host: PeerHost, nameOf: (server: ServerId) => string) {
+  constructor(network: Network, host: PeerHost) {
     this.network = network
     this.host = host
-    this.nameOf = nameOf
   }
 
   /** Others can reach our election port from now on. */
@@ -53,61 +65,66 @@ export class SimPeerNetwork implements PeerNetwork {
   die(how: 'close' | 'vanish'): void {
     this.network.acceptors.delete(electionPort(this.host.name))
     this.network.acceptors.delete(quorumPort(this.host.name))
-    for (const end of [...this.streams.values(), ...[...this.wires].map(({ stream }) => stream)]) {
-      if (how === 'close') end.close()
-      else end.vanish()
+    for (const stream of this.streams()) stream[how]()
+  }
+
+  /** Every stream among servers that is open here. */
+  streams(): StreamEnd[] {
+    const ofWires = [...this.wires].map(({ stream }) => stream)
+    return [...this.elections.values(), ...ofWires, ...this.dialling]
+  }
+
+  /** The caller goes on when the other side has taken the connection, or is told that it did not. */
+  private connect(to: string, done: (end: StreamEnd) => void, failed: () => void): void {
+    const end = this.network.connect(this.host.name, to)
+    this.dialling.add(end)
+    const settle = (then: () => void): void => {
+      timer.cancel()
+      if (this.dialling.delete(end)) this.host.turn(then)
     }
+    const timer = this.network.world.after(connectTimeoutMs, () => {
+      end.close()
+      settle(failed)
+    })
+    end.onClosed = () => settle(failed)
+    end.onAccepted = () => settle(() => done(end))
   }
 
   // --- the election port -----------------------------------------------------------------------
 
   perform(action: Exclude<LinkAction, { type: 'message' }>): void {
     if (action.type === 'dial') {
-      this.dialElection(action.server)
+      const { server } = action
+      this.connect(
+        electionPort(serverName(server)),
+        (end) => {
+          const id = this.adopt(end)
+          this.peer.electionInput((links) => links.dialled(server, id))
+        },
+        () => this.peer.electionInput((links) => links.dialFailed(server)),
+      )
     } else if (action.type === 'send') {
       const { connection, bytes } = action
-      this.streams.get(connection)?.send(bytes)
+      this.elections.get(connection)?.send(bytes)
       this.network.world.after(0, () =>
         this.host.turn(() => this.peer.electionInput((links) => links.sent(connection))),
       )
     } else {
-      this.streams.get(action.connection)?.end()
-      this.streams.delete(action.connection)
-    }
-  }
-
-  private dialElection(server: ServerId): void {
-    const end = this.network.connect(this.host.name, electionPort(this.nameOf(server)))
-    let isOpen = false
-    const timer = this.network.world.after(5000, () => {
-      if (!isOpen) end.close()
-      if (!isOpen) failed()
-    })
-    const failed = (): void => {
-      timer.cancel()
-      this.host.turn(() => this.peer.electionInput((links) => links.dialFailed(server)))
-    }
-    end.onClosed = failed
-    end.onAccepted = () => {
-      isOpen = true
-      timer.cancel()
-      this.host.turn(() => {
-        const id = this.adopt(end)
-        this.peer.electionInput((links) => links.dialled(server, id))
-      })
+      this.elections.get(action.connection)?.end()
+      this.elections.delete(action.connection)
     }
   }
 
   private adopt(end: StreamEnd): number {
     const id = this.nextId++
-    this.streams.set(id, end)
+    this.elections.set(id, end)
     end.onBytes = (bytes) =>
       this.host.turn(() => {
-        if (this.streams.has(id)) this.peer.electionInput((links) => links.received(id, bytes))
+        if (this.elections.has(id)) this.peer.electionInput((links) => links.received(id, bytes))
       })
     end.onClosed = () =>
       this.host.turn(() => {
-        if (this.streams.delete(id)) this.peer.electionInput((links) => links.closed(id))
+        if (this.elections.delete(id)) this.peer.electionInput((links) => links.closed(id))
       })
     end.resume()
     return id
@@ -119,12 +136,13 @@ export class SimPeerNetwork implements PeerNetwork {
     const address = quorumPort(this.host.name)
     if (!isOn) {
       this.network.acceptors.delete(address)
+      for (const wire of this.wires) if (wire.isAccepted) wire.close()
       return
     }
     this.network.acceptors.set(address, {
       accept: (end) =>
         this.host.turn(() => {
-          const wire = new Wire(end, this.host, this.wires)
+          const wire = this.wire(end, true)
           wire.attach(this.peer.acceptLearner(wire))
         }),
     })
@@ -132,46 +150,72 @@ export class SimPeerNetwork implements PeerNetwork {
 
   dial(server: ServerId, attach: (wire: PeerWire) => PacketLink): Promise<PacketLink> {
     return new Promise((resolve, reject) => {
-      const end = this.network.connect(this.host.name, quorumPort(this.nameOf(server)))
-      end.onClosed = () => this.host.turn(() => reject(new Error('the connection was refused')))
-      end.onAccepted = () =>
-        this.host.turn(() => {
-          const wire = new Wire(end, this.host, this.wires)
+      this.connect(
+        quorumPort(serverName(server)),
+        (end) => {
+          const wire = this.wire(end, false)
           const link = attach(wire)
           wire.attach(link)
           resolve(link)
-        })
+        },
+        () => reject(new Error(`${serverName(server)} cannot be reached`)),
+      )
     })
+  }
+
+  private wire(end: StreamEnd, isAccepted: boolean): Wire {
+    const { world } = this.network
+    const wire: Wire = new Wire(end, this.host, isAccepted, {
+      // The other side answers an end with its own; a real socket does not wait for it for ever.
+      ended: () => world.after(lingerMs, () => wire.lost()),
+      gone: () => this.wires.delete(wire),
+    })
+    this.wires.add(wire)
+    return wire
   }
 }
 
-/** One quorum-port connection. */
+/** One connection of the quorum port: packets in, one write a turn out. */
 class Wire implements PeerWire {
+  /** The simulated kernel takes everything at once. */
   readonly unsentBytes = 0
   readonly stream: StreamEnd
+  readonly isAccepted: boolean
   private readonly host: PeerHost
-  private readonly all: Set<Wire>
+  private readonly tell: { ended(): void; gone(): void }
   private link: PacketLink | undefined
   private isDirty = false
   private isClosing = false
+  private isLost = false
 
-  constructor(stream: StreamEnd, host: PeerHost, all: Set<Wire>) {
+  constructor(
+    stream: StreamEnd,
+    host: PeerHost,
+    isAccepted: boolean,
+    tell: { ended(): void; gone(): void },
+  ) {
     this.stream = stream
     this.host = host
-    this.all = all
-    all.add(this)
+    this.isAccepted = isAccepted
+    this.tell = tell
   }
 
   attach(link: PacketLink): void {
     this.link = link
     this.stream.onBytes = (bytes) =>
       this.host.turn(() => link.received(bytes, Math.floor(this.host.nowMs())))
-    this.stream.onClosed = () =>
-      this.host.turn(() => {
-        this.all.delete(this)
-        link.lost()
-      })
+    this.stream.onClosed = () => this.lost()
     this.stream.resume()
+  }
+
+  lost(): void {
+    this.host.turn(() => {
+      if (this.isLost) return
+      this.isLost = true
+      this.stream.close()
+      this.tell.gone()
+      this.link?.lost()
+    })
   }
 
   flushSoon(): void {
@@ -192,6 +236,8 @@ class Wire implements PeerWire {
       this.stream.send(out.written())
       out.reset()
     }
-    if (this.isClosing) this.stream.end()
+    if (!this.isClosing || this.stream.state !== 'open') return
+    this.stream.end()
+    this.tell.ended()
   }
 }

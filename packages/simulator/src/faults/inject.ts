@@ -1,4 +1,6 @@
+import { EnsemblePeer } from '@zabra/core'
 import type { Cluster } from '../cluster/cluster.ts'
+import type { SimServer } from '../cluster/server.ts'
 import type { Fault } from './schedule.ts'
 
 /** Makes a fault happen now. */
@@ -76,12 +78,75 @@ export function inject(cluster: Cluster, fault: Fault): void {
       )
       return
     }
+    case 'leaderCrash': {
+      const leader = leaderOf(cluster)
+      leader?.crash(amount < 0.5 ? 'is killed' : 'power fails')
+      leader?.startLater(forMs)
+      return
+    }
+    case 'blackout':
+      for (const [i, each] of cluster.servers.entries()) {
+        each.crash('power fails')
+        each.startLater((forMs * (1 + ((i + Math.floor(amount * 7)) % 3))) / 3)
+      }
+      return
+    case 'leaderPause': {
+      const process = leaderOf(cluster)?.process
+      if (process?.alive !== true) return
+      forAWhile(
+        () => process.pause(),
+        () => process.resume(),
+      )
+      return
+    }
+    case 'cutOff':
+    case 'deafServers':
+    case 'serverPartition': {
+      const pairs = pairsOf(cluster, fault.kind, server, amount)
+      forAWhile(
+        () => {
+          for (const [from, to] of pairs) network.block(from, to)
+        },
+        () => {
+          for (const [from, to] of pairs) network.unblock(from, to)
+        },
+      )
+      return
+    }
+    case 'serverReset': {
+      const streams = server.process?.alive === true ? server.process.peerNetwork?.streams() : []
+      streams?.[Math.floor(amount * streams.length)]?.reset()
+      return
+    }
     case 'wallJump':
       server.clock.wallOffsetMs += Math.floor(amount)
       return
     case 'snapshot':
       if (server.isServing) void server.process?.journal?.snapshotNow()
   }
+}
+
+function leaderOf({ servers }: Cluster): SimServer | undefined {
+  return servers.find(({ process }) => {
+    const peer = process?.alive === true ? process.peer : undefined
+    return peer instanceof EnsemblePeer && peer.state === 'leading'
+  })
+}
+
+/** The directions among servers in which nothing comes through any more. */
+function pairsOf(
+  { servers }: Cluster,
+  kind: 'cutOff' | 'deafServers' | 'serverPartition',
+  server: SimServer,
+  amount: number,
+): [string, string][] {
+  const others = servers.filter((other) => other !== server)
+  const one = others[Math.floor(amount * others.length)]!
+  const whom = kind === 'cutOff' || amount < 0.3 ? others : [one]
+  const toOthers = whom.map(({ name }): [string, string] => [server.name, name])
+  const fromOthers = whom.map(({ name }): [string, string] => [name, server.name])
+  if (kind !== 'deafServers') return [...toOthers, ...fromOthers]
+  return amount * 10 - Math.floor(amount * 10) < 0.5 ? toOthers : fromOthers
 }
 
 /** Nothing is wrong any more: from now on there must be progress. */

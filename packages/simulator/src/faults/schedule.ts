@@ -28,21 +28,34 @@ const weights = {
   wallJump: 2,
   snapshot: 4,
 } as const
-export type FaultKind = keyof typeof weights
+/** What can also go wrong among servers. */
+const ensembleWeights = {
+  ...weights,
+  leaderCrash: 8,
+  leaderPause: 3,
+  blackout: 4,
+  cutOff: 5,
+  deafServers: 4,
+  serverPartition: 4,
+  serverReset: 5,
+} as const
+export type FaultKind = keyof typeof ensembleWeights
 
 export interface ScheduleOptions {
   readonly durationMs: number
   readonly faults: number
   readonly clients: number
+  readonly isEnsemble: boolean
 }
 
 /** A random schedule, drawn ahead so that it can be cut down. Some runs know few kinds only. */
 export function drawFaults(random: Random, options: ScheduleOptions): Fault[] {
-  const { durationMs, faults, clients } = options
+  const { durationMs, faults, clients, isEnsemble } = options
   const chosen = random.chance(0.5) ? 1 : 0.4
-  const kinds = (Object.keys(weights) as FaultKind[]).filter(() => random.chance(chosen))
+  const possible: Partial<Record<FaultKind, number>> = isEnsemble ? ensembleWeights : weights
+  const kinds = (Object.keys(possible) as FaultKind[]).filter(() => random.chance(chosen))
   if (kinds.length === 0) return []
-  const ofRun = Object.fromEntries(kinds.map((kind) => [kind, weights[kind]])) as Record<
+  const ofRun = Object.fromEntries(kinds.map((kind) => [kind, possible[kind]])) as Record<
     FaultKind,
     number
   >

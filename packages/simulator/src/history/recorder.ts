@@ -9,6 +9,7 @@ import {
 } from '@zabra/core'
 import type { SimServer } from '../cluster/server.ts'
 import type { World } from '../world/world.ts'
+import { EnsembleRecord } from './ensemble-record.ts'
 import type { History } from './history.ts'
 import { dumpTree, type TreeDump } from './tree-dump.ts'
 
@@ -31,7 +32,12 @@ export interface Life {
 const earlyToleranceMs = 2
 
 export class Recorder {
-  /** The log, as every start and the end found it: payloads by zxid. */
+  /** Undefined for a server on its own. */
+  readonly ensemble: EnsembleRecord | undefined
+  /**
+   * Payloads by zxid: the log of a server on its own, as every start and the end found it; of an
+   * ensemble everything that any server ever held, also what was given up again.
+   */
   readonly log = new Map<bigint, Uint8Array>()
   readonly lives: Life[] = []
   readonly violations: string[] = []
@@ -41,9 +47,10 @@ export class Recorder {
   private readonly world: World
   private readonly history: History
 
-  constructor(world: World, history: History) {
+  constructor(world: World, history: History, isEnsemble: boolean) {
     this.world = world
     this.history = history
+    if (isEnsemble) this.ensemble = new EnsembleRecord(this)
   }
 
   trace(line: string): void {
@@ -93,7 +100,9 @@ export class Recorder {
     }
     const { name, life } = server
     this.lives.push({ server: name, life, zxid: actual.zxid, tree: dumpTree(db) })
-    for (const zxid of this.log.keys()) if (zxid > actual.zxid) this.log.delete(zxid)
+    if (this.ensemble === undefined) {
+      for (const zxid of this.log.keys()) if (zxid > actual.zxid) this.log.delete(zxid)
+    }
     void this.readLog(server.disk.files, server.options.journal.logDir, actual.zxid)
   }
 
@@ -101,7 +110,7 @@ export class Recorder {
   async readLog(disk: MemoryDisk, directory: string, upTo: bigint): Promise<void> {
     for await (const { records } of readLogs(disk, directory, 0n)) {
       while (records.next()) {
-        if (records.zxid <= upTo) this.note(records.zxid, records.reader)
+        if (records.zxid <= upTo) this.note(records.zxid, rest(records.reader))
       }
     }
   }
@@ -110,20 +119,18 @@ export class Recorder {
     if (!/\/log\.[0-9a-f]+$/.test(path)) return
     const log = await LogFileReader.open(server.disk.files, path)
     for await (const records of log) {
-      while (records.next()) this.note(records.zxid, records.reader)
+      while (records.next()) this.note(records.zxid, rest(records.reader))
     }
   }
 
-  private note(
-    zxid: bigint,
-    { bytes, position, end }: { bytes: Uint8Array; position: number; end: number },
-  ): void {
-    const payload = bytes.slice(position, end)
+  /** One zxid, one transaction. */
+  note(zxid: bigint, payload: Uint8Array): void {
     const known = this.log.get(zxid)
-    if (known !== undefined && !known.every((byte, i) => byte === payload[i])) {
-      this.violation(`the log holds something else at zxid ${zxid} than before`)
+    if (known === undefined) {
+      this.log.set(zxid, new Uint8Array(payload))
+    } else if (!known.every((byte, i) => byte === payload[i])) {
+      this.violation(`a log holds something else at zxid ${zxid} than before`)
     }
-    this.log.set(zxid, new Uint8Array(payload))
   }
 
   sessionExpired(sessionId: bigint, silentMs: number, believedMs: number): void {
@@ -132,10 +139,17 @@ export class Recorder {
     this.count('sessions expired')
     this.expiredSessions.add(sessionId)
     this.trace(`session ${sessionId} expires after ${silentMs} of ${timeoutMs} ms`)
+    // The leader of an ensemble hears of clients from the others: how long one was silent is not
+    // to be seen from here, and one whose server is cut off is rightly given up.
+    if (this.ensemble !== undefined) return
     if (silentMs + earlyToleranceMs < timeoutMs) {
       this.violation(`session ${sessionId} expired after ${silentMs} ms of its ${timeoutMs}`)
     }
   }
+}
+
+function rest({ bytes, position, end }: { bytes: Uint8Array; position: number; end: number }) {
+  return bytes.subarray(position, end)
 }
 
 export function recoveryOf(db: Database): Recovery {

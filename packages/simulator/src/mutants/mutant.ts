@@ -1,4 +1,4 @@
-import type { Database, Disk, Journal, Peer, TxnLog } from '@zabra/core'
+import type { Database, Disk, EnsemblePeer, Journal, Peer, TxnLog } from '@zabra/core'
 import type { SimDisk } from '../world/sim-disk.ts'
 
 /** The parts of a server about to serve. */
@@ -18,4 +18,7 @@ export interface Mutant {
   /** Right after recovery. */
   readonly loaded?: (db: Database) => void
   readonly serving?: (parts: ServerParts) => void
+  /** It is an error of an ensemble of so many; without, of a server on its own. */
+  readonly servers?: number
+  readonly joined?: (peer: EnsemblePeer) => void
 }

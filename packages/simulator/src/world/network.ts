@@ -44,7 +44,7 @@ export class Network {
   }
 
   isBlocked(from: string, to: string): boolean {
-    return this.blocked.has(`${from}>${to}`)
+    return this.blocked.has(`${hostOf(from)}>${hostOf(to)}`)
   }
 
   delayMs(): number {
@@ -80,6 +80,11 @@ export class Network {
     this.world.after(this.delayMs(), knock)
     return near
   }
+}
+
+/** `server-1:quorum` is a port of `server-1`: what befalls a host befalls all its ports. */
+export function hostOf(address: string): string {
+  return address.split(':', 1)[0]!
 }
 
 interface Chunk {
@@ -208,7 +213,7 @@ export class StreamEnd {
     }
     if (this.state === 'vanished') {
       // A host that is back knows nothing of the stream and says so; one that is down is silent.
-      if (network.acceptors.has(this.host)) this.far.hearOfReset()
+      if (network.acceptors.has(hostOf(this.host))) this.far.hearOfReset()
       else this.retry()
       return
     }

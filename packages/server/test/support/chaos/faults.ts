@@ -110,14 +110,12 @@ const cutFromOne: Maker = (ensemble, random, id) => {
 }
 
 const slowed: Maker = (ensemble, random, id) => {
-  const delayMs = random.pick([10, 50, 300])
+  const delayMs = random.pick([20, 100, 400])
   const ms = random.pick([1000, 3000])
   return {
     text: `links of ${id} ${delayMs} ms slower for ${ms} ms`,
     async run() {
-      for (const other of ensemble.ids.filter((each) => each !== id)) {
-        for (const proxy of ensemble.between(id, other)) proxy.slow(delayMs)
-      }
+      slowDown(ensemble, id, delayMs)
       await delay(ms)
       mend(ensemble, id)
     },
@@ -163,25 +161,30 @@ const weights = new Map<Maker, number>([
   [killedTwice, 1],
   [stopped, 2],
   [paused, 3],
-  [isolated, 2],
-  [deafened, 2],
+  [isolated, 4],
+  [deafened, 3],
   [cutFromOne, 1],
-  [slowed, 1],
+  [slowed, 2],
   [reset, 1],
   [clientsCut, 1],
   [allKilled, 1],
 ])
 const makers = [...weights].flatMap(([maker, weight]) => Array<Maker>(weight).fill(maker))
 
-/** One to three faults, which overlap; the leader is a victim more often than its share. */
+/**
+ * One to three faults, which overlap; the leader is a victim more often than its share. Often one
+ * server is a little behind all the while: what goes wrong then goes wrong in the open.
+ */
 export function drawFaults(
   ensemble: EnsembleProcesses,
   random: Random,
   leader: number | undefined,
 ): Fault[] {
+  const laggard = random.pick(ensemble.ids)
+  if (random.chance(0.6)) slowDown(ensemble, laggard, random.between(10, 150))
   return Array.from({ length: random.pick([1, 1, 2, 3]) }, () => {
     const anybody = random.pick(ensemble.ids)
-    const victim = random.chance(0.4) ? (leader ?? anybody) : anybody
+    const victim = random.chance(0.5) ? (leader ?? anybody) : anybody
     const fault = random.pick(makers)(ensemble, random, victim)
     const mark = victim === leader ? ' (the leader)' : ''
     const startMs = random.between(0, 1500)
@@ -220,6 +223,12 @@ async function untilWholeWithout(ensemble: EnsembleProcesses, id: number): Promi
     await delay(50)
   }
   return false
+}
+
+function slowDown(ensemble: EnsembleProcesses, id: number, delayMs: number): void {
+  for (const other of ensemble.ids.filter((each) => each !== id)) {
+    for (const proxy of ensemble.between(id, other)) proxy.slow(delayMs)
+  }
 }
 
 function holdBoth(proxy: { hold(direction: 'up' | 'down'): void }): void {

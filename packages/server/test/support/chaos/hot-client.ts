@@ -38,12 +38,12 @@ export class HotClient {
       const client = await this.session.connect(() => this.isStopping)
       if (client === undefined) return
       this.client = client
-      const moves = setTimeout(() => client.socket.destroy(), this.random.between(300, 5000))
+      const moves = setTimeout(() => client.socket.destroy(), this.random.between(50, 1500))
       try {
         await this.restoreWatches(client)
         while (client.isConnected) {
           await this.step(client, this.random.pick(places.registers))
-          await delay(this.random.between(1, 20))
+          await delay(this.random.between(0, 10))
         }
       } catch (error) {
         if (!(error instanceof ConnectionLostError)) throw error

@@ -40,7 +40,7 @@ export class LastingWriter {
       if (client === undefined) return
       this.client = client
       if (await this.settle(client)) {
-        const moves = setTimeout(() => client.socket.destroy(), this.random.between(300, 6000))
+        const moves = setTimeout(() => client.socket.destroy(), this.random.between(200, 3000))
         await this.writer.work(client, places.shared, pause)
         clearTimeout(moves)
         this.balance()

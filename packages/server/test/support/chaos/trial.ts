@@ -30,6 +30,8 @@ export interface ChaosResult {
   readonly rounds: number
   /** How long it took after each burst until a write was acknowledged on every server. */
   readonly recoveriesMs: readonly number[]
+  /** Complaints of servers about digests while they caught up; later ones are problems. */
+  readonly digestComplaints: number
   readonly problems: readonly string[]
 }
 
@@ -99,7 +101,9 @@ class Trial {
   result(): ChaosResult {
     const { ledger, bursts, rounds, recoveriesMs, ensemble } = this
     const problems = [...ledger.problems, ...ensemble.crashes]
-    return { counts: ledger.counts, bursts, rounds, recoveriesMs, problems }
+    const said = ensemble.ids.map((id) => ensemble.logOf(id)).join('\n')
+    const digestComplaints = said.match(/ the digest /g)?.length ?? 0
+    return { counts: ledger.counts, bursts, rounds, recoveriesMs, digestComplaints, problems }
   }
 
   async run(): Promise<void> {

@@ -11,20 +11,20 @@ import {
   type OperationName,
   type RequestOf,
 } from '@zabra/protocol'
-import type { LinkAction } from '../election/links.ts'
-import type { ClientConnection, ClientLink } from '../pipeline/connection.ts'
-import type { Host } from '../ports.ts'
-import { loadDatabase } from '../storage/load.ts'
-import { MemoryDisk } from '../storage/memory-disk.ts'
-import { TxnLog } from '../storage/txn-log.ts'
-import { CommittedLog } from '../zab/committed-log.ts'
-import { Epochs } from '../zab/epochs.ts'
-import { parseMembership } from '../zab/membership.ts'
-import type { ZabEvent } from '../zab/options.ts'
-import type { PacketLink, PeerWire } from '../zab/packet-link.ts'
-import type { ServerId } from '../zab/quorum.ts'
-import { EnsemblePeer, rememberer, type PeerNetwork } from './ensemble-peer.ts'
-import { Journal } from './journal.ts'
+import type { LinkAction } from '../../src/election/links.ts'
+import type { ClientConnection, ClientLink } from '../../src/pipeline/connection.ts'
+import type { Host } from '../../src/ports.ts'
+import { loadDatabase } from '../../src/storage/load.ts'
+import { MemoryDisk } from '../../src/storage/memory-disk.ts'
+import { TxnLog } from '../../src/storage/txn-log.ts'
+import { CommittedLog } from '../../src/zab/committed-log.ts'
+import { Epochs } from '../../src/zab/epochs.ts'
+import { parseMembership } from '../../src/zab/membership.ts'
+import type { ZabEvent } from '../../src/zab/options.ts'
+import type { PacketLink, PeerWire } from '../../src/zab/packet-link.ts'
+import type { ServerId } from '../../src/zab/quorum.ts'
+import { EnsemblePeer, rememberer, type PeerNetwork } from '../../src/peer/ensemble-peer.ts'
+import { Journal } from '../../src/peer/journal.ts'
 
 const directory = 'data/version-2'
 const directories = { snapshotDir: directory, logDir: directory }
@@ -195,7 +195,9 @@ export class TestServer {
     const log = new TxnLog(disk, { directory, preAllocBytes: 0, lastZxid: db.lastZxid })
     const epochs = (this.epochs = await Epochs.load(disk, directory, db.lastZxid))
     const network = (this.network = new TestNetwork(world, id))
-    const membership = parseMembership(world.text, 0n)
+    const parsed = parseMembership(`${world.text}\nversion=0`)
+    if ('problem' in parsed) throw new Error(parsed.problem)
+    const membership = parsed.value
     const peer = new EnsemblePeer(
       {
         db,
@@ -306,7 +308,10 @@ export class TestServer {
   /** The paths of the applied state, without the server's own. */
   get paths(): string[] {
     const { tree } = this.peer!.db
-    return tree.childNames(tree.find('/')).filter((name) => name !== 'zookeeper').toSorted()
+    return [...tree.children(tree.find('/'))]
+      .map((id) => tree.pathOf(id))
+      .filter((path) => path !== '/zookeeper')
+      .toSorted()
   }
 }
 
@@ -334,7 +339,7 @@ class End {
   }
 
   send(bytes: Uint8Array): void {
-    const copy = bytes.slice()
+    const copy = new Uint8Array(bytes)
     const { other, world } = this
     if (!this.isOpen || !world.canTalk(this.owner, other.owner)) return
     world.post(() => other.isOpen && other.onBytes(copy))
@@ -517,7 +522,7 @@ export class TestClient {
         world.post(() => {
           isDirty = false
           const { out } = client.connection
-          const bytes = out.written().slice()
+          const bytes = new Uint8Array(out.written())
           out.reset()
           cutter.push(bytes, bytes.length, client)
         })
@@ -563,7 +568,8 @@ export class TestClient {
     writer.intAt(0, writer.position - 4)
     this.peer.setTime(this.world.nowMs, this.world.nowMs)
     this.peer.receive(this.connection, writer.written(), writer.position)
-    if (this.peer.hasBatch) this.world.post(() => this.peer.hasBatch && this.peer.journal.batchReady())
+    if (this.peer.hasBatch)
+      this.world.post(() => this.peer.hasBatch && this.peer.journal.batchReady())
   }
 
   /** Sends a request, and says by which number its reply is known. */

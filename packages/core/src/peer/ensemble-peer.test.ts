@@ -1,0 +1,372 @@
+/** An ensemble from its first start on, told as short stories. */
+import { afterEach, describe, expect, test } from 'vitest'
+import { TestEnsemble, type TestClient, type TestServer } from '../../test/support/ensemble.ts'
+
+let ensemble: TestEnsemble
+
+function three(): TestEnsemble {
+  ensemble = new TestEnsemble({ 1: 'participant', 2: 'participant', 3: 'participant' })
+  return ensemble
+}
+
+async function threeServing(): Promise<{ leader: TestServer; followers: TestServer[] }> {
+  await three().start(1, 2, 3)
+  await ensemble.serving(3)
+  const { leader, followers } = ensemble
+  return { leader, followers }
+}
+
+/** How the leader brought a server up. */
+function plans(by: TestServer, to: TestServer): string[] {
+  return by.events.flatMap((event) =>
+    event.type === 'synchronising' && event.sid === to.id ? [event.plan] : [],
+  )
+}
+
+afterEach(() => {
+  for (const server of ensemble.servers.values()) expect(server.failures).toEqual([])
+})
+
+describe('a new ensemble', () => {
+  test('elects a leader, which begins the first epoch', async () => {
+    const { leader, followers } = await threeServing()
+    expect(leader.epochs).toMatchObject({ accepted: 1n, current: 1n })
+    expect(followers.map(({ peer }) => peer!.state)).toEqual(['following', 'following'])
+    expect(leader.lastZxid).toBe('1.0')
+  })
+
+  test('knows everywhere what one server was told', async () => {
+    const { leader, followers } = await threeServing()
+    const client = await followers[0]!.connect()
+    expect(await client.create('/a')).toBe(0)
+    await ensemble.until('all know', () => followers[1]!.lastZxid === leader.lastZxid)
+    for (const server of ensemble.servers.values()) expect(server.paths).toEqual(['/a'])
+  })
+
+  test('serves nobody with less than a quorum', async () => {
+    await three().start(1)
+    await ensemble.pass(5000)
+    expect(ensemble.server(1).isServing).toBe(false)
+    const client = await ensemble.server(1).connect()
+    expect(client).toMatchObject({ isClosed: true, timeoutMs: undefined })
+  })
+})
+
+describe('a server that comes back', () => {
+  test('gets what it missed', async () => {
+    const { leader, followers } = await threeServing()
+    const client = await leader.connect()
+    await client.create('/a')
+    await ensemble.pass(100)
+    const [away] = followers as [TestServer]
+    away.crash()
+    await client.create('/b')
+    await client.create('/c')
+    await away.start()
+    await ensemble.serving(3)
+    expect(plans(leader, away).at(-1)).toBe('diff')
+    expect(away.paths).toEqual(['/a', '/b', '/c'])
+  })
+
+  test('gets everything when its disk is lost', async () => {
+    const { leader, followers } = await threeServing()
+    const client = await leader.connect()
+    for (let i = 0; i < 30; i++) await client.create(`/n${i}`)
+    const [away] = followers as [TestServer]
+    away.crash()
+    away.disk = away.disk.copy()
+    for (const { name } of await away.disk.list('data/version-2')) {
+      await away.disk.remove(`data/version-2/${name}`)
+    }
+    await away.start()
+    await ensemble.serving(3)
+    expect(plans(leader, away).at(-1)).toBe('snap')
+    expect(away.paths).toHaveLength(30)
+    away.crash()
+    await away.start()
+    await ensemble.serving(3)
+    expect(plans(leader, away).at(-1)).toBe('diff')
+    expect(away.paths).toHaveLength(30)
+  })
+
+  test('forgets what only it had heard of', async () => {
+    const { leader, followers } = await threeServing()
+    const client = await leader.connect()
+    await client.create('/kept')
+    await ensemble.pass(100)
+    // The leader logs what nobody else hears of, and goes.
+    ensemble.isolate(leader)
+    client.askCreate('/lost')
+    await ensemble.settle()
+    expect(leader.lastZxid).toBe('1.2')
+    leader.crash()
+    ensemble.heal()
+    for (const follower of followers) follower.crash()
+    await ensemble.start(...followers.map(({ id }) => Number(id)))
+    await ensemble.serving(2)
+    await leader.start()
+    expect(leader.lastZxid).toBe('1.3')
+    await ensemble.serving(3)
+    expect(plans(ensemble.leader, leader)).toEqual(['trunc'])
+    expect(leader.paths).toEqual(['/kept'])
+    leader.crash()
+    await leader.start()
+    expect(leader.paths).toEqual(['/kept'])
+  })
+
+  test('gets everything where nothing can be cut off, and nothing of its own comes back', async () => {
+    const { leader, followers } = await threeServing()
+    const client = await leader.connect()
+    await client.create('/kept')
+    await ensemble.pass(100)
+    ensemble.isolate(leader)
+    client.askCreate('/lost')
+    await ensemble.until('it gives up', () => !leader.isServing)
+    // Alone it looks for the others, with all that its log holds; that is what it stores now.
+    await leader.journal!.snapshotNow()
+    await leader.disk.remove('data/version-2/snapshot.0')
+    await leader.disk.syncDirectory('data/version-2')
+    leader.crash()
+    ensemble.heal()
+    for (const follower of followers) follower.crash()
+    await ensemble.start(...followers.map(({ id }) => Number(id)))
+    await ensemble.serving(2)
+    await leader.start()
+    expect(leader.paths).toEqual(['/kept', '/lost'])
+    await ensemble.serving(3)
+    expect(plans(ensemble.leader, leader)).toEqual(['trunc', 'snap'])
+    expect(leader.paths).toEqual(['/kept'])
+    for (let starts = 0; starts < 2; starts++) {
+      leader.crash()
+      await leader.start()
+      expect(leader.paths).toEqual(['/kept'])
+      await ensemble.serving(3)
+    }
+  })
+})
+
+describe('a leader', () => {
+  test('that loses its quorum stops serving and confirms nothing', async () => {
+    const { leader, followers } = await threeServing()
+    const client = await leader.connect()
+    await client.create('/a')
+    for (const follower of followers) follower.crash()
+    client.askCreate('/b')
+    await ensemble.settle()
+    expect(leader.isServing).toBe(false)
+    expect(client.isClosed).toBe(true)
+    expect(client.replies).toHaveLength(1)
+  })
+
+  test('that is cut off steps down within its limit, and the others go on without it', async () => {
+    const { leader, followers } = await threeServing()
+    const client = await leader.connect()
+    ensemble.isolate(leader)
+    client.askCreate('/unconfirmed')
+    await ensemble.until('a new leader', () => followers.some((one) => one.isLeading))
+    await ensemble.until('the old one gives up', () => !leader.isServing)
+    expect(client.replies).toEqual([])
+    const other = await ensemble.followers[0]!.connect()
+    expect(await other.create('/b')).toBe(0)
+    ensemble.heal()
+    await ensemble.serving(3)
+    expect(leader.isLeading).toBe(false)
+    await ensemble.pass(100)
+    for (const server of ensemble.servers.values()) expect(server.paths).toEqual(['/b'])
+  })
+
+  test('that was followed to the end hands over everything it had committed', async () => {
+    const { leader, followers } = await threeServing()
+    const client = await leader.connect()
+    for (let i = 0; i < 10; i++) client.askCreate(`/n${i}`)
+    await ensemble.until('all are answered', () => client.replies.length === 10)
+    leader.crash()
+    await ensemble.serving(2)
+    for (const follower of followers) expect(follower.paths).toHaveLength(10)
+    expect(ensemble.leader.epochs).toMatchObject({ accepted: 2n, current: 2n })
+  })
+
+  test('begins a new epoch when the counter of its own is used up, and nothing is logged beyond', async () => {
+    const { leader } = await threeServing()
+    const client = await leader.connect()
+    await client.create('/a')
+    const { proposer } = leader.peer as unknown as { proposer: { lastProposed: bigint } }
+    proposer.lastProposed = 0x1ffffffffn - 1n
+    client.askCreate('/beyond')
+    await ensemble.settle()
+    expect(client.isClosed).toBe(true)
+    await ensemble.serving(3)
+    expect(ensemble.leader.epochs!.current).toBe(2n)
+    for (const server of ensemble.servers.values()) expect(server.paths).toEqual(['/a'])
+    leader.crash()
+    await leader.start()
+    expect(leader.lastZxid).toBe('1.2')
+  })
+})
+
+describe('the order of a client', () => {
+  test('is kept across forwarding: reads wait behind its own writes, syncs behind everything', async () => {
+    const { followers } = await threeServing()
+    const client = await followers[0]!.connect()
+    const asked = [
+      client.askCreate('/a'),
+      client.ask('exists', { path: '/a', watch: false }),
+      client.ask('sync', { path: '/a' }),
+      client.ask('exists', { path: '/b', watch: false }),
+      client.askCreate('/b'),
+      client.askCreate('/b'),
+      client.ask('exists', { path: '/b', watch: false }),
+    ]
+    await ensemble.until('all are answered', () => client.replies.length === asked.length)
+    expect(client.replies.map(({ xid }) => xid)).toEqual(asked)
+    expect(client.replies.map(({ err }) => err)).toEqual([0, 0, 0, -101, 0, -110, 0])
+  })
+
+  test('a sync on one server sees what was written on another before', async () => {
+    const { followers } = await threeServing()
+    const one = await followers[0]!.connect()
+    const other = await followers[1]!.connect()
+    for (let i = 0; i < 20; i++) {
+      expect(await one.create(`/n${i}`)).toBe(0)
+      other.ask('sync', { path: '/' })
+      expect(await other.exists(`/n${i}`)).toBe(0)
+    }
+  })
+
+  test('a client that has seen more than a server knows is not served by it', async () => {
+    const { leader, followers } = await threeServing()
+    const lastZxidSeen = leader.peer!.db.lastZxid + 1n
+    for (const server of [leader, ...followers]) {
+      expect(await server.connect({ lastZxidSeen })).toMatchObject({ isClosed: true })
+    }
+  })
+})
+
+describe('a session', () => {
+  test('moves to another server, and its old connection may not write any more', async () => {
+    const { leader, followers } = await threeServing()
+    const client = await followers[0]!.connect()
+    await client.create('/mine', 1)
+    for (const server of [followers[1]!, leader]) {
+      const moved = await server.connect({ session: client })
+      expect(moved.sessionId).toBe(client.sessionId)
+      expect(await moved.create(`/from-${server.id}`)).toBe(0)
+    }
+    expect(await client.create('/from-the-old')).toBe(-4)
+    expect(client.isClosed).toBe(true)
+    expect(leader.paths).not.toContain('/from-the-old')
+  })
+
+  test('lives as long as its client is heard of, on whichever server', async () => {
+    const { leader, followers } = await threeServing()
+    const client = await followers[0]!.connect({ timeOut: 1000 })
+    await client.create('/mine', 1)
+    await pinging(client, 4000)
+    expect(leader.paths).toEqual(['/mine'])
+    await ensemble.pass(2500)
+    expect(client.isClosed).toBe(true)
+    for (const server of ensemble.servers.values()) expect(server.paths).toEqual([])
+  })
+
+  test('outlives its leader', async () => {
+    const { leader, followers } = await threeServing()
+    const client = await followers[0]!.connect({ timeOut: 3000 })
+    await client.create('/mine', 1)
+    leader.crash()
+    await ensemble.until('the connection ends', () => client.isClosed)
+    await ensemble.serving(2)
+    const again = await ensemble.leader.connect({ session: client })
+    expect(again.sessionId).toBe(client.sessionId)
+    expect(await again.exists('/mine')).toBe(0)
+  })
+
+  test('that is closed is closed everywhere, and not taken up again', async () => {
+    const { leader, followers } = await threeServing()
+    const client = await followers[0]!.connect()
+    await client.create('/mine', 1)
+    await client.call('closeSession', {} as never)
+    await ensemble.pass(50)
+    expect(leader.paths).toEqual([])
+    for (const server of [leader, ...followers]) {
+      expect(await server.connect({ session: client })).toMatchObject({ timeoutMs: 0 })
+    }
+  })
+
+  async function pinging(client: TestClient, ms: number): Promise<void> {
+    for (let passed = 0; passed < ms; passed += 200) {
+      client.ping()
+      await ensemble.pass(200)
+    }
+  }
+})
+
+describe('an observer', () => {
+  test('knows what is committed, forwards writes, and counts for no quorum', async () => {
+    ensemble = new TestEnsemble({ 1: 'participant', 2: 'participant', 3: 'observer' })
+    await ensemble.start(1, 2, 3)
+    await ensemble.serving(3)
+    const observer = ensemble.server(3)
+    const client = await observer.connect()
+    expect(await client.create('/a')).toBe(0)
+    expect(observer.paths).toEqual(['/a'])
+    ensemble.followers.find(({ id }) => id !== 3n)!.crash()
+    await ensemble.until('nobody serves', () => !observer.isServing)
+    expect(ensemble.server(1).isServing || ensemble.server(2).isServing).toBe(false)
+  })
+})
+
+describe('a disk', () => {
+  test('that fails while an epoch is written stops its server, and the others go on', async () => {
+    await three().start(1, 2, 3)
+    const broken = ensemble.server(1)
+    broken.disk.fault = (call, path) =>
+      call === 'sync' && path.includes('Epoch') ? 'EIO' : undefined
+    await ensemble.serving(2)
+    await broken.running
+    expect(broken.failures.splice(0).map(({ message }) => message.slice(0, 3))).toEqual(['EIO'])
+    expect(broken.isServing).toBe(false)
+  })
+
+  test('that fails under the log does not keep a server from being stopped', async () => {
+    const { leader } = await threeServing()
+    const client = await leader.connect()
+    leader.disk.fault = (call, path) =>
+      call === 'write' && path.includes('log') ? 'EIO' : undefined
+    client.askCreate('/a')
+    await ensemble.settle()
+    expect(leader.failures.splice(0)).toHaveLength(1)
+    await leader.stop()
+  })
+
+  test('that is full keeps a follower from confirming, not the others', async () => {
+    const { leader, followers } = await threeServing()
+    const [full] = followers as [TestServer]
+    full.disk.fault = (call, path) =>
+      call === 'write' && path.includes('log') ? 'ENOSPC' : undefined
+    const client = await leader.connect()
+    expect(await client.create('/a')).toBe(0)
+    full.disk.fault = undefined
+    await ensemble.until('there is room', () => full.peer!.canWrite)
+    expect(full.paths).toEqual(['/a'])
+  })
+})
+
+describe('stopping', () => {
+  test.each([
+    ['while it looks for a leader', 0],
+    ['while an ensemble is agreed upon', 350],
+    ['while it serves', 3000],
+  ])('a server ends %s', async (_, ms) => {
+    await three().start(1, 2, 3)
+    await ensemble.pass(ms)
+    for (const server of ensemble.servers.values()) await server.stop()
+  })
+
+  test('a server alone ends at any time', async () => {
+    for (let ms = 0; ms < 600; ms += 50) {
+      await three().start(1)
+      await ensemble.pass(ms)
+      await ensemble.server(1).stop()
+    }
+  })
+})

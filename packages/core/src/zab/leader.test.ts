@@ -1,0 +1,308 @@
+/** A leader, and learners that are played by hand. */
+import { LearnerInfo, Writer } from '@zabra/protocol'
+import { afterEach, beforeEach, describe, expect, test } from 'vitest'
+import { CommittedLog } from './committed-log.ts'
+import { Leader } from './leader.ts'
+import { majority } from './quorum.ts'
+import {
+  int,
+  makeParts,
+  payloadOf,
+  Puppet,
+  serveWith,
+  zxidOf,
+  type TestParts,
+} from '../../test/support/puppet.ts'
+
+const options = { tickMs: 1000, initLimit: 10, syncLimit: 5 }
+
+let parts: TestParts
+let leader: Leader
+let reason: string | undefined
+let committedLog: CommittedLog
+const refused: string[] = []
+
+beforeEach(() => lead('1.5', 1n))
+afterEach(() => leader.end(new Error('the test is over')))
+
+/** Server 1 of three leads, with this history. */
+async function lead(lastZxid: string, accepted: bigint): Promise<void> {
+  parts = await makeParts(lastZxid, accepted)
+  committedLog = new CommittedLog()
+  reason = undefined
+  refused.length = 0
+  const { db, epochs, host } = parts
+  leader = new Leader(
+    {
+      self: 1n,
+      verifier: majority({ voters: [1n, 2n, 3n] }),
+      epochs,
+      db,
+      committedLog,
+      readHistory: () => Promise.resolve(undefined),
+      configText: new Uint8Array(0),
+      host,
+      nowMs: () => host.nowMs,
+      trace: (event) => {
+        if (event.type === 'learnerRefused') refused.push(event.reason)
+      },
+      serve: serveWith(parts),
+    },
+    options,
+  )
+  leader.lead().catch((error: Error) => {
+    reason = error.message
+  })
+}
+
+function hello(serverId: bigint): Uint8Array {
+  const writer = new Writer(20)
+  LearnerInfo.write(writer, { serverId, protocolVersion: 0x10000, configVersion: 0n })
+  return new Uint8Array(writer.written())
+}
+
+async function introduce(
+  sid: bigint,
+  accepted: string,
+  kind: 'followerInfo' | 'observerInfo' = 'followerInfo',
+): Promise<Puppet> {
+  const learner = new Puppet()
+  leader.accept(learner.link)
+  await learner.say(kind, accepted, hello(sid))
+  return learner
+}
+
+/** A follower up to its acknowledgement of NEWLEADER. */
+async function follower(sid: bigint, lastZxid = '1.5', epoch = 1): Promise<Puppet> {
+  const learner = await introduce(sid, '1.0')
+  await learner.say('ackEpoch', lastZxid, int(epoch))
+  await learner.heard()
+  await learner.say('ack', '2.0')
+  return learner
+}
+
+function request(session: bigint, type: number, body: (writer: Writer) => void): Uint8Array {
+  const writer = new Writer(64)
+  writer.long(session)
+  writer.int(0)
+  writer.int(type)
+  body(writer)
+  return new Uint8Array(writer.written())
+}
+
+const newSession = (id: bigint): Uint8Array => request(id, -10, (writer) => writer.int(4000))
+
+test('a leader and its first follower agree, step by step', async () => {
+  const learner = await introduce(2n, '1.0')
+  expect(await learner.heard()).toEqual(['leaderInfo 2.0'])
+  expect(parts.epochs).toMatchObject({ accepted: 2n, current: 1n })
+  await learner.say('ackEpoch', '1.5', int(1))
+  expect(await learner.heard()).toEqual(['diff 1.5', 'newLeader 2.0'])
+  expect(parts.epochs.current).toBe(2n)
+  expect(leader.isEstablished).toBe(false)
+  await learner.say('ack', '2.0')
+  expect(await learner.heard()).toEqual(['upToDate -1'])
+  expect(leader.isEstablished).toBe(true)
+  await learner.say('ack', '2.0')
+  await learner.say('request', -1n, newSession(9n))
+  expect(await learner.heard()).toEqual(['proposal 2.1'])
+  await learner.say('ack', '2.1')
+  expect(await learner.heard()).toEqual([])
+  leader.logged(zxidOf('2.1'))
+  expect(await learner.heard()).toEqual(['commit 2.1'])
+})
+
+describe('the epoch', () => {
+  test('is the first that nobody of the quorum has accepted', async () => {
+    const learner = await introduce(2n, '7.0')
+    expect(await learner.heard()).toEqual(['leaderInfo 8.0'])
+  })
+
+  test('is promised durably before anybody hears of it', async () => {
+    parts.disk.fault = (call) => (call === 'syncDirectory' ? 'EIO' : undefined)
+    const learner = await introduce(2n, '1.0')
+    expect(await learner.heard()).toEqual([])
+    expect(reason).toMatch('EIO')
+  })
+
+  test('is not decided by who does not vote', async () => {
+    const observer = await introduce(9n, '1.0', 'observerInfo')
+    const stranger = await introduce(8n, '1.0')
+    expect([await observer.heard(), await stranger.heard()]).toEqual([[], []])
+  })
+
+  test('is not decided by who comes when nobody leads any more', async () => {
+    const early = new Puppet()
+    leader.accept(early.link)
+    leader.end(new Error('enough'))
+    await early.say('followerInfo', '5.0', hello(2n))
+    const late = await introduce(3n, '5.0')
+    expect(parts.epochs.accepted).toBe(1n)
+    expect([early.isClosed, late.isClosed]).toEqual([true, true])
+  })
+
+  test('is not agreed upon for ever', async () => {
+    await parts.host.pass(10_001)
+    expect(reason).toMatch('agreeing on an epoch')
+  })
+})
+
+describe('a learner is turned away', () => {
+  test.each([
+    ['with a longer history', '1.6', 1],
+    ['of a later epoch', '1.2', 2],
+  ])('%s', async (_, lastZxid, epoch) => {
+    const learner = await introduce(2n, '1.0')
+    await learner.say('ackEpoch', lastZxid, int(epoch))
+    expect(learner.isClosed).toBe(true)
+    expect(leader.isEstablished).toBe(false)
+    expect(reason).toBeUndefined()
+  })
+
+  test('that has our own number', async () => {
+    const learner = await introduce(1n, '1.0')
+    expect(learner.isClosed).toBe(true)
+    expect(refused).toHaveLength(1)
+  })
+
+  test.each([
+    ['begins with something else', (one: Puppet) => one.say('ack', '1.0')],
+    ['does not say who it is', (one: Puppet) => one.say('followerInfo', '1.0')],
+    ['sends what is no packet', (one: Puppet) => one.sayRaw(new Uint8Array(64).fill(0xee))],
+  ])('that %s', async (_, saying) => {
+    const learner = new Puppet()
+    leader.accept(learner.link)
+    await saying(learner)
+    expect(learner.isClosed).toBe(true)
+    expect(reason).toBeUndefined()
+  })
+
+  test('that sends a broken request, and only that one', async () => {
+    const good = await follower(2n)
+    const bad = await follower(3n)
+    await bad.say('request', -1n, new Uint8Array(3))
+    expect([good.isClosed, bad.isClosed]).toEqual([false, true])
+    expect(leader.isEstablished).toBe(true)
+  })
+
+  test('that was gone before it was its turn, and counts for nothing', async () => {
+    const gone = await introduce(2n, '1.0')
+    gone.link.lost()
+    const learner = await introduce(3n, '1.0')
+    await learner.say('ackEpoch', '1.5', int(1))
+    expect(leader.learnerCount).toBe(1)
+  })
+})
+
+describe('history', () => {
+  test('is sent before NEWLEADER, and what happens meanwhile after UPTODATE', async () => {
+    const first = await follower(2n)
+    const late = await introduce(3n, '1.0')
+    await late.say('ackEpoch', '2.0', int(-1))
+    expect(await late.heard()).toEqual(['leaderInfo 2.0', 'diff 2.0', 'newLeader 2.0'])
+    await first.say('request', -1n, newSession(9n))
+    await first.say('ack', '2.1')
+    leader.logged(zxidOf('2.1'))
+    leader.halfTick()
+    expect(await late.heard()).toEqual(['ping 2.1'])
+    await late.say('ack', '2.0')
+    expect(await late.heard()).toEqual(['upToDate -1', 'proposal 2.1', 'commit 2.1'])
+  })
+
+  test('as a snapshot ends with what it may contain already', async () => {
+    const first = await follower(2n)
+    for (let i = 0; i < 3000; i++) {
+      const path = `/node-${i}-${'x'.repeat(200)}`
+      parts.db.tree.insert(path, parts.db.tree.find('/'), {
+        data: new Uint8Array(100),
+        aclId: -1,
+        owner: 0n,
+        zxid: 1n,
+        time: 0n,
+      })
+    }
+    const late = await introduce(3n, '1.0')
+    await late.say('ackEpoch', '0.0', int(-1))
+    await first.say('request', -1n, newSession(9n))
+    await first.say('ack', '2.1')
+    leader.logged(zxidOf('2.1'))
+    leader.halfTick()
+    for (let turn = 0; turn < 50; turn++) await parts.host.pass(1)
+    late.skipSnapshot()
+    expect(await late.heard()).toEqual(['proposal 2.1', 'commit 2.1', 'newLeader 2.0'])
+  })
+
+  test('is resent where a follower comes back with what is not committed yet', async () => {
+    const first = await follower(2n)
+    committedLog.add({ zxid: zxidOf('1.5'), payload: payloadOf('1.5') })
+    await first.say('request', -1n, newSession(9n))
+    const late = await follower(3n, '2.1', -1)
+    expect(await late.heard()).toEqual(['upToDate -1', 'proposal 2.1'])
+  })
+})
+
+describe('a quorum', () => {
+  test('that is lost ends leadership at once', async () => {
+    const learner = await follower(2n)
+    expect(leader.isEstablished).toBe(true)
+    learner.link.lost()
+    await learner.heard()
+    expect(reason).toMatch('lost')
+  })
+
+  test('that is silent ends leadership in time', async () => {
+    await follower(2n)
+    for (let half = 0; half < 16; half++) {
+      leader.halfTick()
+      await parts.host.pass(500)
+    }
+    expect(reason).toMatch('not been heard of')
+  })
+
+  test('commits in order, whoever acknowledges first', async () => {
+    const learner = await follower(2n)
+    await learner.heard()
+    for (const id of [7n, 8n, 9n]) await learner.say('request', -1n, newSession(id))
+    leader.logged(zxidOf('2.3'))
+    await learner.say('ack', '2.2')
+    await learner.say('ack', '2.3')
+    expect(await learner.heard()).toEqual(['proposal 2.1', 'proposal 2.2', 'proposal 2.3'])
+    await learner.say('ack', '2.1')
+    expect(await learner.heard()).toEqual(['commit 2.1', 'commit 2.2', 'commit 2.3'])
+  })
+
+  test('is not made of observers', async () => {
+    await follower(2n)
+    const observer = await introduce(9n, '1.0', 'observerInfo')
+    await observer.say('ackEpoch', '2.0', int(-1))
+    await observer.say('ack', '2.0')
+    await observer.heard()
+    await observer.say('request', -1n, newSession(9n))
+    leader.logged(zxidOf('2.1'))
+    await observer.say('ack', '2.1')
+    expect(await observer.heard()).toEqual([])
+  })
+})
+
+describe('a sync', () => {
+  const sync = request(9n, 9, (writer) => writer.ustring('/'))
+
+  test('is answered at once where nothing is outstanding', async () => {
+    const learner = await follower(2n)
+    await learner.heard()
+    await learner.say('request', -1n, sync)
+    expect(await learner.heard()).toEqual(['sync 0.0'])
+  })
+
+  test('is answered behind everything that was outstanding, and before what came later', async () => {
+    const learner = await follower(2n)
+    await learner.heard()
+    await learner.say('request', -1n, newSession(7n))
+    await learner.say('request', -1n, sync)
+    await learner.say('request', -1n, newSession(8n))
+    leader.logged(zxidOf('2.2'))
+    await learner.say('ack', '2.1')
+    await learner.say('ack', '2.2')
+    expect((await learner.heard()).slice(2)).toEqual(['commit 2.1', 'sync 0.0', 'commit 2.2'])
+  })
+})
