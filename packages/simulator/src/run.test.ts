@@ -3,6 +3,7 @@ import { expect, test } from 'vitest'
 import { mutants, run, shrink } from './index.ts'
 
 const budgetMs = 20_000
+const ensembleBudgetMs = 10_000
 
 async function expectGood(seed: number, servers?: number): Promise<void> {
   const { violations } = await run({ seed, servers })
@@ -11,9 +12,15 @@ async function expectGood(seed: number, servers?: number): Promise<void> {
 }
 
 test('a seed plays out the same way twice', async () => {
-  for (const seed of [1, 23, 702]) {
-    const first = await run({ seed })
-    const second = await run({ seed })
+  for (const [seed, servers] of [
+    [1, 1],
+    [23, 1],
+    [702, 1],
+    [9, 3],
+    [2, 5],
+  ] as const) {
+    const first = await run({ seed, servers })
+    const second = await run({ seed, servers })
     expect(second.trace).toEqual(first.trace)
     expect(second.fingerprint).toBe(first.fingerprint)
   }
@@ -22,16 +29,28 @@ test('a seed plays out the same way twice', async () => {
 // Each of them found something once: see docs/found-bugs.md.
 test.each([104, 550, 608, 656, 702, 2124, 2163, 5388, 5575])(
   'nothing is violated any more under seed %i',
-  expectGood,
+  (seed) => expectGood(seed, 1),
 )
 
-test('nothing is violated under seeds that nobody has seen before', async () => {
-  const first = Math.floor(Date.now() / 1000) % 1_000_000_000
-  const until = Date.now() + budgetMs
-  let seed = first
-  for (; Date.now() < until; seed++) await expectGood(seed)
-  console.log(`simulated the seeds ${first} to ${seed - 1}`)
-}, 60_000)
+test.each([55, 5013, 5095, 5210, 40_128])(
+  'nothing is violated any more by an ensemble under seed %i',
+  (seed) => expectGood(seed, 3),
+)
+
+test.each([
+  [1, budgetMs, 'servers on their own'],
+  [3, ensembleBudgetMs, 'ensembles'],
+])(
+  'nothing is violated under seeds that nobody has seen before, with %i servers',
+  async (servers, forMs, what) => {
+    const first = Math.floor(Date.now() / 1000) % 1_000_000_000
+    const until = Date.now() + forMs
+    let seed = first
+    for (; Date.now() < until; seed++) await expectGood(seed, servers)
+    console.log(`simulated the seeds ${first} to ${seed - 1}, ${what}`)
+  },
+  60_000,
+)
 
 test('a failing run is cut down to less that still fails', async () => {
   const mutant = mutants.find(({ name }) => name === 'a failed multi does its first part')

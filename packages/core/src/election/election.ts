@@ -170,15 +170,17 @@ export class Election {
     assert(from !== this.self, 'what a server tells itself does not come from outside')
     this.nowMs = nowMs
     if (this.isNewerConfig(notification)) return
+    // Nobody counts the vote of one without a vote. If such a one answered as well, it and a voter
+    // that looks would answer each other without end.
+    const isAsked = notification.state === 'looking' && this.quorum.voters.has(this.self)
     if (!this.quorum.voters.has(from)) {
       this.answerNonVoter(from)
     } else if (this.state !== 'looking') {
-      if (notification.state === 'looking') this.tell(from, this.stored, this.stored.round)
+      if (isAsked) this.tell(from, this.stored, this.stored.round)
     } else if (!this.running) {
       this.early.set(from, notification)
     } else {
-      const { state, round } = notification
-      if (state === 'looking' && round < this.round) this.tell(from, this.proposal, this.round)
+      if (isAsked && notification.round < this.round) this.tell(from, this.proposal, this.round)
       this.hear(from, notification)
       this.hearOneself()
     }

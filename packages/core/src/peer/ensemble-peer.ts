@@ -393,6 +393,8 @@ export class EnsemblePeer extends PeerBase {
       await disk.remove(`${recovery.logDir}/${name}`)
     }
     await disk.syncDirectory(recovery.logDir)
+    this.parts.log.restart(this.db.lastZxid)
+    this.loggedZxid = this.appendedZxid = this.db.lastZxid
   }
 
   // --- from the host ---------------------------------------------------------------------------

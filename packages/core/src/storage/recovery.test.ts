@@ -346,3 +346,21 @@ test('an older log that ends badly stops recovery when something is missing afte
   await change(logPath(1), (bytes) => void (bytes[16 + 3 * recordBytes + 20] = 99))
   await expect(recoverTest(disk)).rejects.toThrow(/log\.6: .*log\.1 cannot be read beyond byte 163/)
 })
+
+test('a new epoch behind a damaged log stops recovery: what the log held is not known', async () => {
+  await snapshotAt(0)
+  await writeLog(disk, [range(1, 5)])
+  await writeLog(disk, [[0x100000001, 0x100000002]])
+  await change(logPath(1), (bytes) => void (bytes[0] = 99))
+  await expect(recoverTest(disk)).rejects.toThrow(/log\.100000001: .*log\.1 is damaged at byte 0/)
+})
+
+test('a new epoch may begin behind a log whose last write was never finished', async () => {
+  await snapshotAt(0)
+  const whole = await writeApacheLog(range(1, 3), 4)
+  await disk.put(logPath(1), whole.subarray(0, 16 + 3 * recordBytes - 20))
+  await writeLog(disk, [[0x100000001, 0x100000002]])
+  const recovered = await recoverTest(disk)
+  expect(applied(recovered)).toEqual([1, 2, 0x100000001, 0x100000002])
+  expect(types(recovered)).toContain('unreadableRestPassed')
+})

@@ -65,7 +65,7 @@ class Replay implements Replayed {
   private readonly target: RecoveryTarget
   private readonly trace: Trace
   /** Where the file before could not be read to its end, and whether that did harm is not known. */
-  private openEnd: { file: string; position: number } | undefined
+  private openEnd: { file: string; position: number; damage: string | undefined } | undefined
   private lastFile: string
   private readonly emptyLogs: { file: string; bytes: number }[] = []
 
@@ -104,11 +104,19 @@ class Replay implements Replayed {
       if (log.end.reason === 'noHeader') this.emptyLogs.push({ file: path, bytes: log.bytes })
       else if (isNewest) await this.endNewest(log, firstZxid)
       else if (log.end.reason !== 'end' && log.end.reason !== 'endMark') {
-        this.openEnd ??= { file: path, position: log.end.position }
+        this.openEnd ??= await this.openEndOf(log)
       }
     } finally {
       await log.close()
     }
+  }
+
+  /** An unfinished write at the end of an older log did no harm: Apache leaves it there. */
+  private async openEndOf(log: LogFileReader): Promise<typeof this.openEnd> {
+    const { kind, because } = await judgeEnd(log)
+    if (kind !== 'damaged') await this.refuseFickle(log)
+    const damage = kind === 'damaged' ? because : undefined
+    return { file: log.path, position: log.end.position, damage }
   }
 
   private get readerOptions(): LogReaderOptions {
@@ -160,10 +168,21 @@ class Replay implements Replayed {
       )
     }
     if (open === undefined) return
+    // The next counter proves that nothing is missing; the first of a new epoch proves nothing.
+    if (zxid !== last + 1n && open.damage !== undefined) {
+      throw new Damage(
+        `it begins a new epoch, but ${open.file} is damaged at byte ${open.position} ` +
+          `(${open.damage}), and what it held after zxid ${hex(last)} is not known`,
+        position,
+        `restore ${open.file}, or start once with recovery.acceptDamage=true to end the database before the damage`,
+      )
+    }
     this.openEnd = undefined
+    const { file, position: unreadable } = open
     this.trace({
       type: 'unreadableRestPassed',
-      ...open,
+      file,
+      position: unreadable,
       nextFile: `${this.options.logDir}/${name}`,
     })
   }

@@ -196,17 +196,19 @@ export class Learner implements Upstream {
         committed.push(packet.zxid)
       }
     }
-    // The snapshot is named by what it certainly contains; what follows goes to the log.
+    const history = committed.filter((zxid) => zxid > this.base)
     if (isSnapshot) {
+      // What was sent may contain what follows it, or parts of it. With all of that applied it is
+      // exact, and that is what is stored: digests say nothing before.
+      for (const zxid of history) this.commit(this.nextPending(zxid), false)
       await takeSnapshot()
       this.isTorn = false
-    }
-    for (const zxid of committed) {
-      if (zxid <= this.base) continue
-      const txn = this.nextPending(zxid)
-      this.append(txn)
-      // A snapshot may contain what follows it already: digests say nothing before its end.
-      this.commit(txn, !isSnapshot)
+    } else {
+      for (const zxid of history) {
+        const txn = this.nextPending(zxid)
+        this.append(txn)
+        this.commit(txn, true)
+      }
     }
     if (isObserver && this.pending.length > 0) {
       throw new ProtocolError('an observer is told only of what is committed')

@@ -132,7 +132,8 @@ export class SimServer {
   private zab(event: ZabEvent): void {
     const lastZxid = this.process?.peer?.lastZxid ?? 0n
     this.recorder.trace(`${this.name} at ${lastZxid.toString(16)}: ${describeZab(event)}`)
-    this.recorder.count(`zab: ${event.type}`)
+    const how = event.type === 'synchronising' ? ` (${event.plan})` : ''
+    this.recorder.count(`zab: ${event.type}${how}`)
     this.recorder.ensemble?.zab(this.name, event, lastZxid)
   }
 

@@ -85,10 +85,9 @@ export function inject(cluster: Cluster, fault: Fault): void {
       return
     }
     case 'blackout':
-      for (const [i, each] of cluster.servers.entries()) {
-        each.crash('power fails')
-        each.startLater((forMs * (1 + ((i + Math.floor(amount * 7)) % 3))) / 3)
-      }
+      // Slow disks just before it: much is then under way that nobody has on disk yet.
+      for (const each of cluster.servers) each.disk.condition.slowness = 1 + amount * 100
+      world.after(Math.min(forMs, 300), () => blackout(cluster, forMs, amount))
       return
     case 'leaderPause': {
       const process = leaderOf(cluster)?.process
@@ -123,6 +122,15 @@ export function inject(cluster: Cluster, fault: Fault): void {
       return
     case 'snapshot':
       if (server.isServing) void server.process?.journal?.snapshotNow()
+  }
+}
+
+/** Power fails everywhere at once, and comes back here and there. */
+function blackout({ servers }: Cluster, forMs: number, amount: number): void {
+  for (const [i, server] of servers.entries()) {
+    server.disk.condition.slowness = 1
+    server.crash('power fails')
+    server.startLater((forMs * (1 + ((i + Math.floor(amount * 7)) % 3))) / 3)
   }
 }
 

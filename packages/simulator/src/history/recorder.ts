@@ -117,7 +117,9 @@ export class Recorder {
 
   async fileRemoved(server: SimServer, path: string): Promise<void> {
     if (!/\/log\.[0-9a-f]+$/.test(path)) return
-    const log = await LogFileReader.open(server.disk.files, path)
+    // Whoever removes it may find that somebody else has done so already.
+    const log = await LogFileReader.open(server.disk.files, path).catch(() => undefined)
+    if (log === undefined) return
     for await (const records of log) {
       while (records.next()) this.note(records.zxid, rest(records.reader))
     }
