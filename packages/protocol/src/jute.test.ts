@@ -300,8 +300,8 @@ test.each([
   ['ed bf bf ed a0 80', '\ufffd\ufffd'],
   ['e4 b8', '\ufffd'],
   ['f0 9f 98 80', '\u{1f600}'],
-])('the bytes %s read as Java reads them', (hex, text) => {
-  const bytes = unhex(hex)
-  expect(decodeText(bytes)).toBe(text)
-  expect(new Reader(encode(buffer, bytes)).ustring()).toBe(text)
+])('the bytes %s read as Java reads them', (given16, expected) => {
+  const given = unhex(given16)
+  expect(decodeText(given)).toBe(expected)
+  expect(new Reader(encode(buffer, given)).ustring()).toBe(expected)
 })

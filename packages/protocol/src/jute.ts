@@ -391,17 +391,17 @@ export function encodeText(text: string): Uint8Array {
 
 /** UTF-8 as text; what is invalid becomes U+FFFD. */
 export function decodeText(bytes: Uint8Array, start = 0, end = bytes.length): string {
-  const buffer = Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength)
-  return decodeBuffer(buffer, start, end)
+  const source = Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength)
+  return decodeBuffer(source, start, end)
 }
 
 const replacement = '\ufffd'
 
 /** As Java decodes: what is invalid becomes U+FFFD, and an encoded surrogate a single one. */
-function decodeBuffer(buffer: Buffer, start: number, end: number): string {
-  const text = buffer.toString(textDecoding, start, end)
+function decodeBuffer(source: Buffer, start: number, end: number): string {
+  const text = source.toString(textDecoding, start, end)
   if (!text.includes(replacement)) return text
-  const mended = Buffer.from(buffer.subarray(start, end))
+  const mended = Buffer.from(source.subarray(start, end))
   for (let i = 0; i + 2 < mended.length; i++) {
     const isSurrogate =
       mended[i] === 0xed && (mended[i + 1]! & 0xe0) === 0xa0 && (mended[i + 2]! & 0xc0) === 0x80

@@ -30,7 +30,8 @@ afterEach(async () => {
 test('three servers elect a leader, and what one is told all of them know', async () => {
   await Promise.all(ids.map(start))
   await serving(3)
-  expect(roles().toSorted()).toEqual(['following', 'following', 'leading'])
+  expect(roles()).toContain('leading')
+  expect(roles().filter((role) => role === 'following')).toHaveLength(2)
   const writer = await connect(follower())
   await writer.create('/a', 'one')
   await writer.must('setData', { path: '/a', data: Buffer.from('two'), version: 0 })

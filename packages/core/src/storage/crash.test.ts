@@ -18,7 +18,7 @@ function bySector(survives: readonly boolean[]): Tear {
     const ranges: [number, number][] = []
     const first = Math.floor(position / sectorBytes)
     for (let sector = first; sector * sectorBytes < position + bytes.length; sector++) {
-      if (survives[(sector - first) % survives.length] !== true) continue
+      if (!survives[(sector - first) % survives.length]) continue
       const from = Math.max(0, sector * sectorBytes - position)
       ranges.push([from, Math.min(bytes.length, (sector + 1) * sectorBytes - position)])
     }
