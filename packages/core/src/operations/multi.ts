@@ -48,11 +48,14 @@ function prepareOne(op: MultiWriteOp, p: Preparation): Prepared {
   }
 }
 
-/** Flags of a create that no part of a multi may have: the whole request is refused for them. */
-export function hasBadFlags(op: MultiWriteOp): boolean {
-  if (!isCreate(op)) return false
-  const { flags } = op.request
-  return flags < 0 || flags > 6 || (isTtl(flags) && op.type !== 21)
+/** Flags that mean nothing: the whole request is refused for them. */
+export function hasUnknownFlags(op: MultiWriteOp): boolean {
+  return isCreate(op) && (op.request.flags < 0 || op.request.flags > 6)
+}
+
+/** Flags of a TTL node on an operation that has no time to give: the same. */
+export function lacksTtl(op: MultiWriteOp): boolean {
+  return isCreate(op) && isTtl(op.request.flags) && op.type !== 21
 }
 
 /** Without a list a multi cannot even be decoded, unless it is for a TTL node. */

@@ -16,7 +16,7 @@ import {
 } from '@zabra/protocol'
 import { prepareCreate } from '../operations/create.ts'
 import { prepareDelete } from '../operations/delete.ts'
-import { byFlags, hasBadFlags, needsAcl, prepareMulti } from '../operations/multi.ts'
+import { byFlags, hasUnknownFlags, lacksTtl, needsAcl, prepareMulti } from '../operations/multi.ts'
 import type { Preparation, Prepared } from '../operations/preparation.ts'
 import { prepareSetAcl } from '../operations/set-acl.ts'
 import { prepareSetData } from '../operations/set-data.ts'
@@ -53,8 +53,10 @@ function decideMulti(body: Reader, p: Preparation, keeper: ByteKeeper): Txn {
   }
   if (!ops.every(isMultiWrite)) return unreadable
   for (const part of ops) {
-    if (hasBadFlags(part)) return unreadable
+    // In this order, as Apache takes a part apart: it decides whether a zxid is used up.
+    if (hasUnknownFlags(part)) return unreadable
     if (needsAcl(part) && part.request.acl === null) throw new MalformedError('no ACL in a multi')
+    if (lacksTtl(part)) return unreadable
     keepData(part.request, keeper)
   }
   if (ops.some(({ request }) => request.path === null)) return unreadable
