@@ -5,7 +5,7 @@ import type { Database } from '../database.ts'
 import { crc32 } from '../storage/checksum.ts'
 import { TreeDigest } from '../tree/digest.ts'
 import { field, statWireBytes } from '../tree/layout.ts'
-import { noNode, statChecksum } from '../tree/tree.ts'
+import { noNode, statChecksum, type NodeId } from '../tree/tree.ts'
 
 const spareMax = 4096
 
@@ -19,6 +19,8 @@ export class ProjectedNode {
   pathChecksum = 0
   /** Path and data, from which the digest goes on: so the data itself need not be kept. */
   contentChecksum = 0
+  /** The node whose data is yet to be summed, when it turns out to matter; 0 when that is done. */
+  unsummed: NodeId = noNode
   digest = 0
   /** What the projection said of this path before. */
   previous: ProjectedNode | undefined
@@ -82,10 +84,8 @@ export class Projection {
     node.digest = tree.nodeDigest(id)
     node.pathChecksum = tree.pathChecksum(id)
     node.contentChecksum = node.pathChecksum
-    if (this.db.options.digests && node.dataLength > 0) {
-      const data = tree.data(id)!
-      node.contentChecksum = crc32(data, 0, data.length, node.pathChecksum)
-    }
+    // Most are about to get other data, or to go: only those that keep theirs are summed.
+    if (node.dataLength > 0) node.unsummed = id
     return node
   }
 
@@ -106,15 +106,21 @@ export class Projection {
   setData(node: ProjectedNode, data: Uint8Array | null): void {
     const length = data?.length ?? 0
     node.view.setInt32(field.dataLength, length)
+    node.unsummed = noNode
     if (!this.db.options.digests) return
-    node.contentChecksum =
-      data === null || length === 0 ? node.pathChecksum : crc32(data, 0, length, node.pathChecksum)
+    if (data === null || length === 0) {
+      node.contentChecksum = node.pathChecksum
+      return
+    }
+    node.contentChecksum = crc32(data, 0, length, node.pathChecksum)
+    this.db.tree.rememberContent(data, node.contentChecksum)
   }
 
   /** From now on, this is how the node will be. */
   stage(node: ProjectedNode, zxid: bigint): void {
     if (this.db.options.digests && !node.path.startsWith('/zookeeper/')) {
       this.digest.subtract(node.digest)
+      if (node.exists && node.unsummed !== noNode) this.sumContent(node)
       node.digest = node.exists ? statChecksum(node.stat, 0, node.contentChecksum) : 0
       this.digest.add(node.digest)
     }
@@ -122,6 +128,12 @@ export class Projection {
     node.previous = this.newest.get(node.path)
     this.newest.set(node.path, node)
     this.staged.push(node)
+  }
+
+  private sumContent(node: ProjectedNode): void {
+    const data = this.db.tree.data(node.unsummed)!
+    node.contentChecksum = crc32(data, 0, data.length, node.pathChecksum)
+    node.unsummed = noNode
   }
 
   /** A point to go back to when a multi fails. */
@@ -186,6 +198,7 @@ export class Projection {
     const node = this.spare.pop() ?? new ProjectedNode()
     node.path = path
     node.exists = true
+    node.unsummed = noNode
     node.previous = undefined
     return node
   }

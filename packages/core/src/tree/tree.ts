@@ -25,6 +25,8 @@ const chunkMask = chunkNodes - 1
 const slash = 0x2f
 /** About what a small znode takes in a snapshot. */
 const snapshotBytesPerNode = 200
+/** Up to here, computing a checksum again is cheaper than remembering it. */
+const shortDataBytes = 256
 /** In place of a block: the data is null, which clients can tell from empty. */
 const nullData = 0xffffffff
 
@@ -75,6 +77,7 @@ export class Tree {
   private readonly containers = new Set<NodeId>()
   private readonly ttls = new Set<NodeId>()
   private readonly cursors = new Set<TreeCursor>()
+  private readonly knownContent = new WeakMap<Uint8Array, number>()
   private idsUsed = 1
   private count = 0
   private ephemerals = 0
@@ -384,7 +387,7 @@ export class Tree {
     for (const cursor of this.cursors) cursor.meet(id)
     this.count++
     this.pathAndDataBytes += bytes.length + this.dataLength(id)
-    this.refreshDigest(id, path)
+    this.refreshDigest(id, path, made.data)
     return id
   }
 
@@ -429,7 +432,15 @@ export class Tree {
   setLocalData(id: NodeId, path: string, data: Uint8Array | null): void {
     this.pathAndDataBytes += (data?.length ?? 0) - this.dataLength(id)
     this.storeData(id, data)
-    this.refreshDigest(id, path)
+    this.refreshDigest(id, path, data)
+  }
+
+  /**
+   * The checksum of a path and its new data, as whoever prepared the change has found it: a long
+   * one need not be computed twice.
+   */
+  rememberContent(data: Uint8Array, checksum: number): void {
+    if (data.length > shortDataBytes) this.knownContent.set(data, checksum)
   }
 
   setAcl(id: NodeId, path: string, aclId: number, aversion: number): void {
@@ -753,18 +764,20 @@ export class Tree {
     }
   }
 
-  private refreshDigest(id: NodeId, path: string): void {
-    if (!path.startsWith(reservedPrefix)) this.computeDigest(id)
+  private refreshDigest(id: NodeId, path: string, data: Uint8Array | null = null): void {
+    if (path.startsWith(reservedPrefix)) return
+    const isLong = data !== null && data.length > shortDataBytes
+    this.computeDigest(id, isLong ? this.knownContent.get(data) : undefined)
   }
 
-  private computeDigest(id: NodeId): void {
+  private computeDigest(id: NodeId, content?: number): void {
     if (!this.options.digests) return
     const record = this.view(id)
     const at = this.at(id)
     this.digest.subtract(record.getInt32(at + field.digest) >>> 0)
-    let checksum = this.pathChecksum(id)
+    let checksum = content ?? this.pathChecksum(id)
     const ref = record.getUint32(at + field.dataRef)
-    if (ref !== 0 && ref !== nullData) {
+    if (content === undefined && ref !== 0 && ref !== nullData) {
       const start = this.arena.offsetOf(ref)
       const end = start + record.getInt32(at + field.dataLength)
       checksum = crc32(this.arena.bytesOf(ref), start, end, checksum)
