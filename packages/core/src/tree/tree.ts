@@ -564,7 +564,8 @@ export class Tree {
     const dataEnd = dataStart + Math.max(0, dataLength)
     if (dataEnd + 68 > reader.end) throw new MalformedError('the record ends too early')
     reader.position = dataEnd
-    const aclId = Number(reader.long())
+    reader.int() // The upper half: ids are small, and -1 is -1 in the lower half too.
+    const aclId = reader.int()
     const id = pathLength === 0 ? root : this.loadLink(bytes, start, end)
     const record = this.view(id)
     const at = this.at(id)
@@ -582,7 +583,9 @@ export class Tree {
       record.setUint32(at + field.dataRef, this.arena.store(bytes, dataStart, dataEnd))
       record.setInt32(at + field.dataLength, dataLength)
     }
-    this.trackOwner(id, record.getBigInt64(at + field.owner))
+    const isOwned =
+      record.getInt32(at + field.owner) !== 0 || record.getInt32(at + field.owner + 4) !== 0
+    if (isOwned) this.trackOwner(id, record.getBigInt64(at + field.owner))
     this.pathAndDataBytes += pathLength + Math.max(0, dataLength)
     if (id === root || !isReserved(bytes, start, end)) this.computeDigest(id)
     return true
