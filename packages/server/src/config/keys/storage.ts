@@ -87,6 +87,7 @@ export const storage = {
     bool,
     true,
     'Snapshots end with the last transaction they contain. Versions before 3.9 ignore it.',
+    { use: 'planned' },
   ),
   'digest.enabled': property(
     bool,
