@@ -239,7 +239,7 @@ function contentOf(db: Database): unknown {
   const { tree } = db
   const visit = (id: number): void => {
     const stat = new Uint8Array(68)
-    tree.copyStat(id, stat)
+    tree.copyStat(id, new DataView(stat.buffer))
     const data = tree.data(id)
     const text = data === null ? null : Buffer.from(data).toString('hex')
     nodes[tree.pathOf(id)] = [text, Buffer.from(stat).toString('hex'), db.aclOf(id).acl]

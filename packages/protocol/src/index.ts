@@ -5,6 +5,7 @@
  * `operations.ts` for the table of operations, `frame.ts` for how a stream becomes frames.
  */
 export {
+  copyWords,
   decode,
   decodeText,
   encode,
@@ -15,6 +16,7 @@ export {
   record,
   vector,
   nullableVector,
+  wordCopyMax,
   Writer,
   type Codec,
   type TypeOf,

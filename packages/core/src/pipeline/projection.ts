@@ -1,4 +1,4 @@
-import { encodeText } from '@zabra/protocol'
+import { copyWords, encodeText } from '@zabra/protocol'
 import type { AclEntry } from '../acl/acl-table.ts'
 import { assert } from '../assert.ts'
 import type { Database } from '../database.ts'
@@ -79,7 +79,7 @@ export class Projection {
     const id = tree.find(key)
     if (id === noNode) return undefined
     const node = this.take(key)
-    tree.copyStat(id, node.stat)
+    tree.copyStat(id, node.view)
     node.acl = this.db.aclOf(id)
     node.digest = tree.nodeDigest(id)
     node.pathChecksum = tree.pathChecksum(id)
@@ -121,7 +121,7 @@ export class Projection {
     if (this.db.options.digests && !node.path.startsWith('/zookeeper/')) {
       this.digest.subtract(node.digest)
       if (node.exists && node.unsummed !== noNode) this.sumContent(node)
-      node.digest = node.exists ? statChecksum(node.stat, 0, node.contentChecksum) : 0
+      node.digest = node.exists ? statChecksum(node.view, 0, node.contentChecksum) : 0
       this.digest.add(node.digest)
     }
     node.zxid = zxid
@@ -186,7 +186,7 @@ export class Projection {
 
   private copy(from: ProjectedNode): ProjectedNode {
     const node = this.take(from.path)
-    node.stat.set(from.stat)
+    copyWords(from.view, 0, node.view, 0, statWireBytes)
     node.acl = from.acl
     node.digest = from.digest
     node.pathChecksum = from.pathChecksum

@@ -7,47 +7,49 @@
 const adlerModulus = 65521
 /** How many bytes the sums can take before they might leave 31 bits, a multiple of the unrolling. */
 const adlerRun = 3840
+/** From here on, reading whole words pays for the view it takes. */
+const wordsMin = 64
 
 /** Adler-32 of a range; give the previous result as `seed` to go on where it ended. */
 export function adler32(bytes: Uint8Array, start = 0, end = bytes.length, seed = 1): number {
   let a = seed & 0xffff
   let b = seed >>> 16
   let at = start
-  while (at < end) {
-    const runEnd = Math.min(end, at + adlerRun)
-    for (const stop = runEnd - 7; at < stop; at += 8) {
-      // Eight steps at once: `b` gains `a` eight times, and the first byte eight times, the second
-      // seven times... The products do not depend on each other, which a chain of sums would.
-      const b0 = bytes[at]!
-      const b1 = bytes[at + 1]!
-      const b2 = bytes[at + 2]!
-      const b3 = bytes[at + 3]!
-      const b4 = bytes[at + 4]!
-      const b5 = bytes[at + 5]!
-      const b6 = bytes[at + 6]!
-      const b7 = bytes[at + 7]!
-      b =
-        (b +
-          (a << 3) +
-          (b0 << 3) +
-          7 * b1 +
-          6 * b2 +
-          5 * b3 +
-          (b4 << 2) +
-          3 * b5 +
-          (b6 << 1) +
-          b7) |
-        0
-      a = (a + b0 + b1 + b2 + b3 + b4 + b5 + b6 + b7) | 0
+  if (end - start >= wordsMin) {
+    const view = new DataView(bytes.buffer, bytes.byteOffset, bytes.byteLength)
+    while (end - at >= 16) {
+      for (const stop = Math.min(end, at + adlerRun) - 15; at < stop; at += 16) {
+        // Sixteen steps at once: `b` gains `a` sixteen times, the first byte sixteen times, the
+        // second fifteen times... Two bytes share a number, with room between them for the sums.
+        const w0 = view.getInt32(at)
+        const w1 = view.getInt32(at + 4)
+        const w2 = view.getInt32(at + 8)
+        const w3 = view.getInt32(at + 12)
+        const even0 = (w0 >>> 8) & 0xff00ff
+        const even1 = (w1 >>> 8) & 0xff00ff
+        const even2 = (w2 >>> 8) & 0xff00ff
+        const even3 = (w3 >>> 8) & 0xff00ff
+        const odd0 = w0 & 0xff00ff
+        const odd1 = w1 & 0xff00ff
+        const odd2 = w2 & 0xff00ff
+        const odd3 = w3 & 0xff00ff
+        const sums = even0 + odd0 + even1 + odd1 + even2 + odd2 + even3 + odd3
+        const weighted =
+          14 * even0 + 13 * odd0 + 10 * even1 + 9 * odd1 + 6 * even2 + 5 * odd2 + 2 * even3 + odd3
+        const upper = sums >>> 16
+        // The upper bytes of each pair come two places earlier than the lower ones.
+        b = (b + (a << 4) + (weighted >>> 16) + (weighted & 0xffff) + (upper << 1)) | 0
+        a = (a + upper + (sums & 0xffff)) | 0
+      }
+      a %= adlerModulus
+      b %= adlerModulus
     }
-    for (; at < runEnd; at++) {
-      a = (a + bytes[at]!) | 0
-      b = (b + a) | 0
-    }
-    a %= adlerModulus
-    b %= adlerModulus
   }
-  return ((b << 16) | a) >>> 0
+  for (; at < end; at++) {
+    a += bytes[at]!
+    b += a
+  }
+  return (((b % adlerModulus) << 16) | (a % adlerModulus)) >>> 0
 }
 
 /** Eight tables of 256: entry n of table k is the remainder of byte n followed by k zero bytes. */
@@ -55,23 +57,44 @@ const crcTables = makeCrcTables()
 
 /** The CRC-32 of zlib and of Java; give the previous result as `seed` to go on where it ended. */
 export function crc32(bytes: Uint8Array, start = 0, end = bytes.length, seed = 0): number {
+  if (end - start >= wordsMin) {
+    const view = new DataView(bytes.buffer, bytes.byteOffset, bytes.byteLength)
+    return crc32OfView(view, start, end, seed)
+  }
+  const t = crcTables
+  let crc = ~seed
+  for (let at = start; at < end; at++) crc = t[(crc ^ bytes[at]!) & 0xff]! ^ (crc >>> 8)
+  return ~crc >>> 0
+}
+
+/** As `crc32`, for bytes that have a view already. */
+export function crc32OfView(view: DataView, start: number, end: number, seed: number): number {
   const t = crcTables
   let crc = ~seed
   let at = start
   for (const stop = end - 7; at < stop; at += 8) {
-    const low =
-      crc ^ (bytes[at]! | (bytes[at + 1]! << 8) | (bytes[at + 2]! << 16) | (bytes[at + 3]! << 24))
+    const low = crc ^ view.getInt32(at, true)
+    const high = view.getInt32(at + 4, true)
     crc =
       t[0x700 | (low & 0xff)]! ^
       t[0x600 | ((low >>> 8) & 0xff)]! ^
       t[0x500 | ((low >>> 16) & 0xff)]! ^
       t[0x400 | (low >>> 24)]! ^
-      t[0x300 | bytes[at + 4]!]! ^
-      t[0x200 | bytes[at + 5]!]! ^
-      t[0x100 | bytes[at + 6]!]! ^
-      t[bytes[at + 7]!]!
+      t[0x300 | (high & 0xff)]! ^
+      t[0x200 | ((high >>> 8) & 0xff)]! ^
+      t[0x100 | ((high >>> 16) & 0xff)]! ^
+      t[high >>> 24]!
   }
-  for (; at < end; at++) crc = t[(crc ^ bytes[at]!) & 0xff]! ^ (crc >>> 8)
+  if (end - at >= 4) {
+    const word = crc ^ view.getInt32(at, true)
+    crc =
+      t[0x300 | (word & 0xff)]! ^
+      t[0x200 | ((word >>> 8) & 0xff)]! ^
+      t[0x100 | ((word >>> 16) & 0xff)]! ^
+      t[word >>> 24]!
+    at += 4
+  }
+  for (; at < end; at++) crc = t[(crc ^ view.getUint8(at)) & 0xff]! ^ (crc >>> 8)
   return ~crc >>> 0
 }
 

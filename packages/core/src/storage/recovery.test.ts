@@ -53,6 +53,12 @@ async function names(): Promise<string[]> {
 /** Bytes of one record of `batchOf`. */
 const recordBytes = 12 + 32 + 4 + 1
 
+test('the database is told beforehand how large the snapshot is', async () => {
+  await snapshotAt(5)
+  const { target } = await recoverTest(disk)
+  expect(target.expectedBytes).toBe(disk.content(snapshotPath(5)).length)
+})
+
 test('a new directory gets snapshot.0, and is found again', async () => {
   const first = await recoverTest(disk)
   expect(first.isFresh).toBe(true)

@@ -154,6 +154,10 @@ class DigestWatch implements SnapshotSink {
     this.sink = sink
   }
 
+  expect(bytes: number): void {
+    this.sink.expect(bytes)
+  }
+
   session(id: bigint, timeoutMs: number): void {
     this.sink.session(id, timeoutMs)
   }

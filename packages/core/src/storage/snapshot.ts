@@ -41,7 +41,7 @@ export interface SnapshotSource {
 /** A database being loaded. What it reads it must copy: the reader's bytes are used again. */
 export interface SnapshotSink {
   /** How much is going to come, as far as the size of the file tells. */
-  expect?(bytes: number): void
+  expect(bytes: number): void
   session(id: bigint, timeoutMs: number): void
   acl(id: bigint, acl: Acl[]): void
   /**
@@ -185,7 +185,7 @@ export async function loadSnapshot(
   const path = `${directory}/${file}`
   const input = await openSnapshotInput(disk, path, compressionOf(file), compression)
   try {
-    sink.expect?.(input.fileBytes)
+    sink.expect(input.fileBytes)
     await readContent(input, sink)
     return { bytes: input.position }
   } catch (error) {

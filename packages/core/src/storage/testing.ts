@@ -32,6 +32,7 @@ export class TestDatabase implements RecoveryTarget {
   readonly nodes = new Map<string, TestNode>()
   /** The zxids of records, in the order in which they were applied. */
   readonly applied: bigint[] = []
+  expectedBytes = 0
   digestZxid = 0n
   digestValue: bigint | undefined
 
@@ -45,6 +46,10 @@ export class TestDatabase implements RecoveryTarget {
   put(path: string, text: string): void {
     const data = Uint8Array.from(text, (letter) => letter.charCodeAt(0))
     this.nodes.set(path, { data, aclId: -1n, stat: emptyStat })
+  }
+
+  expect(bytes: number): void {
+    this.expectedBytes = bytes
   }
 
   session(id: bigint, timeoutMs: number): void {

@@ -1,3 +1,4 @@
+import { copyWords, wordCopyMax } from '@zabra/protocol'
 import { assert } from '../assert.ts'
 
 const unitBits = 4
@@ -43,6 +44,7 @@ export type BlockRef = number
  */
 export class Arena {
   private readonly chunks: Uint8Array[] = []
+  private readonly views: DataView[] = []
   private readonly freeChunks: number[] = []
   private readonly freeBlocks: BlockRef[][] = classBytes.map(() => [])
   private current = -1
@@ -73,7 +75,7 @@ export class Arena {
     if (ref === 0) return
     if (length > sharedBytesMax) {
       const index = Math.floor(ref / 2 ** unitsPerChunkBits)
-      this.chunks[index] = new Uint8Array(0)
+      this.hold(index, new Uint8Array(0))
       this.freeChunks.push(index)
       return
     }
@@ -85,37 +87,50 @@ export class Arena {
     return this.chunks[ref >>> unitsPerChunkBits]!
   }
 
+  /** The same chunk, as a view. */
+  viewOf(ref: BlockRef): DataView {
+    return this.views[ref >>> unitsPerChunkBits]!
+  }
+
   /** Where in its chunk a block starts. */
   offsetOf(ref: BlockRef): number {
     return (ref & unitMask) << unitBits
   }
 
   store(source: Uint8Array, start: number, end: number): BlockRef {
+    const ref = this.allocate(end - start)
+    if (ref === 0) return ref
+    const range = start === 0 && end === source.length ? source : source.subarray(start, end)
+    this.bytesOf(ref).set(range, this.offsetOf(ref))
+    return ref
+  }
+
+  /** As `store`, from bytes that have a view already. */
+  storeView(source: DataView, start: number, end: number): BlockRef {
     const length = end - start
     const ref = this.allocate(length)
-    if (ref !== 0) {
-      const target = this.bytesOf(ref)
-      const offset = this.offsetOf(ref)
-      if (length <= 160) {
-        for (let i = 0; i < length; i++) target[offset + i] = source[start + i]!
-      } else {
-        target.set(
-          start === 0 && end === source.length ? source : source.subarray(start, end),
-          offset,
-        )
-      }
+    if (ref === 0) return ref
+    const offset = this.offsetOf(ref)
+    if (length <= wordCopyMax) {
+      copyWords(source, start, this.viewOf(ref), offset, length)
+    } else {
+      this.bytesOf(ref).set(
+        new Uint8Array(source.buffer, source.byteOffset + start, length),
+        offset,
+      )
     }
     return ref
   }
 
   private makeChunk(length: number): number {
-    const bytes = new Uint8Array(length)
-    const free = this.freeChunks.pop()
-    if (free !== undefined) {
-      this.chunks[free] = bytes
-      return free
-    }
-    assert(this.chunks.length < chunksMax, 'the tree fits into the addressable arena (64 GiB)')
-    return this.chunks.push(bytes) - 1
+    const index = this.freeChunks.pop() ?? this.chunks.length
+    assert(index < chunksMax, 'the tree fits into the addressable arena (64 GiB)')
+    this.hold(index, new Uint8Array(length))
+    return index
+  }
+
+  private hold(index: number, bytes: Uint8Array): void {
+    this.chunks[index] = bytes
+    this.views[index] = new DataView(bytes.buffer)
   }
 }

@@ -60,7 +60,7 @@ export class PathIndex {
       for (let id = this.heads[0]![bucket]!; id !== 0; id = this.next(id)) ids.push(id)
       this.heads[0]![bucket] = 0
     }
-    while (1 << this.level < count && this.level < headBits + 12) this.level++
+    while (2 << this.level <= count && this.level < headBits + 12) this.level++
     while (this.heads.length << headBits < 1 << this.level) {
       this.heads.push(new Int32Array(1 << headBits))
     }

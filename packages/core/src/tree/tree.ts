@@ -1,5 +1,6 @@
 import {
   containerOwner,
+  copyWords,
   decodeText,
   encodeText,
   MalformedError,
@@ -7,7 +8,7 @@ import {
   type Writer,
 } from '@zabra/protocol'
 import { assert } from '../assert.ts'
-import { crc32 } from '../storage/checksum.ts'
+import { crc32, crc32OfView } from '../storage/checksum.ts'
 import { Arena } from './arena.ts'
 import { TreeDigest } from './digest.ts'
 import { PathIndex } from './path-index.ts'
@@ -68,7 +69,6 @@ export interface DataChange {
 export class Tree {
   readonly digest = new TreeDigest()
   private readonly options: TreeOptions
-  private readonly records: Uint8Array[] = []
   private readonly views: DataView[] = []
   private readonly arena = new Arena()
   private readonly index: PathIndex
@@ -305,7 +305,7 @@ export class Tree {
       const length = record.getInt32(at + field.nameLength)
       const start = this.arena.offsetOf(ref)
       writer.int(length)
-      writer.rawRange(this.arena.bytesOf(ref), start, start + length)
+      writer.rawView(this.arena.viewOf(ref), start, start + length)
       child = this.link(child, field.next)
       if (child === first) break
     }
@@ -323,20 +323,17 @@ export class Tree {
     writer.int(length)
     if (length === 0) return
     const start = this.arena.offsetOf(ref)
-    writer.rawRange(this.arena.bytesOf(ref), start, start + length)
+    writer.rawView(this.arena.viewOf(ref), start, start + length)
   }
 
   /** The stat as clients see it. */
   writeStat(id: NodeId, writer: Writer): void {
-    const start = this.at(id)
-    writeWireStat(writer, this.records[id >>> chunkBits]!, start, this.options.extendedTypes)
+    writeWireStat(writer, this.view(id), this.at(id), this.options.extendedTypes)
   }
 
   /** The stored stat, in the order of the wire, as the start of something that will differ. */
-  copyStat(id: NodeId, target: Uint8Array): void {
-    const source = this.records[id >>> chunkBits]!
-    const start = this.at(id)
-    for (let i = 0; i < statWireBytes; i++) target[i] = source[start + i]!
+  copyStat(id: NodeId, target: DataView): void {
+    copyWords(this.view(id), this.at(id), target, 0, statWireBytes)
   }
 
   /** The session a stored owner names; 0n for containers, TTL nodes and persistent ones. */
@@ -508,11 +505,11 @@ export class Tree {
     this.writePath(id, writer)
     this.writeData(id, writer)
     const start = this.at(id)
-    const source = this.records[id >>> chunkBits]!
+    const source = this.view(id)
     const aclId = this.aclId(id)
     writer.longHalves(aclId < 0 ? -1 : 0, aclId)
-    writer.rawRange(source, start, start + field.dataLength)
-    writer.rawRange(source, start + field.pzxid, start + field.pzxid + 8)
+    writer.rawView(source, start, start + field.dataLength)
+    writer.rawView(source, start + field.pzxid, start + field.pzxid + 8)
   }
 
   private pathBytes(id: NodeId): number {
@@ -569,10 +566,9 @@ export class Tree {
     const id = pathLength === 0 ? root : this.loadLink(bytes, start, end)
     const record = this.view(id)
     const at = this.at(id)
-    const target = this.records[id >>> chunkBits]!
     const stat = reader.position
-    for (let i = 0; i < field.dataLength; i++) target[at + i] = bytes[stat + i]!
-    for (let i = 0; i < 8; i++) target[at + field.pzxid + i] = bytes[stat + field.dataLength + i]!
+    copyWords(reader.view, stat, record, at, field.dataLength)
+    copyWords(reader.view, stat + field.dataLength, record, at + field.pzxid, 8)
     reader.position = stat + field.dataLength + 8
     record.setInt32(at + field.aclId, aclId)
     useAcl(aclId)
@@ -580,7 +576,7 @@ export class Tree {
     if (dataLength === -1) {
       record.setUint32(at + field.dataRef, nullData)
     } else {
-      record.setUint32(at + field.dataRef, this.arena.store(bytes, dataStart, dataEnd))
+      record.setUint32(at + field.dataRef, this.arena.storeView(reader.view, dataStart, dataEnd))
       record.setInt32(at + field.dataLength, dataLength)
     }
     const isOwned =
@@ -669,15 +665,14 @@ export class Tree {
   private allocate(): NodeId {
     const reused = this.freeIds.pop()
     if (reused !== undefined) {
+      const record = this.view(reused)
       const start = this.at(reused)
-      this.records[reused >>> chunkBits]!.fill(0, start, start + recordBytes)
+      for (let i = 0; i < recordBytes; i += 4) record.setInt32(start + i, 0)
       return reused
     }
     const id = this.idsUsed++
-    if (id >>> chunkBits >= this.records.length) {
-      const bytes = new Uint8Array(chunkNodes * recordBytes)
-      this.records.push(bytes)
-      this.views.push(new DataView(bytes.buffer))
+    if (id >>> chunkBits >= this.views.length) {
+      this.views.push(new DataView(new ArrayBuffer(chunkNodes * recordBytes)))
     }
     return id
   }
@@ -783,9 +778,9 @@ export class Tree {
     if (content === undefined && ref !== 0 && ref !== nullData) {
       const start = this.arena.offsetOf(ref)
       const end = start + record.getInt32(at + field.dataLength)
-      checksum = crc32(this.arena.bytesOf(ref), start, end, checksum)
+      checksum = crc32OfView(this.arena.viewOf(ref), start, end, checksum)
     }
-    checksum = statChecksum(this.records[id >>> chunkBits]!, at, checksum)
+    checksum = statChecksum(record, at, checksum)
     record.setInt32(at + field.digest, checksum | 0)
     this.digest.add(checksum)
   }
@@ -857,35 +852,26 @@ function isReserved(bytes: Uint8Array, start: number, end: number): boolean {
 }
 
 /** The stat's part of a node digest; its order is not that of the wire. */
-export function statChecksum(stat: Uint8Array, at: number, seed: number): number {
-  let checksum = crc32(stat, at + field.czxid, at + field.ctime, seed)
-  checksum = crc32(stat, at + field.pzxid, at + field.pzxid + 8, checksum)
-  checksum = crc32(stat, at + field.ctime, at + field.version, checksum)
-  return crc32(stat, at + field.version, at + field.dataLength, checksum)
+export function statChecksum(stat: DataView, at: number, seed: number): number {
+  let checksum = crc32OfView(stat, at + field.czxid, at + field.ctime, seed)
+  checksum = crc32OfView(stat, at + field.pzxid, at + field.pzxid + 8, checksum)
+  return crc32OfView(stat, at + field.ctime, at + field.dataLength, checksum)
 }
 
 /** Copies a stat and hides what never leaves the server. */
-function writeWireStat(writer: Writer, stat: Uint8Array, at: number, extendedTypes: boolean): void {
-  writer.ensure(statWireBytes)
-  const { bytes, position } = writer
-  for (let i = 0; i < statWireBytes; i++) bytes[position + i] = stat[at + i]!
-  writer.position = position + statWireBytes
-  const creates = int32(stat, at + field.cversion)
-  const children = int32(stat, at + field.numChildren)
+function writeWireStat(writer: Writer, stat: DataView, at: number, extendedTypes: boolean): void {
+  const { position } = writer
+  writer.rawView(stat, at, at + statWireBytes)
+  const creates = stat.getInt32(at + field.cversion)
+  const children = stat.getInt32(at + field.numChildren)
   writer.intAt(position + field.cversion, (Math.imul(2, creates) - children) | 0)
-  const ownerTop = stat[at + field.owner]!
+  const ownerTop = stat.getUint8(at + field.owner)
   // A session id of a server never starts with 0xff; 0x80 alone may be one (server 128).
   if (ownerTop === 0x80 || (ownerTop === 0xff && extendedTypes)) {
-    const owner =
-      (BigInt(int32(stat, at + field.owner)) << 32n) |
-      BigInt(int32(stat, at + field.owner + 4) >>> 0)
+    const owner = stat.getBigInt64(at + field.owner)
     if (owner === containerOwner || (extendedTypes && isTtlOwner(owner))) {
       writer.intAt(position + field.owner, 0)
       writer.intAt(position + field.owner + 4, 0)
     }
   }
-}
-
-function int32(bytes: Uint8Array, at: number): number {
-  return (bytes[at]! << 24) | (bytes[at + 1]! << 16) | (bytes[at + 2]! << 8) | bytes[at + 3]!
 }

@@ -139,6 +139,8 @@ function source(zxid: bigint): SnapshotSource {
 class CountingSink implements SnapshotSink {
   nodes = 0
 
+  expect(): void {}
+
   session(): void {}
 
   acl(): void {}

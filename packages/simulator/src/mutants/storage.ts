@@ -184,10 +184,9 @@ function adler32(bytes: Uint8Array): number {
 /** The number of children ever created is taken for the number of those there are. */
 function forgetCreateCounts(db: Database): void {
   const tree = inside(db, 'tree')
-  replace(tree, 'copyStat', (original: (id: number, target: Uint8Array) => void) => {
-    return (id, target) => {
-      original(id, target)
-      const view = new DataView(target.buffer, target.byteOffset)
+  replace(tree, 'copyStat', (original: (id: number, view: DataView) => void) => {
+    return (id, view) => {
+      original(id, view)
       const creates = view.getInt32(36)
       const children = view.getInt32(56)
       if (creates > children) view.setInt32(36, children)
