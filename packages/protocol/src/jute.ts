@@ -141,12 +141,17 @@ export class Reader {
 export class Writer {
   position = 0
   bytes: Uint8Array
-  private view: DataView
-  private text: Buffer
+  /** The same bytes. */
+  view: DataView
+  private buffered: Buffer
 
   constructor(capacity = 256) {
-    this.bytes = this.text = Buffer.allocUnsafeSlow(capacity)
-    this.view = new DataView(this.text.buffer, this.text.byteOffset, this.text.byteLength)
+    this.bytes = this.buffered = Buffer.allocUnsafeSlow(capacity)
+    this.view = new DataView(
+      this.buffered.buffer,
+      this.buffered.byteOffset,
+      this.buffered.byteLength,
+    )
   }
 
   /** Makes room for `count` more bytes. */
@@ -163,7 +168,7 @@ export class Writer {
   /** Continues in another buffer; what was written so far stays with the old one. */
   adopt(bytes: Uint8Array): void {
     this.bytes = bytes
-    this.text = Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength)
+    this.buffered = Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength)
     this.view = new DataView(bytes.buffer, bytes.byteOffset, bytes.byteLength)
   }
 
@@ -257,27 +262,32 @@ export class Writer {
   }
 
   ustring(value: string): void {
+    this.int(0)
+    const at = this.position
+    this.text(value)
+    this.view.setInt32(at - 4, this.position - at)
+  }
+
+  /** Text without a length. */
+  text(value: string): void {
     const { length } = value
     if (length <= shortText) {
       // Most text is short and ASCII: writing it here is cheaper than a call out of JavaScript.
-      this.ensure(4 + length)
+      this.ensure(length)
       const { bytes, position } = this
       let i = 0
       for (; i < length; i++) {
         const code = value.charCodeAt(i)
         if (code > 0x7f) break
-        bytes[position + 4 + i] = code
+        bytes[position + i] = code
       }
       if (i === length) {
-        this.view.setInt32(position, length)
-        this.position = position + 4 + length
+        this.position = position + length
         return
       }
     }
-    this.ensure(4 + 3 * length)
-    const size = this.text.write(value, this.position + 4, textDecoding)
-    this.view.setInt32(this.position, size)
-    this.position += 4 + size
+    this.ensure(3 * length)
+    this.position += this.buffered.write(value, this.position, textDecoding)
   }
 }
 

@@ -1,8 +1,8 @@
-import { copyWords, encodeText } from '@zabra/protocol'
+import { copyWords, Writer } from '@zabra/protocol'
 import type { AclEntry } from '../acl/acl-table.ts'
 import { assert } from '../assert.ts'
 import type { Database } from '../database.ts'
-import { crc32 } from '../storage/checksum.ts'
+import { crc32, crc32OfView } from '../storage/checksum.ts'
 import { TreeDigest } from '../tree/digest.ts'
 import { field, statWireBytes } from '../tree/layout.ts'
 import { noNode, statChecksum, type NodeId } from '../tree/tree.ts'
@@ -57,6 +57,7 @@ export class Projection {
   readonly digest = new TreeDigest()
   private readonly db: Database
   private readonly newest = new Map<string, ProjectedNode>()
+  private readonly scratch = new Writer()
   private staged: ProjectedNode[] = []
   private retired = 0
   private readonly spare: ProjectedNode[] = []
@@ -95,9 +96,10 @@ export class Projection {
     node.stat.fill(0)
     node.digest = 0
     if (this.db.options.digests) {
-      const bytes = encodeText(path)
-      const start = bytes.lastIndexOf(0x2f)
-      node.pathChecksum = crc32(bytes, start, bytes.length, parent.pathChecksum)
+      const { scratch } = this
+      scratch.reset()
+      scratch.text(path.slice(path.lastIndexOf('/')))
+      node.pathChecksum = crc32OfView(scratch.view, 0, scratch.position, parent.pathChecksum)
     }
     this.setData(node, data)
     return node

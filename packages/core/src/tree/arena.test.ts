@@ -14,9 +14,9 @@ test.each([...bounds, (1 << 22) - 16, 1 << 22, (1 << 22) + 1])(
   (length) => {
     const arena = new Arena()
     const content = new Uint8Array(length).map((_, i) => i * 31)
-    const before = arena.store(Uint8Array.of(1, 2, 3), 0, 3)
-    const ref = arena.store(content, 0, length)
-    const after = arena.store(Uint8Array.of(4, 5, 6), 0, 3)
+    const before = arena.store(Uint8Array.of(1, 2, 3))
+    const ref = arena.store(content)
+    const after = arena.store(Uint8Array.of(4, 5, 6))
     expect(Buffer.compare(read(arena, ref, length), content)).toBe(0)
     expect([...read(arena, before, 3)]).toEqual([1, 2, 3])
     expect([...read(arena, after, 3)]).toEqual([4, 5, 6])
@@ -33,8 +33,10 @@ test('nothing takes no block', () => {
 test('a part of an array can be stored', () => {
   const arena = new Arena()
   const content = new Uint8Array(300).map((_, i) => i)
-  expect([...read(arena, arena.store(content, 10, 13), 3)]).toEqual([10, 11, 12])
-  const ref = arena.store(content, 50, 250)
+  expect([...read(arena, arena.storeView(new DataView(content.buffer), 10, 13), 3)]).toEqual([
+    10, 11, 12,
+  ])
+  const ref = arena.storeView(new DataView(content.buffer), 50, 250)
   expect(Buffer.compare(read(arena, ref, 200), content.subarray(50, 250))).toBe(0)
 })
 
@@ -54,7 +56,7 @@ test('blocks never overlap, whatever is allocated and freed', () => {
           arena.free(ref, content.length)
         } else {
           const content = new Uint8Array(bytes).fill(1 + (pick % 255))
-          live.push({ ref: arena.store(content, 0, bytes), content })
+          live.push({ ref: arena.store(content), content })
         }
       }
       for (const { ref, content } of live) {

@@ -97,15 +97,13 @@ export class Arena {
     return (ref & unitMask) << unitBits
   }
 
-  store(source: Uint8Array, start: number, end: number): BlockRef {
-    const ref = this.allocate(end - start)
-    if (ref === 0) return ref
-    const range = start === 0 && end === source.length ? source : source.subarray(start, end)
-    this.bytesOf(ref).set(range, this.offsetOf(ref))
+  store(source: Uint8Array): BlockRef {
+    const ref = this.allocate(source.length)
+    if (ref !== 0) this.bytesOf(ref).set(source, this.offsetOf(ref))
     return ref
   }
 
-  /** As `store`, from bytes that have a view already. */
+  /** As `store`, a range of something that has a view already. */
   storeView(source: DataView, start: number, end: number): BlockRef {
     const length = end - start
     const ref = this.allocate(length)

@@ -5,10 +5,10 @@ import {
   encodeText,
   MalformedError,
   type Reader,
-  type Writer,
+  Writer,
 } from '@zabra/protocol'
 import { assert } from '../assert.ts'
-import { crc32, crc32OfView } from '../storage/checksum.ts'
+import { crc32OfView } from '../storage/checksum.ts'
 import { Arena } from './arena.ts'
 import { TreeDigest } from './digest.ts'
 import { PathIndex } from './path-index.ts'
@@ -78,6 +78,7 @@ export class Tree {
   private readonly ttls = new Set<NodeId>()
   private readonly cursors = new Set<TreeCursor>()
   private readonly knownContent = new WeakMap<Uint8Array, number>()
+  private readonly scratch = new Writer()
   private idsUsed = 1
   private count = 0
   private ephemerals = 0
@@ -366,10 +367,14 @@ export class Tree {
 
   /** Adds a child; the path must not exist. The parent's stat is left alone. */
   insert(path: string, parent: NodeId, made: NewNode): NodeId {
-    const bytes = encodeText(path)
-    const nameStart = bytes.lastIndexOf(slash) + 1
-    const hash = this.childHash(parent, bytes, nameStart, bytes.length)
-    const id = this.attach(parent, bytes, nameStart, bytes.length, hash)
+    const { scratch } = this
+    scratch.reset()
+    scratch.text(path)
+    const { bytes, view, position: pathLength } = scratch
+    let nameStart = pathLength
+    while (bytes[nameStart - 1] !== slash) nameStart--
+    const hash = this.childHash(parent, bytes, nameStart, pathLength)
+    const id = this.attach(parent, view, nameStart, pathLength, hash)
     const record = this.view(id)
     const at = this.at(id)
     record.setBigInt64(at + field.czxid, made.zxid)
@@ -383,7 +388,7 @@ export class Tree {
     this.trackOwner(id, made.owner)
     for (const cursor of this.cursors) cursor.meet(id)
     this.count++
-    this.pathAndDataBytes += bytes.length + this.dataLength(id)
+    this.pathAndDataBytes += pathLength + this.dataLength(id)
     this.refreshDigest(id, path, made.data)
     return id
   }
@@ -563,7 +568,7 @@ export class Tree {
     reader.position = dataEnd
     reader.int() // The upper half: ids are small, and -1 is -1 in the lower half too.
     const aclId = reader.int()
-    const id = pathLength === 0 ? root : this.loadLink(bytes, start, end)
+    const id = pathLength === 0 ? root : this.loadLink(reader, start, end)
     const record = this.view(id)
     const at = this.at(id)
     const stat = reader.position
@@ -589,7 +594,7 @@ export class Tree {
 
   private lastLoadedParent: NodeId = noNode
 
-  private loadLink(bytes: Uint8Array, start: number, end: number): NodeId {
+  private loadLink({ bytes, view }: Reader, start: number, end: number): NodeId {
     let nameStart = end
     while (nameStart > start && bytes[nameStart - 1] !== slash) nameStart--
     const parentEnd = nameStart - 1
@@ -608,7 +613,7 @@ export class Tree {
     // Whether the path is there already is not looked up, a third of the time a large tree takes
     // to load: whoever wrote the snapshot met each node once, below its parent.
     this.count++
-    return this.attach(parent, bytes, nameStart, end, hash)
+    return this.attach(parent, view, nameStart, end, hash)
   }
 
   /** Makes the index large enough at once for the nodes of a snapshot of this size. */
@@ -680,7 +685,7 @@ export class Tree {
   /** Makes a node under a parent, as its last child. */
   private attach(
     parent: NodeId,
-    bytes: Uint8Array,
+    path: DataView,
     nameStart: number,
     nameEnd: number,
     hash: number,
@@ -688,12 +693,12 @@ export class Tree {
     const id = this.allocate()
     const record = this.view(id)
     const at = this.at(id)
-    record.setUint32(at + field.nameRef, this.arena.store(bytes, nameStart, nameEnd))
+    record.setUint32(at + field.nameRef, this.arena.storeView(path, nameStart, nameEnd))
     record.setInt32(at + field.nameLength, nameEnd - nameStart)
     record.setInt32(at + field.parent, parent)
     record.setInt32(at + field.hash, hash)
     if (this.options.digests) {
-      const checksum = crc32(bytes, nameStart - 1, nameEnd, this.pathChecksum(parent))
+      const checksum = crc32OfView(path, nameStart - 1, nameEnd, this.pathChecksum(parent))
       record.setInt32(at + field.pathChecksum, checksum)
     }
     this.index.insert(id, hash)
@@ -718,10 +723,7 @@ export class Tree {
     this.freeData(id)
     const record = this.view(id)
     const at = this.at(id)
-    record.setUint32(
-      at + field.dataRef,
-      data === null ? nullData : this.arena.store(data, 0, data.length),
-    )
+    record.setUint32(at + field.dataRef, data === null ? nullData : this.arena.store(data))
     record.setInt32(at + field.dataLength, data?.length ?? 0)
   }
 
