@@ -132,19 +132,33 @@ export class Journal {
   /** One sync at a time: whatever queued up during it shares the next one. */
   private async writeLog(): Promise<void> {
     try {
-      while (this.source.hasBatch) {
-        const batch = this.source.takeBatch()
-        this.stats.batchSize.add(batch.records)
-        const started = this.host.monotonicMs()
-        await this.append(batch)
-        this.measureSync(this.host.monotonicMs() - started)
+      let next = this.startBatch()
+      while (next !== undefined) {
+        const { batch, written } = next
+        await written
+        // The disk has its next work before this is told: it does not wait while replies are sent.
+        next = this.startBatch()
         this.turn(() => this.source.logged(batch))
         this.snapshotIfDue()
+        next ??= this.startBatch()
       }
     } catch (error) {
       // Nothing can be promised any more, not even about what was written before.
       this.onFailure(error as Error)
     }
+  }
+
+  private startBatch(): { batch: LogBatch; written: Promise<void> } | undefined {
+    if (!this.source.hasBatch) return undefined
+    const batch = this.source.takeBatch()
+    this.stats.batchSize.add(batch.records)
+    return { batch, written: this.writeBatch(batch) }
+  }
+
+  private async writeBatch(batch: LogBatch): Promise<void> {
+    const started = this.host.monotonicMs()
+    await this.append(batch)
+    this.measureSync(this.host.monotonicMs() - started)
   }
 
   private async append(batch: LogBatch): Promise<void> {

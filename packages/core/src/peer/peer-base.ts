@@ -32,7 +32,7 @@ export abstract class PeerBase implements BatchSource {
   protected readonly pipeline: ClientPipeline
   /** What is logged next. */
   protected batch = new LogBatch()
-  private spareBatch = new LogBatch()
+  private readonly spareBatches: LogBatch[] = []
   private readonly trace: Trace
 
   constructor(db: Database, options: PeerOptions, ports: PeerPorts, start: Clock) {
@@ -118,10 +118,10 @@ export abstract class PeerBase implements BatchSource {
     return this.batch.records > 0
   }
 
-  /** What is to be made durable next. One batch at a time: `logged` gives it back. */
+  /** What is to be made durable next; `logged` gives it back. */
   takeBatch(): LogBatch {
     const { batch } = this
-    this.batch = this.spareBatch
+    this.batch = this.spareBatches.pop() ?? new LogBatch()
     return batch
   }
 
@@ -129,7 +129,7 @@ export abstract class PeerBase implements BatchSource {
 
   protected giveBack(batch: LogBatch): void {
     batch.reset()
-    this.spareBatch = batch
+    this.spareBatches.push(batch)
   }
 
   abstract get canWrite(): boolean
