@@ -2,10 +2,10 @@ import { spawn, type ChildProcess } from 'node:child_process'
 import { closeSync, mkdirSync, openSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { connect } from 'node:net'
 import { join } from 'node:path'
-import { takePort } from './ports.ts'
 import { usageOf, withDescendants } from './proc.ts'
 import type { ServerKind } from './server-kinds.ts'
 import { probe } from './zkload.ts'
+import { freePorts } from '../packages/server/test/support/free-ports.ts'
 
 const stopLimitMs = 30_000
 const lastWordsMax = 5
@@ -47,13 +47,14 @@ export class Cluster {
   ): Promise<Cluster> {
     const nodes: ClusterNode[] = []
     for (let id = 1; id <= size; id++) {
+      const [clientPort = 0, quorumPort = 0, electionPort = 0] = await freePorts(3)
       nodes.push({
         id,
         dir: join(dir, String(id)),
         configFile: join(dir, String(id), 'zoo.cfg'),
-        clientPort: await takePort(),
-        quorumPort: await takePort(),
-        electionPort: await takePort(),
+        clientPort,
+        quorumPort,
+        electionPort,
       })
     }
     rmSync(dir, { recursive: true, force: true })

@@ -1,7 +1,8 @@
 import { digestOf, superUser } from './program/ingredients.ts'
 import type { Target } from './play/stage.ts'
 import type { Address } from './play/connection.ts'
-import { askFourLetters, freePorts, loopback, ManagedServer } from '../src/servers.ts'
+import { freePorts } from '../../packages/server/test/support/free-ports.ts'
+import { askFourLetters, loopback, ManagedServer } from '../src/servers.ts'
 import type { ServerCommand } from '../src/servers.ts'
 
 /** One of the two parties that are compared: a server or an ensemble. */

@@ -17,11 +17,12 @@ import {
   rmSync,
   writeFileSync,
 } from 'node:fs'
-import { connect, createServer } from 'node:net'
+import { connect } from 'node:net'
 import { tmpdir } from 'node:os'
 import { dirname, join } from 'node:path'
 import { setTimeout as delay } from 'node:timers/promises'
 import { fileURLToPath } from 'node:url'
+import { freePorts } from '../../packages/server/test/support/free-ports.ts'
 import type { Apache } from './apache.ts'
 
 export interface ServerCommand {
@@ -221,28 +222,6 @@ export function askFourLetters(host: string, port: number, word: string): Promis
     socket.on('error', () => {})
     socket.on('close', () => resolve(answer))
     socket.setTimeout(3000, () => socket.destroy())
-  })
-}
-
-/**
- * Ports that nobody listens on. They lie below the range from which the system takes the ports of
- * outgoing connections: a server that restarts must find its port still free.
- */
-export async function freePorts(count: number): Promise<number[]> {
-  const found = new Set<number>()
-  for (let tries = 0; found.size < count && tries < 1000; tries++) {
-    const port = 20_000 + Math.floor(Math.random() * 12_000)
-    if (!found.has(port) && (await isFree(port))) found.add(port)
-  }
-  if (found.size < count) throw new Error('no free port between 20000 and 32000')
-  return [...found]
-}
-
-function isFree(port: number): Promise<boolean> {
-  return new Promise((resolve) => {
-    const probe = createServer()
-    probe.on('error', () => resolve(false))
-    probe.listen(port, loopback, () => probe.close(() => resolve(true)))
   })
 }
 

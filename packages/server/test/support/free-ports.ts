@@ -1,23 +1,33 @@
 import { createServer } from 'node:net'
 
-/** Ports of loopback that nobody listens on at the moment. */
+/**
+ * Below the range from which systems take the ports of outgoing connections: a server that
+ * restarts must find its port still free, and a client that keeps dialling one where nobody
+ * listens must not in the end connect to itself.
+ */
+const first = 20_000
+const last = 32_000
+
+const given = new Set<number>()
+
+/** Loopback ports that nobody listens on, and that this process has not given out before. */
 export async function freePorts(count: number): Promise<number[]> {
-  const holders = await Promise.all(
-    Array.from({ length: count }, async () => {
-      const server = createServer()
-      await new Promise<void>((resolve) => {
-        server.listen(0, '127.0.0.1', resolve)
-      })
-      return server
-    }),
-  )
-  return Promise.all(
-    holders.map(async (server) => {
-      const address = server.address()
-      await new Promise((resolve) => {
-        server.close(resolve)
-      })
-      return typeof address === 'object' && address !== null ? address.port : 0
-    }),
-  )
+  const ports: number[] = []
+  for (let tries = 0; ports.length < count; tries++) {
+    if (tries === 1000) throw new Error(`no free port between ${first} and ${last}`)
+    // Anywhere: processes that look at the same time seldom find the same.
+    const port = first + Math.floor(Math.random() * (last - first))
+    if (given.has(port)) continue
+    given.add(port)
+    if (await isFree(port)) ports.push(port)
+  }
+  return ports
+}
+
+function isFree(port: number): Promise<boolean> {
+  return new Promise((resolve) => {
+    const probe = createServer()
+    probe.once('error', () => resolve(false))
+    probe.listen(port, '127.0.0.1', () => probe.close(() => resolve(true)))
+  })
 }
