@@ -13,7 +13,7 @@ import { assert } from './assert.ts'
 import { applyTxn } from './operations/apply.ts'
 import type { SnapshotSource } from './storage/snapshot.ts'
 import { Quotas, type QuotaExcess } from './tree/quotas.ts'
-import { noNode, openAclId, Tree, type NodeId, type TreeCursor } from './tree/tree.ts'
+import { noNode, openAclId, Tree, type NodeId } from './tree/tree.ts'
 import { Watches } from './watch/watches.ts'
 
 export interface DatabaseOptions {
@@ -208,7 +208,7 @@ export class Database {
 
   /** What a snapshot is written from while transactions go on being applied. */
   snapshotSource(): SnapshotSource {
-    const cursor: TreeCursor = this.tree.cursor()
+    const cursor = this.tree.cursor()
     return {
       zxid: this.lastZxid,
       sessions: () => this.sessions,

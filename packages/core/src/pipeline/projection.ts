@@ -5,7 +5,8 @@ import type { Database } from '../database.ts'
 import { crc32, crc32OfView } from '../storage/checksum.ts'
 import { TreeDigest } from '../tree/digest.ts'
 import { field, statWireBytes } from '../tree/layout.ts'
-import { noNode, statChecksum, type NodeId } from '../tree/tree.ts'
+import { statChecksum } from '../tree/stat.ts'
+import { noNode, type NodeId } from '../tree/tree.ts'
 
 const spareMax = 4096
 

@@ -1,3 +1,9 @@
+/** Names a znode while it exists; 0 is none. Numbers of deleted znodes are used again. */
+export type NodeId = number
+
+export const noNode: NodeId = 0
+export const root: NodeId = 1
+
 /**
  * The record of a znode. The first 68 bytes are its stat in the order of the wire, with two
  * differences that `Tree.writeStat` evens out: `cversion` counts creates only, and the owner

@@ -1,5 +1,4 @@
 import {
-  containerOwner,
   copyWords,
   decodeText,
   encodeText,
@@ -11,14 +10,13 @@ import { assert } from '../assert.ts'
 import { crc32OfView } from '../storage/checksum.ts'
 import { Arena } from './arena.ts'
 import { TreeDigest } from './digest.ts'
+import { Owners } from './owners.ts'
 import { PathIndex } from './path-index.ts'
-import { field, isTtlOwner, recordBytes, statWireBytes, ttlOf } from './layout.ts'
+import { field, noNode, recordBytes, root, statWireBytes, ttlOf, type NodeId } from './layout.ts'
+import { statChecksum, writeWireStat } from './stat.ts'
+import { TreeCursor } from './tree-cursor.ts'
 
-/** Names a znode while it exists; 0 is none. Numbers of deleted znodes are used again. */
-export type NodeId = number
-
-export const noNode: NodeId = 0
-const root: NodeId = 1
+export { noNode, type NodeId }
 
 const chunkBits = 12
 const chunkNodes = 1 << chunkBits
@@ -73,19 +71,17 @@ export class Tree {
   private readonly arena = new Arena()
   private readonly index: PathIndex
   private readonly freeIds: NodeId[] = []
-  private readonly ephemeralsBySession = new Map<bigint, Set<NodeId>>()
-  private readonly containers = new Set<NodeId>()
-  private readonly ttls = new Set<NodeId>()
+  private readonly owners: Owners
   private readonly cursors = new Set<TreeCursor>()
   private readonly knownContent = new WeakMap<Uint8Array, number>()
   private readonly scratch = new Writer()
   private idsUsed = 1
   private count = 0
-  private ephemerals = 0
   private pathAndDataBytes = 0
 
   constructor(options: Partial<TreeOptions> = {}) {
     this.options = { ...defaults, ...options }
+    this.owners = new Owners(this.options.extendedTypes)
     this.index = new PathIndex(this.views, chunkBits)
     const id = this.allocate()
     assert(id === root, 'the root is the first node')
@@ -104,7 +100,7 @@ export class Tree {
   }
 
   get ephemeralCount(): number {
-    return this.ephemerals
+    return this.owners.ephemerals
   }
 
   /** Bytes of all paths and data: what monitoring calls the approximate data size. */
@@ -339,26 +335,25 @@ export class Tree {
 
   /** The session a stored owner names; 0n for containers, TTL nodes and persistent ones. */
   sessionOf(owner: bigint): bigint {
-    if (owner === 0n || owner === containerOwner) return 0n
-    return this.options.extendedTypes && isTtlOwner(owner) ? 0n : owner
+    return this.owners.sessionOf(owner)
   }
 
   ephemeralsOf(session: bigint): ReadonlySet<NodeId> {
-    return this.ephemeralsBySession.get(session) ?? noIds
+    return this.owners.ephemeralsOf(session)
   }
 
   sessionsWithEphemerals(): IterableIterator<bigint> {
-    return this.ephemeralsBySession.keys()
+    return this.owners.sessions()
   }
 
   /** Containers that are empty after use, and TTL nodes that are empty and past their time. */
   *reclaimable(now: bigint, maxNeverUsedMs: bigint): IterableIterator<NodeId> {
-    for (const id of this.containers) {
+    for (const id of this.owners.containers) {
       if (this.childCount(id) > 0) continue
       const wasUsed = this.createCount(id) > 0
       if (wasUsed || (maxNeverUsedMs > 0n && now - this.mtime(id) > maxNeverUsedMs)) yield id
     }
-    for (const id of this.ttls) {
+    for (const id of this.owners.ttls) {
       if (this.childCount(id) === 0 && now - this.mtime(id) > ttlOf(this.owner(id))) yield id
     }
   }
@@ -385,7 +380,7 @@ export class Tree {
     record.setBigInt64(at + field.owner, made.owner)
     record.setInt32(at + field.aclId, made.aclId)
     this.storeData(id, made.data)
-    this.trackOwner(id, made.owner)
+    this.owners.add(id, made.owner)
     for (const cursor of this.cursors) cursor.meet(id)
     this.count++
     this.pathAndDataBytes += pathLength + this.dataLength(id)
@@ -400,7 +395,7 @@ export class Tree {
     this.digest.subtract(this.nodeDigest(id))
     const record = this.view(id)
     const at = this.at(id)
-    this.untrackOwner(id)
+    this.owners.remove(id, this.owner(id))
     this.count--
     this.pathAndDataBytes -= this.pathBytes(id) + this.dataLength(id)
     this.index.remove(id, this.hashOf(id))
@@ -586,7 +581,7 @@ export class Tree {
     }
     const isOwned =
       record.getInt32(at + field.owner) !== 0 || record.getInt32(at + field.owner + 4) !== 0
-    if (isOwned) this.trackOwner(id, record.getBigInt64(at + field.owner))
+    if (isOwned) this.owners.add(id, record.getBigInt64(at + field.owner))
     this.pathAndDataBytes += pathLength + Math.max(0, dataLength)
     if (id === root || !isReserved(bytes, start, end)) this.computeDigest(id)
     return true
@@ -736,34 +731,6 @@ export class Tree {
     record.setInt32(at + field.dataLength, 0)
   }
 
-  private trackOwner(id: NodeId, owner: bigint): void {
-    if (owner === 0n) return
-    if (owner === containerOwner) {
-      this.containers.add(id)
-    } else if (this.sessionOf(owner) === 0n) {
-      this.ttls.add(id)
-    } else {
-      let ids = this.ephemeralsBySession.get(owner)
-      if (ids === undefined) this.ephemeralsBySession.set(owner, (ids = new Set()))
-      ids.add(id)
-      this.ephemerals++
-    }
-  }
-
-  private untrackOwner(id: NodeId): void {
-    const owner = this.owner(id)
-    if (owner === 0n) return
-    if (owner === containerOwner) {
-      this.containers.delete(id)
-    } else if (this.sessionOf(owner) === 0n) {
-      this.ttls.delete(id)
-    } else {
-      const ids = this.ephemeralsBySession.get(owner)
-      if (ids?.delete(id) === true) this.ephemerals--
-      if (ids?.size === 0) this.ephemeralsBySession.delete(owner)
-    }
-  }
-
   private refreshDigest(id: NodeId, path: string, data: Uint8Array | null = null): void {
     if (path.startsWith(reservedPrefix)) return
     const isLong = data !== null && data.length > shortDataBytes
@@ -788,62 +755,12 @@ export class Tree {
   }
 }
 
-/** A place in the tree that stays valid whatever is removed. */
-export class TreeCursor {
-  private readonly tree: Tree
-  private readonly onRelease: () => void
-  /**
-   * Nodes younger than the walk, which are left to the log: one that was written, deleted and
-   * made anew would stand twice in a snapshot.
-   */
-  private readonly born = new Set<NodeId>()
-  private node: NodeId = root
-
-  constructor(tree: Tree, onRelease: () => void) {
-    this.tree = tree
-    this.onRelease = onRelease
-  }
-
-  /** Writes nodes until about `bytesMax` more are written; false when the last one was. */
-  writeNodes(writer: Writer, bytesMax: number): boolean {
-    const limit = writer.position + bytesMax
-    while (this.node !== noNode && writer.position < limit) {
-      const id = this.node
-      if (this.born.has(id)) {
-        this.node = this.tree.successorSkipping(id)
-      } else {
-        this.tree.writeNode(id, writer)
-        this.node = this.tree.successor(id)
-      }
-    }
-    return this.node !== noNode
-  }
-
-  /** @internal A node was made since the walk began. */
-  meet(id: NodeId): void {
-    if (this.node !== noNode) this.born.add(id)
-  }
-
-  /** @internal A node is about to go: stand on the one after it instead. */
-  leave(id: NodeId): void {
-    if (this.node === id) this.node = this.tree.successorSkipping(id)
-    this.born.delete(id)
-  }
-
-  release(): void {
-    this.node = noNode
-    this.born.clear()
-    this.onRelease()
-  }
-}
-
 /** The id of "anyone may do anything", which stands in no table. */
 export const openAclId = -1
 
 const reservedPrefix = '/zookeeper/'
 const reservedBytes = encodeText(reservedPrefix)
 const emptyBytes = new Uint8Array(0)
-const noIds: ReadonlySet<NodeId> = new Set()
 
 function isReserved(bytes: Uint8Array, start: number, end: number): boolean {
   if (end - start < reservedBytes.length) return false
@@ -851,29 +768,4 @@ function isReserved(bytes: Uint8Array, start: number, end: number): boolean {
     if (bytes[start + i] !== reservedBytes[i]) return false
   }
   return true
-}
-
-/** The stat's part of a node digest; its order is not that of the wire. */
-export function statChecksum(stat: DataView, at: number, seed: number): number {
-  let checksum = crc32OfView(stat, at + field.czxid, at + field.ctime, seed)
-  checksum = crc32OfView(stat, at + field.pzxid, at + field.pzxid + 8, checksum)
-  return crc32OfView(stat, at + field.ctime, at + field.dataLength, checksum)
-}
-
-/** Copies a stat and hides what never leaves the server. */
-function writeWireStat(writer: Writer, stat: DataView, at: number, extendedTypes: boolean): void {
-  const { position } = writer
-  writer.rawView(stat, at, at + statWireBytes)
-  const creates = stat.getInt32(at + field.cversion)
-  const children = stat.getInt32(at + field.numChildren)
-  writer.intAt(position + field.cversion, (Math.imul(2, creates) - children) | 0)
-  const ownerTop = stat.getUint8(at + field.owner)
-  // A session id of a server never starts with 0xff; 0x80 alone may be one (server 128).
-  if (ownerTop === 0x80 || (ownerTop === 0xff && extendedTypes)) {
-    const owner = stat.getBigInt64(at + field.owner)
-    if (owner === containerOwner || (extendedTypes && isTtlOwner(owner))) {
-      writer.intAt(position + field.owner, 0)
-      writer.intAt(position + field.owner + 4, 0)
-    }
-  }
 }
