@@ -84,9 +84,9 @@ export function prepareCreate(
 
   const node = projection.make(path, parent, data)
   node.acl = p.db.acls.lookUp(acl)
-  for (const zxidField of [field.czxid, field.mzxid, field.pzxid]) {
-    node.view.setBigInt64(zxidField, zxid)
-  }
+  node.view.setBigInt64(field.czxid, zxid)
+  node.view.setBigInt64(field.mzxid, zxid)
+  node.view.setBigInt64(field.pzxid, zxid)
   node.view.setBigInt64(field.ctime, p.time)
   node.view.setBigInt64(field.mtime, p.time)
   node.view.setBigInt64(field.owner, owner)

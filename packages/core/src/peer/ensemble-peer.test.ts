@@ -190,8 +190,8 @@ describe('a leader', () => {
     const { leader } = await threeServing()
     const client = await leader.connect()
     await client.create('/a')
-    const { proposer } = leader.peer as unknown as { proposer: { lastProposed: bigint } }
-    proposer.lastProposed = 0x1ffffffffn - 1n
+    const { proposer } = leader.peer as unknown as { proposer: { nextZxid: bigint } }
+    proposer.nextZxid = 0x1ffffffffn
     client.askCreate('/beyond')
     await ensemble.settle()
     expect(client.isClosed).toBe(true)

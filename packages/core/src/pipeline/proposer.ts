@@ -11,7 +11,7 @@ import {
 import { assert } from '../assert.ts'
 import type { Database } from '../database.ts'
 import { prepareDeleteContainer } from '../operations/delete.ts'
-import type { OperationRules, Preparation } from '../operations/preparation.ts'
+import type { Caller, OperationRules, Preparation } from '../operations/preparation.ts'
 import { prepareCloseSession, prepareCreateSession } from '../operations/sessions.ts'
 import { SessionTracker, type Session } from '../session/tracker.ts'
 import type { LogBatch } from '../storage/log-batch.ts'
@@ -31,6 +31,8 @@ export interface ProposerOptions {
   readonly rules: OperationRules
   readonly reclaim: ReclaimOptions
 }
+
+type Mutable<T> = { -readonly [Name in keyof T]: T[Name] }
 
 const expiredSession: Txn = { type: op.error, body: { err: errorCodes.sessionExpired } }
 const movedSession: Txn = { type: op.error, body: { err: errorCodes.sessionMoved } }
@@ -65,7 +67,12 @@ export class Proposer implements Upstream {
   private readonly batch: () => LogBatch
   private inFlight: Proposal[] = []
   private committed = 0
-  private lastProposed: bigint
+  private nextZxid: bigint
+  /** The time of the clock as transactions hold it. */
+  private time = 0n
+  private timeMs = 0
+  /** One for all: what is prepared is proposed before the next. */
+  private readonly prepared: Mutable<Omit<Preparation, 'caller'>> & { caller: Mutable<Caller> }
   private readonly mayPropose: ((zxid: bigint) => boolean) | undefined
   /** Told of each transaction as it is proposed; the bytes are those of the log. */
   private readonly onProposed: ((zxid: bigint, batch: LogBatch) => void) | undefined
@@ -92,7 +99,15 @@ export class Proposer implements Upstream {
     this.batch = parts.batch
     this.options = options
     this.projection = new Projection(this.db)
-    this.lastProposed = parts.lastZxid ?? this.db.lastZxid
+    this.nextZxid = (parts.lastZxid ?? this.db.lastZxid) + 1n
+    this.prepared = {
+      db: this.db,
+      projection: this.projection,
+      rules: options.rules,
+      caller: { sessionId: 0n, identities: [] },
+      zxid: 0n,
+      time: 0n,
+    }
     this.mayPropose = parts.mayPropose
     this.onProposed = parts.onProposed
     this.reclaimer = new Reclaimer(this.db.tree, options.reclaim)
@@ -248,23 +263,35 @@ export class Proposer implements Upstream {
   // --- proposing and committing ----------------------------------------------------------------
 
   private preparation(sessionId: bigint, identities: readonly Id[]): Preparation {
-    return {
-      db: this.db,
-      projection: this.projection,
-      rules: this.options.rules,
-      caller: { sessionId, identities },
-      zxid: this.lastProposed + 1n,
-      time: BigInt(this.clock.wallMs),
+    const { prepared } = this
+    prepared.caller.sessionId = sessionId
+    prepared.caller.identities = identities
+    prepared.zxid = this.nextZxid
+    prepared.time = this.now()
+    return prepared
+  }
+
+  private now(): bigint {
+    const { wallMs } = this.clock
+    if (this.timeMs !== wallMs) {
+      this.timeMs = wallMs
+      this.time = BigInt(wallMs)
     }
+    return this.time
   }
 
   /** Gives a transaction its zxid and puts it into the log's next batch. */
   private propose(ticket: WriteTicket | undefined, sessionId: bigint, xid: number, txn: Txn): void {
-    const zxid = this.lastProposed + 1n
+    const zxid = this.nextZxid
     if (this.mayPropose?.(zxid) === false) return
-    this.lastProposed = zxid
-    const time = BigInt(this.clock.wallMs)
-    const header: TxnHeader = { clientId: sessionId, cxid: xid, zxid, time, type: txn.type }
+    this.nextZxid = zxid + 1n
+    const header: TxnHeader = {
+      clientId: sessionId,
+      cxid: xid,
+      zxid,
+      time: this.now(),
+      type: txn.type,
+    }
     const { digest } = this.projection
     const batch = this.batch()
     batch.begin()
@@ -281,7 +308,7 @@ export class Proposer implements Upstream {
   }
 
   get lastProposedZxid(): bigint {
-    return this.lastProposed
+    return this.nextZxid - 1n
   }
 
   /** Everything up to here is committed: applied and answered, in order. */
