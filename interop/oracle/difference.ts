@@ -43,7 +43,7 @@ export function kindOf({ program, at, reference, candidate }: Difference): strin
     .replace(/^received\./, '')
     .replace(/\.\d+/g, '.#')
     .replace(/^\d+/, '#')
-    .replace(/"z\+?\d+"/g, 'z')
+    .replace(/"z[+-]?\d+"/g, 'z')
     .replace(/S\d+/g, 'S')
     .slice(0, 160)
   return `${stepName(program.steps[at])} | ${field}`

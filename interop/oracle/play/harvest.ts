@@ -46,9 +46,16 @@ export async function harvest(stage: Stage): Promise<Harvest> {
   return { result, paths, index }
 }
 
-/** Closes every session of the play and removes its nodes, so that the next play finds none. */
-export async function cleanUp(stage: Stage, { paths, index }: Harvest): Promise<void> {
-  const close = (slot: number) => send(stage, slot, [{ op: 'closeSession' }], newResult())
+/**
+ * Closes every session of the play and removes its nodes, so that the next play finds none. Tells
+ * the last reply, whose zxid says what all of it has cost.
+ */
+export async function cleanUp(stage: Stage, { paths, index }: Harvest): Promise<Told> {
+  const close = async (slot: number) => {
+    const result = newResult()
+    await send(stage, slot, [{ op: 'closeSession' }], result)
+    return result.received[slot]?.[0]
+  }
   for (let slot = 0; slot < index; slot++) await close(slot)
   const superSession = stage.slots[index]?.sessionId
   for (const [sessionId, password] of stage.openSessions) {
@@ -60,7 +67,8 @@ export async function cleanUp(stage: Stage, { paths, index }: Harvest): Promise<
   for (const path of paths.toReversed()) {
     await send(stage, index, [{ op: 'delete', path, version: -1 }], newResult())
   }
-  await close(index)
+  const last = await close(index)
+  return last === undefined ? null : withoutXid(last)
 }
 
 /** The xids only count the nodes before. */

@@ -42,7 +42,7 @@ export async function play(
     }
     const left = await harvest(stage)
     transcript.push(left.result)
-    await cleanUp(stage, left)
+    left.result.end = await cleanUp(stage, left)
   } catch (error) {
     const playerError = error instanceof Error ? (error.stack ?? error.message) : String(error)
     transcript.push({ ...newResult(), playerError })

@@ -32,6 +32,8 @@ export interface StepResult {
   fourLetters?: Told
   /** The last step's: what is left in the tree. */
   tree?: Told[]
+  /** The last step's: the reply to the last request of all. */
+  end?: Told
   /** The program could not be played to its end. */
   playerError?: string
 }
@@ -55,15 +57,20 @@ export type ZxidMode = 'rank' | 'exact' | 'loose'
 
 /**
  * Replaces every zxid by its place in the order of all that this play has shown or, when exact,
- * by its distance from the first.
+ * by its distance from the first reply's. What is older belongs to earlier plays, which may have
+ * cost the two sides differently (one side's tree needed more deleting), so it has a rank only.
  */
 export function rankZxids(transcript: Transcript, mode: ZxidMode): Transcript {
   const seen = new Set<bigint>()
   visit(transcript as unknown as Told, (zxid) => seen.add(zxid))
+  const [start = 0n] = seen
   const order = [...seen].toSorted((a, b) => (a < b ? -1 : a > b ? 1 : 0))
-  const names = new Map(
-    order.map((zxid, rank) => [zxid, mode === 'exact' ? `z+${zxid - order[0]!}` : `z${rank}`]),
-  )
+  const olderCount = order.indexOf(start)
+  const nameOf = (zxid: bigint, rank: number) => {
+    if (mode !== 'exact') return `z${rank}`
+    return zxid < start ? `z-${olderCount - rank}` : `z+${zxid - start}`
+  }
+  const names = new Map(order.map((zxid, rank) => [zxid, nameOf(zxid, rank)]))
   return convert(transcript as unknown as Told, names) as unknown as Transcript
 }
 
