@@ -2,8 +2,9 @@ import { same, type Difference } from './difference.ts'
 import { explain } from './expected.ts'
 import { play } from './play/play.ts'
 import type { PlayOptions } from './play/stage.ts'
-import type { StepResult, Transcript } from './play/transcript.ts'
+import { rankZxids, type StepResult, type Transcript } from './play/transcript.ts'
 import type { Program } from './program/program.ts'
+import { explainByRelease, level, type ReleaseDifference } from './releases/index.ts'
 import type { Side } from './side.ts'
 
 export interface Verdict {
@@ -20,7 +21,10 @@ export interface Verdict {
   readonly reference: Transcript
 }
 
-export type CompareOptions = Omit<PlayOptions, 'root' | 'settleMs' | 'deadline'>
+export interface CompareOptions extends Omit<PlayOptions, 'root' | 'settleMs' | 'deadline'> {
+  /** Where the reference is of another release than the candidate, what differs by that. */
+  readonly releaseDifferences: readonly ReleaseDifference[]
+}
 
 const playMs = 180_000
 
@@ -59,11 +63,15 @@ export class Comparison {
   async #round(program: Program, settleMs: number): Promise<{ verdict: Verdict; rest?: Program }> {
     const root = `/zo${process.pid}x${++this.#playCount}`
     const deadline = Date.now() + playMs
-    const options = { ...this.#options, root, settleMs, deadline }
-    const [reference, candidate] = await Promise.all([
+    const { releaseDifferences, ...playOptions } = this.#options
+    const options = { ...playOptions, root, settleMs, deadline }
+    const [older, newer] = await Promise.all([
       play(program, this.#reference, options),
       play(program, this.#candidate, options),
     ])
+    const levelled = level(releaseDifferences, program, older, newer)
+    const reference = rankZxids(levelled.older, options.zxid)
+    const candidate = rankZxids(levelled.newer, options.zxid)
     const ended = {
       reference: !(await this.#reference.serving()),
       candidate: !(await this.#candidate.serving()),
@@ -76,6 +84,12 @@ export class Comparison {
       const step = program.steps[at]
       const entry = explain(step, reference[at], candidate[at])
       if (entry === undefined || step === undefined) {
+        const results = [reference[at], candidate[at]] as const
+        const release = explainByRelease(releaseDifferences, program, at, ...results)
+        if (release !== undefined) {
+          expected.push(release.name)
+          return { verdict, rest: release.rest }
+        }
         return { verdict: { ...verdict, difference: { program, at, reference, candidate } } }
       }
       expected.push(entry.name)
@@ -84,6 +98,8 @@ export class Comparison {
       const steps = program.steps.toSpliced(at, 1, ...(left === undefined ? [] : [left]))
       return { verdict, rest: { ...program, steps } }
     }
+    // Counted in the last round alone: those before played the same steps.
+    expected.push(...levelled.seen)
     return { verdict }
   }
 }

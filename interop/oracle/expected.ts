@@ -8,6 +8,7 @@
  * again without the request that made it.
  */
 import { same } from './difference.ts'
+import { repliesIn, requestsOf, withoutRequests } from './replies.ts'
 import type { Received, StepResult } from './play/transcript.ts'
 import type { Request, RequestName, Step } from './program/program.ts'
 
@@ -131,21 +132,4 @@ function someReplyDiffers(
     return request.op === op && reply !== undefined && isOurs(request, reply)
   }
   return false
-}
-
-function repliesIn(result: StepResult, session: number): Received[] {
-  const received = result.received[session] ?? []
-  return received.filter(({ xid }) => xid !== undefined && xid !== -1 && xid !== -2)
-}
-
-function requestsOf(step: Step): readonly Request[] {
-  if (step.do === 'op') return [step.request]
-  return step.do === 'burst' ? step.requests : []
-}
-
-function withoutRequests(step: Step, unwanted: (request: Request) => boolean): Step | undefined {
-  if (step.do === 'op') return unwanted(step.request) ? undefined : step
-  if (step.do !== 'burst') return step
-  const requests = step.requests.filter((request) => !unwanted(request))
-  return requests.length === 0 ? undefined : { ...step, requests }
 }

@@ -6,6 +6,7 @@ import { Coverage } from './coverage.ts'
 import { describe, kindOf, type Difference } from './difference.ts'
 import type { Options } from './options.ts'
 import { requestCount, type Program } from './program/program.ts'
+import { since38, since38InApache } from './releases/index.ts'
 import { hasKind, shrink } from './shrink.ts'
 import type { Side } from './side.ts'
 
@@ -49,7 +50,12 @@ export class Run {
     const several = reference.addresses.length > 1 || options.ensemble > 1
     const barrier = several ? 'catchup' : 'ping'
     const { zxid, exactOrder } = options
-    this.#comparison = new Comparison(reference, candidate, { zxid, exactOrder, barrier })
+    this.#comparison = new Comparison(reference, candidate, {
+      zxid,
+      exactOrder,
+      barrier,
+      releaseDifferences: differencesFor(options),
+    })
     mkdirSync(options.outDir, { recursive: true })
   }
 
@@ -187,6 +193,11 @@ export class Run {
   #count(wanted: Outcome): number {
     return this.#outcomes.filter((outcome) => outcome === wanted).length
   }
+}
+
+function differencesFor({ refRelease, refAddresses, candidate }: Options) {
+  if (refRelease !== '3.8' || refAddresses !== undefined) return []
+  return candidate === 'apache-3.9' ? since38InApache : since38
 }
 
 function toJson(program: Program): string {

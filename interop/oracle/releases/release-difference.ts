@@ -1,0 +1,55 @@
+import type { Received, StepResult } from '../play/transcript.ts'
+import type { Program, Request, Step } from '../program/program.ts'
+import { repliesIn, requestsOf } from '../replies.ts'
+
+/** Something that Apache 3.8 does in one way, and Apache 3.9 and zabra in another. */
+export interface ReleaseDifference {
+  readonly name: string
+  /** The first releases that do as 3.9 does. */
+  readonly since: string
+  /** What 3.8 does, and what 3.9 does. */
+  readonly why: string
+  /**
+   * Takes the difference out of both results of a step, where the servers are in the same state
+   * afterwards; says how often it was there.
+   */
+  level?(step: Step, older: StepResult, newer: StepResult): number
+  /**
+   * The program without what makes this difference, where it explains why the results of the
+   * step differ.
+   */
+  without?(program: Program, at: number, older: StepResult, newer: StepResult): Program | undefined
+}
+
+export interface Answered {
+  readonly request: Request
+  readonly older: Received
+  readonly newer: Received
+}
+
+/** The requests of a step that both sides have answered. */
+export function answered(step: Step, older: StepResult, newer: StepResult): Answered[] {
+  if (step.do !== 'op' && step.do !== 'burst') return []
+  const olderReplies = repliesIn(older, step.session)
+  const newerReplies = repliesIn(newer, step.session)
+  return requestsOf(step).flatMap((request, index) => {
+    const [a, b] = [olderReplies[index], newerReplies[index]]
+    return a === undefined || b === undefined ? [] : [{ request, older: a, newer: b }]
+  })
+}
+
+/** Leaves of two replies to one request only the header's zxids, which are ranked later. */
+export function forget({ older, newer }: Answered, name: string): void {
+  for (const reply of [older, newer]) {
+    for (const field of Object.keys(reply)) {
+      if (field !== 'xid' && field !== 'zxid') delete reply[field]
+    }
+    reply['differs'] = name
+  }
+}
+
+/** The program without one of its steps, or with another in its place. */
+export function withStep(program: Program, at: number, step: Step | undefined): Program {
+  const steps = program.steps.toSpliced(at, 1, ...(step === undefined ? [] : [step]))
+  return { ...program, steps }
+}

@@ -1,0 +1,152 @@
+/**
+ * In 3.8 a connection has one kind of watch on a path at a time: a later one takes the place of
+ * an earlier. Such a difference is hidden until something happens to the node, so its cause is
+ * looked for in the steps before.
+ */
+import { same } from '../difference.ts'
+import { isNotification, type StepResult } from '../play/transcript.ts'
+import type { Program, Request, Step, Value } from '../program/program.ts'
+import { requestsOf, withoutRequests } from '../replies.ts'
+import { answered, forget, withStep, type ReleaseDifference } from './release-difference.ts'
+import type { Answered } from './release-difference.ts'
+
+const marshallingError = -5
+const noWatcher = -121
+const outcomes = new Set<unknown>([0, marshallingError, noWatcher])
+
+export const persistentWatchTypes: ReleaseDifference = {
+  name: 'checkWatches and removeWatches know persistent watches as kinds of their own',
+  since: '3.9.0',
+  why: `3.8 refuses the types 4 and 5, and finds persistent watches under the types 1 and 2.`,
+  level(step, older, newer) {
+    const pairs = answered(step, older, newer).filter(
+      (pair) => isAboutWatches(pair) && !removedIn(pair),
+    )
+    for (const pair of pairs) forget(pair, this.name)
+    return pairs.length
+  },
+  without(program, at, older, newer) {
+    const step = program.steps[at]
+    if (step === undefined) return undefined
+    const removals = answered(step, older, newer).filter(isAboutWatches)
+    if (removals.length === 0) return undefined
+    const requests = new Set(removals.map(({ request }) => request))
+    return withStep(
+      program,
+      at,
+      withoutRequests(step, (request) => requests.has(request)),
+    )
+  },
+}
+
+export const watchModesCoexist: ReleaseDifference = {
+  name: 'watches of different kinds on one path live side by side',
+  since: '3.9.0',
+  why: `3.8 keeps one kind for each connection and path, so that a one-shot watch set after a
+    persistent one makes it one-shot, and removing one kind removes the other.`,
+  without(program, at, older, newer) {
+    for (const { session, path } of differingNotifications(older, newer)) {
+      const cause = mixedWatch(program, at, session, path)
+      if (cause !== undefined) return withStep(program, cause.at, cause.step)
+    }
+    return undefined
+  },
+}
+
+function isAboutWatches({ request, older, newer }: Answered): boolean {
+  if (request.op !== 'checkWatches' && request.op !== 'removeWatches') return false
+  if (request.type < 1 || request.type > 5 || older['err'] === newer['err']) return false
+  return outcomes.has(older['err']) && outcomes.has(newer['err'])
+}
+
+/** Whether a watch is gone in one of the two servers now. */
+function removedIn({ request, older, newer }: Answered): boolean {
+  return request.op === 'removeWatches' && (older['err'] === 0 || newer['err'] === 0)
+}
+
+/** The notifications that only one side has sent. */
+function differingNotifications(
+  older: StepResult,
+  newer: StepResult,
+): { session: number; path: string }[] {
+  const eventsOf = (result: StepResult, session: number) =>
+    (result.received[session] ?? [])
+      .filter(isNotification)
+      .map(({ type, path }) => ({ type, path: typeof path === 'string' ? path : '' }))
+  const sessions = new Set([...Object.keys(older.received), ...Object.keys(newer.received)])
+  return [...sessions].map(Number).flatMap((session) => {
+    const [a, b] = [eventsOf(older, session), eventsOf(newer, session)]
+    const onlyIn = (list: typeof a, other: typeof a) =>
+      list.filter((event) => !other.some((candidate) => same(candidate, event)))
+    const missing = [...onlyIn(a, b), ...onlyIn(b, a)]
+    // The same events in another number or order.
+    const odd = missing.length > 0 || same(a, b) ? missing : [...a, ...b]
+    return odd.map(({ path }) => ({ session, path }))
+  })
+}
+
+/**
+ * The last persistent watch of that session on the path or above, if there is another kind of
+ * watch in the same place; with the step as it is without it.
+ */
+function mixedWatch(
+  program: Program,
+  at: number,
+  session: number,
+  path: string,
+): { at: number; step: Step | undefined } | undefined {
+  const before = program.steps
+    .slice(0, at + 1)
+    .map((step, index) => ({ step, index }))
+    .filter(({ step }) => 'session' in step && step.session === session)
+  for (const { step, index } of before.toReversed()) {
+    for (const request of requestsOf(step)) {
+      const place = persistentPlaces(request).find((one) => isAtOrAbove(one, path))
+      if (place === undefined) continue
+      const requests = before.flatMap((other) => requestsOf(other.step))
+      if (kindsAt(requests, place) < 2) continue
+      return { at: index, step: withoutRequests(step, (other) => other === request) }
+    }
+  }
+  return undefined
+}
+
+function persistentPlaces(request: Request): readonly Value[] {
+  if (request.op === 'addWatch') return [request.path]
+  return request.op === 'setWatches2' ? [...request.persistent, ...request.recursive] : []
+}
+
+function isAtOrAbove(place: Value, path: string): place is string {
+  if (typeof place !== 'string') return false
+  return place === path || path.startsWith(place === '/' ? place : `${place}/`)
+}
+
+/** How many kinds of watch those requests set, or take away again, at a place. */
+function kindsAt(requests: readonly Request[], place: string): number {
+  const kinds = new Set<string>()
+  for (const request of requests) {
+    switch (request.op) {
+      case 'exists':
+      case 'getData':
+      case 'getChildren':
+      case 'getChildren2':
+        if (Boolean(request.watch) && request.path === place) kinds.add('standard')
+        break
+      case 'addWatch':
+        if (request.path === place) kinds.add(`mode ${request.mode}`)
+        break
+      case 'removeWatches':
+        if (request.path === place) kinds.add('removal')
+        break
+      case 'setWatches':
+      case 'setWatches2':
+        if ([...request.data, ...request.exist, ...request.child].includes(place)) {
+          kinds.add('standard')
+        }
+        if (request.op === 'setWatches') break
+        if (request.persistent.includes(place)) kinds.add('mode 0')
+        if (request.recursive.includes(place)) kinds.add('mode 1')
+    }
+  }
+  return kinds.size
+}
