@@ -120,6 +120,8 @@ async function expire(stage: Stage, index: number, result: StepResult): Promise<
     ],
     result,
   )
+  // The one that watches may have watches already; what they tell must not race with its requests.
+  await barrier(stage, result)
   await send(
     stage,
     (index + 1) % stage.slots.length,

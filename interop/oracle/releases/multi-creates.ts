@@ -87,6 +87,32 @@ export const kindsInMulti: ReleaseDifference = {
   },
 }
 
+export const nullPathInMulti: ReleaseDifference = {
+  name: 'a null path in a multi costs a zxid',
+  since: '3.9.0',
+  why: `Both answer that the request cannot be decoded. 3.8 spends no zxid on it, and sends an empty
+    list of results with the error.`,
+  without(program, at, older, newer) {
+    const step = program.steps[at]
+    if (step === undefined) return undefined
+    const found = answered(step, older, newer).some((pair) => {
+      const { body } = pair.older
+      return isNullPathMulti(pair.request) && body !== undefined && areUndecodable(pair)
+    })
+    return found ? withStep(program, at, withoutRequests(step, isNullPathMulti)) : undefined
+  },
+}
+
+/** Whether both sides say that the request cannot be decoded. */
+export function areUndecodable({ older, newer }: Answered): boolean {
+  return older['err'] === marshallingError && newer['err'] === marshallingError
+}
+
+function isNullPathMulti(request: Request): boolean {
+  if (request.op !== 'multi') return false
+  return request.ops.some((part) => 'path' in part && part.path === null)
+}
+
 function outcome(reply: Received): Told {
   const kinds = resultsOf(reply).map(({ type, err }) => [type, err] as Told)
   return [reply['err'], kinds]

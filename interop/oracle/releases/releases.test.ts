@@ -122,6 +122,15 @@ test('an event that one side misses is traced to the watch that 3.8 forgot', () 
   expect(found?.rest.steps).toEqual([oneShot, op(setData)])
 })
 
+test('the watch that 3.8 forgot is found among several of one setWatches2', () => {
+  const lists = { data: [], exist: [], child: ['/P/a'], persistent: ['/P'], recursive: ['/P/a'] }
+  const setWatches = op({ op: 'setWatches2', relative: 'now', ...lists })
+  const newer = result(reply(5n, 0), event(5n, '/P/a'))
+  const program = programOf(setWatches, op(setData))
+  const found = explainByRelease(since38, program, 1, result(reply(5n, 0)), newer)
+  expect(found?.rest.steps).toEqual([op(setData)])
+})
+
 test('an event that one side misses is a divergence where there is one kind of watch', () => {
   const newer = result(reply(5n, 0), event(5n, '/P/a'))
   const persistent = programOf(op({ op: 'addWatch', path: '/P/a', mode: 0 }), op(setData))

@@ -1,10 +1,8 @@
 import { isNotification, SeenZxid, type Received, type Told } from '../play/transcript.ts'
 import type { Transcript } from '../play/transcript.ts'
 import type { Program } from '../program/program.ts'
-import { hasNullAcl } from './multi-creates.ts'
-import { answered, type Answered, type ReleaseDifference } from './release-difference.ts'
-
-const marshallingError = -5
+import { areUndecodable, hasNullAcl } from './multi-creates.ts'
+import { answered, type ReleaseDifference } from './release-difference.ts'
 
 export const undecodableWrites: ReleaseDifference = {
   name: 'a write that cannot be decoded costs no zxid',
@@ -43,10 +41,6 @@ export function withoutZxids(transcript: Transcript, spent: readonly bigint[]): 
     return Object.fromEntries(Object.entries(told).map(([key, inner]) => [key, convert(inner)]))
   }
   return convert(transcript as unknown as Told) as unknown as Transcript
-}
-
-function areUndecodable({ older, newer }: Answered): boolean {
-  return older['err'] === marshallingError && newer['err'] === marshallingError
 }
 
 function zxidOf(received: Received): bigint | undefined {

@@ -99,31 +99,40 @@ function mixedWatch(
     .slice(0, at + 1)
     .map((step, index) => ({ step, index }))
     .filter(({ step }) => 'session' in step && step.session === session)
+  const requests = before.flatMap(({ step }) => requestsOf(step))
   for (const { step, index } of before.toReversed()) {
     for (const request of requestsOf(step)) {
-      const place = persistentPlaces(request).find((one) => isAtOrAbove(one, path))
-      if (place === undefined) continue
-      const requests = before.flatMap((other) => requestsOf(other.step))
-      if (kindsAt(requests, place) < 2) continue
+      const places = persistentPlaces(request).filter((place) => covers(place, path))
+      if (!places.some(({ at: place }) => kindsAt(requests, place) > 1)) continue
       return { at: index, step: withoutRequests(step, (other) => other === request) }
     }
   }
   return undefined
 }
 
-function persistentPlaces(request: Request): readonly Value[] {
-  if (request.op === 'addWatch') return [request.path]
-  return request.op === 'setWatches2' ? [...request.persistent, ...request.recursive] : []
+interface Place {
+  readonly at: Value
+  readonly recursive: boolean
 }
 
-function isAtOrAbove(place: Value, path: string): place is string {
-  if (typeof place !== 'string') return false
-  return place === path || path.startsWith(place === '/' ? place : `${place}/`)
+function persistentPlaces(request: Request): Place[] {
+  if (request.op === 'addWatch') return [{ at: request.path, recursive: request.mode === 1 }]
+  if (request.op !== 'setWatches2') return []
+  return [
+    ...request.persistent.map((at) => ({ at, recursive: false })),
+    ...request.recursive.map((at) => ({ at, recursive: true })),
+  ]
+}
+
+function covers({ at, recursive }: Place, path: string): boolean {
+  if (typeof at !== 'string') return false
+  return at === path || (recursive && path.startsWith(at === '/' ? at : `${at}/`))
 }
 
 /** How many kinds of watch those requests set, or take away again, at a place. */
-function kindsAt(requests: readonly Request[], place: string): number {
+function kindsAt(requests: readonly Request[], place: Value): number {
   const kinds = new Set<string>()
+  const isIn = (list: readonly string[]) => list.some((path) => path === place)
   for (const request of requests) {
     switch (request.op) {
       case 'exists':
@@ -140,12 +149,10 @@ function kindsAt(requests: readonly Request[], place: string): number {
         break
       case 'setWatches':
       case 'setWatches2':
-        if ([...request.data, ...request.exist, ...request.child].includes(place)) {
-          kinds.add('standard')
-        }
+        if (isIn([...request.data, ...request.exist, ...request.child])) kinds.add('standard')
         if (request.op === 'setWatches') break
-        if (request.persistent.includes(place)) kinds.add('mode 0')
-        if (request.recursive.includes(place)) kinds.add('mode 1')
+        if (isIn(request.persistent)) kinds.add('mode 0')
+        if (isIn(request.recursive)) kinds.add('mode 1')
     }
   }
   return kinds.size
