@@ -42,7 +42,7 @@ export const flagsInMulti: ReleaseDifference = {
 
 export const nullAclInMulti: ReleaseDifference = {
   name: 'a null ACL fails a multi as a whole',
-  since: '3.7.2, 3.8.2, 3.9.0',
+  since: 'after 3.8.0',
   why: `Before, a create without an ACL failed inside a multi as one of its parts; since, the whole
     request counts as one that cannot be decoded, and costs no zxid.`,
   level(step, older, newer) {
@@ -89,7 +89,7 @@ export const kindsInMulti: ReleaseDifference = {
 
 export const nullPathInMulti: ReleaseDifference = {
   name: 'a null path in a multi costs a zxid',
-  since: '3.9.0',
+  since: 'after 3.8.0',
   why: `Both answer that the request cannot be decoded. 3.8 spends no zxid on it, and sends an empty
     list of results with the error.`,
   without(program, at, older, newer) {
