@@ -147,6 +147,18 @@ async function restart(stage: Stage, hard: boolean, result: StepResult): Promise
     if (slot?.sessionId === undefined || slot.ended) continue
     await openSession(stage, index, { ...plainOpening, how: 'same' }, result)
   }
+  if (stage.target.addresses.length > 1) await beginEpoch(stage)
+}
+
+/**
+ * Makes a transaction, for all members to be at the same zxid. The leader tells its clients that
+ * of the new epoch at once; Apache's followers are behind until something is written.
+ */
+async function beginEpoch(stage: Stage): Promise<void> {
+  const index = stage.slots.length
+  await openSession(stage, index, plainOpening, newResult())
+  await send(stage, index, [{ op: 'closeSession' }], newResult())
+  stage.slots.length = index
 }
 
 /** A session that ends deletes its ephemerals in no set order. */
