@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest'
 import { generate, type GenerateOptions } from './generate.ts'
-import { profiles } from './program.ts'
+import { profiles, type Request } from './program.ts'
 
 const options: GenerateOptions = {
   ensemble: false,
@@ -31,4 +31,22 @@ test('what would leave Apache unable to start again is left out where it restart
     })
     expect(requests.some((request) => request.op === 'check')).toBe(false)
   }
+})
+
+test('no burst holds a multi whose plans Apache forgets to take back', () => {
+  const flagsOf = (request: Request) => ('flags' in request ? [request.flags] : [])
+  const multis = { alone: 0, inBursts: 0 }
+  for (let seed = 1; seed <= 100; seed++) {
+    for (const step of generate(seed, options).steps) {
+      if (step.do !== 'op' && step.do !== 'burst') continue
+      const requests = step.do === 'op' ? [step.request] : step.requests
+      for (const request of requests) {
+        if (request.op !== 'multi') continue
+        const isOdd = request.ops.flatMap(flagsOf).some((flags) => flags < 0 || flags > 6)
+        if (isOdd) multis[step.do === 'op' ? 'alone' : 'inBursts']++
+      }
+    }
+  }
+  expect(multis.alone).toBeGreaterThan(0)
+  expect(multis.inBursts).toBe(0)
 })
