@@ -152,6 +152,15 @@ function prepare(step: Step, p: Preparation): Prepared {
   return prepareCreate(1, { path: at!, data, acl: open, flags }, p)
 }
 
+test('the configuration has the time of its storing, as in Apache, and no part in the digest', () => {
+  const db = freshDatabase()
+  const { value } = db.tree.digest
+  db.setConfig(encodeText('server.1'), 1700000000000)
+  const id = db.tree.find('/zookeeper/config')
+  expect(db.tree.mtime(id)).toBe(1700000000000n)
+  expect(db.tree.digest.value).toBe(value)
+})
+
 test('what is prepared ahead of the tree foresees its digest, however far it is ahead', () => {
   const steps = fc.array(fc.tuple(anyStep, fc.integer({ min: 0, max: 3 })), { maxLength: 50 })
   fc.assert(

@@ -113,10 +113,10 @@ export class Database {
   }
 
   /** The ensemble's configuration, as clients read it; each server keeps it for itself. */
-  setConfig(text: Uint8Array): void {
+  setConfig(text: Uint8Array, wallMs: number): void {
     const id = this.tree.find(configPath)
     assert(id !== noNode, 'the configuration has its node')
-    this.tree.setData(id, configPath, text, { zxid: 0n, time: 0n, version: -1 })
+    this.tree.setData(id, configPath, text, { zxid: 0n, time: BigInt(wallMs), version: -1 })
   }
 
   aclOf(id: NodeId): AclEntry {

@@ -219,7 +219,7 @@ export class EnsemblePeer extends PeerBase {
   }): Proposer {
     const { pipeline, clock } = this
     const { trace } = this.parts.ports
-    this.db.setConfig(this.configText)
+    this.db.setConfig(this.configText, this.clock.wallMs)
     this.election.established(this.leader!.epoch)
     this.hasServed = true
     this.wantsEverything = false
@@ -272,7 +272,7 @@ export class EnsemblePeer extends PeerBase {
         truncate: (zxid) => this.truncate(zxid),
         takeSnapshot: () => this.takeSnapshot(),
         serving: (epoch) => {
-          this.db.setConfig(this.configText)
+          this.db.setConfig(this.configText, this.clock.wallMs)
           this.election.established(epoch)
           this.hasServed = true
           this.wantsEverything = false
