@@ -9,6 +9,7 @@ import {
   RequestHeader,
   Writer,
   type OperationName,
+  type PacketName,
   type RequestOf,
 } from '@zabra/protocol'
 import type { LinkAction } from '../../src/election/links.ts'
@@ -32,14 +33,34 @@ const stepMs = 10
 const tickMs = 200
 const open = [{ perms: 31, id: { scheme: 'world', id: 'anyone' } }]
 
+/** A packet that one server says to another. */
+export interface Said {
+  readonly from: ServerId
+  readonly to: ServerId
+  readonly name: PacketName
+  readonly zxid: bigint
+  readonly data: Uint8Array | null
+}
+
+/** Something on its way, and what becomes of the connection when it never arrives. */
+interface Stalled {
+  readonly arrive: () => void
+  readonly lose: () => void
+}
+
 /** The servers, the time they share, and what lies between them. */
 export class TestEnsemble {
   nowMs = 1000
   readonly servers = new Map<ServerId, TestServer>()
   readonly text: string
   private readonly timers = new Set<{ atMs: number; run: () => void }>()
+  /** Told of every packet that one server says to another, when it says it. */
+  onSaid: ((said: Said) => void) | undefined
+  /** Told whenever something may have changed. */
+  onTurn: (() => void) | undefined
   private readonly parted = new Set<ServerId>()
-  private readonly stalled: (() => void)[] = []
+  private readonly held = new Set<string>()
+  private readonly stalled: Stalled[] = []
   private posted: (() => void)[] = []
   private seed = 7
 
@@ -75,19 +96,36 @@ export class TestEnsemble {
     this.parted.add(server.id)
   }
 
+  /** What one server says to others waits until `heal`; what they say arrives. */
+  hold(from: TestServer, ...to: TestServer[]): void {
+    for (const { id } of to) this.held.add(`${from.id}>${id}`)
+  }
+
   heal(): void {
     this.parted.clear()
-    for (const work of this.stalled.splice(0)) this.post(work)
+    this.held.clear()
+    for (const { arrive } of this.stalled.splice(0)) this.post(arrive)
+  }
+
+  /** As `heal`, but what was on its way is lost, and so are the connections it was on. */
+  healWithLoss(): void {
+    this.parted.clear()
+    this.held.clear()
+    for (const { lose } of this.stalled.splice(0)) this.post(lose)
   }
 
   /** Carried from one server to another, as soon as they can talk. */
-  carry(from: ServerId, to: ServerId, work: () => void): void {
-    if (this.canTalk(from, to)) this.post(work)
-    else this.stalled.push(work)
+  carry(from: ServerId, to: ServerId, stalled: Stalled): void {
+    if (this.isOpen(from, to)) this.post(stalled.arrive)
+    else this.stalled.push(stalled)
   }
 
   canTalk(a: ServerId, b: ServerId): boolean {
-    return !this.parted.has(a) && !this.parted.has(b)
+    return this.isOpen(a, b) && this.isOpen(b, a)
+  }
+
+  private isOpen(from: ServerId, to: ServerId): boolean {
+    return !this.parted.has(from) && !this.parted.has(to) && !this.held.has(`${from}>${to}`)
   }
 
   // --- time ------------------------------------------------------------------------------------
@@ -120,9 +158,11 @@ export class TestEnsemble {
     do {
       if (++rounds > 10_000) throw new Error('it goes on without end while no time passes')
       for (const work of this.posted.splice(0)) work()
+      this.onTurn?.()
       await new Promise<void>((resolve) => {
         setImmediate(resolve)
       })
+      this.onTurn?.()
     } while (this.posted.length > 0)
   }
 
@@ -166,6 +206,8 @@ export class TestServer {
   readonly events: ZabEvent[] = []
   readonly failures: Error[] = []
   running: Promise<void> = Promise.resolve()
+  /** Without it no limit is ever reached: it goes on believing what it believes. */
+  hasClock = true
   private readonly world: TestEnsemble
   private network: TestNetwork | undefined
 
@@ -284,7 +326,7 @@ export class TestServer {
 
   tick(): void {
     const { peer, journal } = this
-    if (peer === undefined) return
+    if (peer === undefined || !this.hasClock) return
     peer.setTime(this.world.nowMs, this.world.nowMs)
     peer.tick()
     if (peer.hasBatch) journal!.batchReady()
@@ -354,18 +396,29 @@ class End {
     const copy = new Uint8Array(bytes)
     const { other, world } = this
     if (!this.isOpen) return
-    world.carry(this.owner, other.owner, () => other.isOpen && other.onBytes(copy))
+    const arrive = (): void => {
+      if (other.isOpen) other.onBytes(copy)
+    }
+    world.carry(this.owner, other.owner, { arrive, lose: () => this.break() })
+  }
+
+  /** Both sides see it end. */
+  private break(): void {
+    for (const end of [this, this.other]) end.ended()
+  }
+
+  private ended(): void {
+    if (!this.isOpen) return
+    this.isOpen = false
+    this.onClosed()
   }
 
   close(): void {
     if (!this.isOpen) return
     this.isOpen = false
     const { other, world } = this
-    world.carry(this.owner, other.owner, () => {
-      if (!other.isOpen) return
-      other.isOpen = false
-      other.onClosed()
-    })
+    const arrive = (): void => other.ended()
+    world.carry(this.owner, other.owner, { arrive, lose: arrive })
   }
 }
 
@@ -398,11 +451,11 @@ class TestNetwork implements PeerNetwork {
     const there = this.reach(server)
     if (there === undefined || !there.isListening) throw new Error('the connection was refused')
     const [mine, theirs] = this.connect(there)
-    there.attachWire(theirs, (wire) => there.peer.acceptLearner(wire))
-    return this.attachWire(mine, attach)
+    there.attachWire(theirs, this.self, (wire) => there.peer.acceptLearner(wire))
+    return this.attachWire(mine, server, attach)
   }
 
-  private attachWire(end: End, attach: (wire: PeerWire) => PacketLink): PacketLink {
+  private attachWire(end: End, to: ServerId, attach: (wire: PeerWire) => PacketLink): PacketLink {
     let isDirty = false
     let isClosing = false
     const flush = (): void => {
@@ -421,6 +474,12 @@ class TestNetwork implements PeerNetwork {
       flushSoon()
     }
     const link = attach({ flushSoon, close, unsentBytes: 0 })
+    const send = link.send.bind(link)
+    link.send = (name, zxid, data = null, authinfo = null) => {
+      if (link.isClosed || this.isDead) return
+      this.world.onSaid?.({ from: this.self, to, name, zxid, data })
+      send(name, zxid, data, authinfo)
+    }
     end.onBytes = (bytes) => this.turn(() => link.received(bytes, this.world.nowMs))
     end.onClosed = () => this.turn(() => link.lost())
     return link
@@ -517,7 +576,12 @@ export class TestClient {
   static async connect(
     world: TestEnsemble,
     peer: EnsemblePeer,
-    options: { session?: TestClient; lastZxidSeen?: bigint; timeOut?: number } = {},
+    options: {
+      session?: TestClient
+      lastZxidSeen?: bigint
+      timeOut?: number
+      limitMs?: number
+    } = {},
   ): Promise<TestClient> {
     const client = new TestClient(world, peer)
     const cutter = new FrameCutter(1024 * 1024)
@@ -554,7 +618,7 @@ export class TestClient {
       }),
     )
     const isOver = (): boolean => client.timeoutMs !== undefined || client.isClosed
-    await world.until('the handshake is answered', isOver)
+    await world.until('the handshake is answered', isOver, options.limitMs)
     return client
   }
 
