@@ -475,9 +475,9 @@ class TestNetwork implements PeerNetwork {
     }
     const link = attach({ flushSoon, close, unsentBytes: 0 })
     const send = link.send.bind(link)
-    link.send = (name, zxid, data = null, authinfo = null) => {
+    link.send = (name, zxid, data, authinfo) => {
       if (link.isClosed || this.isDead) return
-      this.world.onSaid?.({ from: this.self, to, name, zxid, data })
+      this.world.onSaid?.({ from: this.self, to, name, zxid, data: data ?? null })
       send(name, zxid, data, authinfo)
     }
     end.onBytes = (bytes) => this.turn(() => link.received(bytes, this.world.nowMs))
