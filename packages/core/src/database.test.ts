@@ -11,7 +11,7 @@ import {
   type Txn,
 } from '@zabra/protocol'
 import fc from 'fast-check'
-import { expect, test } from 'vitest'
+import { describe, expect, test } from 'vitest'
 import { Database, type DigestMismatch } from './database.ts'
 import { prepareCreate } from './operations/create.ts'
 import { prepareDelete } from './operations/delete.ts'
@@ -98,6 +98,49 @@ test('a digest that differs is noticed', () => {
   expect(mismatches).toEqual([
     { zxid: 0x100000002n, expected: 8972839925n ^ 1n, actual: 8972839925n },
   ])
+})
+
+describe('a tree that was sent while it changed', () => {
+  const create = (db: Database, zxid: bigint, path: string): void => {
+    const body = { path, data: null, acl: open, ephemeral: false, parentCVersion: 1 }
+    db.apply({ clientId: 1n, cxid: 1, zxid, time: 1n, type: 1 }, { type: 1, body })
+  }
+
+  test('has no digest that could be compared or remembered before it is exact', () => {
+    const db = freshDatabase()
+    const mismatches: DigestMismatch[] = []
+    db.onDigestMismatch = (mismatch) => mismatches.push(mismatch)
+    db.isExact = false
+    create(db, 0x100000080n, '/a')
+    db.checkDigest(0x100000080n, 1n)
+    expect([db.digestLog, mismatches]).toEqual([[], []])
+    db.isExact = true
+    create(db, 0x100000100n, '/b')
+    db.checkDigest(0x100000100n, 1n)
+    expect(db.digestLog.map(({ zxid }) => zxid)).toEqual([0x100000100n])
+    expect(mismatches.map(({ zxid }) => zxid)).toEqual([0x100000100n])
+  })
+
+  test('takes the place of another with the digests that were its own', () => {
+    const db = freshDatabase()
+    create(db, 0x100000080n, '/undone')
+    const other = freshDatabase()
+    other.isExact = false
+    create(other, 0x100000080n, '/sent')
+    db.adopt(other)
+    expect(db).toMatchObject({ isExact: false, digestLog: [], lastZxid: 0x100000080n })
+  })
+
+  test('is finished at its last transaction, though an epoch has begun since', () => {
+    const db = freshDatabase()
+    create(db, 0x100000001n, '/a')
+    const source = db.snapshotSource()
+    create(db, 0x100000002n, '/b')
+    db.advance(0x200000000n)
+    expect(source.finish().zxid).toBe(0x100000002n)
+    source.release()
+    expect(db.snapshotSource().finish().zxid).toBe(0x200000000n)
+  })
 })
 
 test('transactions that change nothing leave the digest alone', () => {

@@ -65,8 +65,15 @@ export class Database {
   onDigestMismatch: ((mismatch: DigestMismatch) => void) | undefined
   /** Quotas are counted once everything is loaded, not for each replayed transaction. */
   isLoading = false
+  /**
+   * False while the tree may contain parts of what is yet to be applied, because its leader sent
+   * it while it changed: until then its digest is like nobody's.
+   */
+  isExact = true
   /** Digests are comparable only once replay has passed what a fuzzy snapshot may contain. */
   private fuzzyUntil: { zxid: bigint; digest: bigint } | undefined
+  /** Where a new epoch has begun, `lastZxid` names no transaction. */
+  private lastTxnZxid = 0n
 
   constructor(options: DatabaseOptions) {
     this.options = options
@@ -108,8 +115,13 @@ export class Database {
     this.quotas = other.quotas
     this.listenToQuotas()
     this.sessions = other.sessions
-    this.lastZxid = 0n
-    this.advance(other.lastZxid)
+    this.isExact = other.isExact
+    // What was applied before may be undone by this: then there never was such a digest.
+    this.digestLog.splice(0, Infinity, ...other.digestLog)
+    this.lastZxid = other.lastZxid
+    this.lastZxidHigh = other.lastZxidHigh
+    this.lastZxidLow = other.lastZxidLow
+    this.lastTxnZxid = other.lastTxnZxid
   }
 
   /** The ensemble's configuration, as clients read it; each server keeps it for itself. */
@@ -126,6 +138,7 @@ export class Database {
   /** Applies a transaction: total, deterministic, without I/O. Answers with its error or 0. */
   apply(header: TxnHeader, txn: Txn): number {
     const error = applyTxn(this, header, txn)
+    this.lastTxnZxid = header.zxid
     this.advance(header.zxid)
     return error
   }
@@ -140,14 +153,14 @@ export class Database {
   }
 
   private logDigest(): void {
-    if (!this.options.digests || this.fuzzyUntil !== undefined) return
+    if (!this.options.digests || !this.isExact || this.fuzzyUntil !== undefined) return
     this.digestLog.push({ zxid: this.lastZxid, digest: this.tree.digest.value })
     if (this.digestLog.length > loggedDigestsMax) this.digestLog.shift()
   }
 
   /** Compares the tree with what a transaction says it must be after it. */
   checkDigest(zxid: bigint, expected: bigint): void {
-    if (!this.options.digests) return
+    if (!this.options.digests || !this.isExact) return
     if (this.fuzzyUntil !== undefined) {
       if (zxid < this.fuzzyUntil.zxid) return
       if (zxid === this.fuzzyUntil.zxid) this.compare(zxid, this.fuzzyUntil.digest)
@@ -209,13 +222,15 @@ export class Database {
   /** What a snapshot is written from while transactions go on being applied. */
   snapshotSource(): SnapshotSource {
     const cursor = this.tree.cursor()
+    const zxid = this.lastZxid
     return {
-      zxid: this.lastZxid,
+      zxid,
       sessions: () => this.sessions,
       acls: () => this.acls.entries(),
       writeNodes: (writer, bytesMax) => cursor.writeNodes(writer, bytesMax),
       finish: () => ({
-        zxid: this.lastZxid,
+        // The logs must reach as far, and no log ever holds the start of an epoch.
+        zxid: this.lastTxnZxid > zxid ? this.lastTxnZxid : zxid,
         digest: this.options.digests ? this.tree.digest.value : undefined,
       }),
       release: () => cursor.release(),

@@ -243,11 +243,13 @@ describe('a snapshot', () => {
     await leader.say('snap', '1.9')
     await leader.sayRaw(await snapshotBytes())
     expect(learner.isTorn).toBe(true)
+    expect(parts.db.isExact).toBe(false)
     await txns('1.10')
     await leader.say('newLeader', '2.0')
     // What followed it is in it, so that what is stored is exact and needs no log.
     expect(done).toEqual(['load 1.9', 'snapshot 1.10, epoch 1', 'flush, epoch 1'])
     expect(learner.isTorn).toBe(false)
+    expect(parts.db.isExact).toBe(true)
     expect(parts.epochs.current).toBe(2n)
   })
 

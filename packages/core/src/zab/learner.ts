@@ -136,6 +136,7 @@ export class Learner implements Upstream {
     if (kind === 'snap') {
       await this.parts.loadFrom(this.link, this.nameOfSnapshot(operation.zxid))
       this.isTorn = true
+      this.parts.db.isExact = false
       this.parts.committedLog.clear()
     } else if (kind === 'trunc') {
       this.isTorn = true
@@ -200,14 +201,15 @@ export class Learner implements Upstream {
     if (isSnapshot) {
       // What was sent may contain what follows it, or parts of it. With all of that applied it is
       // exact, and that is what is stored: digests say nothing before.
-      for (const zxid of history) this.commit(this.nextPending(zxid), false)
+      for (const zxid of history) this.commit(this.nextPending(zxid))
+      this.parts.db.isExact = true
       await takeSnapshot()
       this.isTorn = false
     } else {
       for (const zxid of history) {
         const txn = this.nextPending(zxid)
         this.append(txn)
-        this.commit(txn, true)
+        this.commit(txn)
       }
     }
     if (isObserver && this.pending.length > 0) {
@@ -303,12 +305,12 @@ export class Learner implements Upstream {
   }
 
   /** Applies the oldest pending transaction. */
-  private commit({ zxid, payload, header, txn, digest }: DecodedTxn, checksDigest = true): void {
+  private commit({ zxid, payload, header, txn, digest }: DecodedTxn): void {
     this.pending.shift()
     const { pipeline, db, committedLog } = this.parts
     pipeline.commit(this.takeTicket(header), header, txn)
     committedLog.add({ zxid, payload })
-    if (checksDigest && digest !== undefined) db.checkDigest(zxid, digest)
+    if (digest !== undefined) db.checkDigest(zxid, digest)
   }
 
   /** Our log holds everything up to here. */
