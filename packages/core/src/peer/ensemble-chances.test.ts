@@ -53,7 +53,8 @@ test.each(seeds)('whatever happens, what was acknowledged stays (seed %i)', asyn
       if (up !== undefined) await connect(up)
     },
     async () => {
-      await pick(servers.filter((one) => one.isUp))?.journal!.snapshotNow()
+      void pick(servers.filter((one) => one.isUp))?.journal!.snapshotNow()
+      await ensemble.settle()
     },
   ]
 

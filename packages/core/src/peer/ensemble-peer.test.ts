@@ -351,6 +351,27 @@ describe('a disk', () => {
   })
 })
 
+describe('a snapshot', () => {
+  test('never contains what the log of its own server does not hold yet', async () => {
+    const { leader, followers } = await threeServing()
+    const [slow] = followers as [TestServer]
+    const client = await leader.connect()
+    slow.disk.fault = (call, path) =>
+      call === 'write' && path.includes('log') ? 'ENOSPC' : undefined
+    expect(await client.create('/a')).toBe(0)
+    await ensemble.until('it is applied', () => slow.paths.includes('/a'))
+    const taking = slow.journal!.snapshotNow()
+    await ensemble.pass(50)
+    const stored = async (): Promise<string[]> =>
+      (await slow.disk.list('data/version-2')).map(({ name }) => name)
+    expect(await stored()).not.toContain('snapshot.100000002')
+    slow.disk.fault = undefined
+    await ensemble.until('there is room', () => slow.peer!.canWrite)
+    await taking
+    expect(await stored()).toContain('snapshot.100000002')
+  })
+})
+
 describe('stopping', () => {
   test.each([
     ['while it looks for a leader', 0],

@@ -336,8 +336,9 @@ export class EnsemblePeer extends PeerBase {
   }
 
   /** Resolves when everything appended so far is durable. */
-  private flush(): Promise<void> {
+  flush(): Promise<void> {
     if (this.loggedZxid >= this.appendedZxid) return Promise.resolve()
+    if (this.isStopped) return Promise.reject(new Error('this server is being stopped'))
     const done = new Deferred<void>()
     this.flushing.push({ upTo: this.appendedZxid, done })
     return done.promise

@@ -16,6 +16,8 @@ export interface BatchSource {
   suspendWrites(): void
   resumeWrites(): void
   readonly db: { snapshotSource(): SnapshotSource }
+  /** Resolves when the log holds, durably, everything that is applied; at once where left out. */
+  flush?(): Promise<void>
 }
 
 /** What the journal did, for logs. */
@@ -241,6 +243,8 @@ export class Journal {
       const { compression, snapshotMethod: method } = options
       const { file, bytes } = await writeSnapshot(disk, options.snapshotDir, source, {
         method,
+        // A learner applies what a quorum has logged; a snapshot ahead of its own log is useless.
+        logged: async () => this.source.flush?.(),
         ...(compression === undefined ? {} : { compression }),
       })
       stats.snapshots++

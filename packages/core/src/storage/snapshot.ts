@@ -62,6 +62,8 @@ export interface SnapshotOptions {
   readonly sliceBytes?: number
   readonly method?: SnapshotCompression
   readonly compression?: Compression
+  /** Resolves when everything that the snapshot may contain is in the log, durably. */
+  readonly logged?: () => Promise<void>
 }
 
 /** A zxid, a checksum and its mark. */
@@ -92,6 +94,7 @@ export async function writeSnapshot(
       await output.abandon()
       throw error
     }
+    await options.logged?.()
     await disk.rename(unfinished, `${directory}/${file}`)
     await disk.syncDirectory(directory)
     return { file, bytes: output.bytes }
