@@ -3,6 +3,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterEach, beforeEach, expect, test } from 'vitest'
 import { startServer } from '../src/embedded.ts'
+import type { Logger } from '../src/logger.ts'
 import type { RunningServer } from '../src/server.ts'
 import { freePorts } from './support/free-ports.ts'
 import { RawClient, textOf } from './support/raw-client.ts'
@@ -12,6 +13,10 @@ const ids = [1, 2, 3]
 let folder: string
 let lines: Record<string, string>
 const servers = new Map<number, RunningServer>()
+/** Called whenever a server says something, as each does when it begins to lead or to follow. */
+let onSaid = (): void => {}
+const say = (): void => onSaid()
+const logger: Logger = { info: say, warn: say, error: say }
 
 beforeEach(async () => {
   folder = mkdtempSync(join(tmpdir(), 'zabra-ensemble-'))
@@ -126,7 +131,8 @@ async function start(id: number): Promise<void> {
     tickTime: '400',
     preAllocSize: '64',
   }
-  servers.set(id, await startServer({ config }))
+  servers.set(id, await startServer({ config, logger }))
+  onSaid()
 }
 
 async function stop(id: number): Promise<void> {
@@ -158,7 +164,9 @@ function follower(): number {
 /** Until so many servers serve; the deadline is the test's. */
 async function serving(count: number): Promise<void> {
   while ([...servers.values()].filter(({ peer }) => peer.isServing).length < count) {
-    await new Promise((resolve) => setTimeout(resolve, 10))
+    await new Promise<void>((resolve) => {
+      onSaid = resolve
+    })
   }
 }
 
