@@ -41,7 +41,7 @@ if (minutes > 0) {
   console.log(`seed ${seed}: ${servers} servers, ${minutes} minutes of faults`)
   const faultsMs = minutes * 60_000
   const result = await runChaos({ dir, seed, servers, faultsMs, burstsPerRound: 5, say })
-  const { counts, problems, bursts, rounds, recoveriesMs, digestComplaints } = result
+  const { counts, problems, bursts, rounds, recoveriesMs, synchronisations } = result
   const sorted = recoveriesMs.toSorted((a, b) => a - b)
   const median = sorted[Math.floor(sorted.length / 2)] ?? 0
   hasFailed = problems.length > 0
@@ -55,7 +55,8 @@ if (minutes > 0) {
       `syncs, ${counts.staleSyncs} of them answered by a leader that had been replaced`,
   )
   console.log(`recovery after a burst: median ${median} ms, longest ${sorted.at(-1) ?? 0} ms`)
-  console.log(`${digestComplaints} complaints about digests while servers caught up`)
+  const { diff, trunc, snap } = synchronisations
+  console.log(`servers were brought up ${diff} times by DIFF, ${trunc} by TRUNC, ${snap} by SNAP`)
   for (const problem of problems) console.log(`PROBLEM ${problem}`)
   if (hasFailed) {
     for (let id = 1; id <= servers; id++) showLog(id)

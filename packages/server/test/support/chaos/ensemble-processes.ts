@@ -29,6 +29,8 @@ export class EnsembleProcesses {
   readonly ids: readonly number[]
   /** Servers that ended of their own accord, and their last words. */
   readonly crashes: string[] = []
+  /** Where clients that move are drawn to, if anywhere. */
+  attraction: number | undefined
   private readonly options: EnsembleOptions
   private readonly running = new Map<number, ServerProcess>()
   private readonly paused = new Set<number>()
@@ -169,6 +171,7 @@ export class EnsembleProcesses {
       election.heal()
     }
     for (const link of this.clientLinks.values()) link.heal()
+    this.attraction = undefined
     for (const id of this.paused) this.resume(id)
     await Promise.all(this.ids.map((id) => this.start(id)))
   }
@@ -204,6 +207,13 @@ export class EnsembleProcesses {
   logOf(id: number): string {
     const server = this.running.get(id)
     return [...this.logsOf(id), server?.output ?? ''].join('')
+  }
+
+  /** How often a leader brought another server up in each way, by what they say. */
+  get synchronisations(): Record<'diff' | 'trunc' | 'snap', number> {
+    const said = this.ids.map((id) => this.logOf(id)).join('')
+    const count = (plan: string): number => said.split(`up to date (${plan})`).length - 1
+    return { diff: count('diff'), trunc: count('trunc'), snap: count('snap') }
   }
 
   /** Kills what is left. Where the folder is kept, so is what the servers printed. */

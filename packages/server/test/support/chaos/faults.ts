@@ -207,22 +207,86 @@ export function lostDisk(ensemble: EnsembleProcesses, id: number): Fault {
     text: `the disk of ${id} is lost`,
     async run() {
       await ensemble.kill(id)
-      if (await untilWholeWithout(ensemble, id)) ensemble.loseDisk(id)
+      // All the others serve: they have everything that the lost one helped to acknowledge.
+      const others = ensemble.ids.filter((each) => each !== id)
+      if (await untilServing(ensemble, others)) ensemble.loseDisk(id)
       await ensemble.start(id)
     },
   }
 }
 
-/** All the others serve: they have everything that the lost one helped to acknowledge. */
-async function untilWholeWithout(ensemble: EnsembleProcesses, id: number): Promise<boolean> {
-  const others = ensemble.ids.filter((each) => each !== id)
+/**
+ * The leader logs what no quorum hears of, and dies with it. While it is away the others elect
+ * another; it comes back to them with a history of its own, and must forget that.
+ */
+export function lonelyLeader(ensemble: EnsembleProcesses, random: Random, leader: number): Fault {
+  const others = ensemble.ids.filter((id) => id !== leader)
+  // Of five one more may hear of it: together they are no quorum yet.
+  const company = others.length > 2 && random.chance(0.5) ? [random.pick(others)] : []
+  const lonely = [leader, ...company]
+  const deaf = others.filter((id) => !company.includes(id))
+  // Where nothing new is written meanwhile, its log is cut; otherwise it gets a snapshot.
+  const isQuiet = random.chance(0.75)
+  const ms = random.between(150, 700)
+  return {
+    text: `only ${lonely.join(' and ')} log for ${ms} ms, and die${isQuiet ? '' : '; load goes on'}`,
+    async run() {
+      for (const id of deaf) ensemble.holdFrom(leader, id)
+      await delay(ms)
+      if (isQuiet) for (const id of ensemble.ids) ensemble.clientLink(id).cut()
+      await Promise.all(lonely.map((id) => ensemble.kill(id)))
+      // What was on its way is lost.
+      for (const id of lonely) for (const proxy of linksOf(ensemble, id, deaf)) proxy.cut()
+      const starting = lonely.map((id) => ensemble.start(id))
+      await untilServing(ensemble, deaf)
+      await Promise.all(starting)
+      for (const id of lonely) for (const proxy of linksOf(ensemble, id, deaf)) proxy.heal()
+      await untilServing(ensemble, ensemble.ids)
+      for (const id of ensemble.ids) ensemble.clientLink(id).heal()
+    },
+  }
+}
+
+/**
+ * A leader that was asleep for so long that it was replaced, and wakes up without hearing of it.
+ * Clients come to it that have seen what it has not: it must not serve them.
+ */
+export function staleLeader(ensemble: EnsembleProcesses, random: Random, leader: number): Fault {
+  const others = ensemble.ids.filter((id) => id !== leader)
+  const ms = random.between(500, 1500)
+  return {
+    text: `${leader} sleeps until it is replaced, and hears nothing for ${ms} ms after that`,
+    async run() {
+      for (const proxy of linksOf(ensemble, leader, others)) holdBoth(proxy)
+      ensemble.pause(leader)
+      await untilServing(ensemble, others)
+      await delay(random.between(300, 800))
+      ensemble.attraction = leader
+      ensemble.resume(leader)
+      await delay(ms)
+      ensemble.attraction = undefined
+      mend(ensemble, leader)
+    },
+  }
+}
+
+/** They have a leader among them, and all of them serve; or it takes too long. */
+async function untilServing(ensemble: EnsembleProcesses, ids: readonly number[]): Promise<boolean> {
   const untilMs = performance.now() + 10_000
   while (performance.now() < untilMs) {
-    const modes = await Promise.all(others.map((other) => ensemble.mode(other)))
+    const modes = await Promise.all(ids.map((id) => ensemble.mode(id)))
     if (modes.includes('leader') && modes.every((mode) => mode !== undefined)) return true
-    await delay(50)
+    await delay(30)
   }
   return false
+}
+
+function linksOf(
+  ensemble: EnsembleProcesses,
+  id: number,
+  others: readonly number[],
+): ReturnType<EnsembleProcesses['between']> {
+  return others.filter((other) => other !== id).flatMap((other) => ensemble.between(id, other))
 }
 
 function slowDown(ensemble: EnsembleProcesses, id: number, delayMs: number): void {

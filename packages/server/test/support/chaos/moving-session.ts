@@ -28,7 +28,10 @@ export class MovingSession {
   /** A connection to any server that takes us; undefined when `isOver` came first. */
   async connect(isOver: () => boolean): Promise<RawClient | undefined> {
     while (!isOver()) {
-      const client = await this.tryConnect(this.random.pick(this.ensemble.ids))
+      const { ids, attraction } = this.ensemble
+      const anybody = this.random.pick(ids)
+      const isDrawn = attraction !== undefined && this.random.chance(0.7)
+      const client = await this.tryConnect(isDrawn ? attraction : anybody)
       if (client !== undefined) return client
       await new Promise((resolve) => {
         setTimeout(resolve, retryMs)

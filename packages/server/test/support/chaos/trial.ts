@@ -6,7 +6,7 @@ import { setTimeout as delay } from 'node:timers/promises'
 import { Random } from '../random.ts'
 import { RawClient } from '../raw-client.ts'
 import { EnsembleProcesses } from './ensemble-processes.ts'
-import { drawFaults, lostDisk, type Fault } from './faults.ts'
+import { drawFaults, lonelyLeader, lostDisk, staleLeader, type Fault } from './faults.ts'
 import { HotClient } from './hot-client.ts'
 import { LastingWriter } from './lasting-writer.ts'
 import { Ledger } from './ledger.ts'
@@ -30,8 +30,7 @@ export interface ChaosResult {
   readonly rounds: number
   /** How long it took after each burst until a write was acknowledged on every server. */
   readonly recoveriesMs: readonly number[]
-  /** Complaints of servers about digests while they caught up; later ones are problems. */
-  readonly digestComplaints: number
+  readonly synchronisations: EnsembleProcesses['synchronisations']
   readonly problems: readonly string[]
 }
 
@@ -100,10 +99,9 @@ class Trial {
 
   result(): ChaosResult {
     const { ledger, bursts, rounds, recoveriesMs, ensemble } = this
-    const problems = [...ledger.problems, ...ensemble.crashes]
-    const said = ensemble.ids.map((id) => ensemble.logOf(id)).join('\n')
-    const digestComplaints = said.match(/ the digest /g)?.length ?? 0
-    return { counts: ledger.counts, bursts, rounds, recoveriesMs, digestComplaints, problems }
+    const { synchronisations, crashes } = ensemble
+    const problems = [...ledger.problems, ...crashes]
+    return { counts: ledger.counts, bursts, rounds, recoveriesMs, synchronisations, problems }
   }
 
   async run(): Promise<void> {
@@ -189,12 +187,9 @@ class Trial {
   }
 
   private async burst(): Promise<void> {
-    const { ensemble, random } = this
+    const { ensemble } = this
     const leader = await ensemble.leader()
-    const isLoss = random.chance(0.12)
-    const faults: Fault[] = isLoss
-      ? [lostDisk(ensemble, random.pick(ensemble.ids))]
-      : drawFaults(ensemble, random, leader)
+    const faults = this.draw(leader)
     this.bursts++
     this.say(`burst ${this.bursts}: ${faults.map(({ text }) => text).join('; ')}`)
     await Promise.all(faults.map(({ run }) => run()))
@@ -204,6 +199,15 @@ class Trial {
     const tookMs = Math.round(performance.now() - healedMs)
     this.recoveriesMs.push(tookMs)
     this.say(`  every server acknowledged a write ${tookMs} ms later`)
+  }
+
+  private draw(leader: number | undefined): Fault[] {
+    const { ensemble, random } = this
+    const dice = random.int(100)
+    if (dice < 12) return [lostDisk(ensemble, random.pick(ensemble.ids))]
+    if (dice < 40 && leader !== undefined) return [lonelyLeader(ensemble, random, leader)]
+    if (dice < 55 && leader !== undefined) return [staleLeader(ensemble, random, leader)]
+    return drawFaults(ensemble, random, leader)
   }
 
   /** Progress: a write is acknowledged on every server, and so all of them are up to date. */
