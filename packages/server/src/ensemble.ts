@@ -69,6 +69,8 @@ export async function joinEnsemble(
       membership,
       initLimit: ensemble.initLimitTicks,
       syncLimit: ensemble.syncLimitTicks,
+      localSessions: ensemble.localSessions.enabled ? ensemble.localSessions : undefined,
+      readOnlyMode: ensemble.readOnlyMode,
       electionAddresses: addresses.map(({ host, electionPort }) => `${host}:${electionPort}`),
       electionTiming: {
         notificationMinMs: ensemble.notificationMinMs,
@@ -101,6 +103,8 @@ function describeZab(event: ZabEvent): string {
   switch (event.type) {
     case 'looking':
       return 'looking for a leader'
+    case 'readOnly':
+      return `no leader was found in ${event.afterMs} ms: serving reads to those who can do with them`
     case 'elected':
       return `server ${event.leader} is elected`
     case 'leading':

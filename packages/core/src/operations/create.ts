@@ -52,6 +52,7 @@ export function prepareCreate(
   const ttl = request.ttl ?? -1n
   if (mode.ttl && !p.db.options.extendedTypes) return errorCodes.unimplemented
   if (mode.ttl ? ttl < 1n || ttl > ttlMsMax : ttl >= 0n) return errorCodes.badArguments
+  if (mode.ephemeral && p.caller.ephemeralError !== undefined) return p.caller.ephemeralError
   // A TTL request for a node without TTL would be logged as something that cannot be replayed.
   if (type === createTtl && !mode.ttl) return errorCodes.badArguments
   if (request.path === null) return errorCodes.marshallingError

@@ -16,6 +16,8 @@ export interface OperationRules {
 export interface Caller {
   readonly sessionId: bigint
   readonly identities: readonly Id[]
+  /** What ephemeral nodes are refused with: a session that not all servers know has none. */
+  readonly ephemeralError?: number | undefined
 }
 
 /** All that preparing one request may look at, and what it will be stamped with. */

@@ -11,8 +11,12 @@ import type { Database, DatabaseOptions } from '../database.ts'
 import { Election, type Decision, type ElectionTiming } from '../election/election.ts'
 import { Links, type LinkAction } from '../election/links.ts'
 import type { Clock } from '../pipeline/client-pipeline.ts'
+import { LocalSessions, type GlobalUpstream } from '../pipeline/local-sessions.ts'
+import { NoQuorum } from '../pipeline/no-quorum.ts'
 import { Proposer } from '../pipeline/proposer.ts'
+import type { Upstream } from '../pipeline/upstream.ts'
 import { faultCode, type Disk, type Host } from '../ports.ts'
+import { serverIdOf } from '../session/session-ids.ts'
 import { SessionTracker } from '../session/tracker.ts'
 import { listIfThere, logsAmong } from '../storage/files.ts'
 import { loadDatabase, LoadingDatabase } from '../storage/load.ts'
@@ -68,11 +72,17 @@ export interface EnsembleOptions extends PeerOptions, ZabOptions {
   /** Where the others reach our election port. */
   readonly electionAddresses: readonly string[]
   readonly electionTiming?: Partial<ElectionTiming>
+  /** Sessions begin as known to this server alone; left out, they are global at once. */
+  readonly localSessions?: { readonly upgrading: boolean } | undefined
+  /** Whether reads are served while no leader is found. */
+  readonly readOnlyMode?: boolean
 }
 
 /** How often, and how long apart, a learner tries to reach its leader. */
 const dialAttempts = 5
 const dialPauseMs = 100
+/** A server that has looked for a leader so long is cut off; at least a tick, though. */
+const readOnlyAfterMsMin = 2000
 /** Before looking again for a leader after one that could not be joined. */
 const rejoinPauseMs = 100
 
@@ -97,6 +107,8 @@ export class EnsemblePeer extends PeerBase {
   private learner: Learner | undefined
   private proposer: Proposer | undefined
   private decided: Deferred<Decision> | undefined
+  private lookingSinceMs = 0
+  private local: LocalSessions | undefined
   private appendedZxid = 0n
   private loggedZxid = 0n
   private readonly flushing: { upTo: bigint; done: Deferred<void> }[] = []
@@ -145,7 +157,7 @@ export class EnsemblePeer extends PeerBase {
       this.parts.zabTrace({ type: 'roleEnded', reason: (error as Error).message })
       if (isFatal(error)) throw error
     } finally {
-      this.pipeline.stopServing()
+      this.stopServing()
       this.election.pause()
     }
     await this.leaveRole()
@@ -174,14 +186,45 @@ export class EnsemblePeer extends PeerBase {
     this.state = 'looking'
     this.parts.zabTrace({ type: 'looking' })
     this.decided = new Deferred()
+    this.lookingSinceMs = this.clock.nowMs
     const { db, epochs } = this.parts
     this.election.start({ zxid: db.lastZxid, peerEpoch: epochs.current }, this.clock.nowMs)
     this.pump()
-    const decision = await this.decided.promise
-    this.decided = undefined
-    this.state = decision.state
-    this.parts.zabTrace({ type: 'elected', leader: decision.leader })
-    return decision
+    try {
+      const decision = await this.decided.promise
+      this.state = decision.state
+      this.parts.zabTrace({ type: 'elected', leader: decision.leader })
+      return decision
+    } finally {
+      this.decided = undefined
+      this.stopServing()
+    }
+  }
+
+  /** Who can do with what was known before this server was cut off is served that. */
+  private serveReadOnly(afterMs: number): void {
+    this.parts.zabTrace({ type: 'readOnly', afterMs })
+    this.db.setConfig(this.configText)
+    this.pipeline.upstream = this.keepingLocal(new NoQuorum(this.pipeline), false)
+  }
+
+  private keepingLocal(global: GlobalUpstream, upgrading: boolean): LocalSessions {
+    const { pipeline, clock } = this
+    const { tickMs } = this.options
+    const { trace } = this.parts.ports
+    this.local = new LocalSessions({ global, pipeline, clock, trace }, { tickMs, upgrading })
+    return this.local
+  }
+
+  private upstreamTo(global: GlobalUpstream): Upstream {
+    const { localSessions } = this.options
+    return localSessions === undefined ? global : this.keepingLocal(global, localSessions.upgrading)
+  }
+
+  /** Sessions that only this server knew end with the role, as in Apache. */
+  private stopServing(): void {
+    this.local = undefined
+    this.pipeline.stopServing()
   }
 
   private async lead(): Promise<void> {
@@ -231,6 +274,7 @@ export class EnsemblePeer extends PeerBase {
         batch: () => this.batch,
         lastZxid: from.lastZxid,
         mayPropose: from.mayPropose,
+        mayBeLocal: (id) => this.mayBeLocalElsewhere(id),
         onProposed: (zxid, batch) => {
           this.appendedZxid = zxid
           from.onProposed(zxid, batch)
@@ -240,9 +284,14 @@ export class EnsemblePeer extends PeerBase {
       this.options,
     )
     this.proposer.acceptsWrites = !this.isFull
-    pipeline.upstream = this.proposer
+    pipeline.upstream = this.upstreamTo(this.proposer)
     this.proposer.dropOrphans()
     return this.proposer
+  }
+
+  private mayBeLocalElsewhere(sessionId: bigint): boolean {
+    const { localSessions, serverId } = this.options
+    return localSessions !== undefined && serverIdOf(sessionId) !== (serverId & 0xff)
   }
 
   private async follow(decision: Decision): Promise<void> {
@@ -277,6 +326,7 @@ export class EnsemblePeer extends PeerBase {
           this.hasServed = true
           this.wantsEverything = false
         },
+        behind: (learner) => this.upstreamTo(learner),
       },
       this.options,
       link,
@@ -414,14 +464,23 @@ export class EnsemblePeer extends PeerBase {
   override tick(): void {
     super.tick()
     const { nowMs } = this.clock
+    this.tickWithoutLeader()
     this.election.tick(nowMs)
     this.pump()
     this.learner?.tick()
+    this.local?.tick()
     if (nowMs - this.lastHalfTickMs >= this.options.tickMs / 2) {
       this.lastHalfTickMs = nowMs
       this.leader?.halfTick()
     }
     this.proposer?.tick()
+  }
+
+  private tickWithoutLeader(): void {
+    const { readOnlyMode, tickMs } = this.options
+    if (readOnlyMode !== true || this.decided === undefined || this.isServing) return
+    const afterMs = Math.max(readOnlyAfterMsMin, tickMs)
+    if (this.clock.nowMs - this.lookingSinceMs >= afterMs) this.serveReadOnly(afterMs)
   }
 
   /** A server connected to our quorum port. */

@@ -78,6 +78,16 @@ export abstract class PeerBase implements BatchSource {
     return this.pipeline.upstream !== undefined
   }
 
+  /** Whether that is reads alone, because there is no quorum. */
+  get isReadOnly(): boolean {
+    return this.pipeline.upstream?.isReadOnly === true
+  }
+
+  /** The sessions that no other server knows; undefined where there are none. */
+  get localSessions(): SessionTracker | undefined {
+    return this.pipeline.upstream?.localSessions
+  }
+
   get lastZxid(): bigint {
     return this.db.lastZxid
   }

@@ -188,7 +188,11 @@ export class ClientPipeline {
     this.stats.connectionRequests++
     connection.packetsReceived++
     const { lastZxidSeen, sessionId } = request
-    if (upstream === undefined || lastZxidSeen > this.db.lastZxid) {
+    if (
+      upstream === undefined ||
+      lastZxidSeen > this.db.lastZxid ||
+      this.needsQuorum(upstream, request)
+    ) {
       this.turnAway(connection, lastZxidSeen)
       return false
     }
@@ -209,6 +213,11 @@ export class ClientPipeline {
     return this.isAdmitted(connection)
   }
 
+  /** A server without one is of no use to it: it wants to write, or others know its session. */
+  private needsQuorum({ isReadOnly }: Upstream, { readOnly, sessionId }: ConnectRequest): boolean {
+    return isReadOnly === true && (readOnly !== true || this.db.sessions.has(sessionId))
+  }
+
   /** Until then, what comes behind the handshake waits, and not all of it in our memory. */
   private isAdmitted(connection: ClientConnection): boolean {
     if (connection.state === 'connecting') connection.link.pause()
@@ -226,6 +235,15 @@ export class ClientPipeline {
   }
 
   private createSession(connection: ClientConnection, upstream: Upstream): void {
+    const { localSessions } = upstream
+    if (localSessions !== undefined) {
+      const { nowMs } = this.clock
+      this.admitNew(
+        connection,
+        localSessions.add(this.sessionIds.next(), connection.timeoutMs, nowMs),
+      )
+      return
+    }
     if (!upstream.acceptsWrites) {
       this.close(connection)
       return
@@ -262,6 +280,12 @@ export class ClientPipeline {
     this.close(connection)
   }
 
+  private admitNew(connection: ClientConnection, session: Session): void {
+    const { timeoutMs, link } = connection
+    this.trace({ type: 'sessionCreated', sessionId: session.id, timeoutMs, address: link.address })
+    this.admit(connection, session)
+  }
+
   private admit(connection: ClientConnection, session: Session): void {
     connection.session = session
     connection.sessionId = session.id
@@ -282,7 +306,7 @@ export class ClientPipeline {
     const { out } = connection
     const lengthAt = out.position
     out.int(0)
-    const readOnly = connection.knowsReadOnly ? false : undefined
+    const readOnly = connection.knowsReadOnly ? this.upstream?.isReadOnly === true : undefined
     ConnectResponse.write(out, { protocolVersion: 0, timeOut, sessionId, passwd, readOnly })
     out.intAt(lengthAt, out.position - lengthAt - 4)
     this.stats.packetsSent++
@@ -311,6 +335,9 @@ export class ClientPipeline {
     assert(upstream !== undefined, 'a connection is open only while this server serves')
     if (connection.session!.isClosing) return true
     upstream.touch(connection)
+    if (upstream.isReadOnly === true && (type === op.sync || clientWrites.has(type))) {
+      return this.enqueueRead(connection, xid, type, undefined, errorCodes.notReadOnly)
+    }
     if (type === op.sync && upstream.sync !== undefined) {
       const body = this.keeper.keep(bytes.subarray(reader.position, end))
       const ticket = { ...this.ticket(connection, xid, type), body }
@@ -328,6 +355,7 @@ export class ClientPipeline {
       return this.enqueueRead(connection, xid, type, body, ok)
     }
     if (type === op.closeSession) {
+      if (connection.session!.isLocal) return this.closeLocalSession(connection, xid)
       const ticket = this.ticket(connection, xid, type)
       upstream.closeSession(ticket)
       this.enqueueWrite(ticket)
@@ -335,6 +363,25 @@ export class ClientPipeline {
     }
     if (clientWrites.has(type)) return this.write(connection, upstream, xid, type)
     return this.refuseUnknown(connection, xid, type)
+  }
+
+  /** Nobody else knows it: that it ends is said in its turn, and is no transaction. */
+  private closeLocalSession(connection: ClientConnection, xid: number): boolean {
+    connection.session!.isClosing = true
+    if (connection.queue.length > 0) {
+      return this.enqueueRead(connection, xid, op.closeSession, undefined, ok)
+    }
+    this.answerError(connection, xid, op.closeSession, ok, this.clock.nowMs)
+    this.endLocalSession(connection.sessionId)
+    return false
+  }
+
+  /** It is closed, or has expired: its client's connection ends. */
+  endLocalSession(sessionId: bigint): void {
+    this.trace({ type: 'sessionClosed', sessionId })
+    this.upstream?.localSessions?.remove(sessionId)
+    const bound = this.bySession.get(sessionId)
+    if (bound !== undefined) this.close(bound)
   }
 
   private write(
@@ -476,7 +523,11 @@ export class ClientPipeline {
   }
 
   private answerWrite(ticket: WriteTicket, txn: Txn, error: number): void {
-    const { connection, xid, type, receivedMs } = ticket
+    const { connection, xid, type, receivedMs, refusal } = ticket
+    if (txn.type === op.error && refusal !== undefined) {
+      this.answerError(connection, xid, type, refusal, receivedMs)
+      return
+    }
     if (error === errorCodes.sessionMoved) {
       // The session lives on with another server; this connection is not told why it ends.
       this.close(connection)
@@ -500,9 +551,7 @@ export class ClientPipeline {
     if (connection === undefined || connection.state === 'closed') return
     const session = this.upstream?.sessionOf(sessionId)
     assert(session !== undefined, 'a session is known once its transaction is applied')
-    const { timeoutMs, link } = connection
-    this.trace({ type: 'sessionCreated', sessionId, timeoutMs, address: link.address })
-    this.admit(connection, session)
+    this.admitNew(connection, session)
   }
 
   private sessionEnded(sessionId: bigint, ticket: WriteTicket | undefined): void {
@@ -528,6 +577,10 @@ export class ClientPipeline {
       if (next.kind === 'write') break
       if (next.body === undefined) {
         this.answerError(connection, next.xid, next.type, next.error, next.receivedMs)
+        if (next.type === op.closeSession) {
+          this.endLocalSession(connection.sessionId)
+          return
+        }
       } else {
         const present = connection.identities
         connection.identities = next.identities

@@ -23,7 +23,7 @@ import { decide } from './decide.ts'
 import { op } from './opcodes.ts'
 import { Projection } from './projection.ts'
 import { Reclaimer, type ReclaimOptions } from './reclaimer.ts'
-import type { Upstream } from './upstream.ts'
+import type { GlobalUpstream } from './local-sessions.ts'
 import type { WriteTicket } from './write-ticket.ts'
 
 export interface ProposerOptions {
@@ -34,8 +34,9 @@ export interface ProposerOptions {
 
 type Mutable<T> = { -readonly [Name in keyof T]: T[Name] }
 
-const expiredSession: Txn = { type: op.error, body: { err: errorCodes.sessionExpired } }
-const movedSession: Txn = { type: op.error, body: { err: errorCodes.sessionMoved } }
+const { sessionExpired, sessionMoved } = errorCodes
+const expiredSession: Txn = { type: op.error, body: { err: sessionExpired } }
+const movedSession: Txn = { type: op.error, body: { err: sessionMoved } }
 
 /** A transaction on its way: logged or being logged, not yet committed. */
 export interface Proposal {
@@ -53,7 +54,7 @@ export interface Proposal {
  * read, gives it its zxid, and puts it into the batch that is logged next. Keeps the sessions,
  * since only who decides may end one.
  */
-export class Proposer implements Upstream {
+export class Proposer implements GlobalUpstream {
   readonly sessions: SessionTracker
   acceptsWrites = true
   private readonly db: Database
@@ -73,6 +74,7 @@ export class Proposer implements Upstream {
   private timeMs = 0
   /** One for all: what is prepared is proposed before the next. */
   private readonly prepared: Mutable<Omit<Preparation, 'caller'>> & { caller: Mutable<Caller> }
+  private readonly mayBeLocal: ((sessionId: bigint) => boolean) | undefined
   private readonly mayPropose: ((zxid: bigint) => boolean) | undefined
   /** Told of each transaction as it is proposed; the bytes are those of the log. */
   private readonly onProposed: ((zxid: bigint, batch: LogBatch) => void) | undefined
@@ -88,6 +90,8 @@ export class Proposer implements Upstream {
       lastZxid?: bigint
       /** Asked before each transaction; none follows where the answer is no. */
       mayPropose?: (zxid: bigint) => boolean
+      /** Whether a session not known here may be one that another server keeps for itself. */
+      mayBeLocal?: (sessionId: bigint) => boolean
       onProposed?: (zxid: bigint, batch: LogBatch) => void
     },
     options: ProposerOptions,
@@ -104,11 +108,12 @@ export class Proposer implements Upstream {
       db: this.db,
       projection: this.projection,
       rules: options.rules,
-      caller: { sessionId: 0n, identities: [] },
+      caller: { sessionId: 0n, identities: [], ephemeralError: undefined },
       zxid: 0n,
       time: 0n,
     }
     this.mayPropose = parts.mayPropose
+    this.mayBeLocal = parts.mayBeLocal
     this.onProposed = parts.onProposed
     this.reclaimer = new Reclaimer(this.db.tree, options.reclaim)
     this.sessions = new SessionTracker(options.tickMs)
@@ -120,9 +125,11 @@ export class Proposer implements Upstream {
   // --- asked by the pipeline -------------------------------------------------------------------
 
   write(ticket: WriteTicket, body: Reader): void {
-    const { sessionId, identities } = ticket.connection
-    const refusal = this.sessionProblem(sessionId, this)
-    const p = this.preparation(sessionId, identities)
+    const { sessionId, identities, session } = ticket.connection
+    const isLocal = session?.isLocal === true
+    const refusal = isLocal ? undefined : this.sessionProblem(sessionId, this)
+    const ephemeralError = isLocal ? (ticket.refusal ?? sessionExpired) : undefined
+    const p = this.preparation(sessionId, identities, ephemeralError)
     const txn = refusal ?? decide(ticket.type, body, p, this.keeper)
     this.propose(ticket, sessionId, ticket.xid, txn)
   }
@@ -130,6 +137,10 @@ export class Proposer implements Upstream {
   createSession(ticket: WriteTicket): void {
     const { sessionId, timeoutMs } = ticket.connection
     this.startSession(ticket, sessionId, timeoutMs, this)
+  }
+
+  makeGlobal({ id, firstTimeoutMs }: Session): Session {
+    return this.startSession(undefined, id, firstTimeoutMs, this)
   }
 
   closeSession(ticket: WriteTicket): void {
@@ -167,9 +178,11 @@ export class Proposer implements Upstream {
     body: Reader,
   ): void {
     const { sessionId, xid, type, identities } = request
-    let txn = this.sessionProblem(sessionId, owner)
+    const isLocal = this.sessions.get(sessionId) === undefined && this.mayBeLocal?.(sessionId)
+    let txn = isLocal === true ? undefined : this.sessionProblem(sessionId, owner)
+    const p = this.preparation(sessionId, identities, isLocal === true ? sessionExpired : undefined)
     try {
-      txn ??= decide(type, body, this.preparation(sessionId, identities), this.keeper)
+      txn ??= decide(type, body, p, this.keeper)
     } catch (error) {
       if (!(error instanceof MalformedError)) throw error
       txn = { type: op.error, body: { err: errorCodes.marshallingError } }
@@ -206,12 +219,14 @@ export class Proposer implements Upstream {
     sessionId: bigint,
     timeoutMs: number,
     owner: object,
-  ): void {
+  ): Session {
     const txn = prepareCreateSession(timeoutMs)
     assert(typeof txn !== 'number', 'a session can always be created')
     // Known from now on: writes of its client may come before it is committed.
-    this.sessions.add(sessionId, timeoutMs, this.clock.nowMs).owner = owner
+    const session = this.sessions.add(sessionId, timeoutMs, this.clock.nowMs)
+    session.owner = owner
     this.propose(ticket, sessionId, 0, txn)
+    return session
   }
 
   private sessionProblem(sessionId: bigint, owner: object): Txn | undefined {
@@ -262,10 +277,15 @@ export class Proposer implements Upstream {
 
   // --- proposing and committing ----------------------------------------------------------------
 
-  private preparation(sessionId: bigint, identities: readonly Id[]): Preparation {
+  private preparation(
+    sessionId: bigint,
+    identities: readonly Id[],
+    ephemeralError?: number,
+  ): Preparation {
     const { prepared } = this
     prepared.caller.sessionId = sessionId
     prepared.caller.identities = identities
+    prepared.caller.ephemeralError = ephemeralError
     prepared.zxid = this.nextZxid
     prepared.time = this.now()
     return prepared

@@ -1,5 +1,5 @@
 import type { Reader, Txn, TxnHeader } from '@zabra/protocol'
-import type { Session } from '../session/tracker.ts'
+import type { Session, SessionTracker } from '../session/tracker.ts'
 import type { ClientConnection } from './connection.ts'
 import type { WriteTicket } from './write-ticket.ts'
 
@@ -10,6 +10,10 @@ import type { WriteTicket } from './write-ticket.ts'
 export interface Upstream {
   /** False while nothing can be made durable: writes are refused, reads go on. */
   readonly acceptsWrites: boolean
+  /** There is no quorum: only reads are served, and only to those who can do with them. */
+  readonly isReadOnly?: boolean
+  /** Where sessions begin without a transaction, known to this server alone: those that do. */
+  readonly localSessions?: SessionTracker
   /** Takes the write whose body the reader stands at; a MalformedError says it cannot be read. */
   write(ticket: WriteTicket, body: Reader): void
   /** The connection's session id and timeout are those wanted. */

@@ -11,4 +11,6 @@ export interface WriteTicket {
   readonly receivedMs: number
   /** The body of a sync, whose path is only echoed. */
   readonly body?: Uint8Array
+  /** Why it will fail, where the client must be told another reason than the leader's. */
+  refusal?: number
 }

@@ -2,6 +2,11 @@ import { containerOwner } from '@zabra/protocol'
 
 const counterBits = 16n
 
+/** The server that gave out a session id: its top byte. */
+export function serverIdOf(sessionId: bigint): number {
+  return Number(BigInt.asUintN(64, sessionId) >> 56n)
+}
+
 /**
  * Hands out session ids: server id, then 40 bits of a clock, then a counter. Each start counts in
  * a range of its own, so no id comes again, not even that of a session long gone, whose client

@@ -1,8 +1,12 @@
 /** A client's session as long as it lives; connections come and go. */
 export interface Session {
   readonly id: bigint
-  /** As negotiated last; the one negotiated first is what is stored. */
+  /** Known to the server of its client alone, without a transaction. */
+  readonly isLocal: boolean
+  /** As negotiated last. */
   timeoutMs: number
+  /** As negotiated first, which is what is stored. */
+  readonly firstTimeoutMs: number
   /** It is being closed: nothing more is accepted from it. */
   isClosing: boolean
   /** The connection, or the server, that may write for it; undefined until somebody does. */
@@ -11,18 +15,24 @@ export interface Session {
   expiresAtMs: number
 }
 
+export function newSession(id: bigint, timeoutMs: number, isLocal: boolean): Session {
+  return { id, isLocal, timeoutMs, firstTimeoutMs: timeoutMs, isClosing: false, expiresAtMs: -1 }
+}
+
 /**
  * Which sessions are alive. Expiry goes by whole ticks, so that touching a session is nearly
  * always a comparison, and a tick looks only at the sessions it ends.
  */
 export class SessionTracker {
   private readonly tickMs: number
+  private readonly areLocal: boolean
   private readonly sessions = new Map<bigint, Session>()
   private readonly buckets = new Map<number, Set<Session>>()
   private nextTickMs = -1
 
-  constructor(tickMs: number) {
+  constructor(tickMs: number, areLocal = false) {
     this.tickMs = tickMs
+    this.areLocal = areLocal
   }
 
   get size(): number {
@@ -43,7 +53,7 @@ export class SessionTracker {
       this.touch(known, timeoutMs, nowMs)
       return known
     }
-    const session: Session = { id, timeoutMs, isClosing: false, expiresAtMs: -1 }
+    const session = newSession(id, timeoutMs, this.areLocal)
     this.sessions.set(id, session)
     this.touch(session, timeoutMs, nowMs)
     return session

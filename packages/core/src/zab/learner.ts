@@ -13,9 +13,10 @@ import type { Database } from '../database.ts'
 import type { ClientPipeline } from '../pipeline/client-pipeline.ts'
 import type { ClientConnection } from '../pipeline/connection.ts'
 import { op } from '../pipeline/opcodes.ts'
+import type { GlobalUpstream } from '../pipeline/local-sessions.ts'
 import type { Upstream } from '../pipeline/upstream.ts'
 import type { WriteTicket } from '../pipeline/write-ticket.ts'
-import type { Session } from '../session/tracker.ts'
+import { newSession, type Session } from '../session/tracker.ts'
 import type { CommittedLog, LoggedTxn } from './committed-log.ts'
 import { decodeTxn, type DecodedTxn } from './decoded-txn.ts'
 import { Deferred, TimeoutError } from './deferred.ts'
@@ -49,6 +50,8 @@ export interface LearnerParts {
   readonly takeSnapshot: () => Promise<void>
   /** This server is up to date with its leader: clients may be served from now on. */
   readonly serving: (epoch: bigint) => void
+  /** What stands between clients and us, where something does. */
+  readonly behind?: (upstream: GlobalUpstream) => Upstream
 }
 
 /**
@@ -58,7 +61,7 @@ export interface LearnerParts {
  *
  * `follow` runs until the connection to the leader ends.
  */
-export class Learner implements Upstream {
+export class Learner implements GlobalUpstream {
   readonly acceptsWrites = true
   /** Memory is not what a restart would read: a snapshot is not stored, or a log half cut. */
   isTorn = false
@@ -236,7 +239,7 @@ export class Learner implements Upstream {
     this.parts.db.advance(epochStart(this.epoch))
     this.parts.serving(this.epoch)
     for (const id of this.parts.db.sessions.keys()) this.sessionOf(id)
-    this.parts.pipeline.upstream = this
+    this.parts.pipeline.upstream = this.parts.behind?.(this) ?? this
     for (const txn of this.pending) this.append(txn)
     for (const packet of early) this.receive(packet)
     this.link.onPacket((packet) => this.receive(packet))
@@ -352,10 +355,19 @@ export class Learner implements Upstream {
 
   createSession(ticket: WriteTicket): void {
     const { sessionId, timeoutMs } = ticket.connection
+    this.requestSession(sessionId, timeoutMs)
+    this.remember(sessionId, ticket)
+  }
+
+  makeGlobal({ id, firstTimeoutMs }: Session): Session {
+    this.requestSession(id, firstTimeoutMs)
+    return this.know(id, firstTimeoutMs)
+  }
+
+  private requestSession(sessionId: bigint, timeoutMs: number): void {
     const writer = this.request(sessionId, 0, op.createSession)
     writer.int(timeoutMs)
     this.link.send('request', -1n, writer.written())
-    this.remember(sessionId, ticket)
   }
 
   closeSession(ticket: WriteTicket): void {
@@ -390,8 +402,11 @@ export class Learner implements Upstream {
     const known = this.sessions.get(sessionId)
     if (known !== undefined) return known
     const timeoutMs = this.parts.db.sessions.get(sessionId)
-    if (timeoutMs === undefined) return undefined
-    const session: Session = { id: sessionId, timeoutMs, isClosing: false, expiresAtMs: 0 }
+    return timeoutMs === undefined ? undefined : this.know(sessionId, timeoutMs)
+  }
+
+  private know(sessionId: bigint, timeoutMs: number): Session {
+    const session = newSession(sessionId, timeoutMs, false)
     this.sessions.set(sessionId, session)
     return session
   }
@@ -428,8 +443,10 @@ export class Learner implements Upstream {
     const queue = this.forwarded.get(clientId)
     const ticket = queue?.[0]
     if (queue === undefined || ticket === undefined || ticket.xid !== cxid) return undefined
-    // The end of a session by the leader is no answer to a request of its client.
-    if (type === op.closeSession && ticket.type !== op.closeSession) return undefined
+    // The end of a session by the leader is no answer to a request of its client, nor is its
+    // becoming global.
+    const isOfSession = type === op.closeSession || type === op.createSession
+    if (isOfSession && ticket.type !== type) return undefined
     queue.shift()
     if (queue.length === 0) this.forwarded.delete(clientId)
     return ticket

@@ -13,6 +13,7 @@ export interface ZabOptions {
 /** What happens among the servers of an ensemble, for logs and transcripts. */
 export type ZabEvent =
   | { readonly type: 'looking' }
+  | { readonly type: 'readOnly'; readonly afterMs: number }
   | { readonly type: 'elected'; readonly leader: ServerId }
   | { readonly type: 'leading'; readonly epoch: bigint }
   | { readonly type: 'following'; readonly leader: ServerId; readonly epoch: bigint }

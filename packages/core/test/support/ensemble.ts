@@ -24,7 +24,12 @@ import { parseMembership } from '../../src/zab/membership.ts'
 import type { ZabEvent } from '../../src/zab/options.ts'
 import type { PacketLink, PeerWire } from '../../src/zab/packet-link.ts'
 import type { ServerId } from '../../src/zab/quorum.ts'
-import { EnsemblePeer, rememberer, type PeerNetwork } from '../../src/peer/ensemble-peer.ts'
+import {
+  EnsemblePeer,
+  rememberer,
+  type EnsembleOptions,
+  type PeerNetwork,
+} from '../../src/peer/ensemble-peer.ts'
 import { Journal } from '../../src/peer/journal.ts'
 
 const directory = 'data/version-2'
@@ -53,6 +58,7 @@ export class TestEnsemble {
   nowMs = 1000
   readonly servers = new Map<ServerId, TestServer>()
   readonly text: string
+  readonly options: Partial<EnsembleOptions>
   private readonly timers = new Set<{ atMs: number; run: () => void }>()
   /** Told of every packet that one server says to another, when it says it. */
   onSaid: ((said: Said) => void) | undefined
@@ -64,7 +70,11 @@ export class TestEnsemble {
   private posted: (() => void)[] = []
   private seed = 7
 
-  constructor(members: Record<string, 'participant' | 'observer'>) {
+  constructor(
+    members: Record<string, 'participant' | 'observer'>,
+    options: Partial<EnsembleOptions> = {},
+  ) {
+    this.options = options
     this.text = Object.entries(members)
       .map(([id, role]) => `server.${id}=s${id}:1:2:${role}`)
       .join('\n')
@@ -290,6 +300,7 @@ export class TestServer {
         rules: { enforceQuota: false, reconfigEnabled: false, closeSessionPaths: true },
         reclaim: { checkIntervalMs: 60_000, perMinuteMax: 10_000, neverUsedMsMax: 0 },
         requiredSchemes: [],
+        ...world.options,
       },
       { nowMs: world.nowMs, wallMs: world.nowMs },
     )
@@ -561,6 +572,7 @@ export class TestClient {
   password: Uint8Array = new Uint8Array(16)
   /** Undefined until the handshake is answered; 0 where the session is refused. */
   timeoutMs: number | undefined
+  isReadOnly: boolean | undefined
   isClosed = false
   readonly replies: { xid: number; zxid: bigint; err: number; body: Uint8Array }[] = []
   private readonly world: TestEnsemble
@@ -577,9 +589,10 @@ export class TestClient {
     world: TestEnsemble,
     peer: EnsemblePeer,
     options: {
-      session?: TestClient
+      session?: { sessionId: bigint; password: Uint8Array }
       lastZxidSeen?: bigint
       timeOut?: number
+      readOnly?: boolean
       limitMs?: number
     } = {},
   ): Promise<TestClient> {
@@ -614,7 +627,7 @@ export class TestClient {
         timeOut: options.timeOut ?? 10_000,
         sessionId: options.session?.sessionId ?? 0n,
         passwd: options.session?.password ?? new Uint8Array(16),
-        readOnly: false,
+        readOnly: options.readOnly ?? false,
       }),
     )
     const isOver = (): boolean => client.timeoutMs !== undefined || client.isClosed
@@ -625,8 +638,9 @@ export class TestClient {
   frame(bytes: Uint8Array, start: number, end: number): boolean {
     const reader = new Reader(bytes.slice(start, end))
     if (this.timeoutMs === undefined) {
-      const { timeOut, sessionId, passwd } = ConnectResponse.read(reader)
+      const { timeOut, sessionId, passwd, readOnly } = ConnectResponse.read(reader)
       this.timeoutMs = timeOut
+      this.isReadOnly = readOnly
       this.sessionId = sessionId
       this.password = passwd ?? this.password
       return true

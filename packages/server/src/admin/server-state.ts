@@ -2,6 +2,7 @@ import type { ServerView } from '../server-view.ts'
 
 /** The role as monitoring tools know it: they look for these very words. */
 export function serverState(view: ServerView): string {
+  if (view.peer.isReadOnly) return 'read-only'
   switch (view.ensembleState) {
     case undefined:
       return 'standalone'

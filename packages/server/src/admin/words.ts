@@ -24,7 +24,7 @@ const words: Readonly<Record<string, (view: ServerView) => Answer>> = {
   envi,
   gtmk: (view) => String(view.traceMask),
   hash,
-  isro: (view) => (view.peer.isServing ? 'rw' : 'null'),
+  isro: ({ peer }) => (peer.isReadOnly ? 'ro' : peer.isServing ? 'rw' : 'null'),
   mntr: monitorLines,
   ruok: () => 'imok',
   srst(view) {

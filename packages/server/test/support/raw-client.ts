@@ -36,6 +36,8 @@ export interface ConnectOptions {
   /** A session to go on with. */
   readonly session?: { readonly sessionId: bigint; readonly password: Uint8Array }
   readonly lastZxidSeen?: bigint
+  /** Whether a server without a quorum will do. */
+  readonly readOnly?: boolean
   /** How long to wait for the answer to the handshake. */
   readonly patienceMs?: number
 }
@@ -70,6 +72,8 @@ export class RawClient {
   sessionId = 0n
   password: Uint8Array = new Uint8Array(16)
   timeoutMs = 0
+  /** The server that answered has no quorum and takes no writes. */
+  isReadOnly = false
   lastZxid = 0n
   /** Notifications nobody has asked for yet. */
   readonly events: WatchEvent[] = []
@@ -179,7 +183,7 @@ export class RawClient {
   }
 
   private async greet(options: ConnectOptions): Promise<void> {
-    const { session, timeoutMs = 10_000, lastZxidSeen = 0n } = options
+    const { session, timeoutMs = 10_000, lastZxidSeen = 0n, readOnly = false } = options
     const answered = new Promise<Uint8Array>((resolve, reject) => {
       this.onGreeting = resolve
       void this.ended.then(() => reject(new ConnectionLostError('no answer to the handshake')))
@@ -191,7 +195,7 @@ export class RawClient {
         timeOut: timeoutMs,
         sessionId: session?.sessionId ?? 0n,
         passwd: session?.password ?? new Uint8Array(16),
-        readOnly: false,
+        readOnly,
       }),
     )
     const answer = ConnectResponse.read(new Reader(await answered))
@@ -202,6 +206,7 @@ export class RawClient {
     this.sessionId = answer.sessionId
     this.password = answer.passwd?.slice() ?? new Uint8Array(16)
     this.timeoutMs = answer.timeOut
+    this.isReadOnly = answer.readOnly ?? false
   }
 
   private send<Name extends OperationName>(

@@ -48,7 +48,7 @@ export const commands: readonly Command[] = [
     aliases: ['icfg'],
     run: (view) => ({ initial_configuration: hideSecrets(view.config.configText) }),
   },
-  { name: 'is_read_only', aliases: ['isro'], run: () => ({ read_only: false }) },
+  { name: 'is_read_only', aliases: ['isro'], run: isReadOnly },
   {
     name: 'last_snapshot',
     aliases: ['lsnp'],
@@ -107,6 +107,10 @@ const byName = new Map(
 
 export function findCommand(name: string): Command | undefined {
   return byName.get(name)
+}
+
+function isReadOnly({ peer }: ServerView): Answer {
+  return { read_only: peer.isReadOnly }
 }
 
 function configuration({ config, clientPort, directories }: ServerView): Answer {

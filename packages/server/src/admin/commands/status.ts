@@ -18,7 +18,7 @@ export async function serverStats(view: ServerView): Promise<Answer> {
   }
   return {
     version: versionText,
-    read_only: false,
+    read_only: peer.isReadOnly,
     server_stats: {
       packets_sent: stats.packetsSent,
       packets_received: stats.packetsReceived,

@@ -6,16 +6,27 @@ import type { Answer } from './commands.ts'
 
 /** Sessions by when they expire, on the server's own clock, and their ephemerals. */
 export function dump(view: ServerView): Answer {
-  const { sessions, db } = view.peer
+  const { db } = view.peer
   const { tree } = db
   const owners = [...tree.sessionsWithEphemerals()]
   return {
-    expiry_time_to_session_ids: members(sessions.byExpiry(), ([timeMs, ids]) => [timeMs, ids]),
+    expiry_time_to_session_ids: members(byExpiry(view), ([timeMs, ids]) => [timeMs, ids]),
     session_id_to_ephemeral_paths: members(owners, (id) => [
       id,
       map(tree.ephemeralsOf(id), (node) => tree.pathOf(node)),
     ]),
   }
+}
+
+/** Of the sessions this server decides about, its own local ones included. */
+function byExpiry({ peer }: ServerView): [timeMs: number, ids: bigint[]][] {
+  const { sessions, localSessions } = peer
+  if (localSessions === undefined) return sessions.byExpiry()
+  const all = new Map<number, bigint[]>()
+  for (const [timeMs, ids] of [...localSessions.byExpiry(), ...sessions.byExpiry()]) {
+    all.set(timeMs, [...(all.get(timeMs) ?? []), ...ids])
+  }
+  return [...all].toSorted(([a], [b]) => a - b)
 }
 
 /** As in ZooKeeper, of watches on data and existence only. */

@@ -4,17 +4,14 @@ import { addressText } from './connections.ts'
 
 /** `dump`: sessions and connections by when they end, and whose ephemerals there are. */
 export function* dump(view: ServerView): IterableIterator<string> {
-  const { sessions, db } = view.peer
+  const { sessions, localSessions, db } = view.peer
   const toWall = Date.now() - performance.now()
   const expireAt = (monotonicMs: number): string => `expire at ${dateText(toWall + monotonicMs)}:\n`
 
-  const buckets = sessions.byExpiry()
   yield 'SessionTracker dump:\n'
-  yield `Session Sets (${buckets.length})/(${sessions.size}):\n`
-  for (const [timeMs, ids] of buckets) {
-    yield `${ids.length} ${expireAt(timeMs)}`
-    for (const id of ids) yield `\t0x${hex(id)}\n`
-  }
+  if (localSessions !== undefined) yield* sessionSets('Local Session', localSessions, expireAt)
+  if (isLearner(view)) yield* globalSessions(db.sessions)
+  else yield* sessionSets(localSessions ? 'Global Session' : 'Session', sessions, expireAt)
 
   const owners = [...db.tree.sessionsWithEphemerals()]
   yield 'ephemeral nodes dump:\n'
@@ -31,6 +28,29 @@ export function* dump(view: ServerView): IterableIterator<string> {
     yield `${lines.length} ${expireAt(timeMs)}`
     yield* lines
   }
+}
+
+function* sessionSets(
+  title: string,
+  sessions: ServerView['peer']['sessions'],
+  expireAt: (monotonicMs: number) => string,
+): IterableIterator<string> {
+  const buckets = sessions.byExpiry()
+  yield `${title} Sets (${buckets.length})/(${sessions.size}):\n`
+  for (const [timeMs, ids] of buckets) {
+    yield `${ids.length} ${expireAt(timeMs)}`
+    for (const id of ids) yield `\t0x${hex(id)}\n`
+  }
+}
+
+/** When they expire, only the leader knows. */
+const isLearner = ({ ensembleState }: ServerView): boolean =>
+  ensembleState !== undefined && ensembleState !== 'leading'
+
+function* globalSessions(sessions: ReadonlyMap<bigint, number>): IterableIterator<string> {
+  yield `Global Sessions(${sessions.size}):\n`
+  const inOrder = [...sessions].toSorted(([a], [b]) => (a < b ? -1 : 1))
+  for (const [id, timeoutMs] of inOrder) yield `0x${hex(id)}\t${timeoutMs}ms\n`
 }
 
 const stepMs = 10_000

@@ -6,17 +6,22 @@ import { briefConnection } from './connections.ts'
 
 /** `srvr`: how the server does. */
 export function* srvr(view: ServerView): IterableIterator<string> {
-  yield `Zookeeper version: ${versionText}\n`
+  yield heading(view)
   yield numbers(view)
 }
 
 /** `stat`: the same, with who is connected. */
 export function* stat(view: ServerView): IterableIterator<string> {
-  yield `Zookeeper version: ${versionText}\n`
+  yield heading(view)
   yield 'Clients:\n'
   for (const socket of view.sockets) yield `${briefConnection(socket)})\n`
   yield '\n'
   yield numbers(view)
+}
+
+function heading({ peer }: ServerView): string {
+  const warning = peer.isReadOnly ? 'READ-ONLY mode; serving only read-only clients\n' : ''
+  return `Zookeeper version: ${versionText}\n${warning}`
 }
 
 function numbers(view: ServerView): string {
