@@ -135,7 +135,7 @@ describe.each(roles)('a session that is local to a %s', (role) => {
     client.ask('exists', { path: '/a', watch: false })
     client.ask('closeSession', {} as never)
     client.askCreate('/never')
-    await ensemble.until('it is over', () => client.isClosed)
+    await ensemble.until('it is over', () => client.isClosed, 1000)
     expect(client.replies.map(({ xid, err }) => [xid, err])).toEqual([
       [1, 0],
       [2, 0],

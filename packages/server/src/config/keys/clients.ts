@@ -72,20 +72,23 @@ export const sessions = {
   localSessionsEnabled: setting(
     bool,
     false,
-    'Sessions live only on the server they were opened on until they need to be global.',
+    'Sessions are known only to the server they were opened on, and cost no transaction. They end with its role, and another server does not know them.',
     { use: 'ensemble' },
   ),
   localSessionsUpgradingEnabled: setting(
     bool,
     false,
-    'A local session becomes global when it creates an ephemeral node.',
+    'A local session becomes global when it creates an ephemeral node; otherwise it is refused one.',
     { use: 'ensemble' },
   ),
   'readonlymode.enabled': bare(
     bool,
     false,
-    'A server cut off from its ensemble serves reads to clients that asked for it. Also turns the word isro on.',
-    { use: 'ensemble' },
+    'A server that has looked for a leader for 2 seconds, or a tick if that is longer, serves reads to clients that can do with them. Also turns the word isro on.',
+    {
+      use: 'ensemble',
+      departs: 'clients are served without localSessionsEnabled too; Apache gives them no session.',
+    },
   ),
 } as const
 

@@ -1,0 +1,83 @@
+import { mkdtempSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { ask } from '../../src/admin/testing.ts'
+import { startServer } from '../../src/embedded.ts'
+import type { RunningServer } from '../../src/server.ts'
+import { freePorts } from './free-ports.ts'
+import { RawClient, type ConnectOptions } from './raw-client.ts'
+
+const pollMs = 10
+
+/** Three servers of one ensemble in this process, with real sockets and files. */
+export class EmbeddedEnsemble {
+  readonly ids = [1, 2, 3]
+  readonly servers = new Map<number, RunningServer>()
+  private readonly folder = mkdtempSync(join(tmpdir(), 'zabra-ensemble-'))
+  private readonly settings: Record<string, string>
+
+  private constructor(settings: Record<string, string>) {
+    this.settings = settings
+  }
+
+  static async start(settings: Record<string, string>): Promise<EmbeddedEnsemble> {
+    const ports = await freePorts(6)
+    const lines = [1, 2, 3].map((id) => [
+      `server.${id}`,
+      `127.0.0.1:${ports[2 * id - 2]}:${ports[2 * id - 1]}`,
+    ])
+    const ensemble = new EmbeddedEnsemble({ ...Object.fromEntries(lines), ...settings })
+    await Promise.all(ensemble.ids.map((id) => ensemble.start(id)))
+    await ensemble.until(() => [...ensemble.servers.values()].every(({ peer }) => peer.isServing))
+    return ensemble
+  }
+
+  async start(id: number): Promise<void> {
+    const config = {
+      tickTime: '400',
+      initLimit: '10',
+      syncLimit: '5',
+      preAllocSize: '64',
+      ...this.settings,
+      myid: String(id),
+      dataDir: join(this.folder, String(id)),
+    }
+    this.servers.set(id, await startServer({ config }))
+  }
+
+  async stop(id: number): Promise<void> {
+    await this.servers.get(id)?.stop()
+    this.servers.delete(id)
+  }
+
+  async dispose(): Promise<void> {
+    await Promise.all([...this.servers.keys()].map((id) => this.stop(id)))
+    rmSync(this.folder, { recursive: true, force: true })
+  }
+
+  server(id: number): RunningServer {
+    return this.servers.get(id)!
+  }
+
+  get leader(): number {
+    return this.ids.find((id) => this.servers.get(id)?.ensembleState === 'leading')!
+  }
+
+  get followers(): number[] {
+    return this.ids.filter((id) => this.servers.get(id)?.ensembleState === 'following')
+  }
+
+  connect(id: number, options?: ConnectOptions): Promise<RawClient> {
+    return RawClient.connect(this.server(id).clientPort, options)
+  }
+
+  /** What a server answers to a four-letter word. */
+  ask(id: number, word: string): Promise<string> {
+    return ask(this.server(id).clientPort, word)
+  }
+
+  /** Until it is so; the deadline is the test's. */
+  async until(isSo: () => boolean): Promise<void> {
+    while (!isSo()) await new Promise((resolve) => setTimeout(resolve, pollMs))
+  }
+}
