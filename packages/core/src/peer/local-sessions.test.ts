@@ -210,17 +210,17 @@ describe.each(roles)('a session that is local to a %s', (role) => {
 test('a leader takes writes of sessions it does not know, but not of its own past ones', async () => {
   await serving()
   const idOf = (server: TestServer): bigint => (server.id << 56n) + 5n
-  expect(await asked(idOf(follower))).toBe(errorCodes.noNode)
-  expect(await asked(idOf(leader))).toBe(sessionExpired)
+  expect(await answerTo(idOf(follower))).toBe(errorCodes.noNode)
+  expect(await answerTo(idOf(leader))).toBe(sessionExpired)
 })
 
 test('a leader without local sessions takes no writes of sessions it does not know', async () => {
   await serving(false, false)
-  expect(await asked((follower.id << 56n) + 5n)).toBe(sessionExpired)
+  expect(await answerTo((follower.id << 56n) + 5n)).toBe(sessionExpired)
 })
 
 /** What the leader says to a write that another server forwards for a session. */
-async function asked(sessionId: bigint): Promise<number> {
+async function answerTo(sessionId: bigint): Promise<number> {
   const { proposer } = leader.peer as unknown as {
     proposer: {
       remoteWrite(owner: object, request: object, body: Reader): void
