@@ -204,7 +204,7 @@ export class EnsemblePeer extends PeerBase {
   /** Who can do with what was known before this server was cut off is served that. */
   private serveReadOnly(afterMs: number): void {
     this.parts.zabTrace({ type: 'readOnly', afterMs })
-    this.db.setConfig(this.configText)
+    this.db.setConfig(this.configText, this.clock.wallMs)
     this.pipeline.upstream = this.keepingLocal(new NoQuorum(this.pipeline), false)
   }
 
