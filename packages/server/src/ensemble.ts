@@ -81,10 +81,11 @@ export async function joinEnsemble(
   )
   network.peer = peer
   let running: Promise<void> = Promise.resolve()
+  let turn: Turn
   return {
     peer,
-    connect(turn, journal) {
-      network.turn = turn
+    connect(given, journal) {
+      network.turn = turn = given
       peer.journal = journal
     },
     async start(fail) {
@@ -92,9 +93,12 @@ export async function joinEnsemble(
       running = peer.run().catch(fail)
     },
     async stop() {
-      peer.stop()
-      await running
+      await peer.finish()
+      // The others are to see at once, and all at the same time, that we are gone: only then do
+      // they look for a new leader without waiting for our vote.
+      turn.run(() => peer.stop())
       network.stop()
+      await running
     },
   }
 }

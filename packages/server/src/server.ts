@@ -168,10 +168,11 @@ export class RunningServer implements ServerView {
     clearInterval(this.ticker)
     clearInterval(this.purger)
     this.listening?.stopAccepting()
-    await this.admin?.stop()
     for (const socket of this.sockets) socket.pause()
     try {
+      // The others wait for us to be gone; whatever does not concern them comes later.
       await ensemble?.stop()
+      await this.admin?.stop()
       await journal.stop()
     } finally {
       await this.listening?.closeAll()

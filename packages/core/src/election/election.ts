@@ -16,6 +16,8 @@ export interface ElectionOptions {
   readonly timing?: Partial<ElectionTiming>
   /** Whether newer configurations are taken over from other servers. */
   readonly reconfigEnabled?: boolean
+  /** Whether a server is known not to be there; `reachabilityChanged` when that may be different. */
+  readonly isGone?: (server: ServerId) => boolean
 }
 
 /** Who votes. While a change of configuration is under way, both decide. */
@@ -31,7 +33,7 @@ export interface ElectionTiming {
   readonly notificationMaxMs: number
   /** A quorum that agrees waits so long for a better vote. */
   readonly finalizeWaitMs: number
-  /** The same when every voter agrees, and none can have a better vote. */
+  /** The same when every voter that is there agrees, so that no better vote can be under way. */
   readonly unanimousWaitMs: number
 }
 
@@ -76,6 +78,7 @@ export class Election {
   private readonly self: ServerId
   private readonly timing: ElectionTiming
   private readonly reconfigEnabled: boolean
+  private readonly isGone: (server: ServerId) => boolean
   private committed!: Membership
   private configText!: string
   private quorum!: QuorumVerifier
@@ -110,8 +113,15 @@ export class Election {
   private decision: Decision | undefined
   private newerConfig: Membership | undefined
 
-  constructor({ self, config, timing, reconfigEnabled = false }: ElectionOptions) {
+  constructor({
+    self,
+    config,
+    timing,
+    reconfigEnabled = false,
+    isGone = () => false,
+  }: ElectionOptions) {
     this.self = self
+    this.isGone = isGone
     this.timing = { ...defaultTiming, ...timing }
     this.reconfigEnabled = reconfigEnabled
     this.reconfigure(config)
@@ -180,10 +190,27 @@ export class Election {
     } else if (!this.running) {
       this.early.set(from, notification)
     } else {
-      if (isAsked && notification.round < this.round) this.tell(from, this.proposal, this.round)
+      if (isAsked && this.knowsBetter(notification)) this.tell(from, this.proposal, this.round)
       this.hear(from, notification)
       this.hearOneself()
     }
+  }
+
+  /** A server may be gone that was there, or the other way round. */
+  reachabilityChanged(nowMs: number): void {
+    this.nowMs = nowMs
+    // Silence that lasts already is not begun anew.
+    if (this.finishAtMs !== undefined && this.isUnanimous()) this.count()
+  }
+
+  /**
+   * Whether one who looks has not heard of our vote, or would have taken it over. In the same round
+   * that happens when we told it before it began to look. (Apache leaves it to the next broadcast,
+   * which may be 200 ms later.) Whoever is told takes our vote over: that is the end of it.
+   */
+  private knowsBetter(notification: Notification): boolean {
+    if (notification.round !== this.round) return notification.round < this.round
+    return beats(this.proposal, notification, this.quorum)
   }
 
   /** Time passes; see `wakeAtMs`. */
@@ -344,11 +371,28 @@ export class Election {
       this.finishAtMs = undefined
       return
     }
-    const isUnanimous = agreeing.size === this.quorum.voters.size
     const { finalizeWaitMs, unanimousWaitMs } = this.timing
-    const waitMs = isUnanimous ? unanimousWaitMs : finalizeWaitMs
+    const waitMs = this.isUnanimous() ? unanimousWaitMs : finalizeWaitMs
     if (waitMs === 0) this.finish(vote)
     else this.finishAtMs = this.nowMs + waitMs
+  }
+
+  /**
+   * Whether all who are there agree, and suffice without those who are not.
+   *
+   * To wait longer would only be for servers that are gone, and waiting is not what makes an
+   * election safe: whoever wins here has the votes of a quorum, so nothing committed is missing in
+   * its log, and leads only after a quorum has promised it an epoch. A server that comes back a
+   * moment later with a better vote finds a leader, and follows it.
+   */
+  private isUnanimous(): boolean {
+    const agreeing = supporters(this.votes, this.ownVote())
+    const { quorum, isGone } = this
+    for (const voter of quorum.voters) {
+      if (isGone(voter)) agreeing.delete(voter)
+      else if (!agreeing.has(voter)) return false
+    }
+    return quorum.isQuorum(agreeing) && !isGone(this.proposal.leader)
   }
 
   private ownVote(): Vote {

@@ -184,3 +184,41 @@ test('of those that do not say who they are, only so many may stay', () => {
   for (let id = 0; id <= 100; id++) links.accepted(id)
   expect(links.did()).toEqual(['close 0'])
 })
+
+test('a server is gone when it closes its connection, until there is a new one', () => {
+  const links = linksOf(2)
+  links.send(1n, message('a'))
+  expect(links.isGone(1n)).toBe(false)
+  links.dialled(1n, 7)
+  links.closed(7)
+  expect(links.isGone(1n)).toBe(true)
+  links.send(1n, message('b'))
+  links.dialled(1n, 8)
+  expect(links.isGone(1n)).toBe(false)
+})
+
+test('a server is gone when it cannot be dialled, but not because it does not answer yet', () => {
+  const links = linksOf(1)
+  links.send(2n, message('a'))
+  expect(links.isGone(2n)).toBe(false)
+  links.dialFailed(2n)
+  expect(links.isGone(2n)).toBe(true)
+  links.send(2n, message('b'))
+  // A connection that we hang up ourselves proves nothing: nobody may be behind it.
+  links.dialled(2n, 7)
+  expect(links.isGone(2n)).toBe(true)
+  links.accepted(8)
+  links.received(8, introduction(2, 'host2:3888'))
+  expect(links.isGone(2n)).toBe(false)
+})
+
+test('a connection that replaces another one leaves nobody gone', () => {
+  const links = linksOf(1)
+  for (const id of [7, 8]) {
+    links.accepted(id)
+    links.received(id, introduction(2, 'host2:3888'))
+  }
+  links.closed(7)
+  links.dialFailed(2n)
+  expect(links.isGone(2n)).toBe(false)
+})

@@ -49,6 +49,8 @@ interface Neighbour {
   /** One message at most: a newer one replaces it. */
   queued: Uint8Array | undefined
   lastSent: Uint8Array | undefined
+  /** See `isGone`. */
+  isGone: boolean
 }
 
 /** More connections than this that do not say who they are, and the oldest is closed. */
@@ -89,6 +91,7 @@ export class Links {
   /** What was asked for with `dial` is open. */
   dialled(server: ServerId, id: ConnectionId): void {
     const connection = this.open(id, server)
+    // That it is taken does not say that anybody is there: a kernel takes it for a dying process.
     this.neighbour(server).isDialling = false
     this.actions.push({ type: 'send', connection: id, bytes: this.introduction })
     // The larger one keeps the connection; the smaller one has said where it can be dialled.
@@ -98,7 +101,9 @@ export class Links {
 
   /** What was asked for with `dial` cannot be had; the next message tries again. */
   dialFailed(server: ServerId): void {
-    this.neighbour(server).isDialling = false
+    const neighbour = this.neighbour(server)
+    neighbour.isDialling = false
+    neighbour.isGone = neighbour.connection === undefined
   }
 
   /** Somebody has connected. */
@@ -134,7 +139,19 @@ export class Links {
   /** The other side, or the network, has closed a connection. */
   closed(id: ConnectionId): void {
     const connection = this.connections.get(id)
-    if (connection !== undefined) this.forget(connection)
+    if (connection === undefined) return
+    const { server } = connection
+    this.forget(connection)
+    const neighbour = server === undefined ? undefined : this.neighbours.get(server)
+    if (neighbour !== undefined) neighbour.isGone = neighbour.connection === undefined
+  }
+
+  /**
+   * Whether a server has closed its connection, or could not be reached, and has not been heard of
+   * since. One that is merely slow, or behind a network that says nothing, is not gone.
+   */
+  isGone(server: ServerId): boolean {
+    return this.neighbours.get(server)?.isGone ?? false
   }
 
   takeActions(): readonly LinkAction[] {
@@ -159,6 +176,7 @@ export class Links {
         isSending: false,
         queued: undefined,
         lastSent: undefined,
+        isGone: false,
       }
       this.neighbours.set(server, neighbour)
     }
@@ -222,6 +240,7 @@ export class Links {
     if (neighbour.connection !== undefined) this.close(neighbour.connection)
     connection.server = server
     neighbour.connection = connection
+    neighbour.isGone = false
     neighbour.isSending = false
     neighbour.queued ??= neighbour.lastSent
     this.sendQueued(neighbour)

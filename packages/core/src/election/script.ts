@@ -29,6 +29,7 @@ class Stage {
   private config: Membership = { version: 0n, servers: new Map(), hierarchy: undefined }
   private timing: Partial<ElectionTiming> = {}
   private readonly servers = new Map<ServerId, Election>()
+  private readonly gone = new Set<ServerId>()
   private flying: Message[] = []
   private nowMs = 0
   private output: string[] = []
@@ -66,7 +67,10 @@ class Stage {
     boot: ([id], named) => {
       const { config, timing } = this
       const self = BigInt(id!)
-      this.servers.set(self, new Election({ self, config: { committed: config }, timing }))
+      this.gone.delete(self)
+      const isGone = (server: ServerId): boolean => this.gone.has(server)
+      const options = { self, config: { committed: config }, timing, isGone }
+      this.servers.set(self, new Election(options))
       this.look(self, named)
     },
     /** A server has lost its leader: `look 1 zxid=100000001 epoch=1`. */
@@ -74,6 +78,14 @@ class Stage {
     crash: ([id]) => {
       this.servers.delete(BigInt(id!))
       this.flying = this.flying.filter(({ from }) => from !== BigInt(id!))
+    },
+    /** The others see that the connections to a server are closed, and cannot reach it. */
+    gone: ([id]) => {
+      this.gone.add(BigInt(id!))
+      for (const [server, election] of this.servers) {
+        election.reachabilityChanged(this.nowMs)
+        this.carryOut(server, election)
+      }
     },
     established: (words, { epoch }) => {
       for (const id of words) {

@@ -137,9 +137,11 @@ export class World {
 
   private machines(self: ServerId): { election: Election; links: Links } {
     const { config, timing = {} } = this.options
+    const links = new Links({ self, addresses: [`host${self}:3888`] })
+    const isGone = (server: ServerId): boolean => links.isGone(server)
     return {
-      election: new Election({ self, config: { committed: config }, timing }),
-      links: new Links({ self, addresses: [`host${self}:3888`] }),
+      election: new Election({ self, config: { committed: config }, timing, isGone }),
+      links,
     }
   }
 
@@ -170,6 +172,7 @@ export class World {
   }
 
   private carryOut(server: WorldServer): void {
+    server.election.reachabilityChanged(this.nowMs)
     const { send, decision } = server.election.takeReady()
     for (const envelope of send) {
       this.witness.sent(server, envelope)

@@ -372,6 +372,38 @@ describe('a snapshot', () => {
   })
 })
 
+describe('handing over', () => {
+  test('a leader that is stopped confirms what it has proposed, and is replaced at once', async () => {
+    const { leader } = await threeServing()
+    const client = await leader.connect()
+    for (let i = 0; i < 10; i++) client.askCreate(`/n${i}`)
+    const stoppedMs = ensemble.nowMs
+    await leader.stop()
+    expect(client.replies.map(({ err }) => err)).toEqual(Array(10).fill(0))
+    await ensemble.serving(2)
+    // No wait of the election's is among what it took, and hardly one for the leader's port.
+    expect(ensemble.nowMs - stoppedMs).toBeLessThan(50)
+    expect(ensemble.leader.paths).toHaveLength(10)
+  })
+
+  test('a leader that is killed is replaced without waiting for its vote', async () => {
+    const { leader } = await threeServing()
+    const killedMs = ensemble.nowMs
+    leader.crash()
+    await ensemble.serving(2)
+    expect(ensemble.nowMs - killedMs).toBeLessThan(50)
+  })
+
+  test('a leader without a quorum does not wait for ever for what it has proposed', async () => {
+    const { leader } = await threeServing()
+    const client = await leader.connect()
+    ensemble.isolate(leader)
+    client.askCreate('/a')
+    await leader.stop()
+    expect(client.replies).toEqual([])
+  })
+})
+
 describe('stopping', () => {
   test.each([
     ['while it looks for a leader', 0],

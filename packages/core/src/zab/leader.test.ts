@@ -284,6 +284,28 @@ describe('a quorum', () => {
   })
 })
 
+describe('a leader that is to stop', () => {
+  test('commits what it has proposed, and proposes nothing more', async () => {
+    const learner = await follower(2n)
+    await learner.heard()
+    await learner.say('request', -1n, newSession(7n))
+    let isFinished = false
+    void leader.finish().then(() => (isFinished = true))
+    await learner.say('request', -1n, newSession(8n))
+    leader.logged(zxidOf('2.1'))
+    expect(await learner.heard()).toEqual(['proposal 2.1'])
+    expect(isFinished).toBe(false)
+    await learner.say('ack', '2.1')
+    expect(await learner.heard()).toEqual(['commit 2.1'])
+    expect(isFinished).toBe(true)
+  })
+
+  test('has nothing to wait for when nothing is outstanding', async () => {
+    await follower(2n)
+    await leader.finish()
+  })
+})
+
 describe('a sync', () => {
   const sync = request(9n, 9, (writer) => writer.ustring('/'))
 

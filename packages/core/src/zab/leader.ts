@@ -105,6 +105,8 @@ export class Leader {
   private committedZxid = 0n
   private ticks = 0
   private isOver = false
+  /** Set by `finish`: resolves when nothing is outstanding. */
+  private finished: Deferred<void> | undefined
 
   constructor(parts: LeaderParts, options: ZabOptions) {
     this.parts = parts
@@ -157,6 +159,16 @@ export class Leader {
 
   private orEnd<T>(promise: Promise<T>): Promise<T> {
     return Promise.race([promise, this.ended.promise])
+  }
+
+  /**
+   * Proposes nothing new; resolves when all that was proposed is committed, and therefore in the
+   * logs of a quorum, from which the successor comes.
+   */
+  finish(): Promise<void> {
+    this.finished ??= new Deferred()
+    if (this.outstanding.length === 0) this.finished.resolve()
+    return this.finished.promise
   }
 
   /** Ends the leadership; nothing is confirmed any more. */
@@ -480,6 +492,7 @@ export class Leader {
       count++
     }
     if (count > 0) this.outstanding.splice(0, count)
+    if (this.outstanding.length === 0) this.finished?.resolve()
   }
 
   private commit({ zxid, payload, syncs }: Outstanding): void {
@@ -549,7 +562,8 @@ export class Leader {
 
   private receiveRequest(learner: Learner, { data, authinfo }: QuorumPacket): void {
     const { proposer } = this
-    if (proposer === undefined) return
+    // Who asks a leader that is about to go is not answered, and asks the next one.
+    if (proposer === undefined || this.finished !== undefined) return
     const reader = new Reader(data ?? new Uint8Array(0))
     const sessionId = reader.long()
     const xid = reader.int()

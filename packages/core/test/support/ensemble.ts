@@ -357,13 +357,15 @@ export class TestServer {
 
   async stop(): Promise<void> {
     const { peer, network } = this
-    peer!.stop()
-    const isOver = this.running.then(() => true)
     let isStopped = false
-    void isOver.then(() => (isStopped = true))
+    const stopping = peer!.finish().then(() => {
+      peer!.stop()
+      this.peer = undefined
+      this.world.post(() => network!.die())
+      return this.running
+    })
+    void stopping.then(() => (isStopped = true))
     await this.world.until('the server stops', () => isStopped, 1000)
-    this.peer = undefined
-    network!.die()
   }
 
   async connect(options: Parameters<typeof TestClient.connect>[2] = {}): Promise<TestClient> {

@@ -159,7 +159,11 @@ export class ServerProcess {
     this.isServing = false
     for (const link of this.links) link.pause()
     try {
-      if (this.peer instanceof EnsemblePeer) this.peer.stop()
+      if (this.peer instanceof EnsemblePeer) {
+        await this.peer.finish()
+        this.peer.stop()
+        this.flush()
+      }
       await this.running
       await this.journal?.stop()
     } catch (error) {
