@@ -37,7 +37,7 @@ export const usage = `usage: npm run bench -- [options]
   --fill N           also: create N znodes; memory for one, restart on them  [0]
   --fill-size B      bytes in each of them                                   [100]
   --startup N        also: N starts with empty data                          [0]
-  --failover N       also: N kills of the leader of an ensemble of three     [0]
+  --failover N       also: N times kill -9, and N times SIGTERM, of the leader of three [0]
   --targets          print beside each ratio its target and whether it is met;
                      fills 1000000 and starts 5 times unless told otherwise
   --servers LIST     the first is what the others are compared with          [apache,zabra]

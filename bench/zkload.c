@@ -968,12 +968,13 @@ static void mode_fill(void) {
 /* -------------------------------------------------------------- failover */
 static uint64_t fo_last, fo_gap, fo_gap_at, fo_acks, fo_reconn, fo_resumed, fo_lost, fo_checked, fo_badreply;
 static int fo_phase, fo_ngaps;
-static struct { uint64_t at, len; } fo_gaps[256];
+#define FO_GAPS 4096
+static struct { uint64_t at, len; } fo_gaps[FO_GAPS];
 static void fo_note_gap(uint64_t now) {
   if (!fo_last) return;
   uint64_t g = now - fo_last;
   if (g > fo_gap) { fo_gap = g; fo_gap_at = fo_last; }
-  if (g > 50 * MS && fo_ngaps < 256) { fo_gaps[fo_ngaps].at = fo_last; fo_gaps[fo_ngaps++].len = g; }
+  if (g > 5 * MS && fo_ngaps < FO_GAPS) { fo_gaps[fo_ngaps].at = fo_last; fo_gaps[fo_ngaps++].len = g; }
 }
 static void fo_send(struct conn *c, uint64_t now) {
   char p[1200];

@@ -3,20 +3,23 @@ import type { Bench } from '../bench.ts'
 import { hostOf, stopProcess, type Cluster, type ClusterNode } from '../cluster.ts'
 import { formatNumber } from '../statistics.ts'
 import { Series } from '../table.ts'
+import { failoverTarget } from '../targets.ts'
 import { probe, runZkload, type LoadResult } from '../zkload.ts'
 
-const calmBeforeKillMs = 4000
-const calmBetweenRoundsMs = 1500
-const loadArgs = ['--conns', '12', '--duration', '20', '--session-timeout', '10000']
-/** zkload does not list shorter gaps. */
-const shortestGapMs = 50
+type Signal = 'SIGKILL' | 'SIGTERM'
+
+const calmBeforeKillMs = 3000
+const calmBetweenRoundsMs = 1000
+const loadArgs = ['--conns', '12', '--duration', '10', '--session-timeout', '10000']
+/** A gap that opens later than this after the signal has another reason. */
+const gapOpensMsMax = 3000
 const leaderAttemptsMax = 100
 
-/** Kills the leader of three while twelve clients write. */
+/** The leader of three is lost while twelve clients write: killed, and asked to stop. */
 export async function runFailover(bench: Bench): Promise<void> {
   const { failover } = bench.options
   if (failover === 0) return
-  const rows = new FailoverRows()
+  const tables = { SIGKILL: new FailoverRows(), SIGTERM: new FailoverRows() }
   const clusters: Cluster[] = []
   try {
     for (const kind of bench.kinds) {
@@ -25,20 +28,25 @@ export async function runFailover(bench: Bench): Promise<void> {
       await cluster.start()
     }
     for (let round = 0; round < failover; round++) {
-      for (const cluster of clusters) await killLeader(bench, cluster, rows, round)
+      for (const signal of ['SIGKILL', 'SIGTERM'] as const) {
+        for (const cluster of clusters) {
+          await loseLeader(bench, cluster, { round, signal, rows: tables[signal] })
+        }
+      }
     }
   } finally {
     for (const cluster of clusters) await bench.discard(cluster)
   }
-  const title = `Kill -9 of the leader of three: median (min..max) of ${failover} rounds`
-  bench.print(title, [rows.gap, rows.slowest, rows.lost, rows.rejoin])
+  for (const [signal, { untilWrite, slowest, lost, rejoin }] of Object.entries(tables)) {
+    const title = `${signal} of the leader of three: median (min..max) of ${failover} rounds`
+    bench.print(title, [untilWrite, slowest, lost, rejoin])
+  }
 }
 
-async function killLeader(
+async function loseLeader(
   bench: Bench,
   cluster: Cluster,
-  rows: FailoverRows,
-  round: number,
+  { round, signal, rows }: { round: number; signal: Signal; rows: FailoverRows },
 ): Promise<void> {
   const { label } = cluster.kind
   const leader = await awaitLeader(cluster)
@@ -47,32 +55,36 @@ async function killLeader(
     return
   }
   await bench.quiet()
-  let killedAtMs = 0
-  const killed = delay(calmBeforeKillMs).then(async () => {
-    killedAtMs = Date.now()
-    await stopProcess(leader.process, 'SIGKILL')
+  let lostAtMs = 0
+  const gone = delay(calmBeforeKillMs).then(async () => {
+    lostAtMs = performance.timeOrigin + performance.now()
+    await stopProcess(leader.process, signal)
   })
   const load = await runZkload(['failover', '--hosts', cluster.hosts, ...loadArgs])
-  await killed
-  bench.record({ scenario: 'failover', server: label, round, killedAtMs, ...load })
+  await gone
+  bench.record({ scenario: 'failover', server: label, signal, round, lostAtMs, ...load })
   const lost = (load.lost_acked ?? 0) + (load.expired ?? 0)
   if (lost > 0) bench.problem(`failover on ${label}: ${lost} acknowledged writes or sessions lost`)
-  rows.gap.add(label, gapMs(load, killedAtMs))
+  const tookMs = untilWriteMs(load, lostAtMs)
+  rows.untilWrite.add(label, tookMs)
   rows.slowest.add(label, load.client_gap_ms?.max)
   rows.lost.add(label, load.failed === undefined ? lost : NaN)
   const startedAtMs = Date.now()
   cluster.spawnNode(leader)
   rows.rejoin.add(label, (await probe(hostOf(leader), 120)) - startedAtMs)
-  const gap = formatNumber(gapMs(load, killedAtMs))
-  console.error(`  failover #${round} ${label}: no write for ${gap} ms`)
+  console.error(`  ${signal} #${round} ${label}: a write after ${formatNumber(tookMs)} ms`)
   await delay(calmBetweenRoundsMs)
 }
 
-/** The gap that the kill made: the longest that was open at the kill, or opened soon after it. */
-function gapMs({ gaps = [], failed }: LoadResult, killedAtMs: number): number {
+/**
+ * From the signal to the end of the gap that it made: the longest that was open then, or opened
+ * soon after. What a leader still confirms on its way out does not end it, therefore.
+ */
+export function untilWriteMs({ gaps = [], failed }: LoadResult, lostAtMs: number): number {
   if (failed !== undefined) return NaN
-  const opened = gaps.filter(([at, ms]) => at + ms > killedAtMs && at < killedAtMs + 3000)
-  return Math.max(shortestGapMs, ...opened.map(([, ms]) => ms))
+  const opened = gaps.filter(([at, ms]) => at + ms > lostAtMs && at < lostAtMs + gapOpensMsMax)
+  const longest = opened.toSorted(([, one], [, other]) => other - one)[0]
+  return longest === undefined ? NaN : longest[0] + longest[1] - lostAtMs
 }
 
 async function awaitLeader(cluster: Cluster): Promise<ClusterNode | undefined> {
@@ -85,8 +97,8 @@ async function awaitLeader(cluster: Cluster): Promise<ClusterNode | undefined> {
 }
 
 class FailoverRows {
-  readonly gap = new Series('no write succeeds for', 'ms')
+  readonly untilWrite = new Series('until the next write is acknowledged', 'ms', failoverTarget)
   readonly slowest = new Series('the slowest client waits', 'ms')
   readonly lost = new Series('acknowledged writes and sessions lost', 'count')
-  readonly rejoin = new Series('the killed server serves again', 'ms')
+  readonly rejoin = new Series('the lost server serves again', 'ms')
 }
