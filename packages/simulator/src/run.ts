@@ -3,6 +3,7 @@ import {
   checkNothingShownIsLost,
   checkRealTimeOrder,
   checkSessions,
+  checkSyncs,
 } from './checkers/durability.ts'
 import { checkLinearizable, type Search } from './checkers/linearizable.ts'
 import { makeTimeline } from './checkers/timeline.ts'
@@ -10,6 +11,7 @@ import { checkTrees, type SeenTree } from './checkers/trees.ts'
 import { checkWatches } from './checkers/watches.ts'
 import { Cluster } from './cluster/cluster.ts'
 import type { SimServer } from './cluster/server.ts'
+import { drawShape } from './cluster/shape.ts'
 import { heal, inject } from './faults/inject.ts'
 import { drawFaults, type Fault } from './faults/schedule.ts'
 import { recoveryOf } from './history/recorder.ts'
@@ -67,7 +69,8 @@ class Run {
     const servers =
       options.servers ??
       (mutant === undefined ? drawServers(drawn.fork('servers')) : (mutant.servers ?? 1))
-    this.cluster = new Cluster({ seed: `${seed}`, servers, clients, mutant })
+    const shape = mutant?.shape ?? drawShape(drawn.fork('shape'))
+    this.cluster = new Cluster({ seed: `${seed}`, servers, shape, clients, mutant })
     const durationMs = plan.between(2000, 15_000)
     this.durationMs = durationMs
     const { random } = this.cluster
@@ -249,15 +252,26 @@ class Run {
     checkSessions(history, timeline, report)
     const ofWhat = isEnsemble ? 'writes' : 'everything'
     checkRealTimeOrder(history, ofWhat, report)
+    checkSyncs(history, report)
     checkWatches(history, timeline, report)
     this.count(checkLinearizable(history, timeline, ofWhat, report))
+  }
+
+  private countEnsemble(): void {
+    const { servers, hierarchy } = this.cluster.recorder.ensemble?.membership ?? {}
+    if (servers === undefined) return
+    const { recorder } = this.cluster
+    const voters = [...servers.values()].filter(({ role }) => role === 'participant').length
+    recorder.count(`runs of ${voters} voters`)
+    if (servers.size > voters) recorder.count('runs with observers')
+    if (hierarchy !== undefined) recorder.count('runs with weights')
   }
 
   private count({ configurations, undecided }: Search): void {
     const { history, recorder, world, network, servers } = this.cluster
     const answered = history.operations.filter(({ result }) => result !== undefined)
     recorder.count('runs')
-    if (servers.length > 1) recorder.count(`runs of ${servers.length} servers`)
+    this.countEnsemble()
     recorder.count('operations answered', answered.length)
     recorder.count('operations unanswered', history.operations.length - answered.length)
     for (const { request } of history.operations) recorder.count(`op: ${request.op}`)

@@ -153,6 +153,17 @@ export class MemoryDisk implements Disk {
     return copy
   }
 
+  /** Another disk with what would be left if power failed now: nothing that was not synced. */
+  afterCrash(keeps: (path: string) => boolean = () => true): MemoryDisk {
+    const left = new MemoryDisk({ forgetful: this.forgetful })
+    for (const directory of this.directories) left.directories.add(directory)
+    for (const [path, file] of this.durableNames) {
+      if (keeps(path)) left.names.set(path, file.durableCopy())
+    }
+    left.durableNames = new Map(left.names)
+    return left
+  }
+
   /** The content of a file, for tests. */
   content(path: string): Uint8Array {
     const file = this.find(path, 'openRead')
@@ -241,6 +252,14 @@ class MemoryFile {
     const copy = new MemoryFile(this.durable !== undefined)
     copy.content = this.content.copy()
     if (copy.durable !== undefined) copy.durable = this.content.copy()
+    return copy
+  }
+
+  durableCopy(): MemoryFile {
+    if (this.durable === undefined) return this.copy()
+    const copy = new MemoryFile(true)
+    copy.content = this.durable.copy()
+    copy.durable = this.durable.copy()
     return copy
   }
 

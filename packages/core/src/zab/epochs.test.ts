@@ -130,3 +130,14 @@ test('promises are never taken back', async () => {
   await expect(epochs.setAccepted(4n)).rejects.toThrow('never goes back')
   await expect(epochs.setCurrent(6n)).rejects.toThrow('accepted before it is entered')
 })
+
+test('an epoch that a killed process left in the cache alone is durable before it counts', async () => {
+  const disk = await diskWith({ acceptedEpoch: '3', currentEpoch: '2' })
+  const file = await disk.create(`${directory}/currentEpoch.tmp`)
+  await file.write(encodeText('3'), 0)
+  await file.sync()
+  await disk.rename(`${directory}/currentEpoch.tmp`, `${directory}/currentEpoch`)
+  expect(await load(disk, 2n)).toMatchObject({ current: 3n })
+  disk.crash()
+  expect(await load(disk, 2n)).toMatchObject({ current: 3n })
+})

@@ -72,6 +72,8 @@ export class Epochs {
       const isWhole = unfinished !== undefined && unfinished >= history && unfinished <= accepted
       current = isWhole ? unfinished : history
     }
+    // A process that was killed may have left a name that only the system's cache knows so far.
+    await disk.syncDirectory(directory)
     const epochs = new Epochs(disk, directory, accepted ?? history, current ?? history)
     if (epochs.accepted < epochs.current) {
       throw new EpochError(

@@ -311,7 +311,8 @@ export class Leader {
     const { db, trace, configText } = this.parts
     // From here to `forward` nothing is awaited, so no transaction falls in between.
     const plan = this.planFor(learnerZxid, older)
-    trace({ type: 'synchronising', sid, plan: plan.kind })
+    const fromDisk = plan.kind !== 'snap' && older.length > 0
+    trace({ type: 'synchronising', sid, plan: plan.kind, fromDisk })
     let sent: bigint
     if (plan.kind === 'snap') {
       sent = db.lastZxid

@@ -199,7 +199,7 @@ describe('a commit', () => {
     await serving()
     await leader.say('proposal', '2.1', payloadOf('2.1'))
     await leader.say('commit', '2.2')
-    expect(reason).toMatch('lost')
+    expect(reason).toMatch('not the next proposal')
     expect(learner.uncommitted.map(({ zxid }) => show(zxid))).toEqual(['2.1'])
   })
 

@@ -92,7 +92,8 @@ export class Learner implements GlobalUpstream {
     this.options = options
     this.link = link
     this.lastBusyMs = parts.nowMs()
-    link.onClosed = () => this.ended.reject(new Error('the connection to the leader is lost'))
+    link.onClosed = () =>
+      this.ended.reject(link.brokenBy ?? new Error('the connection to the leader is lost'))
   }
 
   // --- the course of following -----------------------------------------------------------------

@@ -18,7 +18,13 @@ export type ZabEvent =
   | { readonly type: 'leading'; readonly epoch: bigint }
   | { readonly type: 'following'; readonly leader: ServerId; readonly epoch: bigint }
   | { readonly type: 'roleEnded'; readonly reason: string }
-  | { readonly type: 'synchronising'; readonly sid: ServerId; readonly plan: SyncPlan['kind'] }
+  | {
+      readonly type: 'synchronising'
+      readonly sid: ServerId
+      readonly plan: SyncPlan['kind']
+      /** Memory did not reach back far enough, the log did. */
+      readonly fromDisk: boolean
+    }
   | { readonly type: 'learnerDropped'; readonly sid: ServerId; readonly reason: string }
   | { readonly type: 'learnerRefused'; readonly reason: string }
 

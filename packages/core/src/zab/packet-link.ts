@@ -41,6 +41,8 @@ export class PacketLink {
   lastHeardMs: number
   isClosed = false
   onClosed: (() => void) | undefined
+  /** What the other side said that made no sense, if that is why the connection ended. */
+  brokenBy: Error | undefined
   private readonly wire: PeerWire
   private readonly reader = new PacketReader()
   private handler: ((packet: QuorumPacket) => void) | undefined
@@ -68,6 +70,7 @@ export class PacketLink {
       this.pump()
     } catch (error) {
       if (!(error instanceof MalformedError) && !(error instanceof ProtocolError)) throw error
+      this.brokenBy = error
       this.close()
     }
   }

@@ -4,8 +4,8 @@
  */
 import { errorCodes, parentOf, readTxnBody, Reader, TxnHeader, type Txn } from '@zabra/protocol'
 import { isWrite, show, type Result } from '../client/request.ts'
-import { counterOf } from '../history/ensemble-record.ts'
 import type { History, Operation } from '../history/history.ts'
+import { counterOf } from '../history/zxids.ts'
 import {
   drop,
   endSession,

@@ -31,6 +31,10 @@ const noPassword = new Uint8Array(16)
 export class SimClient implements FrameSink {
   readonly name: string
   session = 0n
+  /** That it is connected to, or was last. */
+  server = ''
+  /** Where it goes next, if that is not left to chance. */
+  private wantedServer: string | undefined
   /** Requests that wait for a connection. */
   private readonly waiting: Request[] = []
   private state: 'off' | 'connecting' | 'connected' = 'off'
@@ -42,7 +46,6 @@ export class SimClient implements FrameSink {
   private stream: StreamEnd | undefined
   private cutter = new FrameCutter(frameBytesMax)
   private conversation: Conversation | undefined
-  private server = ''
   private readonly reader = new Reader()
   private readonly watches = new KnownWatches()
   private users: string[] = []
@@ -123,6 +126,13 @@ export class SimClient implements FrameSink {
     this.lost('reconnects')
   }
 
+  /** As `reconnect`, and to this server. */
+  goTo(server: string): void {
+    if (this.server === server && this.isConnected) return
+    this.wantedServer = server
+    this.reconnect()
+  }
+
   /** The connection stays half open on the server, while the session goes on over another. */
   move(): void {
     this.stream?.vanish()
@@ -142,7 +152,9 @@ export class SimClient implements FrameSink {
   private connect(): void {
     if (this.isStopped || this.state !== 'off') return
     this.state = 'connecting'
-    this.server = this.random.pick(this.servers.names)
+    const drawn = this.random.pick(this.servers.names)
+    this.server = this.wantedServer ?? drawn
+    this.wantedServer = undefined
     this.cutter = new FrameCutter(frameBytesMax)
     const stream = this.network.connect(this.name, this.server)
     this.stream = stream

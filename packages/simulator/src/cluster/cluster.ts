@@ -7,11 +7,13 @@ import { Random } from '../world/random.ts'
 import { World } from '../world/world.ts'
 import { asEnsemble, drawServerOptions } from './server-options.ts'
 import { SimServer } from './server.ts'
+import { drawMembership, type Shape } from './shape.ts'
 
 export interface ClusterOptions {
   readonly seed: string
-  /** One is on its own, more are an ensemble. */
+  /** One is on its own, more are the voters of an ensemble. */
   readonly servers: number
+  readonly shape: Shape
   readonly clients: number
   readonly mutant?: Mutant | undefined
 }
@@ -27,7 +29,7 @@ export class Cluster {
   readonly clients: readonly SimClient[]
   private readonly names: readonly string[]
 
-  constructor({ seed, servers, clients, mutant }: ClusterOptions) {
+  constructor({ seed, servers, shape, clients, mutant }: ClusterOptions) {
     const random = new Random(seed)
     this.random = random
     this.world = new World(random)
@@ -38,13 +40,15 @@ export class Cluster {
       delayMsMax: slow ? 80 : 3,
       splitChance: drawn.pick([0, 0.1, 0.5]),
     })
-    this.recorder = new Recorder(this.world, this.history, servers > 1)
+    const membership =
+      servers === 1 ? undefined : drawMembership(servers, shape, random.fork('membership'))
+    this.recorder = new Recorder(this.world, this.history, membership)
     const drawnOptions = drawServerOptions(random.fork('options'))
     const options =
-      servers === 1
+      membership === undefined
         ? [drawnOptions]
-        : asEnsemble(drawnOptions, servers, random.fork('ensemble options'))
-    this.names = Array.from({ length: servers }, (_, i) => `server-${i + 1}`)
+        : asEnsemble(drawnOptions, membership, random.fork('ensemble options'))
+    this.names = options.map((_, i) => `server-${i + 1}`)
     const { world, network, recorder } = this
     this.servers = this.names.map(
       (name, i) =>

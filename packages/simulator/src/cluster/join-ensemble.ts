@@ -8,18 +8,19 @@ import {
   type Membership,
   type PeerPorts,
   type RecoveryOptions,
-  type ServerSpec,
-  type TxnLog,
+  TxnLog,
+  type LogBatch,
   type ZabEvent,
 } from '@zabra/core'
 import type { Network } from '../world/network.ts'
 import type { ServerOptions } from './server-options.ts'
 import { serverName, SimPeerNetwork, type PeerHost } from './sim-peer-network.ts'
+import type { Tapped } from './tap.ts'
 
 /** What an ensemble asks of its servers beyond what a server on its own is asked. */
 export interface EnsembleSettings {
   readonly self: bigint
-  readonly members: number
+  readonly membership: Membership
   readonly initLimit: number
   readonly syncLimit: number
   /** How much of the history is kept in memory for learners that were away. */
@@ -33,6 +34,10 @@ export interface EnsembleEvents {
   /** Something became part of the applied history; whether as committed is not said here. */
   applied(zxid: bigint, payload: Uint8Array): void
   zab(event: ZabEvent): void
+  /** The log is durable up to here, or was replaced by one that is no longer than this. */
+  logged(zxid: bigint, isReplaced: boolean): void
+  said: Tapped['said']
+  voted: Tapped['voted']
 }
 
 /** A committed log that tells what is added to it. */
@@ -47,6 +52,23 @@ export class WatchedLog extends CommittedLog {
   override add(txn: { readonly zxid: bigint; readonly payload: Uint8Array }): void {
     super.add(txn)
     this.tell(txn.zxid, txn.payload)
+  }
+}
+
+/** A log that tells up to where it is durable. */
+export class WatchedTxnLog extends TxnLog {
+  /** The second tells that what came after was given up. */
+  tell: ((zxid: bigint, isReplaced: boolean) => void) | undefined
+
+  override async append(batch: LogBatch): Promise<void> {
+    const { lastZxid } = batch
+    await super.append(batch)
+    this.tell?.(lastZxid, false)
+  }
+
+  override restart(lastZxid: bigint): void {
+    super.restart(lastZxid)
+    this.tell?.(lastZxid, true)
   }
 }
 
@@ -70,7 +92,7 @@ export async function joinEnsemble(
   settings: EnsembleSettings,
 ): Promise<{ peer: EnsemblePeer; network: SimPeerNetwork }> {
   const { db, recovery, disk, log, committedLog, host, ports, wake, events } = parts
-  const { self, initLimit, syncLimit } = settings
+  const { self, membership, initLimit, syncLimit } = settings
   const epochs = await Epochs.load(disk, recovery.snapshotDir, db.lastZxid)
   events.epochs(epochs, db.lastZxid)
   const network = new SimPeerNetwork(parts.network, parts.peerHost)
@@ -92,7 +114,7 @@ export async function joinEnsemble(
     {
       ...options.peer,
       self,
-      membership: membershipOf(settings.members),
+      membership,
       initLimit,
       syncLimit,
       electionAddresses: [`${serverName(self)}:1`],
@@ -101,18 +123,4 @@ export async function joinEnsemble(
   )
   network.peer = peer
   return { peer, network }
-}
-
-function membershipOf(members: number): Membership {
-  const servers = new Map<bigint, ServerSpec>()
-  for (let id = 1n; id <= BigInt(members); id++) {
-    const address = { host: serverName(id), quorumPort: 2888, electionPort: 3888 }
-    servers.set(id, {
-      addresses: [address],
-      role: 'participant',
-      client: undefined,
-      secureClient: undefined,
-    })
-  }
-  return { version: 0n, servers, hierarchy: undefined }
 }

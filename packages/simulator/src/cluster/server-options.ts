@@ -1,4 +1,4 @@
-import type { DatabaseOptions, JournalOptions, PeerOptions } from '@zabra/core'
+import type { DatabaseOptions, JournalOptions, Membership, PeerOptions } from '@zabra/core'
 import type { Random } from '../world/random.ts'
 import type { EnsembleSettings } from './join-ensemble.ts'
 
@@ -62,17 +62,19 @@ export function drawServerOptions(random: Random): ServerOptions {
 /** The same for each server of an ensemble, but for its number. */
 export function asEnsemble(
   options: ServerOptions,
-  members: number,
+  membership: Membership,
   random: Random,
 ): ServerOptions[] {
   const initLimit = random.pick([5, 10])
   const syncLimit = random.pick([2, 5])
   const commitLogCount = random.pick([3, 20, 500])
-  return Array.from({ length: members }, (_, i) => ({
+  const logBytesMax = random.chance(0.3) ? 1000 : options.journal.logBytesMax
+  return [...membership.servers.keys()].map((self) => ({
     ...options,
-    peer: { ...options.peer, serverId: i + 1 },
+    peer: { ...options.peer, serverId: Number(self) },
+    journal: { ...options.journal, logBytesMax },
     // An election is decided by waits of a few hundred milliseconds.
     tickPeriodMs: 20,
-    ensemble: { self: BigInt(i + 1), members, initLimit, syncLimit, commitLogCount },
+    ensemble: { self, membership, initLimit, syncLimit, commitLogCount },
   }))
 }

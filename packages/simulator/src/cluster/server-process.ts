@@ -5,7 +5,6 @@ import {
   loadDatabase,
   Peer,
   rememberer,
-  TxnLog,
   type Authenticator,
   type ClientConnection,
   type ClientLink,
@@ -21,7 +20,7 @@ import type { Network, StreamEnd } from '../world/network.ts'
 import type { Random } from '../world/random.ts'
 import type { SimDisk } from '../world/sim-disk.ts'
 import type { World } from '../world/world.ts'
-import { joinEnsemble, WatchedLog, type EnsembleEvents } from './join-ensemble.ts'
+import { joinEnsemble, WatchedLog, WatchedTxnLog, type EnsembleEvents } from './join-ensemble.ts'
 import { schemes, type ServerOptions } from './server-options.ts'
 import type { SimPeerNetwork } from './sim-peer-network.ts'
 
@@ -72,6 +71,10 @@ export class ServerProcess {
   private isTurnScheduled = false
   /** By the server's own clock. */
   private readonly lastHeardMs = new Map<bigint, number>()
+  /** Sessions whose clients were heard of here since the leader was last told so. */
+  private heard = new Set<bigint>()
+  /** Since when it leads, by its own clock: whoever begins to lead gives each session its time. */
+  private ledSinceMs = 30
 
   constructor(parts: {
     name: string
@@ -240,11 +243,12 @@ export class ServerProcess {
     const { db, recovered } = await loadDatabase(disk, recovery, options.database, remember)
     this.mutant?.loaded?.(db)
     this.events.started(db)
-    const log = new TxnLog(disk, {
+    const log = new WatchedTxnLog(disk, {
       directory: logDir,
       preAllocBytes: options.preAllocBytes,
       lastZxid: db.lastZxid,
     })
+    log.tell = (zxid, isReplaced) => this.events.logged(zxid, isReplaced)
     const ports = { authenticator, trace: (event: TraceEvent) => this.traced(event) }
     const peer =
       options.ensemble === undefined
@@ -298,16 +302,38 @@ export class ServerProcess {
           turn: (work) => this.enter(() => this.turn(work)),
           nowMs: () => this.monotonicMs,
           flushLater: (wire) => this.flushLater(wire),
+          tapped: {
+            said: (...args) => this.events.said(...args),
+            voted: (...args) => this.events.voted(...args),
+            takeHeard: () => this.takeHeard(),
+            told: (sessions) => {
+              for (const id of sessions) this.lastHeardMs.set(id, Math.floor(this.monotonicMs))
+            },
+          },
         },
         wake: () => this.scheduleTurn(),
         clock: () => this.clockNow(),
-        events: this.events,
+        events: {
+          ...this.events,
+          zab: (event) => {
+            if (event.type === 'leading') this.ledSinceMs = Math.floor(this.monotonicMs)
+            // The next leader learns of clients only what it is told itself.
+            if (event.type === 'looking') this.heard.clear()
+            this.events.zab(event)
+          },
+        },
       },
       options,
       options.ensemble!,
     )
     this.peerNetwork = network
     return peer
+  }
+
+  private takeHeard(): bigint[] {
+    const heard = [...this.heard]
+    this.heard = new Set()
+    return heard
   }
 
   private clockNow(): { nowMs: number; wallMs: number } {
@@ -343,6 +369,7 @@ export class ServerProcess {
     const { sessionId } = link.connection
     if (link.connection.packetsReceived > before && sessionId !== 0n) {
       this.lastHeardMs.set(sessionId, Math.floor(this.monotonicMs))
+      this.heard.add(sessionId)
     }
     if (peer.hasBatch) this.scheduleTurn()
   }
@@ -367,7 +394,7 @@ export class ServerProcess {
 
   private traced(event: TraceEvent): void {
     if (event.type === 'sessionExpired') {
-      const heard = this.lastHeardMs.get(event.sessionId) ?? 30
+      const heard = Math.max(this.lastHeardMs.get(event.sessionId) ?? 0, this.ledSinceMs)
       const silentMs = Math.floor(this.monotonicMs) - heard
       this.events.expired(event.sessionId, silentMs, event.timeoutMs)
     }

@@ -1,4 +1,10 @@
-import type { Database, TraceEvent, ZabEvent } from '@zabra/core'
+import {
+  EnsemblePeer,
+  type Database,
+  type Epochs,
+  type TraceEvent,
+  type ZabEvent,
+} from '@zabra/core'
 import type { Recorder } from '../history/recorder.ts'
 import type { Mutant } from '../mutants/mutant.ts'
 import type { Network, StreamEnd } from '../world/network.ts'
@@ -17,6 +23,7 @@ export class SimServer {
   process: ServerProcess | undefined
   life = 0
   private faultsBefore = 0
+  private epochs: Epochs | undefined
   private readonly world: World
   private readonly network: Network
   private readonly random: Random
@@ -44,7 +51,14 @@ export class SimServer {
     this.mutant = parts.mutant
     this.clock = parts.clock
     this.disk = new SimDisk(parts.world, parts.random.fork(`disk of ${name}`))
-    this.disk.onRemove = (path) => this.recorder.fileRemoved(this, path)
+    this.disk.onRemove = async (path) => {
+      await this.countTruncation(path)
+      await this.recorder.fileRemoved(this, path)
+    }
+    this.disk.onDone = (call, path) => {
+      if (!path.includes('Epoch') && call !== 'syncDirectory') return
+      this.recorder.ensemble?.promises.epochFilesTouched(this)
+    }
     this.disk.onCrashPoint = (call, path) => {
       // The call never returns; the process learns of its end before anything else happens.
       this.world.after(0, () => {
@@ -62,7 +76,10 @@ export class SimServer {
   get phase(): string {
     if (this.process === undefined || !this.process.alive) return 'nothing'
     if (this.process.isStopping) return 'stopping'
-    return this.process.isServing ? 'serving' : 'starting'
+    if (!this.process.isServing) return 'starting'
+    const { peer } = this.process
+    if (!(peer instanceof EnsemblePeer)) return 'serving'
+    return peer.isServing || peer.state === 'looking' ? peer.state : `joining, ${peer.state}`
   }
 
   /** Before each start, what the disk holds is recovered aside and compared. */
@@ -87,10 +104,15 @@ export class SimServer {
         ended: (error) => this.ended(error),
         traced: (event) => this.traced(event),
         expired: (...args) => this.recorder.sessionExpired(...args),
-        epochs: (epochs, lastZxid) => this.recorder.ensemble?.epochs(this.name, epochs, lastZxid),
-        applied: (zxid, payload) =>
-          this.recorder.ensemble?.applied(this.name, this.isInEnsemble, zxid, payload),
+        epochs: (epochs, lastZxid) => {
+          this.epochs = epochs
+          this.recorder.ensemble?.epochs(this.name, epochs, lastZxid)
+        },
+        applied: (zxid, payload) => this.applied(zxid, payload),
         zab: (event) => this.zab(event),
+        logged: (...args) => this.recorder.ensemble?.logged(this.name, ...args),
+        voted: (...args) => this.recorder.ensemble?.promises.voted(this, ...args),
+        said: (...args) => this.recorder.ensemble?.promises.said(this, ...args),
       },
     })
     this.process = process
@@ -115,6 +137,13 @@ export class SimServer {
     else process.losePower()
   }
 
+  /** Only while no process runs. */
+  loseDisk(): void {
+    this.recorder.trace(`${this.name} gets an empty disk`)
+    this.disk.replace()
+    this.recorder.ensemble?.forget(this)
+  }
+
   async stop(): Promise<void> {
     const { process } = this
     if (process === undefined || !process.isServing || process.paused) return
@@ -124,17 +153,38 @@ export class SimServer {
     await process.stop()
   }
 
-  /** It leads or follows: what it applies now is committed. */
-  private get isInEnsemble(): boolean {
-    return this.process?.alive === true && this.process.peer?.isServing === true
+  private applied(zxid: bigint, payload: Uint8Array): void {
+    const { ensemble } = this.recorder
+    ensemble?.applied(zxid, payload)
+    // While it leads or follows, what it applies is committed.
+    const peer = this.process?.alive === true ? this.process.peer : undefined
+    if (peer?.isServing === true) ensemble?.deliver(this.name, zxid, peer.db.tree.digest.value)
   }
 
   private zab(event: ZabEvent): void {
     const lastZxid = this.process?.peer?.lastZxid ?? 0n
     this.recorder.trace(`${this.name} at ${lastZxid.toString(16)}: ${describeZab(event)}`)
-    const how = event.type === 'synchronising' ? ` (${event.plan})` : ''
-    this.recorder.count(`zab: ${event.type}${how}`)
-    this.recorder.ensemble?.zab(this.name, event, lastZxid)
+    this.recorder.count(`zab: ${event.type}${howOf(event)}`)
+    const { ensemble } = this.recorder
+    ensemble?.zab(this.name, event, lastZxid)
+    const db = this.process?.peer?.db
+    if (event.type === 'looking' && db !== undefined && this.epochs !== undefined) {
+      void ensemble?.promises.votes(this, db, this.epochs.current)
+    }
+  }
+
+  /** Only what is cut off by order of the leader goes from the end. */
+  private async countTruncation(path: string): Promise<void> {
+    if (this.recorder.ensemble?.planFor(this.name) !== 'trunc') return
+    const { directory, kind, zxid } =
+      /^(?<directory>.*)\/(?<kind>log|snapshot)\.(?<zxid>\w+)$/.exec(path)?.groups ?? {}
+    if (directory === undefined) return
+    const entries = await this.disk.files.list(directory)
+    const later = entries.filter(({ name }) => {
+      const [itsKind, itsZxid] = name.split('.')
+      return itsKind === kind && parseInt(itsZxid!, 16) > parseInt(zxid!, 16)
+    })
+    if (later.length === 0) this.recorder.count(`zab: a whole ${kind} was cut off`)
   }
 
   private ended(error: Error): void {
@@ -156,6 +206,11 @@ export class SimServer {
   }
 }
 
+function howOf(event: ZabEvent): string {
+  if (event.type !== 'synchronising') return ''
+  return ` (${event.plan}${event.fromDisk ? ' from disk' : ''})`
+}
+
 function describeZab({ type, ...rest }: ZabEvent): string {
   const details = Object.entries(rest).map(([name, value]) => `${name} ${String(value)}`)
   return [type, ...details].join(', ')
@@ -164,5 +219,5 @@ function describeZab({ type, ...rest }: ZabEvent): string {
 /** What a file is, for counting. */
 function kindOf(path: string): string {
   const name = path.slice(path.lastIndexOf('/') + 1)
-  return /^(new\.)?(log|snapshot)/.exec(name)?.[0] ?? 'directory'
+  return /^(new\.)?(log|snapshot)|Epoch/.exec(name)?.[0] ?? 'directory'
 }

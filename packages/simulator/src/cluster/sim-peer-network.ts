@@ -6,7 +6,9 @@ import type {
   PeerWire,
   ServerId,
 } from '@zabra/core'
+import { readNotification } from '@zabra/protocol'
 import type { Network, StreamEnd } from '../world/network.ts'
+import { LeaderTap, LearnerTap, type Tap, type Tapped } from './tap.ts'
 
 /** What a process lends to its connections with other servers. */
 export interface PeerHost {
@@ -16,6 +18,7 @@ export interface PeerHost {
   /** By the process's own clock. */
   nowMs(): number
   flushLater(wire: { flush(): void }): void
+  readonly tapped: Tapped
 }
 
 const connectTimeoutMs = 5000
@@ -105,6 +108,7 @@ export class SimPeerNetwork implements PeerNetwork {
       )
     } else if (action.type === 'send') {
       const { connection, bytes } = action
+      this.listenToVote(bytes)
       this.elections.get(connection)?.send(bytes)
       this.network.world.after(0, () =>
         this.host.turn(() => this.peer.electionInput((links) => links.sent(connection))),
@@ -113,6 +117,13 @@ export class SimPeerNetwork implements PeerNetwork {
       this.elections.get(action.connection)?.end()
       this.elections.delete(action.connection)
     }
+  }
+
+  /** What this server says of itself while it looks for a leader. */
+  private listenToVote(bytes: Uint8Array): void {
+    const vote = readNotification(bytes.subarray(4))
+    if (vote?.state !== 'looking' || serverName(vote.leader) !== this.host.name) return
+    this.host.tapped.voted(vote.zxid, vote.peerEpoch)
   }
 
   private adopt(end: StreamEnd): number {
@@ -187,6 +198,7 @@ class Wire implements PeerWire {
   private isDirty = false
   private isClosing = false
   private isLost = false
+  private readonly tap: Tap
 
   constructor(
     stream: StreamEnd,
@@ -198,12 +210,17 @@ class Wire implements PeerWire {
     this.host = host
     this.isAccepted = isAccepted
     this.tell = tell
+    const { tapped } = host
+    this.tap = isAccepted ? new LeaderTap(stream, tapped) : new LearnerTap(stream, tapped)
   }
 
   attach(link: PacketLink): void {
     this.link = link
     this.stream.onBytes = (bytes) =>
-      this.host.turn(() => link.received(bytes, Math.floor(this.host.nowMs())))
+      this.host.turn(() => {
+        this.tap.received(bytes, link)
+        link.received(bytes, Math.floor(this.host.nowMs()))
+      })
     this.stream.onClosed = () => this.lost()
     this.stream.resume()
   }
@@ -233,6 +250,7 @@ class Wire implements PeerWire {
     this.isDirty = false
     const out = this.link?.out
     if (out !== undefined && out.position > 0) {
+      this.tap.sent(out.written())
       this.stream.send(out.written())
       out.reset()
     }

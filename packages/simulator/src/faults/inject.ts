@@ -1,7 +1,9 @@
-import { EnsemblePeer } from '@zabra/core'
 import type { Cluster } from '../cluster/cluster.ts'
 import type { SimServer } from '../cluster/server.ts'
+import { emptyOne } from './empty.ts'
+import { leaderOf } from './leader-of.ts'
 import type { Fault } from './schedule.ts'
+import { strandLeader } from './strand.ts'
 
 /** Makes a fault happen now. */
 export function inject(cluster: Cluster, fault: Fault): void {
@@ -84,6 +86,12 @@ export function inject(cluster: Cluster, fault: Fault): void {
       leader?.startLater(forMs)
       return
     }
+    case 'strandedLeader':
+      strandLeader(cluster, fault)
+      return
+    case 'emptied':
+      emptyOne(cluster, server, forMs)
+      return
     case 'blackout':
       // Slow disks just before it: much is then under way that nobody has on disk yet.
       for (const each of cluster.servers) each.disk.condition.slowness = 1 + amount * 100
@@ -132,13 +140,6 @@ function blackout({ servers }: Cluster, forMs: number, amount: number): void {
     server.crash('power fails')
     server.startLater((forMs * (1 + ((i + Math.floor(amount * 7)) % 3))) / 3)
   }
-}
-
-function leaderOf({ servers }: Cluster): SimServer | undefined {
-  return servers.find(({ process }) => {
-    const peer = process?.alive === true ? process.peer : undefined
-    return peer instanceof EnsemblePeer && peer.state === 'leading'
-  })
 }
 
 /** The directions among servers in which nothing comes through any more. */

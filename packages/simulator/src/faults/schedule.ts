@@ -33,6 +33,8 @@ const ensembleWeights = {
   ...weights,
   leaderCrash: 8,
   leaderPause: 3,
+  strandedLeader: 13,
+  emptied: 3,
   blackout: 4,
   cutOff: 5,
   deafServers: 4,

@@ -1,6 +1,11 @@
 /** What the servers of an ensemble did together: who led, and what became of what was proposed. */
-import type { Epochs, ZabEvent } from '@zabra/core'
+import type { Epochs, Membership, ServerId, ZabEvent } from '@zabra/core'
+import type { SimServer } from '../cluster/server.ts'
+import { isEnough } from '../cluster/shape.ts'
+import { serverName } from '../cluster/sim-peer-network.ts'
+import { Promises } from './promises.ts'
 import type { Recorder } from './recorder.ts'
+import { counterOf, epochOf, follows, hex } from './zxids.ts'
 
 /** An epoch that was established, and where the history ended that it was built upon. */
 interface Reign {
@@ -8,7 +13,12 @@ interface Reign {
   readonly base: bigint
 }
 
+/** Servers that are all right never catch each other saying what cannot be. */
+const accusations = /something is missing|not the next proposal|only of what is committed/
+
 export class EnsembleRecord {
+  readonly promises: Promises
+  readonly membership: Membership
   /** Everything that some server applied as committed, and who did so first. */
   readonly delivered = new Map<bigint, string>()
   private readonly reigns = new Map<bigint, Reign>()
@@ -18,9 +28,18 @@ export class EnsembleRecord {
   /** Where the history of a server ended that was elected. */
   private readonly bases = new Map<string, bigint>()
   private readonly known = new Map<string, { accepted: bigint; current: bigint }>()
+  /** Up to where the log of each server is on its disk. */
+  private readonly durable = new Map<string, bigint>()
+  /** Who entered an epoch, and with which history on disk, once that has been looked at. */
+  private readonly members = new Map<bigint, Map<string, bigint | undefined>>()
+  private readonly plans = new Map<string, string>()
+  /** Of the tree after each delivered transaction, and whose it was. */
+  private readonly digests = new Map<bigint, { digest: bigint; server: string }>()
 
-  constructor(recorder: Recorder) {
+  constructor(recorder: Recorder, membership: Membership) {
     this.recorder = recorder
+    this.membership = membership
+    this.promises = new Promises(recorder, this)
   }
 
   /** A life begins: its promises are in order, and none of an earlier life is forgotten. */
@@ -38,31 +57,125 @@ export class EnsembleRecord {
       )
     }
     this.known.set(server, { accepted, current })
+    this.durable.set(server, lastZxid)
+  }
+
+  /** Its disk was replaced by an empty one: it promised nothing. */
+  forget(server: SimServer): void {
+    this.known.delete(server.name)
+    this.durable.delete(server.name)
+    this.promises.forget(server)
+    for (const [epoch, members] of this.members) {
+      if (!this.reigns.has(epoch)) members.delete(server.name)
+    }
+  }
+
+  /** How a server was last brought to its leader's history. */
+  planFor(server: string): string | undefined {
+    return this.plans.get(server)
+  }
+
+  logged(server: string, zxid: bigint, isReplaced: boolean): void {
+    if (!isReplaced || zxid < this.durableOf(server)) this.durable.set(server, zxid)
+  }
+
+  durableOf(server: string): bigint {
+    return this.durable.get(server) ?? 0n
+  }
+
+  /** A server says on its disk that it holds the history of an epoch. */
+  entered(server: string, epoch: bigint, zxid: Promise<bigint | undefined>): void {
+    let members = this.members.get(epoch)
+    if (members === undefined) this.members.set(epoch, (members = new Map()))
+    members.set(server, undefined)
+    void zxid.then((held) => {
+      members.set(server, held)
+      const reign = this.reigns.get(epoch)
+      if (reign !== undefined) this.checkMember(server, held, epoch, reign)
+    })
+  }
+
+  private checkMember(
+    server: string,
+    zxid: bigint | undefined,
+    epoch: bigint,
+    { base }: Reign,
+  ): void {
+    const needed = this.lastTransaction(base)
+    if (zxid === undefined || zxid >= needed) return
+    this.recorder.violation(
+      `${server} enters epoch ${epoch}, which begins after ${hex(needed)}, with ${hex(zxid)} on disk`,
+    )
+  }
+
+  /** Where an epoch ended that had no transaction of its own. */
+  private lastTransaction(zxid: bigint): bigint {
+    let last = zxid
+    while (last > 0n && counterOf(last) === 0n) last = this.reigns.get(epochOf(last))?.base ?? 0n
+    return last
+  }
+
+  private idsOf(names: Iterable<string>): Set<ServerId> {
+    const wanted = new Set(names)
+    return new Set([...this.membership.servers.keys()].filter((id) => wanted.has(serverName(id))))
   }
 
   zab(server: string, event: ZabEvent, lastZxid: bigint): void {
     if (event.type === 'elected') this.bases.set(server, lastZxid)
     if (event.type === 'looking') this.last.delete(server)
-    if (event.type !== 'leading') return
-    const { epoch } = event
+    if (event.type === 'roleEnded' && accusations.test(event.reason)) {
+      this.recorder.violation(`${server} finds that its leader is wrong: ${event.reason}`)
+    }
+    if (event.type === 'synchronising') this.plans.set(serverName(event.sid), event.plan)
+    if (event.type === 'leading') this.leads(server, event.epoch)
+  }
+
+  private leads(server: string, epoch: bigint): void {
     const other = this.reigns.get(epoch)
     if (other !== undefined) {
       this.recorder.violation(`${server} and ${other.leader} both lead epoch ${epoch}`)
     }
-    this.reigns.set(epoch, { leader: server, base: this.bases.get(server) ?? 0n })
+    const reign = { leader: server, base: this.bases.get(server) ?? 0n }
+    this.reigns.set(epoch, reign)
     this.recorder.count('epochs')
+    const members = this.members.get(epoch) ?? new Map<string, bigint | undefined>()
+    for (const [name, zxid] of members) this.checkMember(name, zxid, epoch, reign)
+    if (!members.has(server) || !isEnough(this.membership, this.idsOf(members.keys()))) {
+      const names = [...members.keys()].join()
+      this.recorder.violation(`${server} leads epoch ${epoch}, which only [${names}] entered`)
+    }
   }
 
   /** One zxid is one transaction, committed or not, on whatever server and at whatever time. */
-  applied(server: string, isCommitted: boolean, zxid: bigint, payload: Uint8Array): void {
+  applied(zxid: bigint, payload: Uint8Array): void {
     this.recorder.note(zxid, payload)
-    if (!isCommitted) return
+  }
+
+  /** It was applied as committed, and left the tree with this digest. */
+  deliver(server: string, zxid: bigint, digest: bigint): void {
     const last = this.last.get(server)
     if (last !== undefined && !follows(last, zxid)) {
       this.recorder.violation(`${server} delivers ${hex(zxid)} behind ${hex(last)}`)
     }
     this.last.set(server, zxid)
-    if (!this.delivered.has(zxid)) this.delivered.set(zxid, server)
+    if (!this.delivered.has(zxid)) {
+      this.delivered.set(zxid, server)
+      this.checkHeld(server, zxid)
+    }
+    const other = this.digests.get(zxid)
+    if (other === undefined) this.digests.set(zxid, { digest, server })
+    else if (other.digest !== digest) {
+      this.recorder.violation(`${server} and ${other.server} differ after ${hex(zxid)}`)
+    }
+  }
+
+  /** What anybody takes for committed is on the disks of a quorum. */
+  private checkHeld(server: string, zxid: bigint): void {
+    const holders = [...this.durable].filter(([, durable]) => durable >= zxid).map(([name]) => name)
+    if (isEnough(this.membership, this.idsOf(holders))) return
+    this.recorder.violation(
+      `${server} delivers ${hex(zxid)}, which only [${holders.join()}] have on disk`,
+    )
   }
 
   /**
@@ -97,20 +210,4 @@ export class EnsembleRecord {
       this.recorder.violation(`${server} delivered ${hex(zxid)}, which is not in the history`)
     }
   }
-}
-
-export function epochOf(zxid: bigint): bigint {
-  return zxid >> 32n
-}
-
-export function counterOf(zxid: bigint): bigint {
-  return zxid & 0xffff_ffffn
-}
-
-function follows(zxid: bigint, next: bigint): boolean {
-  return next === zxid + 1n || (epochOf(next) > epochOf(zxid) && counterOf(next) === 1n)
-}
-
-function hex(zxid: bigint): string {
-  return `0x${zxid.toString(16)}`
 }

@@ -5,6 +5,7 @@ import {
   readLogs,
   type Database,
   type Disk,
+  type Membership,
   type MemoryDisk,
 } from '@zabra/core'
 import type { SimServer } from '../cluster/server.ts'
@@ -47,10 +48,10 @@ export class Recorder {
   private readonly world: World
   private readonly history: History
 
-  constructor(world: World, history: History, isEnsemble: boolean) {
+  constructor(world: World, history: History, membership: Membership | undefined) {
     this.world = world
     this.history = history
-    if (isEnsemble) this.ensemble = new EnsembleRecord(this)
+    if (membership !== undefined) this.ensemble = new EnsembleRecord(this, membership)
   }
 
   trace(line: string): void {
@@ -78,7 +79,7 @@ export class Recorder {
     return first
   }
 
-  private async recoverAside(server: SimServer, disk: Disk): Promise<Recovery | undefined> {
+  async recoverAside(server: SimServer, disk: Disk): Promise<Recovery | undefined> {
     const { snapshotDir, logDir } = server.options.journal
     try {
       const { db } = await loadDatabase(disk, { snapshotDir, logDir }, server.options.database)
@@ -141,9 +142,6 @@ export class Recorder {
     this.count('sessions expired')
     this.expiredSessions.add(sessionId)
     this.trace(`session ${sessionId} expires after ${silentMs} of ${timeoutMs} ms`)
-    // The leader of an ensemble hears of clients from the others: how long one was silent is not
-    // to be seen from here, and one whose server is cut off is rightly given up.
-    if (this.ensemble !== undefined) return
     if (silentMs + earlyToleranceMs < timeoutMs) {
       this.violation(`session ${sessionId} expired after ${silentMs} ms of its ${timeoutMs}`)
     }

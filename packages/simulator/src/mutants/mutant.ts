@@ -1,4 +1,5 @@
 import type { Database, Disk, EnsemblePeer, Journal, Peer, TxnLog } from '@zabra/core'
+import type { Shape } from '../cluster/shape.ts'
 import type { SimDisk } from '../world/sim-disk.ts'
 
 /** The parts of a server about to serve. */
@@ -20,5 +21,7 @@ export interface Mutant {
   readonly serving?: (parts: ServerParts) => void
   /** It is an error of an ensemble of so many; without, of a server on its own. */
   readonly servers?: number
+  /** Where it shows only in ensembles of one kind. */
+  readonly shape?: Shape
   readonly joined?: (peer: EnsemblePeer) => void
 }

@@ -2,25 +2,11 @@
 import type { Database, Disk, Journal, SnapshotSource } from '@zabra/core'
 import { Reader } from '@zabra/protocol'
 import { logDirectory, dataDirectory } from '../cluster/server-options.ts'
+import { changed } from './changed-disk.ts'
 import { inside, replace } from './inside.ts'
 import type { Mutant } from './mutant.ts'
 
 const isLog = (path: string): boolean => /\/(new\.)?log\.[0-9a-f]+$/.test(path)
-
-/** The disk with some calls done differently. */
-function changed(disk: Disk, changes: Partial<Disk>): Disk {
-  return {
-    list: (directory) => disk.list(directory),
-    openRead: (path) => disk.openRead(path),
-    create: (path, options) => disk.create(path, options),
-    openWrite: (path) => disk.openWrite(path),
-    rename: (from, to) => disk.rename(from, to),
-    remove: (path) => disk.remove(path),
-    syncDirectory: (directory) => disk.syncDirectory(directory),
-    makeDirectory: (directory) => disk.makeDirectory(directory),
-    ...changes,
-  }
-}
 
 export const storageMutants: readonly Mutant[] = [
   {

@@ -106,6 +106,8 @@ export class StreamEnd {
   onClosed: (() => void) | undefined
   /** For a caller that waits for the other side before it says anything. */
   onAccepted: (() => void) | undefined
+  /** What watchers pass along with what was sent; those who talk here do not see it. */
+  readonly aside: (readonly bigint[])[] = []
   private readonly network: Network
   private readonly arriving: Chunk[] = []
   private isPumping = false

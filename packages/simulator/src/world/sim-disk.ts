@@ -26,7 +26,7 @@ interface Call {
 
 /** A disk that outlives its server, with what was not synced lost at any crash. */
 export class SimDisk {
-  readonly files = new MemoryDisk({ forgetful: true })
+  files = new MemoryDisk({ forgetful: true })
   readonly condition: DiskCondition = {
     slowness: 1,
     isFull: false,
@@ -38,6 +38,8 @@ export class SimDisk {
   onRemove: ((path: string) => Promise<void>) | undefined
   /** `callsUntilCrash` ran out during this call. */
   onCrashPoint: ((call: DiskCall, path: string) => void) | undefined
+  /** A call has had its effect. */
+  onDone: ((call: DiskCall, path: string) => void) | undefined
   flips = 0
   failedSyncs = 0
   refusedForSpace = 0
@@ -104,6 +106,12 @@ export class SimDisk {
     }
   }
 
+  /** Another disk is put in its place, with nothing on it. */
+  replace(): void {
+    this.inFlight.clear()
+    this.files = new MemoryDisk({ forgetful: true })
+  }
+
   /** The process is gone, the kernel is not: it finishes what it was asked. */
   kill(): void {
     for (const { effect } of this.inFlight) effect().catch(() => {})
@@ -156,8 +164,13 @@ export class SimDisk {
     enter: (work: () => void) => void,
     kind: DiskCall,
     path: string,
-    effect: () => Promise<T>,
+    work: () => Promise<T>,
   ): Promise<T> {
+    const effect = async (): Promise<T> => {
+      const value = await work()
+      this.onDone?.(kind, path)
+      return value
+    }
     return new Promise<T>((resolve, reject) => {
       enter(() => {
         this.calls++

@@ -1,0 +1,54 @@
+/**
+ * A server comes back with an empty disk, where that is legal.
+ *
+ * An observer may always do so: nobody counts on what it has. A voter has given its word for what
+ * it logged and for the epochs it accepted, so it may do so only while everybody else keeps that
+ * word for it: every other voter has all that it had on disk, and promised at least as much, and
+ * without one of them there is no quorum. Whoever is elected then has it all.
+ */
+import type { Cluster } from '../cluster/cluster.ts'
+import type { SimServer } from '../cluster/server.ts'
+import { isEnough } from '../cluster/shape.ts'
+import { durableEpochs } from '../history/promises.ts'
+import { leaderOf } from './leader-of.ts'
+
+export function emptyOne(cluster: Cluster, first: SimServer, forMs: number): void {
+  const { servers, recorder } = cluster
+  const at = servers.indexOf(first)
+  const inTurn = [...servers.slice(at), ...servers.slice(0, at)]
+  const server = inTurn.find((each) => isLegal(cluster, each))
+  if (server === undefined) return
+  recorder.count(`emptied: ${roleOf(cluster, server) === 'observer' ? 'observer' : 'voter'}`)
+  server.crash('power fails')
+  server.loseDisk()
+  server.startLater(forMs)
+}
+
+function isLegal(cluster: Cluster, server: SimServer): boolean {
+  const { ensemble } = cluster.recorder
+  if (ensemble === undefined) return false
+  if (roleOf(cluster, server) === 'observer') return true
+  const leader = leaderOf(cluster)
+  const { process } = server
+  if (leader === undefined || leader === server || process?.alive !== true) return false
+  const id = server.options.ensemble!.self
+  if (isEnough(ensemble.membership, new Set([id]))) return false
+  const applied = process.peer?.lastZxid ?? 0n
+  const logged = ensemble.durableOf(server.name)
+  const held = applied > logged ? applied : logged
+  const promised = durableEpochs(server).accepted ?? 0n
+  const leading = durableEpochs(leader).current
+  const others = cluster.servers.filter(
+    (other) => other !== server && roleOf(cluster, other) === 'participant',
+  )
+  return others.every((other) => {
+    const { accepted, current } = durableEpochs(other)
+    if (accepted === undefined || accepted < promised || current !== leading) return false
+    return other.process?.peer?.isServing === true && ensemble.durableOf(other.name) >= held
+  })
+}
+
+function roleOf({ recorder }: Cluster, { options }: SimServer): string | undefined {
+  const { self } = options.ensemble ?? {}
+  return self === undefined ? undefined : recorder.ensemble?.membership.servers.get(self)?.role
+}

@@ -1,0 +1,115 @@
+/**
+ * The leader is left alone with what it has logged: its clients write, it proposes, and nothing of
+ * that arrives. The others choose another leader, and when it comes back it holds what is not
+ * part of the history, and must forget it.
+ */
+import type { Cluster } from '../cluster/cluster.ts'
+import type { SimServer } from '../cluster/server.ts'
+import { leaderOf } from './leader-of.ts'
+import type { Fault } from './schedule.ts'
+
+const pollMs = 10
+const strandedMsMax = 6000
+/** For so long nobody writes to the new leader: what comes after its history began is no excess. */
+const quietMs = 1500
+const writesMax = 24
+const snapshotMs = 100
+
+export function strandLeader(cluster: Cluster, fault: Fault): void {
+  const leader = leaderOf(cluster)
+  if (leader === undefined) return
+  cluster.clients[fault.client]!.goTo(leader.name)
+  cluster.world.after(50 + (fault.forMs % 250), () => {
+    if (leaderOf(cluster) === leader) strand(cluster, leader, fault)
+  })
+}
+
+function strand(cluster: Cluster, leader: SimServer, fault: Fault): void {
+  const { world, network, recorder } = cluster
+  const { amount, forMs } = fault
+  const { apart, rest } = divide(cluster, leader, fault)
+  const cut = apart.flatMap((from) => rest.map((to): [string, string] => [from.name, to.name]))
+  for (const [from, to] of cut) network.block(from, to)
+  write(cluster, leader, 1 + (Math.floor(amount * 997) % writesMax))
+  const quiet = amount < 0.75 ? silence(cluster, rest) : () => {}
+  world.after(20 + (forMs % 80), () => fell(leader, apart, forMs % 4))
+  const untilMs = world.nowMs + strandedMsMax
+  const comeBack = (): void => {
+    for (const [from, to] of cut) network.unblock(from, to)
+    leader.startLater(0)
+    world.after(quietMs, quiet)
+  }
+  const poll = (): void => {
+    const next = leaderOf(cluster)
+    const isReplaced = next !== undefined && next !== leader && next.process?.peer?.isServing
+    if (isReplaced !== true && world.nowMs < untilMs) {
+      world.after(pollMs, poll)
+      return
+    }
+    if (isReplaced === true) recorder.count('leaders stranded and replaced')
+    // A snapshot of what nobody else has must go with it.
+    const journal =
+      amount * 10 - Math.floor(amount * 10) < 0.5 ? leader.process?.journal : undefined
+    if (leader.isServing && journal !== undefined) void journal.snapshotNow()
+    world.after(journal === undefined ? 0 : snapshotMs, comeBack)
+  }
+  world.after(pollMs, poll)
+}
+
+function divide(
+  { servers }: Cluster,
+  leader: SimServer,
+  { amount, forMs }: Fault,
+): { apart: SimServer[]; rest: SimServer[] } {
+  const others = servers.filter((server) => server !== leader)
+  // In a larger ensemble another may log the same, and still be one of few.
+  const companion = others.length >= 4 && amount < 0.4 ? others[forMs % others.length] : undefined
+  const rest = others.filter((server) => server !== companion)
+  return { apart: companion === undefined ? [leader] : [leader, companion], rest }
+}
+
+function fell(leader: SimServer, apart: readonly SimServer[], how: number): void {
+  if (how < 2) {
+    leader.crash(how === 0 ? 'is killed' : 'power fails')
+    leader.startLater(50)
+  } else if (how === 2) {
+    // Nobody need wait until the silence has lasted long enough.
+    for (const server of apart) loseStreams(server)
+  }
+}
+
+/** One after the other, so that they are logged one after the other. */
+function write({ world, clients }: Cluster, leader: SimServer, count: number): void {
+  for (const client of clients.filter(({ server }) => server === leader.name)) {
+    for (let i = 0; i < count; i++) {
+      const data = `stranded ${i}`.padEnd((i * 37) % 600, '.')
+      world.after(i * 4, () => {
+        if (client.server === leader.name) {
+          client.ask({ op: 'setData', path: '/a', data, version: -1 })
+        }
+      })
+    }
+  }
+}
+
+function loseStreams({ process }: SimServer): void {
+  if (process?.alive !== true) return
+  for (const stream of process.peerNetwork?.streams() ?? []) {
+    stream.far.fail()
+    stream.fail()
+  }
+}
+
+/** Nothing comes through between clients and these servers; the result makes an end to it. */
+function silence({ network, clients }: Cluster, servers: readonly SimServer[]): () => void {
+  const pairs = clients.flatMap((client) =>
+    servers.flatMap(({ name }): [string, string][] => [
+      [client.name, name],
+      [name, client.name],
+    ]),
+  )
+  for (const [from, to] of pairs) network.block(from, to)
+  return () => {
+    for (const [from, to] of pairs) network.unblock(from, to)
+  }
+}

@@ -1,0 +1,136 @@
+/** What a server says of its disk, held against what a power failure right then would leave. */
+import type { Database, MemoryDisk } from '@zabra/core'
+import { decodeText, packetTypes, type QuorumPacket } from '@zabra/protocol'
+import type { SimServer } from '../cluster/server.ts'
+import type { EnsembleRecord } from './ensemble-record.ts'
+import { counterOf, epochOf, hex } from './zxids.ts'
+import { recoveryOf, type Recorder } from './recorder.ts'
+
+interface EpochFiles {
+  readonly accepted: bigint | undefined
+  readonly current: bigint | undefined
+}
+
+export class Promises {
+  private readonly recorder: Recorder
+  private readonly ensemble: EnsembleRecord
+  /** What was durable when it was last looked at. */
+  private readonly known = new Map<string, EpochFiles>()
+
+  private readonly claims = new Set<string>()
+
+  constructor(recorder: Recorder, ensemble: EnsembleRecord) {
+    this.recorder = recorder
+    this.ensemble = ensemble
+  }
+
+  /** The disk has done something to an epoch file, or to the names in its directory. */
+  epochFilesTouched(server: SimServer): void {
+    const { files } = server.disk
+    this.checkOrder(server.name, epochFilesOn(files, server), 'cached')
+    const durable = durableEpochs(server)
+    this.checkOrder(server.name, durable, 'durable')
+    const before = this.known.get(server.name)
+    this.known.set(server.name, durable)
+    if (isLess(durable.accepted, before?.accepted) || isLess(durable.current, before?.current)) {
+      this.recorder.violation(
+        `the epochs of ${server.name} go back from ${show(before)} to ${show(durable)}`,
+      )
+    }
+    if (durable.current !== undefined && durable.current !== before?.current) {
+      const left = this.recorder.recoverAside(server, files.afterCrash())
+      const zxid = left.then((recovery) => recovery?.zxid)
+      this.ensemble.entered(server.name, durable.current, zxid)
+    }
+  }
+
+  /** Its disk was replaced by an empty one. */
+  forget(server: SimServer): void {
+    this.known.delete(server.name)
+  }
+
+  private checkOrder(name: string, epochs: EpochFiles, which: string): void {
+    if (isLess(epochs.accepted, epochs.current)) {
+      this.recorder.violation(`the ${which} epochs of ${name} are out of order: ${show(epochs)}`)
+    }
+  }
+
+  /** A promise or an acknowledgement is about to be sent. */
+  said(server: SimServer, { type, zxid }: QuorumPacket, epoch: bigint): void {
+    const { recorder, ensemble } = this
+    if (type === packetTypes.ackEpoch) {
+      const { accepted } = durableEpochs(server)
+      if (accepted === undefined || accepted < epoch) {
+        recorder.violation(`${server.name} promises epoch ${epoch} and has ${accepted} on disk`)
+      }
+    } else if (type === packetTypes.ack && counterOf(zxid) === 0n) {
+      const { current } = durableEpochs(server)
+      if (current === undefined || current < epochOf(zxid)) {
+        recorder.violation(`${server.name} is in epoch ${epoch} and has ${current} on disk`)
+      }
+    } else if (type === packetTypes.ack && ensemble.durableOf(server.name) < zxid) {
+      const durable = ensemble.durableOf(server.name)
+      recorder.violation(`${server.name} acknowledges ${hex(zxid)} and has ${hex(durable)} on disk`)
+    }
+  }
+
+  /** What it asks others to elect it for is what it held when it began to look, or did before. */
+  voted(server: SimServer, zxid: bigint, epoch: bigint): void {
+    if (this.claims.has(claimOf(server, zxid, epoch))) return
+    this.recorder.violation(`${server.name} claims ${hex(zxid)} in epoch ${epoch}, and lies`)
+  }
+
+  /** What it votes with is what a restart would read. */
+  async votes(server: SimServer, db: Database, currentEpoch: bigint): Promise<void> {
+    const memory = recoveryOf(db)
+    this.claims.add(claimOf(server, memory.zxid, currentEpoch))
+    const disk = server.disk.files.afterCrash()
+    const { current } = epochFilesOn(disk, server)
+    const left = await this.recorder.recoverAside(server, disk)
+    if (left === undefined) return
+    // The start of an epoch is no transaction, and no log has it.
+    const isSameZxid =
+      left.zxid === memory.zxid || (counterOf(memory.zxid) === 0n && left.zxid < memory.zxid)
+    const isSame =
+      isSameZxid &&
+      left.digest === memory.digest &&
+      left.sessions === memory.sessions &&
+      current === currentEpoch
+    this.recorder.count('votes compared with the disk')
+    if (isSame) return
+    this.recorder.violation(
+      `${server.name} votes with ${hex(memory.zxid)} in epoch ${currentEpoch}, its disk has ${hex(left.zxid)} in ${current}`,
+    )
+  }
+}
+
+export function durableEpochs(server: SimServer): EpochFiles {
+  return epochFilesOn(
+    server.disk.files.afterCrash((path) => path.includes('Epoch')),
+    server,
+  )
+}
+
+function epochFilesOn(disk: MemoryDisk, server: SimServer): EpochFiles {
+  const { snapshotDir } = server.options.journal
+  const read = (name: string): bigint | undefined => {
+    try {
+      return BigInt(decodeText(disk.content(`${snapshotDir}/${name}`)))
+    } catch {
+      return undefined
+    }
+  }
+  return { accepted: read('acceptedEpoch'), current: read('currentEpoch') }
+}
+
+function claimOf({ name, life }: SimServer, zxid: bigint, epoch: bigint): string {
+  return `${name} in life ${life}: ${zxid} of ${epoch}`
+}
+
+function isLess(one: bigint | undefined, other: bigint | undefined): boolean {
+  return other !== undefined && (one === undefined || one < other)
+}
+
+function show(epochs: EpochFiles | undefined): string {
+  return `${epochs?.current} current, ${epochs?.accepted} accepted`
+}

@@ -1,0 +1,112 @@
+/** Errors in how transactions are ordered, logged, acknowledged and committed. */
+import { packetTypes } from '@zabra/protocol'
+import { inside, replace } from './inside.ts'
+import type { Mutant } from './mutant.ts'
+import { ofLeader, ofLearner, skipping, type LinkInside } from './roles.ts'
+
+interface Packet {
+  readonly type: number
+  readonly zxid: bigint
+}
+
+/** Every `n`-th packet of this kind leaves only behind the next packet of any kind. */
+function delaying(link: object, kind: string, n: number): void {
+  let calls = 0
+  let late: Parameters<LinkInside['send']> | undefined
+  replace<Parameters<LinkInside['send']>, void>(link, 'send', (original) => (...args) => {
+    if (args[0] === kind && late === undefined && ++calls % n === 0) {
+      late = args
+      return
+    }
+    original(...args)
+    if (late !== undefined) original(...late)
+    late = undefined
+  })
+}
+
+export const broadcastMutants: readonly Mutant[] = [
+  ofLearner('a follower acknowledges before its log has it', (learner) => {
+    replace<[{ zxid: bigint }], void>(learner, 'append', (original) => (txn) => {
+      original(txn)
+      ;(learner as { logged?(zxid: bigint): void }).logged!(txn.zxid)
+    })
+  }),
+  ofLearner('a follower does not log every twentieth proposal', (learner) =>
+    replace(learner, 'append', skipping(20)),
+  ),
+  ofLearner('a follower applies what is not committed yet', (learner) => {
+    replace<[Packet], void>(learner, 'receive', (original) => (packet) => {
+      if (packet.type === packetTypes.commit) return
+      original(packet)
+      if (packet.type === packetTypes.proposal) original({ ...packet, type: packetTypes.commit })
+    })
+  }),
+  ofLearner('a follower applies commits in the order they come in', (learner) => {
+    let calls = 0
+    let late: Packet | undefined
+    replace<[Packet], void>(learner, 'receive', (original) => (packet) => {
+      if (packet.type === packetTypes.commit && late === undefined && ++calls % 4 === 0) {
+        late = packet
+        return
+      }
+      original(packet)
+      if (late !== undefined) original(late)
+      late = undefined
+    })
+    replace<[bigint], unknown>(learner, 'nextPending', (original) => (zxid) => {
+      const pending = learner.pending as { zxid: bigint }[]
+      const at = pending.findIndex((txn) => txn.zxid === zxid)
+      if (at > 0) pending.unshift(...pending.splice(at, 1))
+      return original(zxid)
+    })
+  }),
+  ofLeader('a leader commits what it alone has logged', (leader) => {
+    const parts = inside(leader, 'parts')
+    const verifier = parts.verifier as object
+    replace<[], void>(leader, 'commitWhatCan', (original) => () => {
+      parts.verifier = { ...verifier, isQuorum: (acks: ReadonlySet<bigint>) => acks.size > 0 }
+      original()
+      parts.verifier = verifier
+    })
+  }),
+  ofLeader('an acknowledgement counts for what came after it', (leader) => {
+    replace<[bigint, bigint], void>(leader, 'acknowledge', (original) => (sid, zxid) => {
+      original(sid, zxid)
+      original(sid, zxid + 1n)
+    })
+  }),
+  ofLeader(
+    'now and then an observer is not informed',
+    (leader) => {
+      replace<[LinkInside], void>(leader, 'accept', (original) => (link) => {
+        let informed = 0
+        replace<Parameters<LinkInside['send']>, void>(link, 'send', (send) => (...args) => {
+          if (args[0] !== 'inform' || ++informed % 10 !== 0) send(...args)
+        })
+        original(link)
+      })
+    },
+    { shape: 'observers' },
+  ),
+  ofLearner('a write overtakes another on its way to the leader', (learner) =>
+    delaying(inside(learner, 'link'), 'request', 5),
+  ),
+  ofLearner('a sync is answered without asking the leader', (learner) => {
+    Reflect.set(learner, 'sync', undefined)
+  }),
+  {
+    name: 'a client that has seen more is served',
+    servers: 3,
+    joined: (peer) => {
+      replace<[unknown, Uint8Array, number, number], boolean>(
+        inside(peer, 'pipeline'),
+        'greet',
+        (original) => (connection, bytes, start, end) => {
+          const changedBytes = new Uint8Array(bytes)
+          changedBytes.fill(0, start + 4, start + 12)
+          return original(connection, changedBytes, start, end)
+        },
+      )
+    },
+  },
+]

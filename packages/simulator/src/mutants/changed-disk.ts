@@ -1,0 +1,16 @@
+import type { Disk } from '@zabra/core'
+
+/** The disk with some calls done differently. */
+export function changed(disk: Disk, changes: Partial<Disk>): Disk {
+  return {
+    list: (directory) => disk.list(directory),
+    openRead: (path) => disk.openRead(path),
+    create: (path, options) => disk.create(path, options),
+    openWrite: (path) => disk.openWrite(path),
+    rename: (from, to) => disk.rename(from, to),
+    remove: (path) => disk.remove(path),
+    syncDirectory: (directory) => disk.syncDirectory(directory),
+    makeDirectory: (directory) => disk.makeDirectory(directory),
+    ...changes,
+  }
+}

@@ -1,0 +1,80 @@
+/** Errors in who knows which session, and until when. */
+import { Writer } from '@zabra/protocol'
+import { inside, replace } from './inside.ts'
+import type { Mutant } from './mutant.ts'
+import { ofLeader, ofLearner, type LinkInside } from './roles.ts'
+
+const closeSession = -11
+
+/** Does something to each proposer that the peer gets. */
+function ofProposer(name: string, change: (proposer: Record<string, unknown>) => void): Mutant {
+  return {
+    name,
+    servers: 3,
+    joined: (peer) =>
+      replace<unknown[], object>(peer, 'serveAsLeader', (original) => (...args) => {
+        const proposer = original(...args)
+        change(proposer as Record<string, unknown>)
+        return proposer
+      }),
+  }
+}
+
+export const sessionMutants: readonly Mutant[] = [
+  ofLearner('a follower does not tell its leader who was heard of', (learner) =>
+    replace(learner, 'touch', () => () => {}),
+  ),
+  ofLeader('a leader does not listen to who was heard of', (leader) =>
+    replace(leader, 'touchSessions', () => () => {}),
+  ),
+  ofProposer('a new leader gives sessions half of their time', (proposer) => {
+    const tracker = proposer.sessions as {
+      all(): Iterable<{ timeoutMs: number }>
+      touch(session: object, timeoutMs: number, nowMs: number): void
+    }
+    const { nowMs } = inside(proposer, 'clock') as { nowMs?: number }
+    for (const session of tracker.all()) tracker.touch(session, session.timeoutMs / 2, nowMs!)
+  }),
+  ofLearner('a follower ends sessions by itself', (learner) => {
+    let pings = 0
+    replace<[bigint], void>(learner, 'answerPing', (original) => (zxid) => {
+      original(zxid)
+      const [first] = (learner.sessions as Map<bigint, unknown>).keys()
+      if (first === undefined || ++pings % 10 !== 0) return
+      const writer = new Writer(16)
+      writer.long(first)
+      writer.int(0)
+      writer.int(closeSession)
+      ;(inside(learner, 'link') as unknown as LinkInside).send('request', -1n, writer.written())
+    })
+  }),
+  ofLearner('a session goes on at another server without the leader’s leave', (learner) => {
+    replace<[object, bigint], void>(learner, 'resumeSession', () => (connection, id) => {
+      const session = (learner as { sessionOf?(id: bigint): unknown }).sessionOf!(id)
+      const pipeline = inside(learner, 'parts', 'pipeline') as {
+        resumed?(...args: unknown[]): void
+      }
+      pipeline.resumed!(connection, id, session)
+    })
+  }),
+  ofProposer('a server may write for a session that has left it', (proposer) => {
+    replace<[bigint, object], unknown>(proposer, 'sessionProblem', (original) => (id, owner) => {
+      const session = (proposer.sessions as Map<bigint, { owner?: object | undefined }>).get(id)
+      const kept = session?.owner
+      if (session !== undefined) session.owner = owner
+      const problem = original(id, owner)
+      if (session !== undefined) session.owner = kept
+      return problem
+    })
+  }),
+  ofProposer('a leader gives a closing session to another server', (proposer) => {
+    replace<[bigint, number, object], unknown>(
+      proposer,
+      'takeSession',
+      (original) => (id, timeoutMs, owner) =>
+        original(id, timeoutMs, owner) ??
+        (proposer.sessions as Map<bigint, unknown>).get(id) ??
+        undefined,
+    )
+  }),
+]

@@ -1,0 +1,126 @@
+/** Errors in how a learner is brought to the history of its leader. */
+import type { Disk } from '@zabra/core'
+import { changed } from './changed-disk.ts'
+import { inside, replace } from './inside.ts'
+import type { Mutant } from './mutant.ts'
+import { ofLeader, ofLearner } from './roles.ts'
+
+interface Plan {
+  readonly kind: 'diff' | 'trunc' | 'snap'
+  readonly zxid?: bigint
+  readonly txns?: readonly unknown[]
+}
+
+interface LearnerInside {
+  isForwarding: boolean
+  held: unknown
+}
+
+export const synchronisationMutants: readonly Mutant[] = [
+  ofLearner('a follower takes over its leader’s epoch before the history is on disk', (learner) => {
+    const parts = inside(learner, 'parts')
+    replace<[], Promise<void>>(parts, 'flush', (original) => async () => {
+      original().catch(() => {})
+    })
+  }),
+  ofLearner('a snapshot from the leader is not stored', (learner) => {
+    replace<[], Promise<void>>(inside(learner, 'parts'), 'takeSnapshot', () => async () => {})
+  }),
+  ofLearner('one transaction too few is cut off', (learner) => {
+    replace<[bigint], Promise<void>>(
+      inside(learner, 'parts'),
+      'truncate',
+      (original) => (zxid) => original(zxid + 1n).catch(() => original(zxid)),
+    )
+  }),
+  ofLearner('what is to be cut off is cut off in memory only', (learner, peer) => {
+    replace<[bigint], Promise<void>>(inside(learner, 'parts'), 'truncate', () => async (zxid) => {
+      await (Reflect.get(peer, 'flush') as () => Promise<void>).call(peer)
+      peer.db.lastZxid = zxid
+    })
+  }),
+  {
+    name: 'a newer snapshot is left when the log is cut off',
+    servers: 3,
+    disk: (disk) => changed(disk, { remove: (path) => removeUnlessNewest(disk, path) }),
+  },
+  {
+    name: 'a later log is left when the log is cut off',
+    servers: 3,
+    disk: (disk) => {
+      let removed = 0
+      return changed(disk, {
+        remove: async (path) => {
+          // Every other log of those that go one right after the other stays.
+          if (/\/log\.\w+$/.test(path) && (await isNewest(disk, path)) && removed++ % 2 === 0)
+            return
+          await disk.remove(path)
+        },
+      })
+    },
+  },
+  {
+    name: 'the memory of what is committed survives a cut',
+    servers: 3,
+    joined: (peer) => replace(inside(peer, 'parts', 'committedLog'), 'clear', () => () => {}),
+  },
+  ofLeader('a learner is sent all but the first transaction it lacks', (leader) => {
+    replace<unknown[], Plan>(leader, 'planFor', (original) => (...args) => {
+      const plan = original(...args)
+      return plan.txns === undefined ? plan : { ...plan, txns: plan.txns.slice(1) }
+    })
+  }),
+  ofLeader('a learner is sent all but the last transaction it lacks', (leader) => {
+    replace<unknown[], Plan>(leader, 'planFor', (original) => (...args) => {
+      const plan = original(...args)
+      return plan.txns === undefined ? plan : { ...plan, txns: plan.txns.slice(0, -1) }
+    })
+  }),
+  ofLeader('a learner with more than its leader is left as it is', (leader) => {
+    replace<unknown[], Plan>(leader, 'planFor', (original) => (...args) => {
+      const plan = original(...args)
+      return plan.kind === 'trunc' ? { ...plan, kind: 'diff' } : plan
+    })
+  }),
+  ofLeader('what is proposed while a follower is brought up does not reach it', (leader) => {
+    replace<[LearnerInside, bigint], void>(leader, 'forward', () => (learner) => {
+      learner.isForwarding = true
+    })
+  }),
+  ofLeader('what waits for a follower until it is up to date is dropped', (leader) => {
+    replace<[LearnerInside], void>(leader, 'release', () => (learner) => {
+      learner.held = undefined
+    })
+  }),
+  ofLearner('the start of an epoch is not known to its followers', (learner) => {
+    const db = inside(learner, 'parts', 'db')
+    Reflect.set(
+      inside(learner, 'parts'),
+      'db',
+      new Proxy(db, {
+        get: (target, name) => {
+          if (name === 'advance') return () => {}
+          const value: unknown = Reflect.get(target, name)
+          return typeof value === 'function' ? (value.bind(target) as unknown) : value
+        },
+        set: (target, name, value) => Reflect.set(target, name, value),
+      }),
+    )
+  }),
+]
+
+async function removeUnlessNewest(disk: Disk, path: string): Promise<void> {
+  if (/\/snapshot\.\w+$/.test(path) && (await isNewest(disk, path))) return
+  await disk.remove(path)
+}
+
+/** Whether no file of this kind is later: retention removes old ones, only a cut the newest. */
+async function isNewest(disk: Disk, path: string): Promise<boolean> {
+  const at = path.lastIndexOf('/')
+  const [kind, zxid] = path.slice(at + 1).split('.')
+  const entries = await disk.list(path.slice(0, at))
+  return entries.every(({ name }) => {
+    const [itsKind, itsZxid] = name.split('.')
+    return itsKind !== kind || parseInt(itsZxid!, 16) <= parseInt(zxid!, 16)
+  })
+}
