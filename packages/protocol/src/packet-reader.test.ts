@@ -26,7 +26,7 @@ const somePacket = fc.record({
 test('packets come out as they went in, wherever the stream is cut', () => {
   fc.assert(
     fc.property(
-      fc.array(somePacket, { maxLength: 5 }),
+      fc.array(somePacket, { maxLength: 20 }),
       fc.array(fc.integer({ min: 1, max: 5000 }), { minLength: 1 }),
       (packets, cuts) => {
         const stream = Buffer.concat(packets.map((packet) => encode(QuorumPacket, packet)))

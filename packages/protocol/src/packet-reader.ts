@@ -6,9 +6,8 @@ export const defaultPacketFieldBytesMax = 2_097_150
 
 /** Far more identities than one connection ever proves. */
 const authinfoMax = 4096
-const storeBytesMin = 4096
-/** A store that grew beyond this is let go when it is empty. */
-const storeBytesKept = 1 << 20
+const firstStoreBytes = 4096
+const storeBytes = 64 * 1024
 
 const fixedBytes = 16 // type, zxid, and the length of the data
 
@@ -21,9 +20,11 @@ const fixedBytes = 16 // type, zxid, and the length of the data
  */
 export class PacketReader {
   private readonly fieldBytesMax: number
-  private store: Uint8Array = new Uint8Array(storeBytesMin)
+  private store: Uint8Array = new Uint8Array(firstStoreBytes)
   private start = 0
   private end = 0
+  /** Packets that were handed out lie in the store: it is not written to again. */
+  private isShared = false
   /** A packet cannot be complete before so many bytes are here: saves looking at every chunk. */
   private needed = fixedBytes
   private readonly reader = new Reader()
@@ -45,7 +46,8 @@ export class PacketReader {
   }
 
   /**
-   * The next complete packet, whose bytes are its own.
+   * The next complete packet. Its bytes are never written to again, but keeping them keeps
+   * everything that arrived at about the same time.
    * Throws a MalformedError on a length that is negative or too large.
    */
   next(): QuorumPacket | undefined {
@@ -56,8 +58,7 @@ export class PacketReader {
       return undefined
     }
     const packet = QuorumPacket.read(this.reader.reset(this.store, this.start, this.end))
-    // Packets are kept for long (a proposal until it is committed), and the store is reused.
-    if (packet.data !== null) packet.data = packet.data.slice()
+    if (packet.data !== null) this.isShared = true
     this.consume(length)
     return packet
   }
@@ -114,22 +115,23 @@ export class PacketReader {
   private consume(length: number): void {
     this.start += length
     this.needed = fixedBytes
-    if (this.start < this.end) return
+    if (this.start < this.end || this.isShared) return
     this.start = this.end = 0
-    if (this.store.length > storeBytesKept) this.store = new Uint8Array(storeBytesMin)
+    if (this.store.length > storeBytes) this.store = new Uint8Array(firstStoreBytes)
   }
 
   private makeRoom(added: number): void {
     if (this.end + added <= this.store.length) return
     const have = this.keptBytes
-    if ((have + added) * 2 <= this.store.length) {
+    if (!this.isShared && (have + added) * 2 <= this.store.length) {
       this.store.copyWithin(0, this.start, this.end)
     } else {
-      let capacity = this.store.length
+      let capacity = storeBytes
       while (capacity < have + added) capacity *= 2
-      const larger = new Uint8Array(capacity)
-      larger.set(this.store.subarray(this.start, this.end))
-      this.store = larger
+      const fresh = new Uint8Array(capacity)
+      fresh.set(this.store.subarray(this.start, this.end))
+      this.store = fresh
+      this.isShared = false
     }
     this.start = 0
     this.end = have

@@ -9,6 +9,7 @@ import {
   type QuorumPacket,
 } from '@zabra/protocol'
 import { assert } from '../assert.ts'
+import { ByteKeeper } from '../pipeline/byte-keeper.ts'
 import type { Database } from '../database.ts'
 import { op } from '../pipeline/opcodes.ts'
 import type { Proposer } from '../pipeline/proposer.ts'
@@ -102,6 +103,7 @@ export class Leader {
   private accepting: Promise<void> = Promise.resolve()
   private proposer: Proposer | undefined
   private outstanding: Outstanding[] = []
+  private readonly keeper = new ByteKeeper()
   private committedZxid = 0n
   private ticks = 0
   private isOver = false
@@ -452,7 +454,7 @@ export class Leader {
 
   private readonly onProposed = (zxid: bigint, batch: LogBatch): void => {
     const end = batch.writer.position - 1 // without the mark that ends a log record
-    const payload = new Uint8Array(batch.writer.bytes.subarray(batch.payloadStart, end))
+    const payload = this.keeper.keep(batch.writer.bytes.subarray(batch.payloadStart, end))
     this.outstanding.push({ zxid, payload, acks: new Set(), syncs: [] })
     for (const learner of this.learners) {
       if (!learner.isForwarding || learner.isObserver) continue

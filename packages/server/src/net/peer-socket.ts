@@ -25,7 +25,9 @@ export class PeerSocket implements PeerWire {
   attach(link: PacketLink): void {
     this.link = link
     this.socket.on('data', (bytes: Buffer) => {
-      this.turn.run(() => link.received(bytes, Math.floor(performance.now())))
+      this.turn.setTime()
+      link.received(bytes, Math.floor(performance.now()))
+      this.turn.schedule()
     })
   }
 
