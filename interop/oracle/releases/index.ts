@@ -9,7 +9,7 @@ import type { Program } from '../program/program.ts'
 import { answered, withStep, type ReleaseDifference } from './release-difference.ts'
 import { withoutRequests } from '../replies.ts'
 import { existsWithoutRead } from './exists-acl.ts'
-import { create2InMulti, flagsInMulti, kindsInMulti } from './multi-creates.ts'
+import { create2InMulti, flagsInMulti } from './multi-creates.ts'
 import { nullAclInMulti, nullPathInMulti } from './multi-creates.ts'
 import { notificationZxid } from './notification-zxid.ts'
 import { spentZxids, undecodableWrites, withoutZxids } from './spent-zxids.ts'
@@ -25,7 +25,6 @@ export const since38: readonly ReleaseDifference[] = [
   flagsInMulti,
   nullAclInMulti,
   nullPathInMulti,
-  kindsInMulti,
   existsWithoutRead,
   persistentWatchTypes,
   watchModesCoexist,

@@ -66,27 +66,6 @@ function forgetAll(name: string, pairs: readonly Answered[]): number {
   return pairs.length
 }
 
-export const kindsInMulti: ReleaseDifference = {
-  name: 'a create in a multi keeps its kind',
-  since: '3.7.2, 3.8.2, 3.9.0',
-  why: `Before, createContainer or createTTL inside a multi, with the flags of a plain mode, was a
-    plain create; since, it is judged as outside of a multi.`,
-  without(program, at, older, newer) {
-    const step = program.steps[at]
-    if (step === undefined) return undefined
-    const differing = answered(step, older, newer).find(({ older: theirs, newer: ours }) => {
-      return JSON.stringify(outcome(theirs)) !== JSON.stringify(outcome(ours))
-    })
-    const { request } = differing ?? {}
-    if (request?.op !== 'multi' || !request.ops.some(hasForeignMode)) return undefined
-    return withStep(
-      program,
-      at,
-      withoutRequests(step, (other) => other.op === 'multi' && other.ops.some(hasForeignMode)),
-    )
-  },
-}
-
 export const nullPathInMulti: ReleaseDifference = {
   name: 'a null path in a multi costs a zxid',
   since: 'after 3.8.0',
@@ -113,11 +92,6 @@ function isNullPathMulti(request: Request): boolean {
   return request.ops.some((part) => 'path' in part && part.path === null)
 }
 
-function outcome(reply: Received): Told {
-  const kinds = resultsOf(reply).map(({ type, err }) => [type, err] as Told)
-  return [reply['err'], kinds]
-}
-
 function resultsOf(reply: Received): Received[] {
   const { results } = reply
   if (!Array.isArray(results)) return []
@@ -134,11 +108,4 @@ function hasNoMode(part: Request): boolean {
   const flags = flagsOf(part)
   if (flags === undefined) return false
   return flags < 0 || flags > lastMode || (ttlModes.has(flags) && part.op !== 'createTTL')
-}
-
-/** The flags of an ordinary mode in an operation that is for another one. */
-function hasForeignMode(part: Request): boolean {
-  const flags = flagsOf(part) ?? -1
-  const isPlain = flags >= 0 && flags <= 3
-  return isPlain && (part.op === 'createContainer' || part.op === 'createTTL')
 }
