@@ -92,21 +92,6 @@ export const synchronisationMutants: readonly Mutant[] = [
       learner.held = undefined
     })
   }),
-  ofLearner('the start of an epoch is not known to its followers', (learner) => {
-    const db = inside(learner, 'parts', 'db')
-    Reflect.set(
-      inside(learner, 'parts'),
-      'db',
-      new Proxy(db, {
-        get: (target, name) => {
-          if (name === 'advance') return () => {}
-          const value: unknown = Reflect.get(target, name)
-          return typeof value === 'function' ? (value.bind(target) as unknown) : value
-        },
-        set: (target, name, value) => Reflect.set(target, name, value),
-      }),
-    )
-  }),
 ]
 
 async function removeUnlessNewest(disk: Disk, path: string): Promise<void> {
