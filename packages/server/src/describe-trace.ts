@@ -48,12 +48,17 @@ function info(text: string): { level: 'info'; text: string } {
 }
 
 /** What the journal did, as a line of the log. */
-export function describeJournal(event: JournalEvent): { level: keyof Logger; text: string } {
+export function describeJournal(
+  event: JournalEvent,
+  isInEnsemble: boolean,
+): { level: keyof Logger; text: string } {
   switch (event.type) {
     case 'diskFull':
       return {
         level: 'error',
-        text: `${event.message}; writes are refused until there is room, reads and sessions go on`,
+        text: isInEnsemble
+          ? `${event.message}; until there is room this server serves nobody, the others go on`
+          : `${event.message}; writes are refused until there is room, reads and sessions go on`,
       }
     case 'diskFree':
       return info('there is room on the disk again: writes go on')

@@ -287,7 +287,7 @@ async function load(
       disk,
       host: nodeHost,
       trace: (event) => {
-        const { level, text } = describeJournal(event)
+        const { level, text } = describeJournal(event, ensemble !== undefined)
         logger[level](text)
       },
       turn: (work) => turn.run(work),

@@ -56,6 +56,8 @@ class Run {
   private readonly program: readonly WorkStep[]
   private readonly faults: readonly Fault[]
   private readonly durationMs: number
+  /** Servers whose disks are still full when everything else has healed: never a majority. */
+  private readonly fullServers: readonly SimServer[]
   private readonly seen: SeenTree[] = []
   /** What the servers of an ensemble agree on in the end. */
   private agreed: ReadonlyMap<bigint, Uint8Array> | undefined
@@ -83,6 +85,7 @@ class Run {
     const faults = plan.chance(0.1) ? 0 : plan.between(1, 14)
     const isEnsemble = servers > 1
     this.faults = drawFaults(random.fork('faults'), { clients, durationMs, faults, isEnsemble })
+    this.fullServers = drawMinority(random.fork('full disks'), this.cluster.servers)
   }
 
   async play(): Promise<RunResult> {
@@ -166,12 +169,17 @@ class Run {
     // What was scheduled late still happens; only then is there peace.
     await this.live(7000)
     heal(cluster)
+    for (const { disk } of this.fullServers) disk.condition.isFull = true
     const isQuiet = (): boolean => clients.every((client) => client.isIdle)
     await this.live(progressMsMax, isQuiet)
     if (!isQuiet()) {
       const stuck = clients.filter((client) => !client.isIdle).map(({ name }) => name)
-      this.violate(`nothing is wrong any more, and still ${stuck.join()} is not served`)
+      const full = this.fullServers.map(({ name }) => name)
+      const what = full.length === 0 ? 'nothing is wrong any more' : `only ${full.join()} is full`
+      this.violate(`${what}, and still ${stuck.join()} is not served`)
     }
+    for (const { disk } of this.fullServers) disk.condition.isFull = false
+    if (this.fullServers.length > 0) recorder.count('runs with a full minority')
     await this.live(cluster.tickMs * 25)
     for (const client of clients) client.ask({ op: 'sync', path: '/a' })
     await this.live(progressMsMax, isQuiet)
@@ -296,6 +304,15 @@ class Run {
 /** Half of the runs are of ensembles, most of them small. */
 function drawServers(random: Random): number {
   return random.chance(0.5) ? 1 : random.chance(0.8) ? 3 : 5
+}
+
+/** In some runs of ensembles a few servers, but less than half. */
+function drawMinority(random: Random, servers: readonly SimServer[]): readonly SimServer[] {
+  const countMax = Math.floor((servers.length - 1) / 2)
+  if (countMax === 0 || !random.chance(0.3)) return []
+  const first = random.between(0, servers.length - 1)
+  const count = random.between(1, countMax)
+  return Array.from({ length: count }, (_, i) => servers[(first + i) % servers.length]!)
 }
 
 /** The log of a server on its own has no gap. */

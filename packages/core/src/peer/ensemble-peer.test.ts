@@ -337,17 +337,106 @@ describe('a disk', () => {
     expect(leader.failures.splice(0)).toHaveLength(1)
     await leader.stop()
   })
+})
 
-  test('that is full keeps a follower from confirming, not the others', async () => {
+describe('a full disk', () => {
+  /** No byte more, in no file. */
+  function fill({ disk }: TestServer): void {
+    disk.fault = (call) => (call === 'write' || call === 'create' ? 'ENOSPC' : undefined)
+  }
+
+  test('lets a follower leave and the others go on, and with room it comes back', async () => {
     const { leader, followers } = await threeServing()
     const [full] = followers as [TestServer]
-    full.disk.fault = (call, path) =>
-      call === 'write' && path.includes('log') ? 'ENOSPC' : undefined
+    const itsClient = await full.connect()
+    fill(full)
     const client = await leader.connect()
-    expect(await client.create('/a')).toBe(0)
+    for (let i = 0; i < 50; i++) expect(await client.create(`/n${i}`)).toBe(0)
+    await ensemble.pass(3000)
+    expect(itsClient.isClosed).toBe(true)
+    expect(full).toMatchObject({ isServing: false, peer: { state: 'looking', canWrite: false } })
+    expect(full.events.at(-1)).toMatchObject({ type: 'roleEnded', reason: /no room/ })
+    expect(client.isClosed).toBe(false)
     full.disk.fault = undefined
-    await ensemble.until('there is room', () => full.peer!.canWrite)
+    await ensemble.serving(3)
+    expect(full.paths).toHaveLength(50)
+    expect(plans(leader, full).at(-1)).toBe('diff')
+  })
+
+  test('makes a leader hand over to one that has room, and is not elected again', async () => {
+    const { leader } = await threeServing()
+    fill(leader)
+    const client = await leader.connect()
+    await ensemble.until('another leads', () => !leader.isServing && ensemble.followers.length > 0)
+    await ensemble.serving(2)
+    const next = ensemble.leader
+    const other = await next.connect()
+    expect(client.isClosed).toBe(true)
+    for (let i = 0; i < 20; i++) expect(await other.create(`/n${i}`)).toBe(0)
+    await ensemble.pass(10_000)
+    expect(ensemble.leader).toBe(next)
+    expect(other.isClosed).toBe(false)
+    leader.disk.fault = undefined
+    await ensemble.serving(3)
+    expect(leader.paths).toHaveLength(20)
+  })
+
+  test('from the start keeps a server from being elected for its long history', async () => {
+    const { leader } = await threeServing()
+    const client = await leader.connect()
+    await client.create('/a')
+    for (const server of ensemble.servers.values()) server.crash()
+    await ensemble.start(1, 2, 3)
+    fill(leader)
+    await ensemble.serving(2)
+    const other = await ensemble.leader.connect()
+    expect(await other.create('/b')).toBe(0)
+    await ensemble.pass(5000)
+    expect(other.isClosed).toBe(false)
+    leader.disk.fault = undefined
+    await ensemble.serving(3)
+    expect(leader.paths).toEqual(['/a', '/b'])
+  })
+
+  test('does not make a leader send its snapshot again and again', async () => {
+    const { leader, followers } = await threeServing()
+    const [full] = followers as [TestServer]
+    const client = await leader.connect()
+    await client.create('/a')
+    full.crash()
+    for (const { name } of await full.disk.list('data/version-2')) {
+      if (!name.includes('Epoch')) await full.disk.remove(`data/version-2/${name}`)
+    }
+    await full.start()
+    full.disk.fault = (call, path) =>
+      call === 'write' && path.includes('snapshot') ? 'ENOSPC' : undefined
+    await ensemble.pass(20_000)
+    expect(plans(leader, full).length).toBeLessThan(10)
+    full.disk.fault = undefined
+    await ensemble.serving(3)
     expect(full.paths).toEqual(['/a'])
+  })
+
+  test('everywhere ends service, and it begins again where there is room', async () => {
+    const { leader } = await threeServing()
+    const client = await leader.connect()
+    for (const server of ensemble.servers.values()) fill(server)
+    client.askCreate('/a')
+    await ensemble.until('nobody serves', () => ensemble.followers.length === 0)
+    await ensemble.pass(2000)
+    for (const id of [1, 2]) ensemble.server(id).disk.fault = undefined
+    await ensemble.serving(2)
+    const other = await ensemble.leader.connect()
+    expect(await other.create('/b')).toBe(0)
+  })
+
+  test('does not keep a server from being stopped', async () => {
+    const { leader } = await threeServing()
+    const client = await leader.connect()
+    fill(leader)
+    client.askCreate('/a')
+    await ensemble.pass(1000)
+    await leader.stop()
   })
 })
 

@@ -90,6 +90,9 @@ const dialPausesMs = [5, 10, 20, 40, 80, 100, 100, 100]
 const finishMsMax = 500
 /** Before looking again for a leader after one that could not be joined. */
 const rejoinPauseMs = 100
+/** The same where it was for want of room, at first; doubled each time, up to the second. */
+const roomPauseMs = 500
+const roomPauseMsMax = 8000
 
 /**
  * A server of an ensemble: looks for a leader, leads or follows until that ends, and looks again.
@@ -124,6 +127,8 @@ export class EnsemblePeer extends PeerBase {
   /** What the leader wanted cut off could not be: next time it must send everything. */
   private wantsEverything = false
   private hasServed = false
+  /** How long to wait before trying again with a disk that was full when we last tried to join. */
+  private roomPauseMs = 0
 
   constructor(parts: EnsembleParts, options: EnsembleOptions, start: Clock) {
     super(parts.db, options, parts.ports, start)
@@ -155,6 +160,7 @@ export class EnsemblePeer extends PeerBase {
 
   private async playRole(decision: Decision): Promise<void> {
     this.hasServed = false
+    let lacksRoom = false
     try {
       if (this.isStopped) return
       if (decision.state === 'leading') await this.lead()
@@ -162,18 +168,43 @@ export class EnsemblePeer extends PeerBase {
     } catch (error) {
       this.parts.zabTrace({ type: 'roleEnded', reason: (error as Error).message })
       if (isFatal(error)) throw error
+      lacksRoom = error instanceof NoRoomError || faultCode(error) === 'ENOSPC'
     } finally {
       this.stopServing()
       this.election.pause()
+      this.state = 'looking'
     }
+    // With a full disk this takes until there is room, and so long we do not vote.
     await this.leaveRole()
-    if (!this.hasServed) await this.rest()
+    if (lacksRoom) await this.untilRoom()
+    else if (!this.hasServed) await this.pause(rejoinPauseMs)
   }
 
   /** A leader that cannot be joined, or a quorum that does not come, is not asked in a storm. */
-  private async rest(): Promise<void> {
-    const { done, cut } = this.parts.host.delay(rejoinPauseMs)
+  private async pause(ms: number): Promise<void> {
+    const { done, cut } = this.parts.host.delay(ms)
     await Promise.race([done, this.stopped.promise]).finally(cut)
+  }
+
+  /**
+   * Who has no room to promise an epoch can neither follow nor lead. If it voted it might be elected
+   * for its long history, fail, and be elected again, without end.
+   */
+  private async untilRoom(): Promise<void> {
+    if (!this.hasServed) {
+      this.roomPauseMs = Math.min(Math.max(2 * this.roomPauseMs, roomPauseMs), roomPauseMsMax)
+      await this.pause(this.roomPauseMs)
+    }
+    const { epochs } = this.parts
+    for (;;) {
+      try {
+        await epochs.setAccepted(epochs.accepted)
+        return
+      } catch (error) {
+        if (faultCode(error) !== 'ENOSPC') throw error
+        await this.pause(roomPauseMs)
+      }
+    }
   }
 
   /**
@@ -281,6 +312,7 @@ export class EnsemblePeer extends PeerBase {
     this.db.setConfig(this.configText, this.clock.wallMs)
     this.election.established(this.leader!.epoch)
     this.hasServed = true
+    this.roomPauseMs = 0
     this.wantsEverything = false
     this.proposer = new Proposer(
       {
@@ -299,7 +331,6 @@ export class EnsemblePeer extends PeerBase {
       },
       this.options,
     )
-    this.proposer.acceptsWrites = !this.isFull
     pipeline.upstream = this.upstreamTo(this.proposer)
     this.proposer.dropOrphans()
     return this.proposer
@@ -340,6 +371,7 @@ export class EnsemblePeer extends PeerBase {
           this.db.setConfig(this.configText, this.clock.wallMs)
           this.election.established(epoch)
           this.hasServed = true
+          this.roomPauseMs = 0
           this.wantsEverything = false
         },
         behind: (learner) => this.upstreamTo(learner),
@@ -454,7 +486,10 @@ export class EnsemblePeer extends PeerBase {
 
   private async takeSnapshot(): Promise<void> {
     const taken = await this.journal.snapshotNow()
-    if (taken === undefined) throw new Error('the snapshot from the leader could not be stored')
+    // Of whatever kind the trouble is, what was sent is large: it is not asked for in a storm.
+    if (taken === undefined) {
+      throw new NoRoomError('the snapshot from the leader could not be stored')
+    }
     // The logs are of another history: nobody may ever replay, or send, a part of it.
     const { disk, recovery } = this.parts
     for (const { name } of logsAmong(await listIfThere(disk, recovery.logDir))) {
@@ -544,10 +579,22 @@ export class EnsemblePeer extends PeerBase {
     return !this.isFull
   }
 
+  /**
+   * Who cannot log what is proposed is of no use to the others, and what it would have to remember
+   * meanwhile has no bound. So it leaves them; a leader that does so makes place for one with room.
+   */
   protected override setCanWrite(canWrite: boolean): void {
     this.isFull = !canWrite
-    if (this.proposer !== undefined) this.proposer.acceptsWrites = canWrite
+    if (canWrite) return
+    const reason = new NoRoomError('there is no room on the disk for what is proposed')
+    this.leader?.end(reason)
+    this.learner?.end(reason)
   }
+}
+
+/** What this server was to keep, its disk does not take. */
+class NoRoomError extends Error {
+  override readonly name = 'NoRoomError'
 }
 
 /** What the next role would meet again, or must not be built upon: a failing disk, or a bug. */
