@@ -3,6 +3,7 @@ import { LearnerInfo, Writer } from '@zabra/protocol'
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
 import { CommittedLog } from './committed-log.ts'
 import { Leader } from './leader.ts'
+import type { ZabOptions } from './options.ts'
 import { majority } from './quorum.ts'
 import {
   int,
@@ -21,16 +22,21 @@ let leader: Leader
 let reason: string | undefined
 let committedLog: CommittedLog
 const refused: string[] = []
+const dropped: string[] = []
 
 beforeEach(() => lead('1.5', 1n))
 afterEach(() => leader.end(new Error('the test is over')))
 
 /** Server 1 of three leads, with this history. */
-async function lead(lastZxid: string, accepted: bigint): Promise<void> {
+async function lead(
+  lastZxid: string,
+  accepted: bigint,
+  given: Partial<ZabOptions> = {},
+): Promise<void> {
   parts = await makeParts(lastZxid, accepted)
   committedLog = new CommittedLog()
   reason = undefined
-  refused.length = 0
+  refused.length = dropped.length = 0
   const { db, epochs, host } = parts
   leader = new Leader(
     {
@@ -45,10 +51,11 @@ async function lead(lastZxid: string, accepted: bigint): Promise<void> {
       nowMs: () => host.nowMs,
       trace: (event) => {
         if (event.type === 'learnerRefused') refused.push(event.reason)
+        if (event.type === 'learnerDropped') dropped.push(`${event.sid}: ${event.reason}`)
       },
       serve: serveWith(parts),
     },
-    options,
+    { ...options, ...given },
   )
   leader.lead().catch((error: Error) => {
     reason = error.message
@@ -303,6 +310,83 @@ describe('a leader that is to stop', () => {
   test('has nothing to wait for when nothing is outstanding', async () => {
     await follower(2n)
     await leader.finish()
+  })
+})
+
+describe('a slow learner', () => {
+  /** Two ticks pass, and those who are named answer. */
+  async function ticks(count: number, ...learners: Puppet[]): Promise<void> {
+    for (let half = 0; half < 2 * count; half++) {
+      await parts.host.pass(500)
+      leader.halfTick()
+      for (const learner of learners) {
+        await learner.heard()
+        if (!learner.isClosed) await learner.say('ping', '2.0', new Uint8Array(0))
+      }
+    }
+  }
+
+  test('that answers, but does not acknowledge a proposal in time, is dropped', async () => {
+    const quick = await follower(2n)
+    const slow = await follower(3n, '2.0', -1)
+    await quick.say('request', -1n, newSession(9n))
+    await quick.say('ack', '2.1')
+    leader.logged(zxidOf('2.1'))
+    await ticks(5, quick, slow)
+    expect(dropped).toEqual([])
+    await ticks(1, quick, slow)
+    expect(dropped).toEqual(['3: it did not acknowledge a proposal in time'])
+    expect([quick.isClosed, slow.isClosed]).toEqual([false, true])
+    expect(reason).toBeUndefined()
+  })
+
+  test('that acknowledges late, but goes on doing so, is kept', async () => {
+    const quick = await follower(2n)
+    const slow = await follower(3n, '2.0', -1)
+    for (let counter = 1; counter < 10; counter++) {
+      await quick.say('request', -1n, newSession(BigInt(counter)))
+      await ticks(3, quick, slow)
+      await quick.say('ack', `2.${counter}`)
+      await slow.say('ack', `2.${counter}`)
+    }
+    expect(dropped).toEqual([])
+  })
+
+  test('owes nothing for the history that it joined with', async () => {
+    const first = await follower(2n)
+    await first.say('request', -1n, newSession(9n))
+    const late = await follower(3n, '2.1', -1)
+    await first.say('ack', '2.1')
+    await late.say('ack', '2.1')
+    await ticks(8, first, late)
+    expect(dropped).toEqual([])
+  })
+
+  test('for which too much waits is dropped, and the others are not', async () => {
+    await lead('1.5', 1n, { learnerQueueBytesMax: 300 })
+    const quick = await follower(2n)
+    const slow = await follower(3n, '2.0', -1)
+    for (let counter = 1; counter < 9; counter++) {
+      await quick.say('request', -1n, newSession(BigInt(counter)))
+      await quick.say('ack', `2.${counter}`)
+      leader.logged(zxidOf(`2.${counter}`))
+      await quick.heard()
+    }
+    expect(dropped).toEqual(['3: too much waits for it'])
+    expect([quick.isClosed, slow.isClosed]).toEqual([false, true])
+  })
+
+  test('for which too much waits before it is up to date is dropped as well', async () => {
+    await lead('1.5', 1n, { learnerQueueBytesMax: 200 })
+    const quick = await follower(2n)
+    const joining = await introduce(3n, '1.0')
+    await joining.say('ackEpoch', '2.0', int(-1))
+    for (let counter = 1; counter < 9; counter++) {
+      await quick.say('request', -1n, newSession(BigInt(counter)))
+      await joining.heard()
+      await quick.heard()
+    }
+    expect(dropped).toEqual(['3: too much waits for it'])
   })
 })
 

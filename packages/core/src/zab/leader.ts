@@ -15,6 +15,7 @@ import { op } from '../pipeline/opcodes.ts'
 import type { Proposer } from '../pipeline/proposer.ts'
 import type { Host } from '../ports.ts'
 import type { LogBatch } from '../storage/log-batch.ts'
+import { AckWatch } from './ack-watch.ts'
 import type { CommittedLog, LoggedTxn } from './committed-log.ts'
 import { Deferred, TimeoutError, within } from './deferred.ts'
 import { counterOf, epochOf, epochStart, follows, type Epochs } from './epochs.ts'
@@ -29,6 +30,9 @@ const counterMax = 0xfffffffen
 
 /** A snapshot is sent no faster than the learner takes it. */
 const unsentBytesMax = 4 * 1024 * 1024
+
+/** Above this a snapshot is shorter than what a learner has not taken yet, for most databases. */
+const learnerQueueBytesMaxDefault = 128 * 1024 * 1024
 
 export interface LeaderParts {
   readonly self: ServerId
@@ -69,11 +73,13 @@ interface Learner {
   /** Gets live packets. Until it is up to date they wait here. */
   isForwarding: boolean
   held: (() => void)[] | undefined
+  heldBytes: number
   /** Everything it lacked is sent: from now on it must give signs of life. */
   isSent: boolean
   hasAckedNewLeader: boolean
   /** By this tick it must have been heard of again. */
   deadlineTick: number
+  readonly acks: AckWatch
 }
 
 /**
@@ -188,6 +194,7 @@ export class Leader {
 
   /** Every half tick: learners are asked for a sign of life, and every other time counted. */
   halfTick(): void {
+    this.dropSlow()
     if (this.isOver) return
     const lastProposed = this.proposer?.lastProposedZxid ?? this.parts.db.lastZxid
     for (const learner of this.learners) {
@@ -205,6 +212,17 @@ export class Leader {
     for (const learner of this.learners) {
       if (learner.isSent && learner.deadlineTick < tick) {
         this.drop(learner, 'it was silent for too long')
+      }
+    }
+  }
+
+  /** One that answers, but does not log what is proposed, is slower than the ensemble allows. */
+  private dropSlow(): void {
+    const { tickMs, syncLimit } = this.options
+    const nowMs = this.parts.nowMs()
+    for (const learner of this.learners) {
+      if (learner.acks.owedForMs(nowMs) > tickMs * syncLimit) {
+        this.drop(learner, 'it did not acknowledge a proposal in time')
       }
     }
   }
@@ -251,9 +269,11 @@ export class Leader {
       isObserver,
       isForwarding: false,
       held: undefined,
+      heldBytes: 0,
       isSent: false,
       hasAckedNewLeader: false,
       deadlineTick: this.joinDeadline(),
+      acks: new AckWatch(),
     }
     this.replaceOlder(sid)
     this.learners.add(learner)
@@ -363,6 +383,7 @@ export class Leader {
   private release(learner: Learner): void {
     const { held } = learner
     learner.held = undefined
+    learner.heldBytes = 0
     for (const send of held ?? []) send()
   }
 
@@ -370,14 +391,32 @@ export class Leader {
     learner.isForwarding = true
     if (learner.isObserver) return
     for (const { zxid, payload } of this.outstanding) {
-      if (zxid > sent) this.toLearner(learner, () => learner.link.send('proposal', zxid, payload))
+      if (zxid > sent) this.sendProposal(learner, zxid, payload)
     }
   }
 
+  private sendProposal(learner: Learner, zxid: bigint, payload: Uint8Array): void {
+    this.toLearner(learner, payload.length, () => {
+      learner.link.send('proposal', zxid, payload)
+      // What is part of the history it joins with is acknowledged with NEWLEADER, or later.
+      if (learner.hasAckedNewLeader) learner.acks.sent(zxid, this.parts.nowMs())
+    })
+  }
+
   /** In order behind what is still being sent. */
-  private toLearner(learner: Learner, send: () => void): void {
-    if (learner.held === undefined) send()
-    else learner.held.push(send)
+  private toLearner(learner: Learner, bytes: number, send: () => void): void {
+    if (learner.held === undefined) {
+      send()
+    } else {
+      learner.held.push(send)
+      learner.heldBytes += bytes
+    }
+    // Before it is up to date, what is on its way is history, which has bounds of its own.
+    const unsent = learner.hasAckedNewLeader ? learner.link.unsentBytes : 0
+    const { learnerQueueBytesMax = learnerQueueBytesMaxDefault } = this.options
+    if (learner.heldBytes + unsent > learnerQueueBytesMax) {
+      this.drop(learner, 'too much waits for it')
+    }
   }
 
   private lost(learner: Learner): void {
@@ -457,8 +496,7 @@ export class Leader {
     const payload = this.keeper.keep(batch.writer.bytes.subarray(batch.payloadStart, end))
     this.outstanding.push({ zxid, payload, acks: new Set(), syncs: [] })
     for (const learner of this.learners) {
-      if (!learner.isForwarding || learner.isObserver) continue
-      this.toLearner(learner, () => learner.link.send('proposal', zxid, payload))
+      if (learner.isForwarding && !learner.isObserver) this.sendProposal(learner, zxid, payload)
     }
   }
 
@@ -504,14 +542,14 @@ export class Leader {
     for (const learner of this.learners) {
       if (!learner.isForwarding) continue
       const { link, isObserver } = learner
-      this.toLearner(learner, () => {
+      this.toLearner(learner, isObserver ? payload.length : 0, () => {
         if (isObserver) link.send('inform', zxid, payload)
         else link.send('commit', zxid)
       })
     }
     this.proposer!.commitUpTo(zxid)
     this.parts.committedLog.add({ zxid, payload })
-    for (const learner of syncs) this.toLearner(learner, () => learner.link.send('sync', 0n))
+    for (const learner of syncs) this.toLearner(learner, 0, () => learner.link.send('sync', 0n))
   }
 
   // --- what learners say -----------------------------------------------------------------------
@@ -538,6 +576,7 @@ export class Leader {
 
   private receiveAck(learner: Learner, zxid: bigint): void {
     if (counterOf(zxid) !== 0n) {
+      learner.acks.acknowledged(zxid)
       if (!learner.isObserver) this.acknowledge(learner.sid, zxid)
       return
     }

@@ -6,8 +6,10 @@ export interface ZabOptions {
   readonly tickMs: number
   /** For agreeing on an epoch and bringing up learners. */
   readonly initLimit: number
-  /** For hearing nothing of each other afterwards. */
+  /** For hearing nothing of each other afterwards, and for acknowledging a proposal. */
   readonly syncLimit: number
+  /** What may wait for a learner that takes it too slowly; then it is dropped. */
+  readonly learnerQueueBytesMax?: number
 }
 
 /** What happens among the servers of an ensemble, for logs and transcripts. */
