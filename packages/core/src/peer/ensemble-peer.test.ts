@@ -68,6 +68,29 @@ describe('a server that comes back', () => {
     expect(away.paths).toEqual(['/a', '/b', '/c'])
   })
 
+  test('gets nothing it has, also after an epoch in which nothing was written', async () => {
+    const { leader } = await threeServing()
+    const client = await leader.connect()
+    await client.create('/a')
+    leader.crash()
+    await ensemble.serving(2)
+    await leader.start()
+    await ensemble.serving(3)
+    const second = ensemble.leader
+    // Nothing happens in epoch 2. One of its followers misses the beginning of epoch 3.
+    const [late] = ensemble.followers.filter((one) => one !== leader) as [TestServer]
+    ensemble.isolate(late)
+    expect(late.lastZxid).toBe('2.0')
+    second.crash()
+    await second.start()
+    await ensemble.until('epoch 3', () => [leader, second].some((one) => one.isLeading))
+    const third = ensemble.leader
+    ensemble.heal()
+    await ensemble.serving(3)
+    expect(plans(third, late).at(-1)).toBe('diff')
+    for (const server of ensemble.servers.values()) expect(server.paths).toEqual(['/a'])
+  })
+
   test('gets everything when its disk is lost', async () => {
     const { leader, followers } = await threeServing()
     const client = await leader.connect()

@@ -22,7 +22,7 @@ import { counterOf, epochOf, epochStart, follows, type Epochs } from './epochs.t
 import { expectPacket, LinkLostError, type PacketLink } from './packet-link.ts'
 import type { QuorumVerifier, ServerId } from './quorum.ts'
 import { sendSnapshot } from './snapshot-stream.ts'
-import { planSync, type SyncPlan } from './synchronisation.ts'
+import { planSync, type LeaderStart, type SyncPlan } from './synchronisation.ts'
 import type { ZabOptions, ZabTrace } from './options.ts'
 
 /** The last counter that may be proposed; the next epoch begins behind it. */
@@ -102,8 +102,7 @@ export class Leader {
   private readonly joined = new Set<ServerId>()
   private readonly epochAcks = new Set<ServerId>()
   private readonly newLeaderAcks = new Set<ServerId>()
-  private readonly startZxid: bigint
-  private readonly startEpoch: bigint
+  private readonly start: LeaderStart
   private newEpoch = 0n
   private epochIsFrozen = false
   private accepting: Promise<void> = Promise.resolve()
@@ -119,8 +118,7 @@ export class Leader {
   constructor(parts: LeaderParts, options: ZabOptions) {
     this.parts = parts
     this.options = options
-    this.startZxid = parts.db.lastZxid
-    this.startEpoch = parts.epochs.current
+    this.start = { epoch: parts.epochs.current, zxid: parts.db.lastZxid }
   }
 
   get epoch(): bigint {
@@ -149,7 +147,7 @@ export class Leader {
     try {
       this.join(self, epochs.accepted)
       await this.orEnd(within(host, limitMs, 'agreeing on an epoch', this.epochChosen.promise))
-      this.acknowledgeEpoch(self, epochs.current, this.startZxid)
+      this.acknowledgeEpoch(self, epochs.current, this.start.zxid)
       await this.orEnd(within(host, limitMs, 'acknowledging the epoch', this.epochAcked.promise))
       // Our history is that of the new epoch from here on; it is durable already.
       await epochs.setCurrent(this.newEpoch)
@@ -301,7 +299,7 @@ export class Leader {
   /** What memory lacks for a learner that was away for long, from the log. */
   private async olderHistory(learnerZxid: bigint): Promise<readonly LoggedTxn[]> {
     const { committedLog, db, readHistory } = this.parts
-    const plan = planSync(learnerZxid, committedLog.all(), db.lastZxid)
+    const plan = planSync(learnerZxid, committedLog.all(), db.lastZxid, this.start)
     if (plan.kind !== 'snap' || learnerZxid >= committedLog.min) return []
     return (await readHistory(learnerZxid, committedLog.min)) ?? []
   }
@@ -310,12 +308,14 @@ export class Leader {
   private planFor(learnerZxid: bigint, older: readonly LoggedTxn[]): SyncPlan {
     const { committedLog, db } = this.parts
     const last = older.at(-1)
-    if (last === undefined) return planSync(learnerZxid, committedLog.all(), db.lastZxid)
+    if (last === undefined) {
+      return planSync(learnerZxid, committedLog.all(), db.lastZxid, this.start)
+    }
     const newer = committedLog.all().filter(({ zxid }) => zxid > last.zxid)
     // While the log was read, the oldest in memory may have been dropped: that is a gap.
     const isWhole = newer[0] === undefined || follows(last.zxid, newer[0].zxid)
     const history = isWhole ? [...older, ...newer] : committedLog.all()
-    return planSync(learnerZxid, history, db.lastZxid)
+    return planSync(learnerZxid, history, db.lastZxid, this.start)
   }
 
   /** A server that connects anew has left its old connection, even if that is not closed yet. */
@@ -457,8 +457,8 @@ export class Leader {
     const { verifier, self } = this.parts
     if (this.epochAcks.has(self) && verifier.isQuorum(this.epochAcks)) return
     const isAhead =
-      currentEpoch > this.startEpoch ||
-      (currentEpoch === this.startEpoch && lastZxid > this.startZxid)
+      currentEpoch > this.start.epoch ||
+      (currentEpoch === this.start.epoch && lastZxid > this.start.zxid)
     if (isAhead) throw new MalformedError(`server ${sid} has a longer history than its leader`)
     if (verifier.voters.has(sid)) this.epochAcks.add(sid)
     if (this.epochAcks.has(self) && verifier.isQuorum(this.epochAcks)) this.epochAcked.resolve()

@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest'
 import type { LoggedTxn } from './committed-log.ts'
-import { planSync, type SyncPlan } from './synchronisation.ts'
+import { planSync, type LeaderStart, type SyncPlan } from './synchronisation.ts'
 
 const nothing = new Uint8Array(0)
 
@@ -22,8 +22,15 @@ function told(plan: SyncPlan): string {
   return `${plan.kind.toUpperCase()} ${show(plan.zxid)}${txns === '' ? '' : ` +${txns}`}`
 }
 
-const plan = (learner: string, ours: LoggedTxn[], lastApplied: string): string =>
-  told(planSync(zxid(learner), ours, zxid(lastApplied)))
+/** A leader that began with the history of an epoch none of the learners was in. */
+const elsewhere = { epoch: 77n, zxid: 0n }
+
+const plan = (
+  learner: string,
+  ours: LoggedTxn[],
+  lastApplied: string,
+  start: LeaderStart = elsewhere,
+): string => told(planSync(zxid(learner), ours, zxid(lastApplied), start))
 
 describe('within one epoch', () => {
   const ours = history('1.3', '1.4', '1.5', '1.6')
@@ -49,8 +56,8 @@ describe('within one epoch', () => {
   })
 
   test('a learner whose own history is of no use gets everything', () => {
-    expect(told(planSync(-1n, ours, zxid('1.6')))).toBe('SNAP')
-    expect(told(planSync(-1n, [], 0n))).toBe('SNAP')
+    expect(told(planSync(-1n, ours, zxid('1.6'), elsewhere))).toBe('SNAP')
+    expect(told(planSync(-1n, [], 0n, elsewhere))).toBe('SNAP')
   })
 })
 
@@ -77,7 +84,10 @@ describe('across epochs', () => {
 
   test('one who entered an epoch, and has nothing of it yet, gets all of it', () => {
     expect(plan('3.0', ours, '3.2')).toBe('DIFF 3.2 + 3.1 3.2')
-    expect(plan('2.0', ours, '3.2')).toBe('DIFF 3.2 + 3.1 3.2')
+  })
+
+  test('one who entered an epoch of which we have nothing may hold what we do not', () => {
+    expect(plan('2.0', ours, '3.2')).toBe('SNAP')
   })
 
   test('so does one who entered the epoch that our memory begins with', () => {
@@ -87,6 +97,37 @@ describe('across epochs', () => {
 
   test('one who entered an epoch that we know nothing of gets everything', () => {
     expect(plan('4.0', ours, '5.0')).toBe('SNAP')
+  })
+})
+
+describe('after an epoch without transactions', () => {
+  const ours = history('1.6', '1.7')
+  const start = { epoch: 3n, zxid: zxid('1.7') }
+
+  test('who ended in it, as the leader did, is up to date', () => {
+    expect(plan('3.0', ours, '4.0', start)).toBe('DIFF 3.0')
+    expect(plan('3.0', ours, '4.0', { epoch: 3n, zxid: zxid('3.0') })).toBe('DIFF 3.0')
+  })
+
+  test('who ended in it gets what the leader has proposed since', () => {
+    expect(plan('3.0', history('1.7', '4.1', '4.2'), '4.2', start)).toBe('DIFF 4.2 + 4.1 4.2')
+    expect(plan('3.0', history('4.1', '4.2'), '4.2', start)).toBe('DIFF 4.2 + 4.1 4.2')
+    expect(plan('3.0', history('4.2', '4.3'), '4.3', start)).toBe('SNAP')
+    expect(plan('3.0', [], '4.3', start)).toBe('SNAP')
+  })
+
+  test('who ended in an epoch that the leader was not in gets everything', () => {
+    expect(plan('2.0', ours, '4.0', start)).toBe('SNAP')
+    expect(plan('5.0', ours, '6.0', start)).toBe('SNAP')
+  })
+
+  test('who has less of it than the leader had at its start gets that as well', () => {
+    const longer = history('1.7', '3.1', '3.2')
+    expect(plan('3.0', longer, '4.0', { epoch: 3n, zxid: zxid('3.2') })).toBe('DIFF 3.2 + 3.1 3.2')
+  })
+
+  test('an empty server was in none, and gets everything', () => {
+    expect(plan('0.0', [], '1.0', { epoch: 0n, zxid: 0n })).toBe('SNAP')
   })
 })
 
