@@ -173,3 +173,20 @@ test('a server that follows does not take over configurations from votes', () =>
   election.receive(3n, { ...vote, config: newerText }, 300)
   expect(election.takeReady().newerConfig).toBeUndefined()
 })
+
+test('one without a vote is answered when it asks, but its answers are no reason to answer', () => {
+  const election = follower()
+  const answers = (nowMs: number): number => {
+    election.receive(9n, { ...vote, leader: 9n, round: 7n }, nowMs)
+    return election.takeReady().send.length
+  }
+  expect([300, 301, 302, 399].map(answers)).toEqual([1, 0, 0, 0])
+  // As often as it tells its vote again it is told ours.
+  expect([500, 900].map(answers)).toEqual([1, 1])
+  // What is new is told at once.
+  election.established(2n)
+  expect(answers(901)).toBe(1)
+  election.start({ zxid: 0n, peerEpoch: 2n }, 902)
+  election.takeReady()
+  expect([902, 903].map(answers)).toEqual([1, 0])
+})

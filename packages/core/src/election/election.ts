@@ -44,6 +44,9 @@ const defaultTiming: ElectionTiming = {
   unanimousWaitMs: 0,
 }
 
+/** Of so many servers without a vote it is remembered what they were told. */
+const toldMax = 1000
+
 /** What an election came to. */
 export interface Decision extends Candidate {
   readonly round: bigint
@@ -106,6 +109,8 @@ export class Election {
 
   /** What this server told itself. */
   private readonly loopback: Notification[] = []
+  /** What those without a vote were told last, and when. */
+  private readonly told = new Map<ServerId, { what: string; atMs: number }>()
   /** The newest of what each server said before the vote was known. */
   private readonly early = new Map<ServerId, Notification>()
 
@@ -272,7 +277,17 @@ export class Election {
    */
   private answerNonVoter(to: ServerId): void {
     if (this.state === 'looking' && !this.running) return
-    this.tell(to, this.state === 'looking' ? this.proposal : this.stored, this.round)
+    const candidate = this.state === 'looking' ? this.proposal : this.stored
+    const { leader, zxid, peerEpoch } = candidate
+    const what = `${this.state} ${leader} ${zxid} ${peerEpoch} ${this.round}`
+    // An Apache observer whose round is ahead of ours answers our answer: each would be the reason
+    // for the next, as fast as the network allows. Nothing new is said no more often than it asks.
+    const last = this.told.get(to)
+    const pauseMs = this.timing.notificationMinMs / 2
+    if (last?.what === what && this.nowMs - last.atMs < pauseMs) return
+    if (this.told.size >= toldMax) this.told.clear()
+    this.told.set(to, { what, atMs: this.nowMs })
+    this.tell(to, candidate, this.round)
   }
 
   private tell(to: ServerId, candidate: Candidate, round: bigint): void {
