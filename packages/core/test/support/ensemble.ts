@@ -685,8 +685,8 @@ export class TestClient {
     return this.call('create', { path, data: null, acl: open, flags })
   }
 
-  askCreate(path: string, flags = 0): number {
-    return this.ask('create', { path, data: null, acl: open, flags })
+  askCreate(path: string, flags = 0, data: Uint8Array | null = null): number {
+    return this.ask('create', { path, data, acl: open, flags })
   }
 
   /** 0 where there is such a node. */
