@@ -92,12 +92,25 @@ test('a digest that differs is noticed', () => {
   const db = freshDatabase()
   const mismatches: DigestMismatch[] = []
   db.onDigestMismatch = (mismatch) => mismatches.push(mismatch)
-  const wrong = createOfA.slice()
+  const wrong = Uint8Array.from(createOfA)
   wrong[wrong.length - 1]! ^= 1
   db.replay(new Reader(wrong))
   expect(mismatches).toEqual([
     { zxid: 0x100000002n, expected: 8972839925n ^ 1n, actual: 8972839925n },
   ])
+})
+
+test('a digest that differs while a database is loaded is told to whoever takes it over', () => {
+  const loaded = freshDatabase()
+  const wrong = Uint8Array.from(createOfA)
+  wrong[wrong.length - 1]! ^= 1
+  loaded.replay(new Reader(wrong))
+  expect(loaded.untoldMismatch).toMatchObject({ zxid: 0x100000002n, actual: 8972839925n })
+  const db = freshDatabase()
+  const mismatches: DigestMismatch[] = []
+  db.onDigestMismatch = (mismatch) => mismatches.push(mismatch)
+  db.adopt(loaded)
+  expect(mismatches).toEqual([loaded.untoldMismatch])
 })
 
 describe('a tree that was sent while it changed', () => {

@@ -63,6 +63,8 @@ export class Database {
   onQuotaExceeded: ((excess: QuotaExcess) => void) | undefined
   /** Called when the tree is not what the one who made a transaction or snapshot had. */
   onDigestMismatch: ((mismatch: DigestMismatch) => void) | undefined
+  /** The first one that nobody was told of, because the database was still being loaded. */
+  untoldMismatch: DigestMismatch | undefined
   /** Quotas are counted once everything is loaded, not for each replayed transaction. */
   isLoading = false
   /**
@@ -72,7 +74,7 @@ export class Database {
   isExact = true
   /** Digests are comparable only once replay has passed what a fuzzy snapshot may contain. */
   private fuzzyUntil: { zxid: bigint; digest: bigint } | undefined
-  /** Where a new epoch has begun, `lastZxid` names no transaction. */
+  /** The start of an epoch, which `lastZxid` may be, is no transaction. */
   private lastTxnZxid = 0n
 
   constructor(options: DatabaseOptions) {
@@ -122,6 +124,7 @@ export class Database {
     this.lastZxidHigh = other.lastZxidHigh
     this.lastZxidLow = other.lastZxidLow
     this.lastTxnZxid = other.lastTxnZxid
+    if (other.untoldMismatch !== undefined) this.onDigestMismatch?.(other.untoldMismatch)
   }
 
   /** The ensemble's configuration, as clients read it; each server keeps it for itself. */
@@ -138,7 +141,6 @@ export class Database {
   /** Applies a transaction: total, deterministic, without I/O. Answers with its error or 0. */
   apply(header: TxnHeader, txn: Txn): number {
     const error = applyTxn(this, header, txn)
-    this.lastTxnZxid = header.zxid
     this.advance(header.zxid)
     return error
   }
@@ -149,6 +151,7 @@ export class Database {
     this.lastZxid = zxid
     this.lastZxidHigh = Number(zxid >> 32n) | 0
     this.lastZxidLow = Number(zxid & 0xffffffffn) | 0
+    if (this.lastZxidLow !== 0) this.lastTxnZxid = zxid
     if ((this.lastZxidLow & (digestEvery - 1)) === 0) this.logDigest()
   }
 
@@ -172,7 +175,10 @@ export class Database {
   private compare(zxid: bigint, expected: bigint): void {
     const actual = this.tree.digest.value
     const wanted = BigInt.asUintN(64, expected)
-    if (actual !== wanted) this.onDigestMismatch?.({ zxid, expected: wanted, actual })
+    if (actual === wanted) return
+    const mismatch = { zxid, expected: wanted, actual }
+    if (this.onDigestMismatch === undefined) this.untoldMismatch ??= mismatch
+    else this.onDigestMismatch(mismatch)
   }
 
   // --- loading ---------------------------------------------------------------------------------

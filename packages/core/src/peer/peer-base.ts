@@ -50,6 +50,7 @@ export abstract class PeerBase implements BatchSource {
       this.stats.digestMismatches++
       trace({ type: 'digestMismatch', ...mismatch })
     }
+    if (db.untoldMismatch !== undefined) db.onDigestMismatch(db.untoldMismatch)
   }
 
   setTime(nowMs: number, wallMs: number): void {
