@@ -1,6 +1,7 @@
 /** An ensemble from its first start on, told as short stories. */
 import { afterEach, describe, expect, test } from 'vitest'
 import { TestEnsemble, type TestClient, type TestServer } from '../../test/support/ensemble.ts'
+import { Deferred } from '../zab/deferred.ts'
 
 let ensemble: TestEnsemble
 
@@ -468,8 +469,8 @@ describe('a snapshot', () => {
     const { leader, followers } = await threeServing()
     const [slow] = followers as [TestServer]
     const client = await leader.connect()
-    slow.disk.fault = (call, path) =>
-      call === 'write' && path.includes('log') ? 'ENOSPC' : undefined
+    const stall = new Deferred<void>()
+    slow.disk.stall = stall.promise
     expect(await client.create('/a')).toBe(0)
     await ensemble.until('it is applied', () => slow.paths.includes('/a'))
     const taking = slow.journal!.snapshotNow()
@@ -477,8 +478,8 @@ describe('a snapshot', () => {
     const stored = async (): Promise<string[]> =>
       (await slow.disk.list('data/version-2')).map(({ name }) => name)
     expect(await stored()).not.toContain('snapshot.100000002')
-    slow.disk.fault = undefined
-    await ensemble.until('there is room', () => slow.peer!.canWrite)
+    slow.disk.stall = undefined
+    stall.resolve()
     await taking
     expect(await stored()).toContain('snapshot.100000002')
   })

@@ -40,6 +40,8 @@ export class MemoryDisk implements Disk {
   private readonly forgetful: boolean
   private readonly bytesMax: number
   fault: ((call: DiskCall, path: string) => string | undefined) | undefined
+  /** While there is one, nothing that is written to logs gets further. */
+  stall: Promise<void> | undefined
 
   constructor(options: MemoryDiskOptions = {}) {
     this.forgetful = options.forgetful ?? false
@@ -191,6 +193,7 @@ export class MemoryDisk implements Disk {
   private writeHandle(path: string, file: MemoryFile, durable: boolean): WriteHandle {
     return {
       write: async (bytes, position) => {
+        if (this.stall !== undefined && path.includes('log.')) await this.stall
         this.check('write', path)
         const growth = Math.max(0, position + bytes.length - file.stored)
         if (growth > 0 && this.bytes + growth > this.bytesMax) {

@@ -15,6 +15,7 @@ import {
   type TestServer,
 } from '../../test/support/ensemble.ts'
 import { Witness } from '../../test/support/witness.ts'
+import { Deferred } from './deferred.ts'
 
 let ensemble: TestEnsemble
 let witness: Witness
@@ -651,14 +652,14 @@ describe('phase 3, broadcast', () => {
 
   test('a follower whose disk does not answer acknowledges nothing', async () => {
     const { leader, followers, client } = await serving(3)
-    const isFull = (call: string, path: string): string | undefined =>
-      call === 'write' && path.includes('log') ? 'ENOSPC' : undefined
-    for (const follower of followers) follower.disk.fault = isFull
+    const stall = new Deferred<void>()
+    for (const follower of followers) follower.disk.stall = stall.promise
     client.askCreate('/waits')
     await ensemble.pass(300)
     expect(client.replies).toHaveLength(1)
     expect(pathsOf(leader)).toEqual(['/first'])
-    for (const follower of followers) follower.disk.fault = undefined
+    for (const follower of followers) follower.disk.stall = undefined
+    stall.resolve()
     await ensemble.until('it is answered', () => client.replies.length === 2)
     await expectDelivered(['/first', '/waits'])
   })
