@@ -32,7 +32,7 @@ test.each([104, 550, 608, 656, 702, 2124, 2163, 5388, 5575])(
   (seed) => expectGood(seed, 1),
 )
 
-test.each([55, 5013, 5095, 5210, 40_128])(
+test.each([55, 5013, 5095, 5210, 20_002, 40_128])(
   'nothing is violated any more by an ensemble under seed %i',
   (seed) => expectGood(seed, 3),
 )

@@ -9,6 +9,7 @@ import { checkLinearizable, type Search } from './checkers/linearizable.ts'
 import { makeTimeline } from './checkers/timeline.ts'
 import { checkTrees, type SeenTree } from './checkers/trees.ts'
 import { checkWatches } from './checkers/watches.ts'
+import type { SimClient } from './client/client.ts'
 import { Cluster } from './cluster/cluster.ts'
 import type { SimServer } from './cluster/server.ts'
 import { drawShape } from './cluster/shape.ts'
@@ -42,6 +43,7 @@ export interface RunResult {
 
 const setupMsMax = 30_000
 const progressMsMax = 120_000
+const visitsMax = 6
 /** Once so much is wrong, more of it tells nothing. */
 const violationsMax = 20
 
@@ -181,6 +183,7 @@ class Run {
     for (const { disk } of this.fullServers) disk.condition.isFull = false
     if (this.fullServers.length > 0) recorder.count('runs with a full minority')
     await this.live(cluster.tickMs * 25)
+    if (recorder.ensemble !== undefined) await this.tour()
     for (const client of clients) client.ask({ op: 'sync', path: '/a' })
     await this.live(progressMsMax, isQuiet)
     const held = new Set(clients.map(({ session }) => session))
@@ -189,6 +192,44 @@ class Run {
       if (!held.has(id)) this.violate(`session ${id} should have expired long ago`)
     }
     recorder.count('sessions', history.sessions.size)
+  }
+
+  /** Every server serves everybody who comes, and takes their writes. */
+  private async tour(): Promise<void> {
+    const { servers, clients } = this.cluster
+    const isServing = (): boolean => servers.every((server) => server.process?.peer?.isServing)
+    await this.live(progressMsMax, isServing)
+    for (const { name } of servers) {
+      let left = clients
+      // One that has not heard yet of what a client has seen turns it away, and rightly.
+      for (let attempt = 1; left.length > 0 && attempt <= visitsMax; attempt++) {
+        left = await this.visit(name, left)
+      }
+      if (left.length > 0 && this.violations.length === 0) {
+        this.violate(
+          `nothing is wrong, and ${name} does not serve ${left.map((c) => c.name).join()}`,
+        )
+      }
+    }
+  }
+
+  /** Those who were not answered there. */
+  private async visit(server: string, visitors: readonly SimClient[]): Promise<SimClient[]> {
+    const { history } = this.cluster
+    const data = `to ${server}, ${history.now}`
+    const first = history.operations.length
+    for (const client of visitors) {
+      client.goTo(server)
+      client.ask({ op: 'setData', path: '/b', data, version: -1 })
+    }
+    await this.live(progressMsMax, () => visitors.every(({ isIdle }) => isIdle))
+    const answered = new Set(
+      history.operations
+        .slice(first)
+        .filter(({ request, result }) => 'data' in request && request.data === data && result)
+        .map(({ client }) => client),
+    )
+    return visitors.filter((client) => !answered.has(client.name) || client.server !== server)
   }
 
   private async finish(): Promise<void> {

@@ -9,7 +9,16 @@ export function addCounts(into: Counts, counts: Iterable<readonly [string, numbe
 
 /** What happened, as lines: the large numbers first, then by kind. */
 export function describeCounts(counts: ReadonlyMap<string, number>): string[] {
-  const groups = ['op: ', 'fault: ', 'crash in ', 'server: ', 'zab: ', 'linearizability: ']
+  const groups = [
+    'op: ',
+    'fault: ',
+    'stranded: ',
+    'emptied: ',
+    'crash in ',
+    'server: ',
+    'zab: ',
+    'linearizability: ',
+  ]
   const inGroup = (what: string): boolean => groups.some((group) => what.startsWith(group))
   const list = (entries: readonly (readonly [string, number])[], prefix: string): string =>
     entries.map(([what, count]) => `${what.slice(prefix.length)} ${count}`).join(', ')

@@ -73,6 +73,8 @@ export function asEnsemble(
     ...options,
     peer: { ...options.peer, serverId: Number(self) },
     journal: { ...options.journal, logBytesMax },
+    // Their disks are copied often, to see what a power failure would leave.
+    preAllocBytes: Math.min(options.preAllocBytes, 65_536),
     // An election is decided by waits of a few hundred milliseconds.
     tickPeriodMs: 20,
     ensemble: { self, membership, initLimit, syncLimit, commitLogCount },

@@ -1,8 +1,10 @@
 import type { Cluster } from '../cluster/cluster.ts'
 import type { SimServer } from '../cluster/server.ts'
 import { emptyOne } from './empty.ts'
+import { lateFollower } from './late.ts'
 import { leaderOf } from './leader-of.ts'
 import type { Fault } from './schedule.ts'
+import { staleLeader } from './stale.ts'
 import { strandLeader } from './strand.ts'
 
 /** Makes a fault happen now. */
@@ -88,6 +90,12 @@ export function inject(cluster: Cluster, fault: Fault): void {
     }
     case 'strandedLeader':
       strandLeader(cluster, fault)
+      return
+    case 'staleLeader':
+      staleLeader(cluster, fault)
+      return
+    case 'lateFollower':
+      lateFollower(cluster, fault)
       return
     case 'emptied':
       emptyOne(cluster, server, forMs)

@@ -17,10 +17,14 @@ const snapshotMs = 100
 
 export function strandLeader(cluster: Cluster, fault: Fault): void {
   const leader = leaderOf(cluster)
-  if (leader === undefined) return
+  if (leader === undefined) {
+    cluster.recorder.count('stranded: nobody')
+    return
+  }
   cluster.clients[fault.client]!.goTo(leader.name)
   cluster.world.after(50 + (fault.forMs % 250), () => {
     if (leaderOf(cluster) === leader) strand(cluster, leader, fault)
+    else cluster.recorder.count('stranded: gone before')
   })
 }
 
@@ -31,8 +35,10 @@ function strand(cluster: Cluster, leader: SimServer, fault: Fault): void {
   const cut = apart.flatMap((from) => rest.map((to): [string, string] => [from.name, to.name]))
   for (const [from, to] of cut) network.block(from, to)
   write(cluster, leader, 1 + (Math.floor(amount * 997) % writesMax))
-  const quiet = amount < 0.75 ? silence(cluster, rest) : () => {}
-  world.after(20 + (forMs % 80), () => fell(leader, apart, forMs % 4))
+  const quiet = amount < 0.9 ? silence(cluster, rest) : () => {}
+  // By then some of it has come here and is in the log.
+  const writtenMs = 20 + (forMs % 80) + 4 * network.options.delayMsMax
+  world.after(writtenMs, () => fell(leader, apart, forMs % 4))
   const untilMs = world.nowMs + strandedMsMax
   const comeBack = (): void => {
     for (const [from, to] of cut) network.unblock(from, to)
@@ -46,7 +52,7 @@ function strand(cluster: Cluster, leader: SimServer, fault: Fault): void {
       world.after(pollMs, poll)
       return
     }
-    if (isReplaced === true) recorder.count('leaders stranded and replaced')
+    recorder.count(isReplaced === true ? 'stranded: replaced' : 'stranded: in vain')
     // A snapshot of what nobody else has must go with it.
     const journal =
       amount * 10 - Math.floor(amount * 10) < 0.5 ? leader.process?.journal : undefined

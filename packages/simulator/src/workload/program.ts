@@ -47,7 +47,7 @@ const opWeights = {
   getChildren: 4,
   getChildren2: 4,
   getACL: 1,
-  sync: 2,
+  sync: 4,
   multiRead: 2,
   getEphemerals: 1,
   getAllChildrenNumber: 1,
