@@ -281,6 +281,31 @@ describe('a session', () => {
     expect(leader.paths).not.toContain('/from-the-old')
   })
 
+  test('that moves is not answered with what it wrote elsewhere under the same number', async () => {
+    ensemble = new TestEnsemble(
+      Object.fromEntries([1, 2, 3, 4, 5].map((id) => [id, 'participant'])),
+    )
+    await ensemble.start(1, 2, 3, 4, 5)
+    await ensemble.serving(5)
+    const { leader } = ensemble
+    const [old, next, ...others] = ensemble.followers as [TestServer, TestServer]
+    const client = await old.connect()
+    ensemble.onSaid = ({ name }) => {
+      if (name === 'proposal') for (const each of [old, ...others]) ensemble.hold(each, leader)
+    }
+    expect(client.askCreate('/old')).toBe(1)
+    await ensemble.settle()
+    const moved = await next.connect({ session: client })
+    expect(moved.askCreate('/new')).toBe(1)
+    ensemble.onSaid = undefined
+    await ensemble.settle()
+    expect([client.replies, moved.replies]).toEqual([[], []])
+    ensemble.heal()
+    await ensemble.until('it is answered', () => moved.replies.length === 1)
+    expect(Buffer.from(moved.replies[0]!.body).toString()).toContain('/new')
+    expect(next.paths).toEqual(['/new', '/old'])
+  })
+
   test('lives as long as its client is heard of, on whichever server', async () => {
     const { leader, followers } = await threeServing()
     const client = await followers[0]!.connect({ timeOut: 1000 })

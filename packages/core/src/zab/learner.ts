@@ -54,6 +54,12 @@ export interface LearnerParts {
   readonly behind?: (upstream: GlobalUpstream) => Upstream
 }
 
+interface Forwarded {
+  readonly ticket: WriteTicket
+  /** The last proposal when it was sent to the leader: its own comes later. */
+  readonly after: bigint
+}
+
 /**
  * Follows a leader, or observes it: takes over its history, then logs and acknowledges what it
  * proposes and applies what it commits. For its own clients it is where writes go: it sends
@@ -83,7 +89,7 @@ export class Learner implements GlobalUpstream {
   private readonly sessions = new Map<bigint, Session>()
   private touched = new Map<bigint, number>()
   /** Writes sent to the leader, by session, oldest first: also of connections that are gone. */
-  private readonly forwarded = new Map<bigint, WriteTicket[]>()
+  private readonly forwarded = new Map<bigint, Forwarded[]>()
   private readonly syncs: WriteTicket[] = []
   private readonly revalidating = new Map<bigint, ClientConnection[]>()
 
@@ -435,15 +441,20 @@ export class Learner implements GlobalUpstream {
 
   private remember(sessionId: bigint, ticket: WriteTicket): void {
     const queue = this.forwarded.get(sessionId)
-    if (queue === undefined) this.forwarded.set(sessionId, [ticket])
-    else queue.push(ticket)
+    const forwarded = { ticket, after: this.lastProposed }
+    if (queue === undefined) this.forwarded.set(sessionId, [forwarded])
+    else queue.push(forwarded)
   }
 
   /** Whose write a transaction is, if it is one of ours. */
-  private takeTicket({ clientId, cxid, type }: TxnHeader): WriteTicket | undefined {
+  private takeTicket({ clientId, cxid, type, zxid }: TxnHeader): WriteTicket | undefined {
     const queue = this.forwarded.get(clientId)
-    const ticket = queue?.[0]
-    if (queue === undefined || ticket === undefined || ticket.xid !== cxid) return undefined
+    const first = queue?.[0]
+    if (queue === undefined || first?.ticket.xid !== cxid) return undefined
+    const { ticket, after } = first
+    // Proposed before we asked: it was asked for where the session came from, by a client that
+    // counts anew on each connection.
+    if (zxid <= after) return undefined
     // The end of a session by the leader is no answer to a request of its client, nor is its
     // becoming global.
     const isOfSession = type === op.closeSession || type === op.createSession
