@@ -273,8 +273,13 @@ export class RawClient {
     const hasBody = err === 0 || reader.remaining > 0
     // What is read out of the frame must not change when the next chunk overwrites it.
     const body = new Reader(new Uint8Array(frame.subarray(reader.position)))
-    const response = hasBody ? (pending.response.read(body) as never) : undefined
-    pending.resolve({ xid, zxid, err, response })
+    try {
+      const response = hasBody ? (pending.response.read(body) as never) : undefined
+      pending.resolve({ xid, zxid, err, response })
+    } catch (error) {
+      this.socket.destroy()
+      pending.reject(new Error(`the reply to ${xid} cannot be read`, { cause: error }))
+    }
   }
 
   private lose(): void {

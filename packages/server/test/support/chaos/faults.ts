@@ -235,12 +235,13 @@ export function lonelyLeader(ensemble: EnsembleProcesses, random: Random, leader
       await delay(ms)
       if (isQuiet) for (const id of ensemble.ids) ensemble.clientLink(id).cut()
       await Promise.all(lonely.map((id) => ensemble.kill(id)))
-      // What was on its way is lost.
-      for (const id of lonely) for (const proxy of linksOf(ensemble, id, deaf)) proxy.cut()
-      const starting = lonely.map((id) => ensemble.start(id))
+      // What was on its way is lost, and the others wait for each other until it is back: so it
+      // finds a leader that has just been elected.
+      for (const id of deaf) for (const proxy of linksOf(ensemble, id)) proxy.cut()
+      await Promise.all(lonely.map((id) => ensemble.start(id)))
+      for (const id of deaf) for (const proxy of linksOf(ensemble, id, deaf)) proxy.heal()
       await untilServing(ensemble, deaf)
-      await Promise.all(starting)
-      for (const id of lonely) for (const proxy of linksOf(ensemble, id, deaf)) proxy.heal()
+      for (const id of lonely) for (const proxy of linksOf(ensemble, id)) proxy.heal()
       await untilServing(ensemble, ensemble.ids)
       for (const id of ensemble.ids) ensemble.clientLink(id).heal()
     },
@@ -257,7 +258,7 @@ export function staleLeader(ensemble: EnsembleProcesses, random: Random, leader:
   return {
     text: `${leader} sleeps until it is replaced, and hears nothing for ${ms} ms after that`,
     async run() {
-      for (const proxy of linksOf(ensemble, leader, others)) holdBoth(proxy)
+      for (const proxy of linksOf(ensemble, leader)) holdBoth(proxy)
       ensemble.pause(leader)
       await untilServing(ensemble, others)
       await delay(random.between(300, 800))
@@ -284,7 +285,7 @@ async function untilServing(ensemble: EnsembleProcesses, ids: readonly number[])
 function linksOf(
   ensemble: EnsembleProcesses,
   id: number,
-  others: readonly number[],
+  others: readonly number[] = ensemble.ids,
 ): ReturnType<EnsembleProcesses['between']> {
   return others.filter((other) => other !== id).flatMap((other) => ensemble.between(id, other))
 }

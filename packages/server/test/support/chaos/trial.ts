@@ -205,8 +205,8 @@ class Trial {
     const { ensemble, random } = this
     const dice = random.int(100)
     if (dice < 12) return [lostDisk(ensemble, random.pick(ensemble.ids))]
-    if (dice < 40 && leader !== undefined) return [lonelyLeader(ensemble, random, leader)]
-    if (dice < 55 && leader !== undefined) return [staleLeader(ensemble, random, leader)]
+    if (dice < 45 && leader !== undefined) return [lonelyLeader(ensemble, random, leader)]
+    if (dice < 60 && leader !== undefined) return [staleLeader(ensemble, random, leader)]
     return drawFaults(ensemble, random, leader)
   }
 
