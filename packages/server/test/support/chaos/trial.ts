@@ -244,7 +244,17 @@ class Trial {
       await life.judge(observer)
     }
     this.lives = []
+    await this.untilNobodyLives(observer, untilMs)
     await observer.close()
+  }
+
+  /** Also of lives of which nobody knows whether they began: nothing may change from now on. */
+  private async untilNobodyLives(observer: RawClient, untilMs: number): Promise<void> {
+    const path = places.lives
+    const { children } = await observer.must('getChildren', { path, watch: false })
+    for (const name of children) {
+      await this.untilGone(observer, `${path}/${name}`, untilMs)
+    }
   }
 
   private async untilGone(observer: RawClient, path: string, untilMs: number): Promise<void> {
