@@ -113,6 +113,8 @@ function describeZab(event: ZabEvent): string {
       return `server ${event.leader} is elected`
     case 'leading':
       return `leading epoch ${event.epoch}`
+    case 'takingOver':
+      return `taking over the history of server ${event.leader} (${event.plan})`
     case 'following':
       return `following server ${event.leader} in epoch ${event.epoch}`
     case 'roleEnded':

@@ -24,6 +24,11 @@ function plans(by: TestServer, to: TestServer): string[] {
   )
 }
 
+/** How a server says that it was brought up. */
+function takeovers(of: TestServer): string[] {
+  return of.events.flatMap((event) => (event.type === 'takingOver' ? [event.plan] : []))
+}
+
 afterEach(() => {
   for (const server of ensemble.servers.values()) expect(server.failures).toEqual([])
 })
@@ -66,6 +71,7 @@ describe('a server that comes back', () => {
     await away.start()
     await ensemble.serving(3)
     expect(plans(leader, away).at(-1)).toBe('diff')
+    expect(takeovers(away).at(-1)).toBe('diff')
     expect(away.paths).toEqual(['/a', '/b', '/c'])
   })
 
@@ -105,6 +111,7 @@ describe('a server that comes back', () => {
     await away.start()
     await ensemble.serving(3)
     expect(plans(leader, away).at(-1)).toBe('snap')
+    expect(takeovers(away).at(-1)).toBe('snap')
     expect(away.paths).toHaveLength(30)
     away.crash()
     await away.start()
@@ -132,6 +139,7 @@ describe('a server that comes back', () => {
     expect(leader.lastZxid).toBe('1.3')
     await ensemble.serving(3)
     expect(plans(ensemble.leader, leader)).toEqual(['trunc'])
+    expect(takeovers(leader)).toEqual(['trunc'])
     expect(leader.paths).toEqual(['/kept'])
     leader.crash()
     await leader.start()

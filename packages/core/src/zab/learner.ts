@@ -143,6 +143,7 @@ export class Learner implements GlobalUpstream {
     await this.agreeOnEpoch()
     const operation = await this.link.next()
     const kind = expectPacket(operation, 'diff', 'trunc', 'snap')
+    this.parts.trace({ type: 'takingOver', leader: this.parts.leader, plan: kind })
     if (kind === 'snap') {
       await this.parts.loadFrom(this.link, this.nameOfSnapshot(operation.zxid))
       this.isTorn = true

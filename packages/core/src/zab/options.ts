@@ -18,6 +18,12 @@ export type ZabEvent =
   | { readonly type: 'readOnly'; readonly afterMs: number }
   | { readonly type: 'elected'; readonly leader: ServerId }
   | { readonly type: 'leading'; readonly epoch: bigint }
+  | {
+      readonly type: 'takingOver'
+      readonly leader: ServerId
+      /** How the leader brings us up. */
+      readonly plan: SyncPlan['kind']
+    }
   | { readonly type: 'following'; readonly leader: ServerId; readonly epoch: bigint }
   | { readonly type: 'roleEnded'; readonly reason: string }
   | {

@@ -168,7 +168,10 @@ export class PacketLink {
 }
 
 /** The packet, if it is of one of these kinds; otherwise the other side breaks the protocol. */
-export function expectPacket(packet: QuorumPacket, ...names: PacketName[]): PacketName {
+export function expectPacket<Name extends PacketName>(
+  packet: QuorumPacket,
+  ...names: readonly Name[]
+): Name {
   const name = names.find((wanted) => packetTypes[wanted] === packet.type)
   if (name === undefined) {
     throw new MalformedError(`a packet of type ${packet.type}, where ${names.join(' or ')} is due`)
