@@ -78,7 +78,6 @@ export function apacheCommand(apache: Apache): ServerCommand {
 
 export class ManagedServer {
   readonly host = loopback
-  readonly name: string
   #command: ServerCommand
   #options: ServerOptions
   #dir: string | undefined
@@ -86,10 +85,13 @@ export class ManagedServer {
   #child: ChildProcess | undefined
 
   constructor(command: ServerCommand, options: ServerOptions = {}) {
-    this.name = command.name
     this.#command = command
     this.#options = options
     this.#port = options.port
+  }
+
+  get name(): string {
+    return this.#command.name
   }
 
   /** Known once the server has been started for the first time. */
@@ -182,6 +184,24 @@ export class ManagedServer {
     await this.stop('SIGKILL')
     if (this.#dir !== undefined) rmSync(this.#dir, { recursive: true, force: true })
     this.#dir = undefined
+  }
+
+  /** From the next start on another server, or another zoo.cfg, on the same folder and port. */
+  become(change: { readonly command?: ServerCommand; readonly cfg?: string }): void {
+    if (this.running) throw new Error(`${this.name} is running`)
+    const { command = this.#command, cfg } = change
+    this.#command = command
+    if (cfg !== undefined) this.#options = { ...this.#options, cfg }
+  }
+
+  /** The process does nothing any more, but its connections stay; what follows is `stop`. */
+  freeze(): void {
+    if (this.#child !== undefined && this.running) signalGroup(this.#child, 'SIGSTOP')
+  }
+
+  /** Everything the server has printed so far, in all its lives. */
+  get log(): string {
+    return readFileSync(this.#logFile, 'utf8')
   }
 
   /** The last lines of what the server has printed, for reports. */

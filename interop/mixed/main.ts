@@ -1,0 +1,88 @@
+/**
+ * Ensembles of Apache ZooKeeper and zabra together.
+ *
+ *     npm run test:mixed -- [--release 3.9]... [--role leader]... [--sync TRUNC]... [--client zabra]...
+ *
+ * Every cell of the table is three servers of its own, from their first start to their end; read
+ * `cell.ts` for what is done in each, `synchronise.ts` for how a learner comes to need what.
+ */
+import { parseArgs } from 'node:util'
+import { findApache, type ApacheRelease } from '../src/apache.ts'
+import { apacheCommand, zabraCommand } from '../src/servers.ts'
+import { say } from '../src/tools.ts'
+import { runCell, type Cell, type Role } from './cell.ts'
+import type { Kind, Sync } from './ensemble.ts'
+
+const { values } = parseArgs({
+  options: {
+    release: { type: 'string', multiple: true, default: ['3.8', '3.9'] },
+    role: { type: 'string', multiple: true, default: ['follower', 'leader', 'observer'] },
+    sync: { type: 'string', multiple: true, default: ['DIFF', 'TRUNC', 'SNAP'] },
+    client: { type: 'string', multiple: true, default: ['zabra', 'apache'] },
+  },
+})
+const releases = values.release as ApacheRelease[]
+const roles = values.role as Role[]
+const syncs = values.sync as Sync[]
+const clients = values.client as Kind[]
+
+const totals = { passed: 0, failed: 0, nodes: 0, digests: 0, moves: 0 }
+const reasons: string[] = []
+const missing: string[] = []
+const rows: string[][] = [['', ...clients.map((kind) => `client on ${kind}`)]]
+for (const release of releases) {
+  const apache = await findApache(release)
+  if (!apache.ok) {
+    missing.push(apache.reason)
+    continue
+  }
+  for (const role of roles) {
+    for (const sync of syncs) {
+      const row = [`${apache.version}, zabra ${role}, ${sync}`]
+      for (const clientOn of clients) {
+        const isGood = await play(row[0]!, { role, sync, clientOn }, apacheCommand(apache))
+        row.push(isGood ? 'ok' : 'FAIL')
+      }
+      rows.push(row)
+    }
+  }
+}
+
+console.log(`\n${draw(rows)}\n`)
+for (const reason of reasons) console.log(reason)
+for (const reason of missing) console.log(`!!! NOT RUN: ${reason}`)
+const { passed, failed, nodes, digests, moves } = totals
+console.log(`${nodes} nodes and ${digests} digests compared, sessions moved ${moves} times`)
+console.log(`${passed} passed, ${failed} failed`)
+// A run without Apache has shown nothing.
+process.exitCode = failed > 0 || passed === 0 || missing.length > 0 ? 1 : 0
+
+async function play(
+  name: string,
+  cell: Cell,
+  apache: ReturnType<typeof apacheCommand>,
+): Promise<boolean> {
+  const startedMs = performance.now()
+  const outcome = await runCell(cell, apache, zabraCommand())
+  const { problems, nodesCompared, digestsCompared, sessionsMoved } = outcome
+  const isGood = problems.length === 0
+  if (isGood) totals.passed++
+  else totals.failed++
+  totals.nodes += nodesCompared
+  totals.digests += digestsCompared
+  totals.moves += sessionsMoved
+  const where = `${name}, client on ${cell.clientOn}`
+  say(
+    `${where}: ${isGood ? 'ok' : 'FAIL'} after ${Math.round(performance.now() - startedMs)} ms ` +
+      `(${nodesCompared} nodes, ${digestsCompared} digests, ${sessionsMoved} moves)`,
+  )
+  for (const problem of problems) reasons.push(`FAIL ${where}: ${problem}`)
+  return isGood
+}
+
+function draw(table: readonly (readonly string[])[]): string {
+  const widths = table[0]!.map((_, column) => Math.max(...table.map((row) => row[column]!.length)))
+  const line = (row: readonly string[]): string =>
+    row.map((text, column) => text.padEnd(widths[column]!)).join('  ')
+  return table.map((row) => line(row).trimEnd()).join('\n')
+}
