@@ -22,6 +22,8 @@ export function staleLeader(cluster: Cluster, { forMs }: Fault): void {
     ])
   for (const [from, to] of pairs) network.block(from, to)
   process.pause()
+  // The others notice at once; it must not take so long that all sessions are over.
+  for (const stream of process.peerNetwork?.streams() ?? []) stream.far.fail()
   const untilMs = world.nowMs + pausedMsMax
   const poll = (): void => {
     const next = leaderOf(cluster)

@@ -8,6 +8,9 @@ import type { SimServer } from '../cluster/server.ts'
 import { leaderOf } from './leader-of.ts'
 import type { Fault } from './schedule.ts'
 
+/** Where there is no leader, there soon will be one. */
+const retryMs = 400
+const attemptsMax = 10
 const pollMs = 10
 const strandedMsMax = 6000
 /** For so long nobody writes to the new leader: what comes after its history began is no excess. */
@@ -15,17 +18,27 @@ const quietMs = 1500
 const writesMax = 24
 const snapshotMs = 100
 
-export function strandLeader(cluster: Cluster, fault: Fault): void {
-  const leader = leaderOf(cluster)
+export function strandLeader(cluster: Cluster, fault: Fault, attempt = 1): void {
+  const { world, recorder, clients } = cluster
+  const again = (): void => {
+    if (attempt === attemptsMax) recorder.count('stranded: nobody')
+    else world.after(retryMs, () => strandLeader(cluster, fault, attempt + 1))
+  }
+  const leader = establishedLeader(cluster)
   if (leader === undefined) {
-    cluster.recorder.count('stranded: nobody')
+    again()
     return
   }
-  cluster.clients[fault.client]!.goTo(leader.name)
-  cluster.world.after(50 + (fault.forMs % 250), () => {
-    if (leaderOf(cluster) === leader) strand(cluster, leader, fault)
-    else cluster.recorder.count('stranded: gone before')
+  clients[fault.client]!.goTo(leader.name)
+  world.after(50 + (fault.forMs % 250), () => {
+    if (establishedLeader(cluster) === leader) strand(cluster, leader, fault)
+    else again()
   })
+}
+
+function establishedLeader(cluster: Cluster): SimServer | undefined {
+  const leader = leaderOf(cluster)
+  return leader?.isServing === true && leader.process?.peer?.isServing === true ? leader : undefined
 }
 
 function strand(cluster: Cluster, leader: SimServer, fault: Fault): void {
@@ -38,7 +51,7 @@ function strand(cluster: Cluster, leader: SimServer, fault: Fault): void {
   const quiet = amount < 0.9 ? silence(cluster, rest) : () => {}
   // By then some of it has come here and is in the log.
   const writtenMs = 20 + (forMs % 80) + 4 * network.options.delayMsMax
-  world.after(writtenMs, () => fell(leader, apart, forMs % 4))
+  world.after(writtenMs, () => fell(leader, apart, forMs % 5))
   const untilMs = world.nowMs + strandedMsMax
   const comeBack = (): void => {
     for (const [from, to] of cut) network.unblock(from, to)
@@ -78,7 +91,7 @@ function fell(leader: SimServer, apart: readonly SimServer[], how: number): void
   if (how < 2) {
     leader.crash(how === 0 ? 'is killed' : 'power fails')
     leader.startLater(50)
-  } else if (how === 2) {
+  } else if (how < 4) {
     // Nobody need wait until the silence has lasted long enough.
     for (const server of apart) loseStreams(server)
   }
