@@ -266,16 +266,25 @@ describe('a quorum', () => {
     expect(reason).toMatch('not been heard of')
   })
 
-  test('commits in order, whoever acknowledges first', async () => {
+  test('commits what a quorum holds, in order: an acknowledgement is of all before it', async () => {
     const learner = await follower(2n)
     await learner.heard()
     for (const id of [7n, 8n, 9n]) await learner.say('request', -1n, newSession(id))
-    leader.logged(zxidOf('2.3'))
-    await learner.say('ack', '2.2')
     await learner.say('ack', '2.3')
     expect(await learner.heard()).toEqual(['proposal 2.1', 'proposal 2.2', 'proposal 2.3'])
-    await learner.say('ack', '2.1')
-    expect(await learner.heard()).toEqual(['commit 2.1', 'commit 2.2', 'commit 2.3'])
+    leader.logged(zxidOf('2.2'))
+    expect(await learner.heard()).toEqual(['commit 2.1', 'commit 2.2'])
+    leader.logged(zxidOf('2.3'))
+    expect(await learner.heard()).toEqual(['commit 2.3'])
+  })
+
+  test('counts no acknowledgement of what was not proposed', async () => {
+    const learner = await follower(2n)
+    await learner.say('request', -1n, newSession(7n))
+    await learner.heard()
+    await learner.say('ack', '2.9')
+    leader.logged(zxidOf('2.1'))
+    expect(await learner.heard()).toEqual([])
   })
 
   test('is not made of observers', async () => {

@@ -60,7 +60,6 @@ export interface LeaderParts {
 
 /** A transaction that waits for its quorum. */
 interface Outstanding extends LoggedTxn {
-  readonly acks: Set<ServerId>
   /** Learners whose sync is answered when this is committed. */
   readonly syncs: Learner[]
 }
@@ -108,6 +107,8 @@ export class Leader {
   private accepting: Promise<void> = Promise.resolve()
   private proposer: Proposer | undefined
   private outstanding: Outstanding[] = []
+  /** Up to where the log of each voter, ours among them, is known to hold this epoch. */
+  private readonly acknowledged = new Map<ServerId, bigint>()
   private readonly keeper = new ByteKeeper()
   private committedZxid = 0n
   private ticks = 0
@@ -281,7 +282,10 @@ export class Leader {
     }
     const older = await this.of(link, this.olderHistory(ack.zxid))
     await this.synchronise(learner, ack.zxid, older)
-    link.onPacket((packet) => this.receive(learner, packet))
+    link.onPacket(
+      (packet) => this.receive(learner, packet),
+      () => this.commitWhatCan(),
+    )
   }
 
   /** What was waited for, if by then the connection and our leadership still stand. */
@@ -494,7 +498,7 @@ export class Leader {
   private readonly onProposed = (zxid: bigint, batch: LogBatch): void => {
     const end = batch.writer.position - 1 // without the mark that ends a log record
     const payload = this.keeper.keep(batch.writer.bytes.subarray(batch.payloadStart, end))
-    this.outstanding.push({ zxid, payload, acks: new Set(), syncs: [] })
+    this.outstanding.push({ zxid, payload, syncs: [] })
     for (const learner of this.learners) {
       if (learner.isForwarding && !learner.isObserver) this.sendProposal(learner, zxid, payload)
     }
@@ -502,38 +506,42 @@ export class Leader {
 
   /** Our own log holds everything up to here. */
   logged(zxid: bigint): void {
-    for (const proposal of this.outstanding) {
-      if (proposal.zxid > zxid) break
-      proposal.acks.add(this.parts.self)
-    }
+    this.acknowledge(this.parts.self, zxid)
     this.commitWhatCan()
   }
 
+  /** A log holds everything up to here: servers log in order, without gaps. */
   private acknowledge(sid: ServerId, zxid: bigint): void {
-    const first = this.outstanding[0]
-    if (first === undefined || zxid < first.zxid) return
-    // Counters of one epoch have no gaps.
-    const proposal = this.outstanding[Number(zxid - first.zxid)]
-    if (proposal === undefined) return
-    assert(proposal.zxid === zxid, 'outstanding proposals are consecutive')
-    proposal.acks.add(sid)
-    if (proposal === first) this.commitWhatCan()
+    const last = this.outstanding.at(-1)
+    if (last === undefined || zxid > last.zxid) return
+    if (zxid > (this.acknowledged.get(sid) ?? 0n)) this.acknowledged.set(sid, zxid)
   }
 
   /** In order: nothing is committed before everything before it is. */
   private commitWhatCan(): void {
-    const { verifier } = this.parts
+    const upTo = this.quorumZxid()
     let count = 0
-    while (
-      count < this.outstanding.length &&
-      verifier.isQuorum(this.outstanding[count]!.acks) &&
-      !this.isOver
-    ) {
-      this.commit(this.outstanding[count]!)
+    while (count < this.outstanding.length && !this.isOver) {
+      const proposal = this.outstanding[count]!
+      if (proposal.zxid > upTo) break
+      this.commit(proposal)
       count++
     }
     if (count > 0) this.outstanding.splice(0, count)
     if (this.outstanding.length === 0) this.finished?.resolve()
+  }
+
+  /** The last transaction that the logs of a quorum hold. */
+  private quorumZxid(): bigint {
+    const { verifier } = this.parts
+    let highest = this.committedZxid
+    for (const candidate of this.acknowledged.values()) {
+      if (candidate <= highest) continue
+      const holders = new Set<ServerId>()
+      for (const [sid, zxid] of this.acknowledged) if (zxid >= candidate) holders.add(sid)
+      if (verifier.isQuorum(holders)) highest = candidate
+    }
+    return highest
   }
 
   private commit({ zxid, payload, syncs }: Outstanding): void {

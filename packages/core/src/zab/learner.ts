@@ -250,7 +250,10 @@ export class Learner implements GlobalUpstream {
     this.parts.pipeline.upstream = this.parts.behind?.(this) ?? this
     for (const txn of this.pending) this.append(txn)
     for (const packet of early) this.receive(packet)
-    this.link.onPacket((packet) => this.receive(packet))
+    this.link.onPacket(
+      (packet) => this.receive(packet),
+      () => this.parts.pipeline.readOn(),
+    )
   }
 
   // --- broadcast -------------------------------------------------------------------------------
@@ -263,13 +266,11 @@ export class Learner implements GlobalUpstream {
         return
       case packetTypes.commit:
         this.commit(this.nextPending(packet.zxid))
-        this.parts.pipeline.readOn()
         return
       case packetTypes.inform:
         this.propose(packet)
         this.append(this.pending.at(-1)!)
         this.commit(this.nextPending(packet.zxid))
-        this.parts.pipeline.readOn()
         return
       case packetTypes.ping:
         this.answerPing(packet.zxid)

@@ -46,6 +46,7 @@ export class PacketLink {
   private readonly wire: PeerWire
   private readonly reader = new PacketReader()
   private handler: ((packet: QuorumPacket) => void) | undefined
+  private afterPackets: (() => void) | undefined
   private waiting: Deferred<QuorumPacket> | undefined
   private waitingRaw: Deferred<Uint8Array> | undefined
 
@@ -107,9 +108,10 @@ export class PacketLink {
     this.reader.unread(bytes)
   }
 
-  /** From now on packets go here, those that came already first. */
-  onPacket(handler: (packet: QuorumPacket) => void): void {
+  /** From now on packets go here, those that came already first; `after` follows the last of many. */
+  onPacket(handler: (packet: QuorumPacket) => void, after?: () => void): void {
     this.handler = handler
+    this.afterPackets = after
     this.pump()
   }
 
@@ -130,9 +132,10 @@ export class PacketLink {
     }
     while (this.handler !== undefined && !this.isClosed) {
       const packet = this.reader.next()
-      if (packet === undefined) return
+      if (packet === undefined) break
       this.handler(packet)
     }
+    this.afterPackets?.()
   }
 
   // --- sending ---------------------------------------------------------------------------------
