@@ -6,7 +6,7 @@ import type { Topology } from '../options.ts'
 import { scenarios, type Scenario } from '../scenarios.ts'
 import { formatNumber, median } from '../statistics.ts'
 import { Series } from '../table.ts'
-import { peakRssTarget } from '../targets.ts'
+import { peakRssTargets } from '../targets.ts'
 import { isSound, type LoadResult } from '../zkload.ts'
 
 /** Every scenario on every server, in rounds A B A B, on servers that stay up throughout. */
@@ -82,8 +82,8 @@ class LoadReport {
     this.topology = topology
   }
 
-  begin(name: string, { unit, target }: Scenario): void {
-    const promised = this.topology === 'standalone' ? target : undefined
+  begin(name: string, { unit, target, ensembleTarget }: Scenario): void {
+    const promised = this.topology === 'standalone' ? target : ensembleTarget
     this.#figures.push(new Series(name, unit, promised))
     this.#cpu.push(new Series(name, 'us/op'))
     this.#p99.push(new Series(name, 'us'))
@@ -107,8 +107,7 @@ class LoadReport {
 
   print(): void {
     const { rounds } = this.#bench.options
-    const target = this.topology === 'standalone' ? peakRssTarget : undefined
-    const highest = new Series('highest of all', 'MB', target)
+    const highest = new Series('highest of all', 'MB', peakRssTargets[this.topology])
     for (const [label, values] of this.#highestRss) {
       for (const value of values) highest.add(label, value)
     }

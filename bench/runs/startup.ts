@@ -2,7 +2,7 @@ import type { Bench } from '../bench.ts'
 import type { Topology } from '../options.ts'
 import { formatNumber } from '../statistics.ts'
 import { Series } from '../table.ts'
-import { startupTarget } from '../targets.ts'
+import { startupTargets } from '../targets.ts'
 
 /** From the start of the process to the first answered request, with empty data. */
 export async function runStartup(bench: Bench): Promise<void> {
@@ -14,7 +14,7 @@ export async function runStartup(bench: Bench): Promise<void> {
 }
 
 async function startRepeatedly(bench: Bench, topology: Topology): Promise<readonly Series[]> {
-  const target = topology === 'standalone' ? startupTarget : undefined
+  const target = startupTargets[topology]
   const served = new Series(`first reply of every server, ${topology}`, 'ms', target)
   const cpu = new Series(`CPU until then, ${topology}`, 'ms')
   for (let round = 0; round < bench.options.startup; round++) {
