@@ -1,37 +1,73 @@
 /**
  * What a follower sends to its leader comes late, not so late that anybody gives up. Its clients
  * have written, lose patience and go on elsewhere: when the first of it arrives it is too late.
+ * Or it is the follower that hears late of what is committed.
  */
+import type { SimClient } from '../client/client.ts'
 import type { Cluster } from '../cluster/cluster.ts'
+import type { SimServer } from '../cluster/server.ts'
 import { leaderOf } from './leader-of.ts'
 import type { Fault } from './schedule.ts'
 
 const writes = 3
 
-export function lateFollower(cluster: Cluster, { client, amount, forMs }: Fault): void {
+export function lateFollower(cluster: Cluster, fault: Fault): void {
   const { world, network, servers, clients } = cluster
   const leader = leaderOf(cluster)
   const followers = servers.filter((server) => server !== leader && server.isServing)
-  const follower = followers[Math.floor(amount * followers.length)]
+  const follower = followers[Math.floor(fault.amount * followers.length)]
   if (leader === undefined || follower === undefined) return
-  clients[client]!.goTo(follower.name)
-  const settleMs = 100 + 8 * network.options.delayMsMax
-  world.after(settleMs, () => {
-    network.block(follower.name, leader.name)
-    const moving = clients.filter(({ server }) => server === follower.name)
-    const write = (data: string): void => {
-      for (const each of moving) {
-        for (let i = 0; i < writes; i++) {
-          each.ask({ op: 'setData', path: '/a', data: `${data} ${i}`, version: -1 })
-        }
-      }
-    }
-    write('early')
-    world.after(20 + 2 * network.options.delayMsMax, () => {
-      const others = servers.filter((server) => server !== follower)
-      for (const each of moving) each.goTo(others[forMs % others.length]!.name)
-      write('late')
-    })
-    world.after(settleMs + cluster.tickMs, () => network.unblock(follower.name, leader.name))
+  clients[fault.client]!.goTo(follower.name)
+  world.after(100 + 8 * network.options.delayMsMax, () => {
+    if (fault.forMs % 2 === 0) delayRequests(cluster, follower, leader, fault)
+    else delayCommits(cluster, follower, leader)
   })
+}
+
+function delayRequests(
+  { world, network, servers, clients, tickMs }: Cluster,
+  follower: SimServer,
+  leader: SimServer,
+  { forMs }: Fault,
+): void {
+  network.block(follower.name, leader.name)
+  const moving = clients.filter(({ server }) => server === follower.name)
+  for (const client of moving) write(client, 'early')
+  world.after(20 + 2 * network.options.delayMsMax, () => {
+    const others = servers.filter((server) => server !== follower)
+    for (const client of moving) {
+      client.goTo(others[forMs % others.length]!.name)
+      write(client, 'late')
+    }
+  })
+  world.after(tickMs + 10 * network.options.delayMsMax, () =>
+    network.unblock(follower.name, leader.name),
+  )
+}
+
+/** Who writes elsewhere is answered; whoever syncs here must see it, however long that takes. */
+function delayCommits(
+  { world, network, clients, tickMs }: Cluster,
+  follower: SimServer,
+  leader: SimServer,
+): void {
+  network.block(leader.name, follower.name)
+  for (const client of clients.filter(({ server }) => server !== follower.name)) {
+    write(client, 'elsewhere')
+  }
+  world.after(30 + 6 * network.options.delayMsMax, () => {
+    for (const client of clients.filter(({ server }) => server === follower.name)) {
+      client.ask({ op: 'sync', path: '/a' })
+      client.ask({ op: 'getData', path: '/a', watch: false })
+    }
+  })
+  world.after(tickMs + 8 * network.options.delayMsMax, () =>
+    network.unblock(leader.name, follower.name),
+  )
+}
+
+function write(client: SimClient, data: string): void {
+  for (let i = 0; i < writes; i++) {
+    client.ask({ op: 'setData', path: '/a', data: `${data} ${i}`, version: -1 })
+  }
 }

@@ -35,7 +35,7 @@ const ensembleWeights = {
   leaderPause: 3,
   strandedLeader: 16,
   staleLeader: 5,
-  lateFollower: 4,
+  lateFollower: 6,
   emptied: 3,
   blackout: 4,
   cutOff: 5,

@@ -67,14 +67,19 @@ export const sessionMutants: readonly Mutant[] = [
       return problem
     })
   }),
-  ofProposer('a leader gives a closing session to another server', (proposer) => {
+  ofProposer('a session that is over may go on at another server', (proposer) => {
+    const tracker = proposer.sessions as {
+      get(id: bigint): unknown
+      add(id: bigint, timeoutMs: number, nowMs: number): void
+    }
     replace<[bigint, number, object], unknown>(
       proposer,
       'takeSession',
-      (original) => (id, timeoutMs, owner) =>
-        original(id, timeoutMs, owner) ??
-        (proposer.sessions as Map<bigint, unknown>).get(id) ??
-        undefined,
+      (original) => (id, timeoutMs, owner) => {
+        const { nowMs } = inside(proposer, 'clock') as { nowMs?: number }
+        if (tracker.get(id) === undefined) tracker.add(id, timeoutMs, nowMs!)
+        return original(id, timeoutMs, owner)
+      },
     )
   }),
 ]
