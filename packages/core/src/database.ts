@@ -195,8 +195,13 @@ export class Database {
     this.apply(header, txn)
     if (reader.remaining < txnDigestBytes) return
     const version = reader.int()
-    const digest = reader.long()
-    if (version === 2) this.checkDigest(header.zxid, digest)
+    if (version !== 2) return
+    const { digest } = this.tree
+    const { position } = reader
+    const isEqual = reader.int() === (digest.high | 0) && reader.int() === (digest.low | 0)
+    if (isEqual && this.fuzzyUntil === undefined) return
+    reader.position = position
+    this.checkDigest(header.zxid, reader.long())
   }
 
   session(id: bigint, timeoutMs: number): void {

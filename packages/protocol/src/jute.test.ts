@@ -17,6 +17,7 @@ import {
   nullableVector,
   Reader,
   record,
+  remembered,
   ustring,
   vector,
   Writer,
@@ -304,4 +305,16 @@ test.each([
   const given = unhex(given16)
   expect(decodeText(given)).toBe(expected)
   expect(new Reader(encode(buffer, given)).ustring()).toBe(expected)
+})
+
+test('a remembered value is read from the same bytes only, and shared', () => {
+  const lists = remembered(nullableVector(int))
+  const bytes = encode(lists, [1, 2])
+  const first = decode(lists, bytes)
+  expect(decode(lists, bytes)).toBe(first)
+  expect(decode(lists, encode(lists, [1, 3]))).toEqual([1, 3])
+  expect(() => decode(lists, bytes.subarray(0, 8))).toThrow(MalformedError)
+  expect(decode(lists, encode(lists, null))).toBeNull()
+  expect(decode(lists, bytes)).toEqual([1, 2])
+  expect(encode(lists, decode(lists, bytes))).toEqual(bytes)
 })

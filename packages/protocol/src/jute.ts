@@ -359,6 +359,45 @@ export function vector<T>(element: Codec<T>): Codec<T[]> {
   }
 }
 
+const rememberedBytesMax = 64
+
+/**
+ * For values that are mostly the same as the last one, and short: bytes that were read before are
+ * not decoded again. Such a value is shared, so nobody may change it.
+ */
+export function remembered<T extends object>(codec: Codec<T | null>): Codec<T | null> {
+  let value: T | null = null
+  let bytes = new Uint8Array(0)
+  const isNext = (reader: Reader): boolean => {
+    if (value === null || bytes.length > reader.remaining) return false
+    for (let i = 0; i < bytes.length; i++) {
+      if (reader.bytes[reader.position + i] !== bytes[i]) return false
+    }
+    return true
+  }
+  return {
+    bytesMin: codec.bytesMin,
+    read(reader) {
+      if (isNext(reader)) {
+        reader.position += bytes.length
+        return value
+      }
+      const start = reader.position
+      const read = codec.read(reader)
+      const length = reader.position - start
+      if (length >= codec.bytesMin && length <= rememberedBytesMax) {
+        value = read
+        bytes = Uint8Array.from(reader.bytes.subarray(start, reader.position))
+      }
+      return read
+    },
+    write(writer, written) {
+      if (written !== null && written === value) writer.raw(bytes)
+      else codec.write(writer, written)
+    },
+  }
+}
+
 type AnyFields = Readonly<Record<string, Codec<unknown>>>
 export type RecordOf<F> = { -readonly [Name in keyof F]: TypeOf<F[Name]> }
 

@@ -55,8 +55,9 @@ export function fixAcl(
   rules: AclRules,
   acl: readonly Acl[] | null,
   identities: readonly Id[],
-): Acl[] | number {
+): readonly Acl[] | number {
   if (acl === null || acl.length === 0) return errorCodes.invalidAcl
+  if (acl.length === 1 && isAnyone(acl[0]!.id)) return acl
   const fixed: Acl[] = []
   for (const entry of acl.length > 1 ? withoutDuplicates(acl) : acl) {
     const { perms, id } = entry
@@ -76,6 +77,10 @@ export function fixAcl(
     }
   }
   return fixed
+}
+
+function isAnyone({ scheme, id }: Id): boolean {
+  return scheme === 'world' && id === 'anyone'
 }
 
 /** By their keys: comparing each with each would let one long list stall the server. */

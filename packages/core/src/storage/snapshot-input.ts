@@ -105,7 +105,14 @@ export async function openSnapshotInput(
     position += count
     return count
   }
-  if (method === 'plain') return new SnapshotInput(stored, () => file.close(), file.bytes)
+  if (method === 'plain') {
+    const ahead = new ReadAhead(stored, file.bytes)
+    const close = async (): Promise<void> => {
+      await ahead.settled()
+      await file.close()
+    }
+    return new SnapshotInput((into) => ahead.read(into), close, file.bytes)
+  }
   if (method === 'gz' && compression === undefined) {
     await file.close()
     throw new MalformedError('there is nothing here to decompress it with')
@@ -116,6 +123,38 @@ export async function openSnapshotInput(
     await file.close()
   }
   return new SnapshotInput(decoded(stored, decoder), close)
+}
+
+/** Has the next chunk read while the last one is being worked on. */
+class ReadAhead {
+  private readonly source: (into: Uint8Array) => Promise<number>
+  private readonly chunk: Uint8Array
+  private pending: Promise<number> | undefined
+  private taken = 0
+
+  constructor(source: (into: Uint8Array) => Promise<number>, bytes: number) {
+    this.source = source
+    this.chunk = new Uint8Array(Math.max(16, Math.min(chunkBytes, bytes)))
+  }
+
+  async read(into: Uint8Array): Promise<number> {
+    const have = await (this.pending ??= this.source(this.chunk))
+    const count = Math.min(into.length, have - this.taken)
+    into.set(this.chunk.subarray(this.taken, this.taken + count))
+    this.taken += count
+    if (this.taken === have && have > 0) {
+      this.taken = 0
+      this.pending = this.source(this.chunk)
+      // Whoever reads next is told; nobody may.
+      this.pending.catch(() => {})
+    }
+    return count
+  }
+
+  /** Nothing is being read any more. */
+  async settled(): Promise<void> {
+    await this.pending?.catch(() => {})
+  }
 }
 
 function decoded(

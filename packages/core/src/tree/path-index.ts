@@ -60,7 +60,8 @@ export class PathIndex {
       for (let id = this.heads[0]![bucket]!; id !== 0; id = this.next(id)) ids.push(id)
       this.heads[0]![bucket] = 0
     }
-    while (2 << this.level <= count && this.level < headBits + 12) this.level++
+    // Not quite as many buckets: the count is a guess, and a chain of two costs little.
+    while (1 << this.level < count * 0.75 && this.level < headBits + 12) this.level++
     while (this.heads.length << headBits < 1 << this.level) {
       this.heads.push(new Int32Array(1 << headBits))
     }

@@ -12,7 +12,7 @@ import {
   type Codec,
   type TypeOf,
 } from '../jute.ts'
-import { Acl, Stat } from './common.ts'
+import { Acl, NullableAclList, Stat } from './common.ts'
 
 export const RequestHeader = record({ xid: int, type: int })
 export const ReplyHeader = record({ xid: int, zxid: long, err: int })
@@ -74,14 +74,14 @@ export const Empty = record({})
 export const CreateRequest = record({
   path: nullableText,
   data: buffer,
-  acl: nullableVector(Acl),
+  acl: NullableAclList,
   flags: int,
 })
 export interface CreateRequest extends TypeOf<typeof CreateRequest> {}
 export const CreateTtlRequest = record({
   path: nullableText,
   data: buffer,
-  acl: nullableVector(Acl),
+  acl: NullableAclList,
   flags: int,
   ttl: long,
 })
@@ -100,7 +100,7 @@ export const GetDataResponse = record({ data: buffer, stat: Stat })
 export const SetDataRequest = record({ path: nullableText, data: buffer, version: int })
 
 export const GetAclResponse = record({ acl: vector(Acl), stat: Stat })
-export const SetAclRequest = record({ path: nullableText, acl: nullableVector(Acl), version: int })
+export const SetAclRequest = record({ path: nullableText, acl: NullableAclList, version: int })
 
 export const GetChildrenResponse = record({ children: vector(ustring) })
 export const GetChildren2Response = record({ children: vector(ustring), stat: Stat })

@@ -1,4 +1,14 @@
-import { int, long, nullableText, record, vector, type TypeOf } from '../jute.ts'
+import {
+  int,
+  long,
+  nullableText,
+  nullableVector,
+  record,
+  remembered,
+  vector,
+  type Codec,
+  type TypeOf,
+} from '../jute.ts'
 
 /** Who: a scheme and an identity in it. */
 export const Id = record({ scheme: nullableText, id: nullableText })
@@ -9,6 +19,8 @@ export const Acl = record({ perms: int, id: Id })
 export interface Acl extends TypeOf<typeof Acl> {}
 
 export const AclList = vector(Acl)
+/** Most clients use one list all the time. */
+export const NullableAclList = remembered(nullableVector(Acl) as Codec<readonly Acl[] | null>)
 
 /** A znode's bookkeeping as clients see it; note that pzxid comes last. */
 export const Stat = record({

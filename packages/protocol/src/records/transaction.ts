@@ -5,7 +5,6 @@ import {
   int,
   long,
   MalformedError,
-  nullableVector,
   Reader,
   record,
   ustring,
@@ -14,7 +13,7 @@ import {
   type TypeOf,
   type Writer,
 } from '../jute.ts'
-import { Acl } from './common.ts'
+import { NullableAclList } from './common.ts'
 
 export const TxnHeader = record({ clientId: long, cxid: int, zxid: long, time: long, type: int })
 export interface TxnHeader extends TypeOf<typeof TxnHeader> {}
@@ -29,7 +28,7 @@ export const digestVersion = 2
 const createTxn = record({
   path: ustring,
   data: buffer,
-  acl: nullableVector(Acl),
+  acl: NullableAclList,
   ephemeral: bool,
   parentCVersion: int,
 })
@@ -41,7 +40,7 @@ export const CreateTxn: Codec<CreateTxn> = {
   read(reader) {
     const path = reader.ustring()
     const data = reader.buffer()
-    const acl = nullableVector(Acl).read(reader)
+    const acl = NullableAclList.read(reader)
     const ephemeral = reader.bool()
     const parentCVersion = reader.remaining > 0 ? reader.int() : -1
     return { path, data, acl, ephemeral, parentCVersion }
@@ -52,7 +51,7 @@ export const CreateTxn: Codec<CreateTxn> = {
 export const CreateContainerTxn = record({
   path: ustring,
   data: buffer,
-  acl: nullableVector(Acl),
+  acl: NullableAclList,
   parentCVersion: int,
 })
 export interface CreateContainerTxn extends TypeOf<typeof CreateContainerTxn> {}
@@ -60,7 +59,7 @@ export interface CreateContainerTxn extends TypeOf<typeof CreateContainerTxn> {}
 export const CreateTtlTxn = record({
   path: ustring,
   data: buffer,
-  acl: nullableVector(Acl),
+  acl: NullableAclList,
   parentCVersion: int,
   ttl: long,
 })
@@ -73,7 +72,7 @@ export interface DeleteTxn extends TypeOf<typeof DeleteTxn> {}
 export const SetDataTxn = record({ path: ustring, data: buffer, version: int })
 export interface SetDataTxn extends TypeOf<typeof SetDataTxn> {}
 
-export const SetAclTxn = record({ path: ustring, acl: nullableVector(Acl), version: int })
+export const SetAclTxn = record({ path: ustring, acl: NullableAclList, version: int })
 export interface SetAclTxn extends TypeOf<typeof SetAclTxn> {}
 
 export const CheckVersionTxn = record({ path: ustring, version: int })
