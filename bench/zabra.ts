@@ -12,7 +12,7 @@ export function findZabra(): ServerKind {
   return {
     label: 'zabra',
     version: `zabra ${version} on Node ${process.versions.node}`,
-    command: (configFile) => [process.execPath, command, 'server', configFile],
+    command: (configFile) => [command, 'server', configFile],
     // Node tells its live heap only to an inspector, and opening one would change what is measured.
     liveHeapMb: () => undefined,
   }
