@@ -60,6 +60,8 @@ export class ClientSocket implements ClientLink {
     if (this.firstBytes !== undefined) this.receiveFirst(bytes.subarray(0, length))
     else if (this.wordInput !== undefined) this.wordInput(bytes.subarray(0, length))
     else listener.peer.receive(this.connection, bytes, length)
+    // Answers to reads go out at once: what else may come this turn is for other sockets.
+    if (this.isDirty) this.flush()
     if (listener.peer.hasBatch) listener.turn.schedule()
   }
 

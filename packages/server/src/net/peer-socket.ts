@@ -4,6 +4,8 @@ import type { Turn } from '../turn.ts'
 
 /** How long the last words may take to leave. */
 const lingerMs = 1000
+/** A packet or two. */
+const fewBytes = 512
 const nothing = new Uint8Array(0)
 
 /** One connection of the quorum port: packets in, one write a turn out. */
@@ -27,7 +29,9 @@ export class PeerSocket implements PeerWire {
     this.socket.on('data', (bytes: Buffer) => {
       this.turn.setTime()
       link.received(bytes, Math.floor(performance.now()))
-      this.turn.schedule()
+      // Where there is little to do it is done at once, where there is much it is gathered.
+      if (bytes.length < fewBytes) this.turn.finish()
+      else this.turn.schedule()
     })
   }
 
