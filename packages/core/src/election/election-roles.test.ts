@@ -190,3 +190,18 @@ test('one without a vote is answered when it asks, but its answers are no reason
   election.takeReady()
   expect([902, 903].map(answers)).toEqual([1, 0])
 })
+
+test('one who was elected learns that the others have changed their minds', () => {
+  const election = electionOf(2n)
+  election.start({ zxid: 5n, peerEpoch: 1n }, 0)
+  election.receive(1n, vote, 0)
+  election.tick(200)
+  expect(election.takeReady().decision).toMatchObject({ state: 'leading' })
+  // A server that comes late votes for itself first: that alone means nothing.
+  election.receive(3n, { ...vote, leader: 3n }, 300)
+  expect(election.isDeserted).toBe(false)
+  election.receive(1n, { ...vote, leader: 3n }, 300)
+  expect(election.isDeserted).toBe(true)
+  election.receive(1n, { ...vote, leader: 2n, state: 'following' }, 300)
+  expect(election.isDeserted).toBe(false)
+})

@@ -107,6 +107,8 @@ export class Election {
   /** A quorum agrees; when nothing better comes until then, that is the decision. */
   private finishAtMs: number | undefined
 
+  /** Voters that want another leader, since this server was elected. */
+  private readonly deserters = new Set<ServerId>()
   /** What this server told itself. */
   private readonly loopback: Notification[] = []
   /** What those without a vote were told last, and when. */
@@ -142,6 +144,7 @@ export class Election {
   /** The server has lost its leader, and does not know yet what its log holds. */
   pause(): void {
     this.state = 'looking'
+    this.deserters.clear()
     this.running = false
     this.finishAtMs = undefined
     this.decision = undefined
@@ -191,6 +194,8 @@ export class Election {
     if (!this.quorum.voters.has(from)) {
       this.answerNonVoter(from)
     } else if (this.state !== 'looking') {
+      if (notification.leader === this.self) this.deserters.delete(from)
+      else this.deserters.add(from)
       if (isAsked) this.tell(from, this.stored, this.stored.round)
     } else if (!this.running) {
       this.early.set(from, notification)
@@ -199,6 +204,17 @@ export class Election {
       this.hear(from, notification)
       this.hearOneself()
     }
+  }
+
+  /**
+   * Elected, but by now too many want another leader for a quorum ever to come. Whoever leads already
+   * need not care: servers that come back vote for themselves before they hear of it.
+   */
+  get isDeserted(): boolean {
+    if (this.state !== 'leading') return false
+    const faithful = new Set(this.quorum.voters)
+    for (const server of this.deserters) faithful.delete(server)
+    return !this.quorum.isQuorum(faithful)
   }
 
   /** A server may be gone that was there, or the other way round. */

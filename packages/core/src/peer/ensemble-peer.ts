@@ -569,6 +569,10 @@ export class EnsemblePeer extends PeerBase {
       }
       if (decision !== undefined) this.decided?.resolve(decision)
     }
+    // Not to wait in vain, for as long as `initLimit` allows, while the others serve without us.
+    if (this.leader?.isEstablished === false && this.election.isDeserted) {
+      this.leader.end(new Error('the others want another leader'))
+    }
   }
 
   override get sessions(): SessionTracker {
