@@ -37,12 +37,13 @@ export async function runServer(args: readonly string[]): Promise<number> {
   })
   for (const diagnostic of diagnostics) process.stderr.write(`${formatDiagnostic(diagnostic)}\n`)
   if (config === undefined) return 2
-  // Little on the heap lives long: collecting the rest early costs less than the memory it takes.
-  setFlagsFromString('--heap-growing-percent=40')
   const started = performance.now()
   try {
     const server = await RunningServer.start(config, { logger: stderrLogger, inMemory: false })
     announce(server, performance.now() - started)
+    // Little on the heap lives long: collecting the rest early costs less than the memory it takes.
+    // Not before, though: while a snapshot is loaded hardly anything could be collected.
+    setFlagsFromString('--heap-growing-percent=80')
     return await untilStopped(server)
   } catch (error) {
     const known =
