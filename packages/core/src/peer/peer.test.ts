@@ -59,8 +59,7 @@ function logAll(peer: Peer): void {
   while (peer.hasBatch) peer.logged(peer.takeBatch())
 }
 
-test('a client that only proves its identity for a while keeps its session', () => {
-  const peer = freshPeer()
+function connect(peer: Peer): ClientConnection {
   const connection = peer.open(link)
   const request = {
     protocolVersion: 0,
@@ -72,6 +71,22 @@ test('a client that only proves its identity for a while keeps its session', () 
   }
   send(peer, connection, (writer) => ConnectRequest.write(writer, request))
   logAll(peer)
+  return connection
+}
+
+test('a snapshot says which transactions it may contain, beyond the one it is named after', () => {
+  const peer = freshPeer()
+  connect(peer)
+  const source = peer.db.snapshotSource()
+  connect(peer)
+  connect(peer)
+  expect(source.zxid).toBe(1n)
+  expect(source.finish().zxid).toBe(3n)
+})
+
+test('a client that only proves its identity for a while keeps its session', () => {
+  const peer = freshPeer()
+  const connection = connect(peer)
   const liveUntil = (ms: number, isHeard: boolean): void => {
     for (let now = peer.nowMs; now <= ms; now += tickMs / 2) {
       peer.setTime(now, 1_700_000_000_000 + now)
