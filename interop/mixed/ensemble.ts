@@ -5,6 +5,7 @@ import { setTimeout as delay } from 'node:timers/promises'
 import { freePorts } from '../../packages/server/test/support/free-ports.ts'
 import { RawClient } from '../../packages/server/test/support/raw-client.ts'
 import { readTree, type Tree } from '../exchange/tree.ts'
+import { digestComplaints, sayHowLearning } from '../src/digest-complaints.ts'
 import { askFourLetters, loopback, ManagedServer, type ServerCommand } from '../src/servers.ts'
 
 export type Kind = 'zabra' | 'apache'
@@ -36,9 +37,8 @@ DigestAuthenticationProvider.superDigest=super:${superDigest}
 /** Nothing changes by itself, and Apache says how it brings servers up, and is brought up. */
 const properties = [
   'znode.container.checkIntervalMs=3600000',
-  ...['Learner=info', 'LearnerHandler=debug'].map((level) => {
-    return `org.slf4j.simpleLogger.log.org.apache.zookeeper.server.quorum.${level}`
-  }),
+  'org.slf4j.simpleLogger.log.org.apache.zookeeper.server.quorum.LearnerHandler=debug',
+  sayHowLearning,
 ]
 
 const patienceMs = 40_000
@@ -193,8 +193,7 @@ export class Member {
 
   /** Lines in which it says that its tree is not that of its leader. */
   digestComplaints(): string[] {
-    const lines = this.server.log.split('\n')
-    return lines.filter((line) => /digests? (are|is) not matching|has the digest/i.test(line))
+    return digestComplaints(this.server.log)
   }
 
   /** A transaction that contains the text is in its log, as far as processes can see. */

@@ -1,0 +1,181 @@
+import { setTimeout as delay } from 'node:timers/promises'
+import { freePorts } from '../../packages/server/test/support/free-ports.ts'
+import { RawClient } from '../../packages/server/test/support/raw-client.ts'
+import { differences, readTree, type Tree } from '../exchange/tree.ts'
+import type { Apache } from '../src/apache.ts'
+import { digestComplaints, sayHowLearning } from '../src/digest-complaints.ts'
+import {
+  apacheCommand,
+  askFourLetters,
+  loopback,
+  ManagedServer,
+  zabraCommand,
+  type ServerCommand,
+} from '../src/servers.ts'
+import { Load, type Counts } from './load.ts'
+
+export interface Outcome {
+  readonly problems: readonly string[]
+  readonly counts: Counts | undefined
+  readonly nodesCompared: number
+}
+
+/** As operators have them; small snapshots, so that there are several of each kind of server. */
+const commonCfg = `
+tickTime=2000
+initLimit=10
+syncLimit=5
+snapCount=2000
+maxClientCnxns=0
+4lw.commands.whitelist=*
+`
+const properties = [sayHowLearning]
+const clientsOfEachKind = 4
+const ids = [1, 2, 3]
+/** So much must have gone well on a server that was replaced before the next one is. */
+const workBetween = { writes: 400, watches: 60 }
+const patienceMs = 60_000
+
+/**
+ * Three Apache servers under load. One after another is stopped and zabra started on its directory
+ * and its zoo.cfg, the leader last; then the same way back.
+ */
+export async function takeOver(
+  apache: Apache,
+  options: {
+    readonly report: (row: readonly string[]) => void
+    /** Leaves the directories where they are when something went wrong. */
+    readonly keepFailures: boolean
+  },
+): Promise<Outcome> {
+  const run = new Takeover(apache, options.report)
+  try {
+    await run.play()
+  } catch (error) {
+    run.problems.push(error instanceof Error ? error.message : String(error))
+    for (const server of run.servers) run.problems.push(server.logTail(15))
+  }
+  await run.load?.end()
+  run.problems.push(...(run.load?.problems ?? []))
+  await Promise.all(run.servers.map((server) => server.stop('SIGKILL')))
+  if (options.keepFailures && run.problems.length > 0) {
+    run.problems.push(...run.servers.map(({ dir }) => `files are in ${dir}`))
+  } else {
+    await Promise.all(run.servers.map((server) => server.dispose()))
+  }
+  return run
+}
+
+class Takeover implements Outcome {
+  readonly problems: string[] = []
+  counts: Counts | undefined
+  nodesCompared = 0
+  load: Load | undefined
+  servers: ManagedServer[] = []
+  private readonly apache: Apache
+  private readonly report: (row: readonly string[]) => void
+
+  constructor(apache: Apache, report: (row: readonly string[]) => void) {
+    this.apache = apache
+    this.report = report
+  }
+
+  async play(): Promise<void> {
+    const apache = apacheCommand(this.apache)
+    await this.startAll(apache)
+    const addresses = this.servers.map(({ host, port }) => `${host}:${port}`).join()
+    this.load = await Load.start(this.apache, addresses, clientsOfEachKind)
+    await this.untilWorked('all servers started', apache.name)
+    for (const command of [zabraCommand(), apache]) {
+      for (const server of await this.leaderLast()) await this.replace(server, command)
+    }
+    this.counts = await this.load.stop()
+    await this.compare()
+  }
+
+  private async startAll(command: ServerCommand): Promise<void> {
+    const ports = await freePorts(2 * ids.length)
+    const lines = ids.map((id) => {
+      return `server.${id}=${loopback}:${ports[2 * id - 2]}:${ports[2 * id - 1]}`
+    })
+    const cfg = `${commonCfg}${lines.join('\n')}`
+    this.servers = ids.map((id) => new ManagedServer(command, { cfg, myid: id, properties }))
+    await Promise.all(this.servers.map((server) => server.launch()))
+    await Promise.all(this.servers.map((server) => server.untilServing()))
+  }
+
+  /** Whoever leads now is replaced last, so that there are as few elections as can be. */
+  private async leaderLast(): Promise<ManagedServer[]> {
+    const modes = await Promise.all(this.servers.map(modeOf))
+    const rank = (server: ManagedServer): number => {
+      return modes[this.servers.indexOf(server)] === 'leader' ? 1 : 0
+    }
+    return this.servers.toSorted((a, b) => rank(a) - rank(b))
+  }
+
+  private async replace(server: ManagedServer, command: ServerCommand): Promise<void> {
+    const mode = await modeOf(server)
+    const from = server.name
+    const startedMs = performance.now()
+    await server.stop('SIGTERM')
+    server.become({ command })
+    await server.start()
+    const awayMs = Math.round(performance.now() - startedMs)
+    const number = this.servers.indexOf(server) + 1
+    const step = `server ${number}, ${mode}: ${from} > ${command.name}, ${awayMs} ms away`
+    await this.untilWorked(step, await this.leaderName())
+  }
+
+  /** The clients get on, those that watch as well as those that write. */
+  private async untilWorked(step: string, leader: string): Promise<void> {
+    const load = this.load!
+    const before = await load.count()
+    const deadline = Date.now() + patienceMs
+    for (;;) {
+      const { writes, watches, sessions, reconnects } = await load.count()
+      const isEnough =
+        writes - before.writes >= workBetween.writes &&
+        watches - before.watches >= workBetween.watches
+      if (isEnough || load.problems.length > 0) {
+        this.report([step, leader, ...[writes, watches, sessions, reconnects].map(String)])
+        break
+      }
+      if (Date.now() > deadline) throw new Error(`clients do not get on after ${step}`)
+      await delay(100)
+    }
+    if (load.problems.length > 0) throw new Error(`clients complain after ${step}`)
+  }
+
+  private async leaderName(): Promise<string> {
+    const modes = await Promise.all(this.servers.map(modeOf))
+    return this.servers[modes.indexOf('leader')]?.name ?? 'nobody'
+  }
+
+  /** Everything is on every server. */
+  private async compare(): Promise<void> {
+    const [expected, ...others] = await Promise.all(this.servers.map(treeOf))
+    for (const [i, tree] of others.entries()) {
+      this.nodesCompared += tree.size
+      for (const text of differences(expected!, tree).slice(0, 5)) {
+        this.problems.push(`server ${i + 2}: ${text}`)
+      }
+    }
+    for (const server of this.servers) {
+      this.problems.push(...digestComplaints(server.log).slice(0, 5))
+    }
+  }
+}
+
+async function modeOf({ host, port }: ManagedServer): Promise<string | undefined> {
+  return /^Mode: (\w+)/m.exec(await askFourLetters(host, port, 'srvr'))?.[1]
+}
+
+async function treeOf({ port }: ManagedServer): Promise<Tree> {
+  const client = await RawClient.connect(port)
+  await client.must('sync', { path: '/' })
+  const tree = new Map(await readTree(client))
+  // Each server is configured by itself, and shows since when.
+  tree.delete('/zookeeper/config')
+  await client.close()
+  return tree
+}
