@@ -307,14 +307,14 @@ test.each([
   expect(new Reader(encode(buffer, given)).ustring()).toBe(expected)
 })
 
-test('a remembered value is read from the same bytes only, and shared', () => {
+test('a remembered value is read from the same encoded only, and shared', () => {
   const lists = remembered(nullableVector(int))
-  const bytes = encode(lists, [1, 2])
-  const first = decode(lists, bytes)
-  expect(decode(lists, bytes)).toBe(first)
+  const encoded = encode(lists, [1, 2])
+  const first = decode(lists, encoded)
+  expect(decode(lists, encoded)).toBe(first)
   expect(decode(lists, encode(lists, [1, 3]))).toEqual([1, 3])
-  expect(() => decode(lists, bytes.subarray(0, 8))).toThrow(MalformedError)
+  expect(() => decode(lists, encoded.subarray(0, 8))).toThrow(MalformedError)
   expect(decode(lists, encode(lists, null))).toBeNull()
-  expect(decode(lists, bytes)).toEqual([1, 2])
-  expect(encode(lists, decode(lists, bytes))).toEqual(bytes)
+  expect(decode(lists, encoded)).toEqual([1, 2])
+  expect(encode(lists, decode(lists, encoded))).toEqual(encoded)
 })
