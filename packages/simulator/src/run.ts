@@ -12,7 +12,7 @@ import { checkWatches } from './checkers/watches.ts'
 import type { SimClient } from './client/client.ts'
 import { Cluster } from './cluster/cluster.ts'
 import type { SimServer } from './cluster/server.ts'
-import { drawShape } from './cluster/shape.ts'
+import { drawShape, isEnough } from './cluster/shape.ts'
 import { heal, inject } from './faults/inject.ts'
 import { drawFaults, type Fault } from './faults/schedule.ts'
 import { recoveryOf } from './history/recorder.ts'
@@ -58,7 +58,7 @@ class Run {
   private readonly program: readonly WorkStep[]
   private readonly faults: readonly Fault[]
   private readonly durationMs: number
-  /** Servers whose disks are still full when everything else has healed: never a majority. */
+  /** Servers whose disks are still full when everything else has healed: no quorum needs them. */
   private readonly fullServers: readonly SimServer[]
   private readonly seen: SeenTree[] = []
   /** What the servers of an ensemble agree on in the end. */
@@ -87,7 +87,7 @@ class Run {
     const faults = plan.chance(0.1) ? 0 : plan.between(1, 14)
     const isEnsemble = servers > 1
     this.faults = drawFaults(random.fork('faults'), { clients, durationMs, faults, isEnsemble })
-    this.fullServers = drawMinority(random.fork('full disks'), this.cluster.servers)
+    this.fullServers = drawMinority(random.fork('full disks'), this.cluster)
   }
 
   async play(): Promise<RunResult> {
@@ -347,13 +347,21 @@ function drawServers(random: Random): number {
   return random.chance(0.5) ? 1 : random.chance(0.8) ? 3 : 5
 }
 
-/** In some runs of ensembles a few servers, but less than half. */
-function drawMinority(random: Random, servers: readonly SimServer[]): readonly SimServer[] {
-  const countMax = Math.floor((servers.length - 1) / 2)
-  if (countMax === 0 || !random.chance(0.3)) return []
+/** In some runs of ensembles a few servers, without which the others are still a quorum. */
+function drawMinority(random: Random, { servers, recorder }: Cluster): readonly SimServer[] {
+  const { ensemble } = recorder
+  if (ensemble === undefined || !random.chance(0.3)) return []
   const first = random.between(0, servers.length - 1)
-  const count = random.between(1, countMax)
-  return Array.from({ length: count }, (_, i) => servers[(first + i) % servers.length]!)
+  const countMax = random.between(1, Math.floor((servers.length - 1) / 2))
+  const others = new Set(ensemble.membership.servers.keys())
+  const drawn: SimServer[] = []
+  for (let i = 0; i < countMax; i++) {
+    const server = servers[(first + i) % servers.length]!
+    others.delete(server.options.ensemble!.self)
+    if (!isEnough(ensemble.membership, others)) break
+    drawn.push(server)
+  }
+  return drawn
 }
 
 /** The log of a server on its own has no gap. */

@@ -207,10 +207,14 @@ export class StreamEnd {
   }
 
   private deliver(): void {
-    if (this.state === 'closed') return
     const { network } = this
     if (network.isBlocked(this.farHost, this.host)) {
       this.retry()
+      return
+    }
+    if (this.state === 'closed') {
+      // What comes for a stream that is closed is answered so, whatever became of the first word.
+      if (this.far.state === 'open') this.far.hearOfReset()
       return
     }
     if (this.state === 'vanished') {
