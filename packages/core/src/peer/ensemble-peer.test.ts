@@ -289,6 +289,24 @@ describe('a session', () => {
     expect(leader.paths).not.toContain('/from-the-old')
   })
 
+  test('that is asked for again on the same server loses its older connection at once', async () => {
+    const { leader, followers } = await threeServing()
+    const [follower] = followers as [TestServer]
+    const older = await follower.connect()
+    ensemble.hold(leader, follower)
+    const connecting = follower.connect({ session: older })
+    await ensemble.settle()
+    // The leader knows already, and would take what the older one sends for new.
+    older.askCreate('/late')
+    await ensemble.settle()
+    expect(older.isClosed).toBe(true)
+    ensemble.heal()
+    const newer = await connecting
+    expect(newer.sessionId).toBe(older.sessionId)
+    expect(await newer.create('/new')).toBe(0)
+    expect(leader.paths).toEqual(['/new'])
+  })
+
   test('that moves is not answered with what it wrote elsewhere under the same number', async () => {
     ensemble = new TestEnsemble(
       Object.fromEntries([1, 2, 3, 4, 5].map((id) => [id, 'participant'])),

@@ -309,6 +309,9 @@ export class EnsemblePeer extends PeerBase {
   }): Proposer {
     const { pipeline, clock } = this
     const { trace } = this.parts.ports
+    // Sessions have all their time from now on, and not from before the disk was waited for.
+    const { host } = this.parts
+    this.setTime(Math.floor(host.monotonicMs()), host.wallMs())
     this.db.setConfig(this.configText, this.clock.wallMs)
     this.election.established(this.leader!.epoch)
     this.hasServed = true

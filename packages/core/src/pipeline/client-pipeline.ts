@@ -206,6 +206,7 @@ export class ClientPipeline {
     if (sessionId === 0n) {
       this.createSession(connection, upstream)
     } else if (isSessionPassword(sessionId, request.passwd)) {
+      this.closeOlder(sessionId)
       upstream.resumeSession(connection, sessionId)
     } else {
       this.refuseSession(connection, sessionId, 'password')
@@ -261,13 +262,21 @@ export class ClientPipeline {
       this.refuseSession(connection, sessionId, 'unknown')
       return
     }
-    const older = this.bySession.get(sessionId)
-    if (older !== undefined) this.close(older)
+    this.closeOlder(sessionId)
     const { timeoutMs } = connection
     const { address } = connection.link
     this.trace({ type: 'sessionResumed', sessionId, timeoutMs, address })
     this.admit(connection, session)
     this.goOn(connection)
+  }
+
+  /**
+   * A session has one connection. The one before it ends as soon as the session is asked for again:
+   * what is still to come from it must not reach the leader behind that, and count as new.
+   */
+  private closeOlder(sessionId: bigint): void {
+    const older = this.bySession.get(sessionId)
+    if (older !== undefined) this.close(older)
   }
 
   private refuseSession(

@@ -30,6 +30,8 @@ export class EnsembleRecord {
   private readonly known = new Map<string, { accepted: bigint; current: bigint }>()
   /** Up to where the log of each server is on its disk. */
   private readonly durable = new Map<string, bigint>()
+  /** What was on disks that were replaced by empty ones. */
+  private readonly lost = new Map<string, bigint>()
   /** Who entered an epoch, and with which history on disk, once that has been looked at. */
   private readonly members = new Map<bigint, Map<string, bigint | undefined>>()
   private readonly plans = new Map<string, string>()
@@ -63,6 +65,7 @@ export class EnsembleRecord {
   /** Its disk was replaced by an empty one: it promised nothing. */
   forget(server: SimServer): void {
     this.known.delete(server.name)
+    this.lost.set(server.name, this.durableOf(server.name))
     this.durable.delete(server.name)
     this.promises.forget(server)
     for (const [epoch, members] of this.members) {
@@ -171,7 +174,9 @@ export class EnsembleRecord {
 
   /** What anybody takes for committed is on the disks of a quorum. */
   private checkHeld(server: string, zxid: bigint): void {
-    const holders = [...this.durable].filter(([, durable]) => durable >= zxid).map(([name]) => name)
+    // What a server acknowledged before it lost its disk counts: all others had it by then.
+    const holding = [...this.durable, ...this.lost].filter(([, durable]) => durable >= zxid)
+    const holders = [...new Set(holding.map(([name]) => name))]
     if (isEnough(this.membership, this.idsOf(holders))) return
     this.recorder.violation(
       `${server} delivers ${hex(zxid)}, which only [${holders.join()}] have on disk`,

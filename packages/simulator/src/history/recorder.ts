@@ -137,12 +137,13 @@ export class Recorder {
   }
 
   sessionExpired(sessionId: bigint, silentMs: number, believedMs: number): void {
-    // What counts is what the client was promised.
-    const timeoutMs = this.history.sessions.get(sessionId)?.timeoutMs ?? believedMs
+    // What counts is what the client was promised, if it ever heard of the session.
+    const promised = this.history.sessions.get(sessionId)
+    const timeoutMs = promised?.timeoutMs ?? believedMs
     this.count('sessions expired')
     this.expiredSessions.add(sessionId)
     this.trace(`session ${sessionId} expires after ${silentMs} of ${timeoutMs} ms`)
-    if (silentMs + earlyToleranceMs < timeoutMs) {
+    if (promised !== undefined && silentMs + earlyToleranceMs < timeoutMs) {
       this.violation(`session ${sessionId} expired after ${silentMs} ms of its ${timeoutMs}`)
     }
   }
