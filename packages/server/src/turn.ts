@@ -52,6 +52,7 @@ export class Turn {
     this.setTime()
     work()
     this.flush()
+    if (this.peer.hasBatch) this.schedule()
   }
 
   flush(): void {

@@ -204,4 +204,7 @@ test('one who was elected learns that the others have changed their minds', () =
   expect(election.isDeserted).toBe(true)
   election.receive(1n, { ...vote, leader: 2n, state: 'following' }, 300)
   expect(election.isDeserted).toBe(false)
+  election.receive(1n, { ...vote, leader: 3n }, 300)
+  election.joined(1n)
+  expect(election.isDeserted).toBe(false)
 })

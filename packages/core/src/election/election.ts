@@ -217,6 +217,11 @@ export class Election {
     return !this.quorum.isQuorum(faithful)
   }
 
+  /** A server has come to be led by us, whatever it said before. */
+  joined(server: ServerId): void {
+    this.deserters.delete(server)
+  }
+
   /** A server may be gone that was there, or the other way round. */
   reachabilityChanged(nowMs: number): void {
     this.nowMs = nowMs

@@ -291,6 +291,7 @@ export class EnsemblePeer extends PeerBase {
         nowMs: () => this.clock.nowMs,
         trace: zabTrace,
         serve: (from) => this.serveAsLeader(from),
+        joined: (sid) => this.election.joined(sid),
       },
       this.options,
     )

@@ -278,6 +278,54 @@ describe('a quorum', () => {
     expect(await learner.heard()).toEqual(['commit 2.3'])
   })
 
+  test('counts no acknowledgement of what its server was told to cut off again', async () => {
+    committedLog.add({ zxid: zxidOf('1.5'), payload: payloadOf('1.5') })
+    const other = await follower(3n)
+    const learner = await follower(2n)
+    await learner.say('request', -1n, newSession(8n))
+    await learner.say('ack', '2.1')
+    leader.logged(zxidOf('2.1'))
+    await learner.say('request', -1n, newSession(9n))
+    await learner.say('ack', '2.2')
+    learner.link.lost()
+    const back = await introduce(2n, '2.0')
+    await back.say('ackEpoch', '2.2', int(-1))
+    expect(await back.heard()).toContain('trunc 2.1')
+    await other.heard()
+    leader.logged(zxidOf('2.2'))
+    expect(await other.heard()).toEqual([])
+    await back.say('ack', '2.0')
+    await back.say('ack', '2.2')
+    expect(await other.heard()).toEqual(['commit 2.2'])
+  })
+
+  test('tells an observer of a session only behind what the session wrote elsewhere', async () => {
+    const learner = await follower(2n)
+    const observer = await introduce(9n, '1.0', 'observerInfo')
+    await observer.say('ackEpoch', '2.0', int(-1))
+    await observer.say('ack', '2.0')
+    await learner.say('request', -1n, newSession(7n))
+    await learner.say('ack', '2.1')
+    leader.logged(zxidOf('2.1'))
+    await observer.heard()
+    await learner.say(
+      'request',
+      -1n,
+      request(7n, -11, () => {}),
+    )
+    await learner.say('request', -1n, newSession(8n))
+    const asked = new Writer(12)
+    asked.long(8n)
+    asked.int(4000)
+    await observer.say('revalidate', -1n, new Uint8Array(asked.written()))
+    expect(await observer.heard()).toEqual([])
+    await learner.say('ack', '2.3')
+    leader.logged(zxidOf('2.3'))
+    const heard = await observer.heard()
+    expect(heard.slice(0, 2)).toEqual(['inform 2.2', 'inform 2.3'])
+    expect(heard[2]).toMatch('revalidate')
+  })
+
   test('counts no acknowledgement of what was not proposed', async () => {
     const learner = await follower(2n)
     await learner.say('request', -1n, newSession(7n))

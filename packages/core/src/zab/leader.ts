@@ -56,12 +56,14 @@ export interface LeaderParts {
     mayPropose: (zxid: bigint) => boolean
     onProposed: (zxid: bigint, batch: LogBatch) => void
   }) => Proposer
+  /** A voter has come to be led by us. */
+  readonly joined?: (sid: ServerId) => void
 }
 
 /** A transaction that waits for its quorum. */
 interface Outstanding extends LoggedTxn {
-  /** Learners whose sync is answered when this is committed. */
-  readonly syncs: Learner[]
+  /** What learners are told when this is committed. */
+  readonly behind: { readonly learner: Learner; readonly send: () => void }[]
 }
 
 /** A learner from its first packet until its connection ends. */
@@ -252,7 +254,10 @@ export class Leader {
     if (info === undefined) throw new MalformedError('a learner that does not say who it is')
     const sid = info.serverId
     if (sid === this.parts.self) throw new MalformedError(`another server ${sid}: our own number`)
-    if (!isObserver) this.join(sid, epochOf(hello.zxid))
+    if (!isObserver) {
+      this.parts.joined?.(sid)
+      this.join(sid, epochOf(hello.zxid))
+    }
     const epoch = await this.of(link, this.epochChosen.promise)
     link.send('leaderInfo', epochStart(epoch), encodeInt(quorumProtocolVersion))
     const ack = await this.of(link, within(host, limitMs, 'an answer to the epoch', link.next()))
@@ -337,6 +342,9 @@ export class Leader {
     const { db, trace, configText } = this.parts
     // From here to `forward` nothing is awaited, so no transaction falls in between.
     const plan = this.planFor(learnerZxid, older)
+    // What it acknowledged on an earlier connection it may now have to cut off again: that counts
+    // only once it is logged anew.
+    this.acknowledged.delete(sid)
     const fromDisk = plan.kind !== 'snap' && older.length > 0
     trace({ type: 'synchronising', sid, plan: plan.kind, fromDisk })
     let sent: bigint
@@ -498,7 +506,7 @@ export class Leader {
   private readonly onProposed = (zxid: bigint, batch: LogBatch): void => {
     const end = batch.writer.position - 1 // without the mark that ends a log record
     const payload = this.keeper.keep(batch.writer.bytes.subarray(batch.payloadStart, end))
-    this.outstanding.push({ zxid, payload, syncs: [] })
+    this.outstanding.push({ zxid, payload, behind: [] })
     for (const learner of this.learners) {
       if (learner.isForwarding && !learner.isObserver) this.sendProposal(learner, zxid, payload)
     }
@@ -544,7 +552,7 @@ export class Leader {
     return highest
   }
 
-  private commit({ zxid, payload, syncs }: Outstanding): void {
+  private commit({ zxid, payload, behind }: Outstanding): void {
     assert(zxid > this.committedZxid, 'transactions are committed in order')
     this.committedZxid = zxid
     for (const learner of this.learners) {
@@ -557,7 +565,7 @@ export class Leader {
     }
     this.proposer!.commitUpTo(zxid)
     this.parts.committedLog.add({ zxid, payload })
-    for (const learner of syncs) this.toLearner(learner, 0, () => learner.link.send('sync', 0n))
+    for (const { learner, send } of behind) this.toLearner(learner, 0, send)
   }
 
   // --- what learners say -----------------------------------------------------------------------
@@ -607,7 +615,18 @@ export class Leader {
     const writer = new Writer(16)
     writer.long(sessionId)
     writer.bool(session !== undefined)
-    learner.link.send('revalidate', zxid, writer.written())
+    const answer = writer.written()
+    const send = (): void => learner.link.send('revalidate', zxid, answer)
+    // A follower was sent all that was proposed for the session elsewhere, an observer was not: it
+    // would take the answer to that for one to what it asks for itself.
+    if (learner.isObserver) this.behindOutstanding(learner, send)
+    else send()
+  }
+
+  private behindOutstanding(learner: Learner, send: () => void): void {
+    const last = this.outstanding.at(-1)
+    if (last === undefined) send()
+    else last.behind.push({ learner, send })
   }
 
   private receiveRequest(learner: Learner, { data, authinfo }: QuorumPacket): void {
@@ -623,9 +642,7 @@ export class Leader {
     } else if (type === op.closeSession) {
       proposer.remoteCloseSession(sessionId, xid)
     } else if (type === op.sync) {
-      const last = this.outstanding.at(-1)
-      if (last === undefined) learner.link.send('sync', 0n)
-      else last.syncs.push(learner)
+      this.behindOutstanding(learner, () => learner.link.send('sync', 0n))
     } else {
       const identities: Id[] = authinfo ?? []
       proposer.remoteWrite(learner, { sessionId, xid, type, identities }, reader)
