@@ -1,12 +1,9 @@
 import {
   AuthPacket,
-  ConnectRequest,
-  ConnectResponse,
   errorCodes,
   MalformedError,
   Reader,
   requestHeaderBytes,
-  statBytes,
   Writer,
   writeMultiEnd,
   writeMultiError,
@@ -21,15 +18,17 @@ import type { Database } from '../database.ts'
 import { applySimple } from '../operations/apply.ts'
 import { answers } from '../operations/reads.ts'
 import type { Authenticator } from '../ports.ts'
-import { isSessionPassword, sessionPassword } from '../session/password.ts'
 import type { SessionIds } from '../session/session-ids.ts'
 import type { Session } from '../session/tracker.ts'
 import type { Trace } from '../trace.ts'
+import { Admission, type AdmissionHost } from './admission.ts'
 import { ByteKeeper } from './byte-keeper.ts'
 import { ClientConnection, type ClientLink, type Queued } from './connection.ts'
 import { clientWrites, op } from './opcodes.ts'
+import { Replies, replyErrorAt } from './replies.ts'
 import { ServerStats } from './stats.ts'
 import type { Upstream } from './upstream.ts'
+import { writeResult } from './write-result.ts'
 import type { WriteTicket } from './write-ticket.ts'
 
 export interface PipelineOptions {
@@ -53,7 +52,6 @@ export interface Clock {
 }
 
 const { ok, unimplemented, marshallingError } = errorCodes
-const statDataLengthAt = 52
 /** Who does not read its answers gets no more of them: what waits for it is bounded. */
 const unsentBytesMax = 1024 * 1024
 
@@ -64,7 +62,7 @@ const unsentBytesMax = 1024 * 1024
  * transaction. A read is answered at once from the applied state, or waits behind the writes of
  * its own connection. Replies leave in the order of the requests.
  */
-export class ClientPipeline {
+export class ClientPipeline implements AdmissionHost {
   readonly db: Database
   readonly stats = new ServerStats()
   readonly connections = new Set<ClientConnection>()
@@ -74,11 +72,11 @@ export class ClientPipeline {
   private readonly clock: Clock
   private readonly authenticator: Authenticator
   private readonly trace: Trace
-  private readonly sessionIds: SessionIds
+  private readonly replies: Replies
+  private readonly admission: Admission
   private readonly reader = new Reader()
   private readonly keeper = new ByteKeeper()
   private readonly multiBody = new Writer()
-  private readonly bySession = new Map<bigint, ClientConnection>()
   private readonly throttled = new Set<ClientConnection>()
   private outstanding = 0
 
@@ -92,12 +90,14 @@ export class ClientPipeline {
     },
     options: PipelineOptions,
   ) {
+    const { stats } = this
     this.db = parts.db
     this.clock = parts.clock
     this.authenticator = parts.authenticator
     this.trace = parts.trace
-    this.sessionIds = parts.sessionIds
     this.options = options
+    this.replies = new Replies(parts.db, parts.clock, stats)
+    this.admission = new Admission({ ...parts, stats, replies: this.replies }, options, this)
   }
 
   get outstandingRequests(): number {
@@ -127,15 +127,14 @@ export class ClientPipeline {
     this.connections.delete(connection)
     this.throttled.delete(connection)
     this.db.watches.dropWatcher(connection)
-    if (this.bySession.get(connection.sessionId) === connection) {
-      this.bySession.delete(connection.sessionId)
-    }
+    this.admission.left(connection)
     // Writes in flight go on without anybody to answer; reads that waited are not needed.
     this.outstanding -= connection.queue.length
     connection.queue.length = 0
   }
 
-  private close(connection: ClientConnection): void {
+  /** Ends it from our side: what it is owed in `out` still leaves. */
+  close(connection: ClientConnection): void {
     if (connection.state === 'closed') return
     this.closed(connection)
     connection.link.close()
@@ -182,74 +181,10 @@ export class ClientPipeline {
     start: number,
     end: number,
   ): boolean {
-    const request = ConnectRequest.read(this.reader.reset(bytes, start, end))
-    const { upstream } = this
-    this.stats.packetsReceived++
-    this.stats.connectionRequests++
-    connection.packetsReceived++
-    const { lastZxidSeen, sessionId } = request
-    if (
-      upstream === undefined ||
-      lastZxidSeen > this.db.lastZxid ||
-      this.needsQuorum(upstream, request)
-    ) {
-      this.turnAway(connection, lastZxidSeen)
-      return false
-    }
-    const { sessionTimeoutMsMin, sessionTimeoutMsMax } = this.options
-    connection.timeoutMs = Math.min(
-      sessionTimeoutMsMax,
-      Math.max(sessionTimeoutMsMin, request.timeOut),
-    )
-    connection.knowsReadOnly = request.readOnly !== undefined
-    connection.state = 'connecting'
-    if (sessionId === 0n) {
-      this.createSession(connection, upstream)
-    } else if (isSessionPassword(sessionId, request.passwd)) {
-      this.closeOlder(sessionId)
-      upstream.resumeSession(connection, sessionId)
-    } else {
-      this.refuseSession(connection, sessionId, 'password')
-    }
-    return this.isAdmitted(connection)
+    return this.admission.greet(connection, this.reader.reset(bytes, start, end))
   }
 
-  /** A server without one is of no use to it: it wants to write, or others know its session. */
-  private needsQuorum({ isReadOnly }: Upstream, { readOnly, sessionId }: ConnectRequest): boolean {
-    return isReadOnly === true && (readOnly !== true || this.db.sessions.has(sessionId))
-  }
-
-  /** Until then, what comes behind the handshake waits, and not all of it in our memory. */
-  private isAdmitted(connection: ClientConnection): boolean {
-    if (connection.state === 'connecting') connection.link.pause()
-    return connection.state === 'open'
-  }
-
-  /** Another server must serve it: we do not, or it has seen what we have not. */
-  private turnAway(connection: ClientConnection, lastZxidSeen: bigint): void {
-    const { address } = connection.link
-    const { lastZxid } = this.db
-    if (lastZxidSeen > lastZxid) {
-      this.trace({ type: 'clientAhead', lastZxidSeen, lastZxid, address })
-    }
-    this.close(connection)
-  }
-
-  private createSession(connection: ClientConnection, upstream: Upstream): void {
-    const { localSessions } = upstream
-    if (localSessions !== undefined) {
-      const { nowMs } = this.clock
-      this.admitNew(
-        connection,
-        localSessions.add(this.sessionIds.next(), connection.timeoutMs, nowMs),
-      )
-      return
-    }
-    if (!upstream.acceptsWrites) {
-      this.close(connection)
-      return
-    }
-    connection.sessionId = this.sessionIds.next()
+  proposeSession(connection: ClientConnection, upstream: Upstream): void {
     const ticket = this.ticket(connection, 0, op.createSession)
     upstream.createSession(ticket)
     this.enqueueWrite(ticket)
@@ -259,68 +194,11 @@ export class ClientPipeline {
   resumed(connection: ClientConnection, sessionId: bigint, session: Session | undefined): void {
     if (connection.state !== 'connecting') return
     if (session === undefined) {
-      this.refuseSession(connection, sessionId, 'unknown')
+      this.admission.refuse(connection, sessionId, 'unknown')
       return
     }
-    this.closeOlder(sessionId)
-    const { timeoutMs } = connection
-    const { address } = connection.link
-    this.trace({ type: 'sessionResumed', sessionId, timeoutMs, address })
-    this.admit(connection, session)
+    this.admission.resumed(connection, session)
     this.goOn(connection)
-  }
-
-  /**
-   * A session has one connection. The one before it ends as soon as the session is asked for again:
-   * what is still to come from it must not reach the leader behind that, and count as new.
-   */
-  private closeOlder(sessionId: bigint): void {
-    const older = this.bySession.get(sessionId)
-    if (older !== undefined) this.close(older)
-  }
-
-  private refuseSession(
-    connection: ClientConnection,
-    sessionId: bigint,
-    reason: 'unknown' | 'password',
-  ): void {
-    this.trace({ type: 'sessionRefused', sessionId, address: connection.link.address, reason })
-    this.respondToConnect(connection, 0, 0n, new Uint8Array(16))
-    this.close(connection)
-  }
-
-  private admitNew(connection: ClientConnection, session: Session): void {
-    const { timeoutMs, link } = connection
-    this.trace({ type: 'sessionCreated', sessionId: session.id, timeoutMs, address: link.address })
-    this.admit(connection, session)
-  }
-
-  private admit(connection: ClientConnection, session: Session): void {
-    connection.session = session
-    connection.sessionId = session.id
-    connection.state = 'open'
-    connection.lastOperation = op.createSession
-    connection.lastResponseMs = this.clock.nowMs
-    this.bySession.set(session.id, connection)
-    this.upstream?.touch(connection)
-    this.respondToConnect(connection, connection.timeoutMs, session.id, sessionPassword(session.id))
-  }
-
-  private respondToConnect(
-    connection: ClientConnection,
-    timeOut: number,
-    sessionId: bigint,
-    passwd: Uint8Array,
-  ): void {
-    const { out } = connection
-    const lengthAt = out.position
-    out.int(0)
-    const readOnly = connection.knowsReadOnly ? this.upstream?.isReadOnly === true : undefined
-    ConnectResponse.write(out, { protocolVersion: 0, timeOut, sessionId, passwd, readOnly })
-    out.intAt(lengthAt, out.position - lengthAt - 4)
-    this.stats.packetsSent++
-    connection.packetsSent++
-    connection.link.flushSoon()
   }
 
   // --- requests --------------------------------------------------------------------------------
@@ -380,7 +258,7 @@ export class ClientPipeline {
     if (connection.queue.length > 0) {
       return this.enqueueRead(connection, xid, op.closeSession, undefined, ok)
     }
-    this.answerError(connection, xid, op.closeSession, ok, this.clock.nowMs)
+    this.replies.bare(connection, xid, op.closeSession, ok, this.clock.nowMs)
     this.endLocalSession(connection.sessionId)
     return false
   }
@@ -389,7 +267,7 @@ export class ClientPipeline {
   endLocalSession(sessionId: bigint): void {
     this.trace({ type: 'sessionClosed', sessionId })
     this.upstream?.localSessions?.remove(sessionId)
-    const bound = this.bySession.get(sessionId)
+    const bound = this.admission.connectionOf(sessionId)
     if (bound !== undefined) this.close(bound)
   }
 
@@ -431,7 +309,7 @@ export class ClientPipeline {
     const receivedMs = this.clock.nowMs
     if (connection.queue.length === 0) {
       assert(body === undefined, 'a read waits only behind something')
-      this.answerError(connection, xid, type, error, receivedMs)
+      this.replies.bare(connection, xid, type, error, receivedMs)
       return true
     }
     const { identities } = connection
@@ -486,32 +364,9 @@ export class ClientPipeline {
       applySimple(db, header, part)
       if (!isAnswered || part.type < 0 || part.type === 7 || part.type === 16) continue
       writeMultiSuccess(body, part.type as Parameters<typeof writeMultiSuccess>[1])
-      this.writeResult(part, body)
+      writeResult(db.tree, part, body)
     }
     writeMultiEnd(body)
-  }
-
-  /** The response of a write that succeeded, read off the tree right after it. */
-  private writeResult(txn: Txn, out: Writer): void {
-    const { tree } = this.db
-    switch (txn.type) {
-      case 1:
-        out.ustring(txn.body.path)
-        return
-      case 15:
-      case 19:
-      case 21:
-        out.ustring(txn.body.path)
-        tree.writeStat(tree.find(txn.body.path), out)
-        // What was asked for, even where the server put something else: a quota's usage.
-        out.intAt(out.position - statBytes + statDataLengthAt, txn.body.data?.length ?? 0)
-        return
-      case 5:
-      case 7:
-        tree.writeStat(tree.find(txn.body.path), out)
-        return
-      default:
-    }
   }
 
   /** A sync that was asked of another server: everything before it is applied here. */
@@ -534,7 +389,7 @@ export class ClientPipeline {
   private answerWrite(ticket: WriteTicket, txn: Txn, error: number): void {
     const { connection, xid, type, receivedMs, refusal } = ticket
     if (txn.type === op.error && refusal !== undefined) {
-      this.answerError(connection, xid, type, refusal, receivedMs)
+      this.replies.bare(connection, xid, type, refusal, receivedMs)
       return
     }
     if (error === errorCodes.sessionMoved) {
@@ -543,15 +398,15 @@ export class ClientPipeline {
       return
     }
     const { out } = connection
-    const frameAt = this.beginReply(out, xid)
+    const frameAt = this.replies.begin(out, xid)
     if (error !== ok) {
-      out.intAt(frameAt + 16, error)
+      out.intAt(frameAt + replyErrorAt, error)
     } else if (txn.type === op.multi) {
       out.rawRange(this.multiBody.bytes, 0, this.multiBody.position)
     } else {
-      this.writeResult(txn, out)
+      writeResult(this.db.tree, txn, out)
     }
-    this.endReply(connection, frameAt, xid, type, receivedMs)
+    this.replies.end(connection, frameAt, xid, type, receivedMs)
     this.stats.writeLatency.add(this.clock.nowMs - receivedMs)
   }
 
@@ -560,15 +415,15 @@ export class ClientPipeline {
     if (connection === undefined || connection.state === 'closed') return
     const session = this.upstream?.sessionOf(sessionId)
     assert(session !== undefined, 'a session is known once its transaction is applied')
-    this.admitNew(connection, session)
+    this.admission.created(connection, session)
   }
 
   private sessionEnded(sessionId: bigint, ticket: WriteTicket | undefined): void {
     this.trace({ type: 'sessionClosed', sessionId })
-    const bound = this.bySession.get(sessionId)
+    const bound = this.admission.connectionOf(sessionId)
     const connection = ticket?.connection
     if (connection !== undefined && connection.state !== 'closed') {
-      this.answerError(connection, ticket!.xid, ticket!.type, ok, ticket!.receivedMs)
+      this.replies.bare(connection, ticket!.xid, ticket!.type, ok, ticket!.receivedMs)
       this.close(connection)
     }
     // An expired client is told nothing: its connection ends.
@@ -585,7 +440,7 @@ export class ClientPipeline {
       const next: Queued = queue[done]!
       if (next.kind === 'write') break
       if (next.body === undefined) {
-        this.answerError(connection, next.xid, next.type, next.error, next.receivedMs)
+        this.replies.bare(connection, next.xid, next.type, next.error, next.receivedMs)
         if (next.type === op.closeSession) {
           this.endLocalSession(connection.sessionId)
           return
@@ -637,7 +492,7 @@ export class ClientPipeline {
       return
     }
     const { out } = connection
-    const frameAt = this.beginReply(out, type === op.ping ? xids.ping : xid)
+    const frameAt = this.replies.begin(out, type === op.ping ? xids.ping : xid)
     const bodyAt = out.position
     let error: number
     try {
@@ -649,8 +504,8 @@ export class ClientPipeline {
       error = marshallingError
       out.position = bodyAt
     }
-    if (error !== ok) out.intAt(frameAt + 16, error)
-    this.endReply(connection, frameAt, xid, type, receivedMs)
+    if (error !== ok) out.intAt(frameAt + replyErrorAt, error)
+    this.replies.end(connection, frameAt, xid, type, receivedMs)
     this.stats.readLatency.add(this.clock.nowMs - receivedMs)
   }
 
@@ -669,58 +524,7 @@ export class ClientPipeline {
       if (!(fault instanceof MalformedError)) throw fault
       error = marshallingError
     }
-    this.answerError(connection, xid, type, error, receivedMs)
-  }
-
-  private answerError(
-    connection: ClientConnection,
-    xid: number,
-    type: number,
-    error: number,
-    receivedMs: number,
-  ): void {
-    const frameAt = this.beginReply(connection.out, xid)
-    connection.out.intAt(frameAt + 16, error)
-    this.endReply(connection, frameAt, xid, type, receivedMs)
-  }
-
-  /** Length (filled in at the end), xid, zxid, and no error so far. */
-  private beginReply(out: Writer, xid: number): number {
-    const { db } = this
-    const frameAt = out.position
-    out.ensure(256)
-    out.int(0)
-    out.int(xid)
-    out.longHalves(db.lastZxidHigh, db.lastZxidLow)
-    out.int(ok)
-    return frameAt
-  }
-
-  private endReply(
-    connection: ClientConnection,
-    frameAt: number,
-    xid: number,
-    type: number,
-    receivedMs: number,
-  ): void {
-    const { out } = connection
-    const { stats } = this
-    const { nowMs } = this.clock
-    const bytes = out.position - frameAt - 4
-    out.intAt(frameAt, bytes)
-    const latency = nowMs - receivedMs
-    stats.packetsSent++
-    stats.operations[type & 0xff]!++
-    stats.responded(bytes)
-    stats.latency.add(latency)
-    connection.packetsSent++
-    connection.lastOperation = type
-    if (xid >= 0) connection.lastXid = xid
-    connection.lastZxid = this.db.lastZxid
-    connection.lastResponseMs = nowMs
-    connection.lastLatencyMs = latency
-    connection.latency.add(latency)
-    connection.link.flushSoon()
+    this.replies.bare(connection, xid, type, error, receivedMs)
   }
 
   // --- what is answered the moment it is read --------------------------------------------------
@@ -732,7 +536,7 @@ export class ClientPipeline {
     if (type === op.sasl) {
       // No SASL here: success with nothing to say, as Apache answers without a login section.
       reader.buffer()
-      this.answerInline(connection, xid, ok, (out) => out.buffer(null))
+      this.replies.inline(connection, xid, ok, (out) => out.buffer(null))
       return true
     }
     const { scheme, auth } = AuthPacket.read(reader)
@@ -742,7 +546,7 @@ export class ClientPipeline {
     if (proven === undefined) {
       this.stats.authFailures++
       this.trace({ type: 'authFailed', address, scheme })
-      this.answerInline(connection, xid, errorCodes.authFailed)
+      this.replies.inline(connection, xid, errorCodes.authFailed)
       this.close(connection)
       return false
     }
@@ -751,7 +555,7 @@ export class ClientPipeline {
       !known.some((other) => other.scheme === id.scheme && other.id === id.id)
     // A new list: requests already prepared keep the identities they were read with.
     connection.identities = [...known, ...proven.filter(isNew)]
-    this.answerInline(connection, xid, ok)
+    this.replies.inline(connection, xid, ok)
     return true
   }
 
@@ -762,7 +566,7 @@ export class ClientPipeline {
   }
 
   private refuseUnauthenticated(connection: ClientConnection, xid: number): boolean {
-    this.answerInline(connection, xid, errorCodes.sessionClosedRequireSaslAuth)
+    this.replies.inline(connection, xid, errorCodes.sessionClosedRequireSaslAuth)
     this.close(connection)
     return false
   }
@@ -770,30 +574,9 @@ export class ClientPipeline {
   private refuseUnknown(connection: ClientConnection, xid: number, operation: number): boolean {
     const { address } = connection.link
     this.trace({ type: 'unknownOperation', address, operation })
-    this.answerInline(connection, xid, unimplemented, undefined, -1)
+    this.replies.inline(connection, xid, unimplemented, undefined, -1)
     this.close(connection)
     return false
-  }
-
-  /** Replies outside the order of requests carry no zxid. */
-  private answerInline(
-    connection: ClientConnection,
-    xid: number,
-    error: number,
-    body?: (out: Writer) => void,
-    zxid: 0 | -1 = 0,
-  ): void {
-    const { out } = connection
-    const frameAt = out.position
-    out.int(0)
-    out.int(xid)
-    out.longHalves(zxid, zxid)
-    out.int(error)
-    body?.(out)
-    out.intAt(frameAt, out.position - frameAt - 4)
-    this.stats.packetsSent++
-    connection.packetsSent++
-    connection.link.flushSoon()
   }
 }
 

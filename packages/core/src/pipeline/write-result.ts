@@ -1,0 +1,26 @@
+import { statBytes, type Txn, type Writer } from '@zabra/protocol'
+import type { Tree } from '../tree/tree.ts'
+
+const statDataLengthAt = 52
+
+/** The response of a write that succeeded, read off the tree right after it. */
+export function writeResult(tree: Tree, txn: Txn, out: Writer): void {
+  switch (txn.type) {
+    case 1:
+      out.ustring(txn.body.path)
+      return
+    case 15:
+    case 19:
+    case 21:
+      out.ustring(txn.body.path)
+      tree.writeStat(tree.find(txn.body.path), out)
+      // What was asked for, even where the server put something else: a quota's usage.
+      out.intAt(out.position - statBytes + statDataLengthAt, txn.body.data?.length ?? 0)
+      return
+    case 5:
+    case 7:
+      tree.writeStat(tree.find(txn.body.path), out)
+      return
+    default:
+  }
+}
