@@ -42,8 +42,6 @@ if (minutes > 0) {
   const faultsMs = minutes * 60_000
   const result = await runChaos({ dir, seed, servers, faultsMs, burstsPerRound: 5, say })
   const { counts, problems, bursts, rounds, recoveriesMs, synchronisations } = result
-  const sorted = recoveriesMs.toSorted((a, b) => a - b)
-  const median = sorted[Math.floor(sorted.length / 2)] ?? 0
   hasFailed = problems.length > 0
   console.log(`${bursts} bursts of faults in ${rounds} rounds, ${counts.moves} moves of sessions`)
   console.log(
@@ -54,7 +52,9 @@ if (minutes > 0) {
     `${counts.reads} reads and ${counts.events} events, none of them of the past; ${counts.syncs} ` +
       `syncs, ${counts.staleSyncs} of them answered by a leader that had been replaced`,
   )
-  console.log(`recovery after a burst: median ${median} ms, longest ${sorted.at(-1) ?? 0} ms`)
+  console.log(
+    `recovery after a burst: median ${medianOf(recoveriesMs) ?? 0} ms, longest ${Math.max(0, ...recoveriesMs)} ms`,
+  )
   const { diff, trunc, snap } = synchronisations
   console.log(`servers were brought up ${diff} times by DIFF, ${trunc} by TRUNC, ${snap} by SNAP`)
   for (const problem of problems) console.log(`PROBLEM ${problem}`)
@@ -71,11 +71,9 @@ const failovers = Number(values.failovers)
 if (failovers > 0 && !hasFailed) {
   for (const how of ['SIGKILL', 'SIGTERM'] as const) {
     const ms = await measureFailovers({ dir: join(dir, how), servers, count: failovers, how })
-    const sorted = ms.toSorted((a, b) => a - b)
-    const median = sorted[Math.floor(sorted.length / 2)]
     const all = ms.map((each) => Math.round(each)).join(', ')
     console.log(
-      `${how} of the leader to the next acknowledged write: median ${median?.toFixed(0)} ms (${all})`,
+      `${how} of the leader to the next acknowledged write: median ${medianOf(ms)?.toFixed(0)} ms (${all})`,
     )
   }
 }
@@ -88,4 +86,8 @@ function showLog(id: number): void {
   const lines = readFileSync(join(dir, String(id), 'server.log'), 'utf8').split('\n')
   const telling = lines.filter((line) => line !== '' && !/session|snapshot\.|purged/.test(line))
   console.log(`server ${id} said last:\n  ${telling.slice(-15).join('\n  ')}`)
+}
+
+function medianOf(all: readonly number[]): number | undefined {
+  return all.toSorted((a, b) => a - b)[Math.floor(all.length / 2)]
 }

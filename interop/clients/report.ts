@@ -1,3 +1,4 @@
+import { textTable } from '../src/text-table.ts'
 import type { Check } from './catalogue.ts'
 import type { Client, PreparedClient, UnpreparedClient, Verdicts } from './client.ts'
 
@@ -45,15 +46,7 @@ function table(checks: readonly Check[], results: readonly Result[]): string {
     name,
     ...results.map(({ verdicts }) => cells[verdicts.get(name)?.kind ?? 'failed']),
   ])
-  const widths = head.map((_, column) =>
-    Math.max(...[head, ...rows].map((row) => row[column]?.length ?? 0)),
-  )
-  const draw = (row: readonly string[]): string =>
-    row
-      .map((cell, column) => cell.padEnd(widths[column] ?? 0))
-      .join('  ')
-      .trimEnd()
-  return [head, ...rows].map(draw).join('\n')
+  return textTable([head, ...rows])
 }
 
 /** The release belongs to the name only where the name does not say it. */

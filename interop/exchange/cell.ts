@@ -2,8 +2,9 @@ import { cpSync, mkdirSync, mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { openAcl, RawClient } from '../../packages/server/test/support/raw-client.ts'
+import { blame } from '../src/blame.ts'
 import type { ServerCommand } from '../src/servers.ts'
-import { fill, type LeftSession } from './fill.ts'
+import { ephemeralsAmiss, fill, type LeftSession } from './fill.ts'
 import { Host, type HostOptions } from './host.ts'
 import { differences, type Tree } from './tree.ts'
 
@@ -25,8 +26,6 @@ export interface Outcome {
   readonly digestsCompared: number
   readonly sessionsResumed: number
 }
-
-const differencesShown = 5
 
 /**
  * One directory on its way: written by the first server, taken over and written further by the
@@ -138,24 +137,17 @@ class Trip implements Outcome {
 
   /** The session is alive, and so are its ephemerals; it is left again for the next server. */
   private async resume(name: string, session: LeftSession): Promise<void> {
-    const id = `session ${session.sessionId.toString(16)}`
     try {
       const client = await RawClient.connect(this.host!.port, { timeoutMs: 120_000, session })
-      const { ephemerals } = await client.must('getEphemerals', { prefixPath: '/' })
-      const found = ephemerals.toSorted().join()
-      if (found !== session.ephemerals.toSorted().join()) {
-        this.blame(name, [`${id} owns ${found || 'nothing'}`])
-      }
+      this.blame(name, await ephemeralsAmiss(client, session))
       this.sessionsResumed++
       await client.abandon()
     } catch (error) {
-      this.blame(name, [`${id}: ${(error as Error).message}`])
+      this.blame(name, [`session ${session.sessionId.toString(16)}: ${(error as Error).message}`])
     }
   }
 
   private blame(name: string, sentences: readonly string[]): void {
-    const more = sentences.length - differencesShown
-    this.problems.push(...sentences.slice(0, differencesShown).map((text) => `${name}: ${text}`))
-    if (more > 0) this.problems.push(`${name}: and ${more} more`)
+    this.problems.push(...blame(name, sentences))
   }
 }

@@ -9,6 +9,14 @@ export interface LeftSession {
   readonly ephemerals: readonly string[]
 }
 
+/** What is wrong with the ephemerals of a session that was resumed. */
+export async function ephemeralsAmiss(client: RawClient, left: LeftSession): Promise<string[]> {
+  const { ephemerals } = await client.must('getEphemerals', { prefixPath: '/' })
+  const found = ephemerals.toSorted().join()
+  if (found === left.ephemerals.toSorted().join()) return []
+  return [`session ${left.sessionId.toString(16)} owns ${found || 'nothing'}`]
+}
+
 const sessionMs = 120_000
 const hour = 3_600_000n
 const largeBytes = 700_000

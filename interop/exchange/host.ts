@@ -1,11 +1,8 @@
-import { createHash } from 'node:crypto'
 import { join } from 'node:path'
-import { RawClient } from '../../packages/server/test/support/raw-client.ts'
-import { askFourLetters, ManagedServer, type ServerCommand } from '../src/servers.ts'
-import { readTree, type Tree } from './tree.ts'
-
-const superPassword = 'super:exchange'
-const superDigest = createHash('sha1').update(superPassword).digest('base64')
+import { digestComplaints, rememberedDigests } from '../src/digests.ts'
+import { ManagedServer, type ServerCommand } from '../src/servers.ts'
+import { superUserCfg, wholeTree } from '../src/super-user.ts'
+import type { Tree } from './tree.ts'
 
 /** Long enough intervals that nothing in a directory changes by itself. */
 const properties = ['znode.container.checkIntervalMs=3600000']
@@ -18,7 +15,7 @@ preAllocSize=256
 extendedTypesEnabled=true
 autopurge.purgeInterval=0
 4lw.commands.whitelist=*
-DigestAuthenticationProvider.superDigest=super:${superDigest}
+${superUserCfg}
 `
 
 export interface HostOptions {
@@ -49,27 +46,16 @@ export class Host {
     return this.server.port
   }
 
-  async tree(): Promise<Tree> {
-    const client = await RawClient.connect(this.port)
-    await client.must('auth', { type: 0, scheme: 'digest', auth: Buffer.from(superPassword) })
-    const tree = await readTree(client)
-    await client.close()
-    return tree
+  tree(): Promise<Tree> {
+    return wholeTree(this.port)
   }
 
-  /** Digests by zxid, as the server remembers them of every 128th transaction. */
-  async digests(): Promise<ReadonlyMap<string, string>> {
-    const answer = await askFourLetters(this.server.host, this.port, 'hash')
-    const pairs = answer.matchAll(/^([0-9a-f]+)\s*:\s*(-?\d+)$/gm)
-    return new Map(Array.from(pairs, ([, zxid = '', digest = '']) => [zxid, digest]))
+  digests(): Promise<ReadonlyMap<string, string>> {
+    return rememberedDigests(this.server.host, this.port)
   }
 
-  /** Lines in which the server says that a digest is not what the log promises. */
   digestComplaints(): string[] {
-    return this.server
-      .logTail(10_000)
-      .split('\n')
-      .filter((line) => /digests? (are|is) not matching|has the digest/i.test(line))
+    return digestComplaints(this.server.log)
   }
 
   async end(signal: 'SIGTERM' | 'SIGKILL'): Promise<void> {

@@ -10,6 +10,7 @@ import { fileURLToPath, pathToFileURL } from 'node:url'
 import { parseArgs } from 'node:util'
 import { findApache, type ApacheRelease } from '../src/apache.ts'
 import { anyCommand, apacheCommand, type ServerCommand } from '../src/servers.ts'
+import { textTable } from '../src/text-table.ts'
 import { say } from '../src/tools.ts'
 import { exchange, type Case } from './cell.ts'
 
@@ -77,7 +78,9 @@ async function main(releases: readonly ApacheRelease[], only: readonly string[])
   }
   const chosen = cases.filter(({ name }) => only.length === 0 || only.some((o) => name.includes(o)))
   const { rows, reasons, passed, failed } = await runAll(chosen, routes)
-  console.log(`\n${draw([['', ...routes.map(([a, b]) => `${a.name} > ${b.name}`)], ...rows])}\n`)
+  console.log(
+    `\n${textTable([['', ...routes.map(([a, b]) => `${a.name} > ${b.name}`)], ...rows])}\n`,
+  )
   for (const reason of reasons) console.log(reason)
   for (const reason of missing) console.log(`!!! NOT RUN: ${reason}`)
   console.log(`${passed} passed, ${failed} failed`)
@@ -113,11 +116,4 @@ async function runAll(
     rows.push(row)
   }
   return { rows, reasons, passed, failed }
-}
-
-function draw(rows: readonly (readonly string[])[]): string {
-  const widths = rows[0]!.map((_, column) => Math.max(...rows.map((row) => row[column]!.length)))
-  const line = (row: readonly string[]): string =>
-    row.map((text, column) => text.padEnd(widths[column]!)).join('  ')
-  return rows.map((row) => line(row).trimEnd()).join('\n')
 }

@@ -1,7 +1,8 @@
 import { createFlags, errorCodes } from '@zabra/protocol'
 import { RawClient } from '../../packages/server/test/support/raw-client.ts'
-import { fill, type LeftSession } from '../exchange/fill.ts'
+import { ephemeralsAmiss, fill, type LeftSession } from '../exchange/fill.ts'
 import { differences } from '../exchange/tree.ts'
+import { blame } from '../src/blame.ts'
 import type { ServerCommand } from '../src/servers.ts'
 import { MixedEnsemble, until, type Kind, type Member, type Sync } from './ensemble.ts'
 import { HeldSession, within } from './held-session.ts'
@@ -24,7 +25,6 @@ export interface Outcome {
   readonly sessionsMoved: number
 }
 
-const differencesShown = 5
 /** Each server is configured by itself, and shows since when. */
 const ownOfEachServer = '/zookeeper/config'
 
@@ -212,11 +212,7 @@ class Run implements Outcome {
     const at = this.elsewhere(this.ensemble.of(this.cell.clientOn))
     const client = await RawClient.connect(at.port, { timeoutMs: 120_000, session })
     this.sessionsMoved++
-    const { ephemerals } = await client.must('getEphemerals', { prefixPath: '/' })
-    const found = ephemerals.toSorted().join()
-    if (found !== session.ephemerals.toSorted().join()) {
-      this.blame(at, [`session ${session.sessionId.toString(16)} owns ${found || 'nothing'}`])
-    }
+    this.blame(at, await ephemeralsAmiss(client, session))
     await client.close()
     await until('ephemerals outlive their session', async () => {
       const probe = await RawClient.connect(at.port)
@@ -231,9 +227,6 @@ class Run implements Outcome {
   }
 
   private blame(member: Member, sentences: readonly string[]): void {
-    const more = sentences.length - differencesShown
-    const shown = sentences.slice(0, differencesShown)
-    this.problems.push(...shown.map((text) => `${member.name}: ${text}`))
-    if (more > 0) this.problems.push(`${member.name}: and ${more} more`)
+    this.problems.push(...blame(member.name, sentences))
   }
 }

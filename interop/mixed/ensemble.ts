@@ -1,19 +1,15 @@
-import { createHash } from 'node:crypto'
 import { existsSync, readdirSync, readFileSync, rmSync } from 'node:fs'
 import { join } from 'node:path'
 import { setTimeout as delay } from 'node:timers/promises'
 import { freePorts } from '../../packages/server/test/support/free-ports.ts'
-import { RawClient } from '../../packages/server/test/support/raw-client.ts'
-import { readTree, type Tree } from '../exchange/tree.ts'
-import { digestComplaints, sayHowLearning } from '../src/digest-complaints.ts'
+import type { Tree } from '../exchange/tree.ts'
+import { digestComplaints, rememberedDigests, sayHowLearning } from '../src/digests.ts'
 import { askFourLetters, loopback, ManagedServer, type ServerCommand } from '../src/servers.ts'
+import { superUserCfg, wholeTree } from '../src/super-user.ts'
 
 export type Kind = 'zabra' | 'apache'
 export type Mode = 'leader' | 'follower' | 'observer'
 export type Sync = 'DIFF' | 'TRUNC' | 'SNAP'
-
-const superPassword = 'super:mixed'
-const superDigest = createHash('sha1').update(superPassword).digest('base64')
 
 /**
  * Sessions outlive everything done to their servers. A learner that is far behind gets a snapshot,
@@ -31,7 +27,7 @@ snapshotSizeFactor=-1
 extendedTypesEnabled=true
 autopurge.purgeInterval=0
 4lw.commands.whitelist=*
-DigestAuthenticationProvider.superDigest=super:${superDigest}
+${superUserCfg}
 `
 
 /** Nothing changes by itself, and Apache says how it brings servers up, and is brought up. */
@@ -175,20 +171,12 @@ export class Member {
     return /^Zxid: (\w+)/m.exec(await this.ask('srvr'))?.[1]
   }
 
-  /** Every node, whoever may read it, behind everything that is committed. */
-  async tree(): Promise<Tree> {
-    const client = await RawClient.connect(this.port)
-    await client.must('auth', { type: 0, scheme: 'digest', auth: Buffer.from(superPassword) })
-    await client.must('sync', { path: '/' })
-    const tree = await readTree(client)
-    await client.close()
-    return tree
+  tree(): Promise<Tree> {
+    return wholeTree(this.port)
   }
 
-  /** Digests by zxid, as servers remember them of every 128th transaction. */
-  async digests(): Promise<ReadonlyMap<string, string>> {
-    const pairs = (await this.ask('hash')).matchAll(/^([0-9a-f]+)\s*:\s*(-?\d+)$/gm)
-    return new Map(Array.from(pairs, ([, zxid = '', digest = '']) => [zxid, digest]))
+  digests(): Promise<ReadonlyMap<string, string>> {
+    return rememberedDigests(loopback, this.port)
   }
 
   /** Lines in which it says that its tree is not that of its leader. */

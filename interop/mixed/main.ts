@@ -9,6 +9,7 @@
 import { parseArgs } from 'node:util'
 import { findApache, type ApacheRelease } from '../src/apache.ts'
 import { apacheCommand, zabraCommand } from '../src/servers.ts'
+import { textTable } from '../src/text-table.ts'
 import { say } from '../src/tools.ts'
 import { runCell, type Cell, type Role } from './cell.ts'
 import type { Kind, Sync } from './ensemble.ts'
@@ -48,7 +49,7 @@ for (const release of releases) {
   }
 }
 
-console.log(`\n${draw(rows)}\n`)
+console.log(`\n${textTable(rows)}\n`)
 for (const reason of reasons) console.log(reason)
 for (const reason of missing) console.log(`!!! NOT RUN: ${reason}`)
 const { passed, failed, nodes, digests, moves } = totals
@@ -78,11 +79,4 @@ async function play(
   )
   for (const problem of problems) reasons.push(`FAIL ${where}: ${problem}`)
   return isGood
-}
-
-function draw(table: readonly (readonly string[])[]): string {
-  const widths = table[0]!.map((_, column) => Math.max(...table.map((row) => row[column]!.length)))
-  const line = (row: readonly string[]): string =>
-    row.map((text, column) => text.padEnd(widths[column]!)).join('  ')
-  return table.map((row) => line(row).trimEnd()).join('\n')
 }

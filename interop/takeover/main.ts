@@ -8,6 +8,7 @@
  */
 import { parseArgs } from 'node:util'
 import { findApache, type ApacheRelease } from '../src/apache.ts'
+import { textTable } from '../src/text-table.ts'
 import { say } from '../src/tools.ts'
 import { takeOver } from './takeover.ts'
 
@@ -36,7 +37,7 @@ for (const release of values.release as ApacheRelease[]) {
   }
   const outcome = await takeOver(apache, { report, keepFailures: values.keep })
   const { problems, counts, nodesCompared } = outcome
-  console.log(`\nApache ${apache.version}\n${draw(rows)}`)
+  console.log(`\nApache ${apache.version}\n${textTable(rows)}`)
   if (problems.length === 0) passed++
   else failed++
   for (const problem of problems) reasons.push(`FAIL ${apache.version}: ${problem}`)
@@ -56,10 +57,3 @@ for (const reason of missing) console.log(`!!! NOT RUN: ${reason}`)
 console.log(`${passed} passed, ${failed} failed`)
 // A run without Apache has shown nothing.
 process.exitCode = failed > 0 || passed === 0 || missing.length > 0 ? 1 : 0
-
-function draw(table: readonly (readonly string[])[]): string {
-  const widths = table[0]!.map((_, column) => Math.max(...table.map((row) => row[column]!.length)))
-  const line = (row: readonly string[]): string =>
-    row.map((text, column) => text.padEnd(widths[column]!)).join('  ')
-  return table.map((row) => line(row).trimEnd()).join('\n')
-}

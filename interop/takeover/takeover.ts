@@ -3,7 +3,7 @@ import { freePorts } from '../../packages/server/test/support/free-ports.ts'
 import { RawClient } from '../../packages/server/test/support/raw-client.ts'
 import { differences, readTree, type Tree } from '../exchange/tree.ts'
 import type { Apache } from '../src/apache.ts'
-import { digestComplaints, sayHowLearning } from '../src/digest-complaints.ts'
+import { digestComplaints, sayHowLearning } from '../src/digests.ts'
 import {
   apacheCommand,
   askFourLetters,

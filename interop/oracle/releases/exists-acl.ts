@@ -1,5 +1,4 @@
-import { withoutRequests } from '../replies.ts'
-import { answered, forget, withStep, type ReleaseDifference } from './release-difference.ts'
+import { answered, forget, withoutAnswered, type ReleaseDifference } from './release-difference.ts'
 import type { Answered } from './release-difference.ts'
 
 const noAuth = -102
@@ -20,12 +19,7 @@ export const existsWithoutRead: ReleaseDifference = {
     if (step === undefined) return undefined
     const refused = answered(step, older, newer).filter(isRefusedSince)
     if (!refused.some(setsWatch)) return undefined
-    const requests = new Set(refused.map(({ request }) => request))
-    return withStep(
-      program,
-      at,
-      withoutRequests(step, (request) => requests.has(request)),
-    )
+    return withoutAnswered(program, at, refused)
   },
 }
 

@@ -1,6 +1,6 @@
 import type { Received, StepResult } from '../play/transcript.ts'
 import type { Program, Request, Step } from '../program/program.ts'
-import { repliesIn, requestsOf } from '../replies.ts'
+import { repliesIn, requestsOf, withoutRequests } from '../replies.ts'
 
 /** Something that Apache 3.8 does in one way, and Apache 3.9 and zabra in another. */
 export interface ReleaseDifference {
@@ -46,6 +46,16 @@ export function forget({ older, newer }: Answered, name: string): void {
     }
     reply['differs'] = name
   }
+}
+
+/** The program without these requests of one of its steps. */
+export function withoutAnswered(program: Program, at: number, pairs: readonly Answered[]): Program {
+  const unwanted = new Set(pairs.map(({ request }) => request))
+  return withStep(
+    program,
+    at,
+    withoutRequests(program.steps[at]!, (request) => unwanted.has(request)),
+  )
 }
 
 /** The program without one of its steps, or with another in its place. */

@@ -7,7 +7,13 @@ import { same } from '../difference.ts'
 import { isNotification, type StepResult } from '../play/transcript.ts'
 import type { Program, Request, Step, Value } from '../program/program.ts'
 import { requestsOf, withoutRequests } from '../replies.ts'
-import { answered, forget, withStep, type ReleaseDifference } from './release-difference.ts'
+import {
+  answered,
+  forget,
+  withoutAnswered,
+  withStep,
+  type ReleaseDifference,
+} from './release-difference.ts'
 import type { Answered } from './release-difference.ts'
 
 const marshallingError = -5
@@ -30,12 +36,7 @@ export const persistentWatchTypes: ReleaseDifference = {
     if (step === undefined) return undefined
     const removals = answered(step, older, newer).filter(isAboutWatches)
     if (removals.length === 0) return undefined
-    const requests = new Set(removals.map(({ request }) => request))
-    return withStep(
-      program,
-      at,
-      withoutRequests(step, (request) => requests.has(request)),
-    )
+    return withoutAnswered(program, at, removals)
   },
 }
 

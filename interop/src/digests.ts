@@ -1,3 +1,15 @@
+import { askFourLetters } from './servers.ts'
+
+/** Digests by zxid, as servers remember them of every 128th transaction. */
+export async function rememberedDigests(
+  host: string,
+  port: number,
+): Promise<ReadonlyMap<string, string>> {
+  const answer = await askFourLetters(host, port, 'hash')
+  const pairs = answer.matchAll(/^([0-9a-f]+)\s*:\s*(-?\d+)$/gm)
+  return new Map(Array.from(pairs, ([, zxid = '', digest = '']) => [zxid, digest]))
+}
+
 const complaint = /digests? (are|is) not matching|has the digest/i
 const bySnapshot = /Getting a snapshot from leader/
 const otherwise = /Getting a diff from the leader|Truncating log to get in sync/

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { digestComplaints } from './digest-complaints.ts'
+import { digestComplaints } from './digests.ts'
 
 const warning = 'WARN DataTree - Message:Digests are not matching. Value is Zxid. Value:7'
 

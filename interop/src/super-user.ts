@@ -1,0 +1,19 @@
+import { createHash } from 'node:crypto'
+import { RawClient } from '../../packages/server/test/support/raw-client.ts'
+import { readTree, type Tree } from '../exchange/tree.ts'
+
+const password = 'super:interop'
+const digest = createHash('sha1').update(password).digest('base64')
+
+/** The line of a configuration that lets `wholeTree` read everything. */
+export const superUserCfg = `DigestAuthenticationProvider.superDigest=super:${digest}`
+
+/** Every node, whoever may read it, behind everything that is committed. */
+export async function wholeTree(port: number): Promise<Tree> {
+  const client = await RawClient.connect(port)
+  await client.must('auth', { type: 0, scheme: 'digest', auth: Buffer.from(password) })
+  await client.must('sync', { path: '/' })
+  const tree = await readTree(client)
+  await client.close()
+  return tree
+}
