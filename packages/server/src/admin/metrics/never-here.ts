@@ -1,7 +1,8 @@
 /**
  * Counters of ZooKeeper for things that cannot happen in this server: no caches of replies, no
- * queues of stale requests, no cleaner of dead watchers, no ensemble. Told as 0, because boards
- * and alerts that sum them up would otherwise show nothing at all.
+ * queues of stale requests, no cleaner of dead watchers; and those about leaders and learners,
+ * which are not counted yet. Told as 0, because boards and alerts that sum them up would
+ * otherwise show nothing at all.
  */
 export const neverHere = [
   'add_dead_watcher_stall_time',
