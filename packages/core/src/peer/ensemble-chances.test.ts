@@ -1,6 +1,8 @@
 /** Ensembles to which everything happens in random order; each run is named by its seed. */
 import { expect, test } from 'vitest'
-import { TestEnsemble, type TestClient, type TestServer } from '../../test/support/ensemble.ts'
+import { TestEnsemble } from '../../test/support/ensemble.ts'
+import type { TestClient } from '../../test/support/test-client.ts'
+import type { TestServer } from '../../test/support/test-server.ts'
 
 const seeds = Array.from({ length: 20 }, (_, i) => i + 1)
 const acts = 40

@@ -1,6 +1,8 @@
 /** An ensemble from its first start on, told as short stories. */
 import { afterEach, describe, expect, test } from 'vitest'
-import { TestEnsemble, type TestClient, type TestServer } from '../../test/support/ensemble.ts'
+import { TestEnsemble } from '../../test/support/ensemble.ts'
+import type { TestClient } from '../../test/support/test-client.ts'
+import type { TestServer } from '../../test/support/test-server.ts'
 import { Deferred } from '../zab/deferred.ts'
 
 let ensemble: TestEnsemble

@@ -1,7 +1,9 @@
 /** Sessions that only the server of their client knows. */
 import { errorCodes, MultiResponse, Reader, type Acl } from '@zabra/protocol'
 import { afterEach, describe, expect, test } from 'vitest'
-import { TestEnsemble, type TestClient, type TestServer } from '../../test/support/ensemble.ts'
+import { TestEnsemble } from '../../test/support/ensemble.ts'
+import type { TestClient } from '../../test/support/test-client.ts'
+import type { TestServer } from '../../test/support/test-server.ts'
 
 const { ephemeralOnLocalSession, runtimeInconsistency, sessionExpired } = errorCodes
 const open: Acl[] = [{ perms: 31, id: { scheme: 'world', id: 'anyone' } }]

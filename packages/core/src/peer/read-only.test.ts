@@ -1,7 +1,9 @@
 /** What a server does for its clients while it finds no leader. */
 import { errorCodes, type Acl } from '@zabra/protocol'
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
-import { TestEnsemble, type TestClient, type TestServer } from '../../test/support/ensemble.ts'
+import { TestEnsemble } from '../../test/support/ensemble.ts'
+import type { TestClient } from '../../test/support/test-client.ts'
+import type { TestServer } from '../../test/support/test-server.ts'
 
 const { notReadOnly, ok } = errorCodes
 const open: Acl[] = [{ perms: 31, id: { scheme: 'world', id: 'anyone' } }]

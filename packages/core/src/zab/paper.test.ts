@@ -8,12 +8,9 @@
  */
 import fc from 'fast-check'
 import { afterEach, describe, expect, test } from 'vitest'
-import {
-  TestEnsemble,
-  type Said,
-  type TestClient,
-  type TestServer,
-} from '../../test/support/ensemble.ts'
+import { TestEnsemble, type Said } from '../../test/support/ensemble.ts'
+import type { TestClient } from '../../test/support/test-client.ts'
+import type { TestServer } from '../../test/support/test-server.ts'
 import { Witness } from '../../test/support/witness.ts'
 import { Deferred } from './deferred.ts'
 

@@ -3,7 +3,8 @@ import { Reader } from '@zabra/protocol'
 import { decodeTxn } from '../../src/zab/decoded-txn.ts'
 import { epochOf, epochStart } from '../../src/zab/epochs.ts'
 import { majority, type QuorumVerifier, type ServerId } from '../../src/zab/quorum.ts'
-import type { Said, TestEnsemble, TestServer } from './ensemble.ts'
+import type { Said, TestEnsemble } from './ensemble.ts'
+import type { TestServer } from './test-server.ts'
 import { show } from './puppet.ts'
 
 /** A transaction that made a node; clients of a witnessed ensemble do nothing else. */

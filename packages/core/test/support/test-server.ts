@@ -1,0 +1,203 @@
+import { EnsemblePeer, rememberer } from '../../src/peer/ensemble-peer.ts'
+import { Journal } from '../../src/peer/journal.ts'
+import type { Host } from '../../src/ports.ts'
+import { loadDatabase } from '../../src/storage/load.ts'
+import { MemoryDisk } from '../../src/storage/memory-disk.ts'
+import { TxnLog } from '../../src/storage/txn-log.ts'
+import { CommittedLog } from '../../src/zab/committed-log.ts'
+import { Epochs } from '../../src/zab/epochs.ts'
+import { parseMembership } from '../../src/zab/membership.ts'
+import type { ZabEvent } from '../../src/zab/options.ts'
+import type { ServerId } from '../../src/zab/quorum.ts'
+import type { TestEnsemble } from './ensemble.ts'
+import { TestClient } from './test-client.ts'
+import { TestNetwork } from './test-network.ts'
+
+const directory = 'data/version-2'
+const directories = { snapshotDir: directory, logDir: directory }
+const tickMs = 200
+
+/** One server: its disk, and what runs on it. */
+export class TestServer {
+  readonly id: ServerId
+  disk = new MemoryDisk({ forgetful: true })
+  peer: EnsemblePeer | undefined
+  journal: Journal | undefined
+  epochs: Epochs | undefined
+  readonly events: ZabEvent[] = []
+  readonly failures: Error[] = []
+  running: Promise<void> = Promise.resolve()
+  /** Without it no limit is ever reached: it goes on believing what it believes. */
+  hasClock = true
+  private readonly world: TestEnsemble
+  network: TestNetwork | undefined
+
+  constructor(world: TestEnsemble, id: ServerId) {
+    this.world = world
+    this.id = id
+  }
+
+  get isUp(): boolean {
+    return this.peer !== undefined
+  }
+
+  get isServing(): boolean {
+    return this.peer?.isServing ?? false
+  }
+
+  get isLeading(): boolean {
+    return this.isServing && this.peer!.state === 'leading'
+  }
+
+  get lastZxid(): string {
+    const zxid = this.peer!.db.lastZxid
+    return `${zxid >> 32n}.${zxid & 0xffffffffn}`
+  }
+
+  async start(): Promise<void> {
+    const { world, disk, id } = this
+    // What a server that has crashed meets on its way out does not matter any more.
+    const failed = (error: Error): void => {
+      if (this.disk === disk) this.failures.push(error)
+    }
+    const committedLog = new CommittedLog(500)
+    const databaseOptions = {
+      extendedTypes: true,
+      digests: true,
+      hashSeed: 1,
+      acl: { skipAcl: false, schemes: new Set<string>() },
+    }
+    const remember = rememberer(committedLog)
+    const { db } = await loadDatabase(disk, directories, databaseOptions, remember)
+    const log = new TxnLog(disk, { directory, preAllocBytes: 0, lastZxid: db.lastZxid })
+    const epochs = (this.epochs = await Epochs.load(disk, directory, db.lastZxid))
+    const network = (this.network = new TestNetwork(world, id))
+    const parsed = parseMembership(`${world.text}\nversion=0`)
+    if ('problem' in parsed) throw new Error(parsed.problem)
+    const membership = parsed.value
+    const peer = new EnsemblePeer(
+      {
+        db,
+        databaseOptions,
+        recovery: directories,
+        disk,
+        log,
+        epochs,
+        committedLog,
+        host: hostOf(world),
+        network,
+        zabTrace: (event) => this.events.push(event),
+        ports: {
+          authenticator: { schemes: new Set(), authenticate: () => undefined },
+          trace: (event) => {
+            if (event.type === 'digestMismatch') this.failures.push(new Error('digests differ'))
+          },
+        },
+        wake: () => world.post(() => peer.hasBatch && journal.batchReady()),
+      },
+      {
+        self: id,
+        membership,
+        electionAddresses: [`s${id}:2`],
+        tickMs,
+        initLimit: 10,
+        syncLimit: 5,
+        serverId: Number(id),
+        sessionTimeoutMsMin: 2 * tickMs,
+        sessionTimeoutMsMax: 60_000,
+        outstandingMax: 1000,
+        frameBytesMax: 1024 * 1024,
+        handshakeMsMax: 10_000,
+        rules: { enforceQuota: false, reconfigEnabled: false, closeSessionPaths: true },
+        reclaim: { checkIntervalMs: 60_000, perMinuteMax: 10_000, neverUsedMsMax: 0 },
+        requiredSchemes: [],
+        ...world.options,
+      },
+      { nowMs: world.nowMs, wallMs: world.nowMs },
+    )
+    const journal = new Journal(
+      {
+        source: peer,
+        log,
+        disk,
+        host: hostOf(world),
+        trace: () => {},
+        turn: (work) => {
+          peer.setTime(world.nowMs, world.nowMs)
+          work()
+        },
+      },
+      {
+        ...directories,
+        snapCount: 100_000,
+        snapBytes: undefined,
+        logBytesMax: undefined,
+        slowSyncMs: Infinity,
+        retainCount: 3,
+        retainBytes: 0,
+        purges: false,
+        snapshotMethod: 'plain',
+        compression: undefined,
+      },
+      failed,
+    )
+    peer.journal = this.journal = journal
+    network.peer = this.peer = peer
+    this.running = peer.run().catch(failed)
+  }
+
+  tick(): void {
+    const { peer, journal } = this
+    if (peer === undefined || !this.hasClock) return
+    peer.setTime(this.world.nowMs, this.world.nowMs)
+    peer.tick()
+    if (peer.hasBatch) journal!.batchReady()
+  }
+
+  /** Power fails: what is not durable is gone, and the others see their connections end. */
+  crash(): void {
+    const { disk, peer } = this
+    this.peer = undefined
+    disk.crash()
+    this.disk = disk.copy()
+    // Whatever of the old process is still under way reaches nothing any more.
+    disk.fault = () => 'EIO'
+    this.network?.die()
+    peer?.stop()
+  }
+
+  async stop(): Promise<void> {
+    const { peer, network } = this
+    let isStopped = false
+    const stopping = peer!.finish().then(() => {
+      peer!.stop()
+      this.peer = undefined
+      this.world.post(() => network!.die())
+      return this.running
+    })
+    void stopping.then(() => (isStopped = true))
+    await this.world.until('the server stops', () => isStopped, 1000)
+  }
+
+  async connect(options: Parameters<typeof TestClient.connect>[2] = {}): Promise<TestClient> {
+    return TestClient.connect(this.world, this.peer!, options)
+  }
+
+  /** The paths of the applied state, without the server's own. */
+  get paths(): string[] {
+    const { tree } = this.peer!.db
+    return [...tree.children(tree.find('/'))]
+      .map((id) => tree.pathOf(id))
+      .filter((path) => path !== '/zookeeper')
+      .toSorted()
+  }
+}
+
+function hostOf(world: TestEnsemble): Host {
+  return {
+    monotonicMs: () => world.nowMs,
+    wallMs: () => world.nowMs,
+    random: () => world.random(),
+    delay: (ms) => world.delay(ms),
+  }
+}
