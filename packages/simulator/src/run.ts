@@ -196,11 +196,13 @@ class Run {
 
   /** Every server serves everybody who comes, and takes their writes. */
   private async tour(): Promise<void> {
-    const { servers, clients } = this.cluster
+    const { servers, clients, network } = this.cluster
+    // A write goes six ways at most; who does not wait so long may never hear of it.
+    const patient = clients.filter(({ patienceMs }) => patienceMs > 8 * network.options.delayMsMax)
     const isServing = (): boolean => servers.every((server) => server.process?.peer?.isServing)
     await this.live(progressMsMax, isServing)
     for (const { name } of servers) {
-      let left = clients
+      let left = patient
       // One that has not heard yet of what a client has seen turns it away, and rightly.
       for (let attempt = 1; left.length > 0 && attempt <= visitsMax; attempt++) {
         left = await this.visit(name, left)

@@ -83,6 +83,11 @@ export class SimClient implements FrameSink {
     this.wantedTimeoutMs = this.timeoutMs = parts.timeoutMs
   }
 
+  /** How long it waits for a word before it goes elsewhere. */
+  get patienceMs(): number {
+    return (this.timeoutMs * 2) / 3
+  }
+
   get isIdle(): boolean {
     return this.state === 'connected' && this.pending.length === 0 && this.waiting.length === 0
   }
@@ -214,7 +219,7 @@ export class SimClient implements FrameSink {
     this.watchdog = this.world.after(this.timeoutMs / 12, () => this.watch())
     const { nowMs } = this.world
     if (this.state === 'off') return
-    if (nowMs - this.heardMs > (this.timeoutMs * 2) / 3) {
+    if (nowMs - this.heardMs > this.patienceMs) {
       this.stream?.close()
       this.lost('heard nothing')
     } else if (this.state === 'connected' && nowMs - this.sentMs > this.timeoutMs / 4) {
