@@ -140,6 +140,7 @@ export class EnsembleRecord {
     }
     const reign = { leader: server, base: this.bases.get(server) ?? 0n }
     this.reigns.set(epoch, reign)
+    this.promises.leads(server, epoch)
     this.recorder.count('epochs')
     const members = this.members.get(epoch) ?? new Map<string, bigint | undefined>()
     for (const [name, zxid] of members) this.checkMember(name, zxid, epoch, reign)

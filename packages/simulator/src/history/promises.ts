@@ -18,6 +18,7 @@ export class Promises {
   private readonly known = new Map<string, EpochFiles>()
 
   private readonly claims = new Set<string>()
+  private readonly lastClaims = new Map<string, bigint>()
 
   constructor(recorder: Recorder, ensemble: EnsembleRecord) {
     this.recorder = recorder
@@ -74,6 +75,12 @@ export class Promises {
     }
   }
 
+  /** Who followed it tells of its vote with the new epoch, and it may hear that when it looks again. */
+  leads(server: string, epoch: bigint): void {
+    const zxid = this.lastClaims.get(server)
+    if (zxid !== undefined) this.claims.add(claimOf({ name: server }, zxid, epoch))
+  }
+
   /** What it asks others to elect it for is what it held when it began to look, or did before. */
   voted(server: SimServer, zxid: bigint, epoch: bigint): void {
     if (this.claims.has(claimOf(server, zxid, epoch))) return
@@ -84,6 +91,7 @@ export class Promises {
   async votes(server: SimServer, db: Database, currentEpoch: bigint): Promise<void> {
     const memory = recoveryOf(db)
     this.claims.add(claimOf(server, memory.zxid, currentEpoch))
+    this.lastClaims.set(server.name, memory.zxid)
     const disk = server.disk.files.afterCrash()
     const { current } = epochFilesOn(disk, server)
     const left = await this.recorder.recoverAside(server, disk)
@@ -123,8 +131,8 @@ function epochFilesOn(disk: MemoryDisk, server: SimServer): EpochFiles {
   return { accepted: read('acceptedEpoch'), current: read('currentEpoch') }
 }
 
-function claimOf({ name, life }: SimServer, zxid: bigint, epoch: bigint): string {
-  return `${name} in life ${life}: ${zxid} of ${epoch}`
+function claimOf(server: { readonly name: string }, zxid: bigint, epoch: bigint): string {
+  return `${server.name}: ${zxid} of ${epoch}`
 }
 
 function isLess(one: bigint | undefined, other: bigint | undefined): boolean {
