@@ -31,6 +31,15 @@ test('everything after a transaction is forgotten', async () => {
   expect(target.applied).toEqual([1n, 2n, 3n, 4n, 5n, 6n])
 })
 
+test('nothing is cut where the older snapshot would be followed by a gap', async () => {
+  const disk = await diskWith([5, 12], [range(8, 12)])
+  await expect(truncateAfter(disk, directories, 10n)).rejects.toThrow(TruncateError)
+  expect(await namesOn(disk)).toEqual(['log.8', 'snapshot.5', 'snapshot.c'])
+  const follows = await diskWith([7, 12], [range(8, 12)])
+  await truncateAfter(follows, directories, 10n)
+  expect(await namesOn(follows)).toEqual(['log.8', 'snapshot.7'])
+})
+
 test('a log ends with the end of the record it is cut after', async () => {
   const disk = await diskWith([0], [range(1, 9)])
   const shorter = await diskWith([0], [range(1, 6)])

@@ -21,6 +21,10 @@ export async function truncateAfter(
     throw new TruncateError(`no snapshot in ${snapshotDir} is as old as ${zxid.toString(16)}`)
   }
   const logs = logsAmong(await listIfThere(disk, logDir))
+  const base = snapshots.findLast((snapshot) => snapshot.zxid <= zxid)!.zxid
+  if (lacksBeginning(logs, base, zxid)) {
+    throw new TruncateError(`no log in ${logDir} goes on from snapshot ${base.toString(16)}`)
+  }
   const cut = await findCut(disk, logDir, logs, zxid)
   const isSnapshotEnd = snapshots.some((snapshot) => snapshot.zxid === zxid)
   if (cut === undefined && !isSnapshotEnd) {
@@ -44,6 +48,20 @@ export async function truncateAfter(
   } finally {
     await file.close()
   }
+}
+
+/**
+ * Whether transactions are missing between a snapshot and the first log. Newer snapshots hold what
+ * they did, but those are about to go.
+ */
+function lacksBeginning(
+  logs: readonly { readonly zxid: bigint }[],
+  snapshot: bigint,
+  upTo: bigint,
+): boolean {
+  const first = logs[0]?.zxid
+  if (first === undefined || snapshot === upTo) return false
+  return first > snapshot + 1n && first >> 32n === snapshot >> 32n
 }
 
 /** Where the record of a transaction ends. */
