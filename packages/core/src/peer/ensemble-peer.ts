@@ -18,7 +18,7 @@ import type { Upstream } from '../pipeline/upstream.ts'
 import { faultCode, type Disk, type Host } from '../ports.ts'
 import { serverIdOf } from '../session/session-ids.ts'
 import { SessionTracker } from '../session/tracker.ts'
-import { listIfThere, logsAmong } from '../storage/files.ts'
+import { listIfThere, logsAmong, snapshotsAmong } from '../storage/files.ts'
 import { loadDatabase, LoadingDatabase } from '../storage/load.ts'
 import type { LogBatch } from '../storage/log-batch.ts'
 import { RecoveryError } from '../storage/recovery-error.ts'
@@ -494,8 +494,13 @@ export class EnsemblePeer extends PeerBase {
     if (taken === undefined) {
       throw new NoRoomError('the snapshot from the leader could not be stored')
     }
-    // The logs are of another history: nobody may ever replay, or send, a part of it.
+    // What was there before is of another history: nobody may ever go back to a part of it. The
+    // snapshots go first and durably: one that a crash brings back must not lack its logs.
     const { disk, recovery } = this.parts
+    for (const { name, zxid } of snapshotsAmong(await listIfThere(disk, recovery.snapshotDir))) {
+      if (zxid !== taken.zxid) await disk.remove(`${recovery.snapshotDir}/${name}`)
+    }
+    await disk.syncDirectory(recovery.snapshotDir)
     for (const { name } of logsAmong(await listIfThere(disk, recovery.logDir))) {
       await disk.remove(`${recovery.logDir}/${name}`)
     }

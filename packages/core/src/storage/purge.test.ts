@@ -104,3 +104,20 @@ test('after a purge the database is recovered as before', async () => {
   expect(recovered.zxid).toBe(30n)
   expect(recovered.snapshotFile).toBe('snapshot.14')
 })
+
+test('snapshots are gone durably before the logs that follow them', async () => {
+  const disk = new MemoryDisk()
+  await disk.makeDirectory(directory)
+  for (let i = 0; i < 4; i++) {
+    await writeSnapshot(disk, directory, TestDatabase.fresh().source(BigInt(i * 5)))
+    await writeLog(disk, [range(i * 5 + 1, i * 5 + 5)])
+  }
+  const calls: string[] = []
+  disk.fault = (call, path) => {
+    if (call === 'remove') calls.push(path.includes('snapshot') ? 'snapshot' : 'log')
+    if (call === 'syncDirectory') calls.push('sync')
+    return undefined
+  }
+  await purge(disk, { snapshotDir: directory, logDir: directory, retainCount: 1 })
+  expect(calls).toEqual(['snapshot', 'snapshot', 'snapshot', 'sync', 'log', 'log'])
+})

@@ -64,10 +64,16 @@ export async function purge(disk: Disk, options: PurgeOptions): Promise<string[]
   const logs = logsAmong(await listIfThere(disk, logDir))
   const logNames = new Set(logs.map(({ name }) => name))
   const removed: string[] = []
-  for (const name of planPurge({ snapshots, logs }, options)) {
-    const path = `${logNames.has(name) ? logDir : snapshotDir}/${name}`
+  const isLog = (name: string): boolean => logNames.has(name)
+  const names = planPurge({ snapshots, logs }, options)
+  for (const name of names) if (!isLog(name)) await remove(`${snapshotDir}/${name}`)
+  // Durably, before their logs go: a snapshot that a crash brings back would be followed by a gap.
+  if (removed.length > 0 && names.some(isLog)) await disk.syncDirectory(snapshotDir)
+  for (const name of names) if (isLog(name)) await remove(`${logDir}/${name}`)
+  return removed
+
+  async function remove(path: string): Promise<void> {
     await disk.remove(path)
     removed.push(path)
   }
-  return removed
 }
