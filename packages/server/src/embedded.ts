@@ -25,6 +25,8 @@ export async function startServer(options: StartOptions = {}): Promise<RunningSe
     clientPortAddress: '127.0.0.1',
     maxClientCnxns: 0,
     'admin.enableServer': 'false',
+    // The loop is not the server's alone.
+    idlePollMicros: 0,
     ...(inMemory ? { dataDir: '/memory' } : {}),
   }
   const isMember = (key: string): boolean => /^(server|group|weight)\.\d+$/.test(key)

@@ -29,6 +29,7 @@ import { lockDirectory, type DirectoryLock } from './disk/lock.ts'
 import { NodeDisk } from './disk/node-disk.ts'
 import { describeJournal, describeTrace } from './describe-trace.ts'
 import { nodeHost } from './node-host.ts'
+import { IdlePoll } from './idle-poll.ts'
 import { joinEnsemble, type JoinedEnsemble } from './ensemble.ts'
 import type { Logger } from './logger.ts'
 import { ClientListener } from './net/client-listener.ts'
@@ -279,7 +280,12 @@ async function load(
       clock,
     ))
   const peer = ensemble?.peer ?? new Peer(db, peerOptions(config), ports, clock)
-  const turn = new Turn(peer, () => journal.batchReady())
+  const idlePoll = new IdlePoll(config.idlePollMicros, {
+    nowMs: () => performance.now(),
+    soon: setImmediate,
+    isLogging: () => journal.isWriting,
+  })
+  const turn = new Turn(peer, () => journal.batchReady(), idlePoll)
   const journal = new Journal(
     {
       source: peer,

@@ -1,4 +1,5 @@
 import type { PeerBase } from '@zabra/core'
+import type { IdlePoll } from './idle-poll.ts'
 
 /** Something that collects what it has to send during a turn. */
 export interface Flushable {
@@ -12,16 +13,25 @@ export interface Flushable {
 export class Turn {
   private readonly peer: PeerBase
   private readonly onBatch: () => void
+  private readonly idlePoll: IdlePoll
   private dirty: Flushable[] = []
   private isScheduled = false
 
-  constructor(peer: PeerBase, onBatch: () => void) {
+  constructor(peer: PeerBase, onBatch: () => void, idlePoll: IdlePoll) {
     this.peer = peer
     this.onBatch = onBatch
+    this.idlePoll = idlePoll
   }
 
-  setTime(): void {
-    this.peer.setTime(Math.floor(performance.now()), Date.now())
+  /** Something came from a socket: tells the peer what time it is. */
+  begin(): void {
+    this.idlePoll.arrived(this.setTime())
+  }
+
+  setTime(): number {
+    const nowMs = performance.now()
+    this.peer.setTime(Math.floor(nowMs), Date.now())
+    return nowMs
   }
 
   flushLater(socket: Flushable): void {
@@ -49,7 +59,7 @@ export class Turn {
 
   /** Work that did not come from a socket, as a turn of its own. */
   run(work: () => void): void {
-    this.setTime()
+    this.idlePoll.worked(this.setTime())
     work()
     this.flush()
     if (this.peer.hasBatch) this.schedule()

@@ -131,6 +131,11 @@ export class Journal {
     })
   }
 
+  /** A batch is on its way to the disk. */
+  get isWriting(): boolean {
+    return this.writing !== undefined
+  }
+
   /** One sync at a time: whatever queued up during it shares the next one. */
   private async writeLog(): Promise<void> {
     try {

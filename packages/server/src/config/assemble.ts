@@ -25,6 +25,7 @@ export function assemble(parts: Parts): ServerConfig {
     maxClientCnxns: values.maxClientCnxns,
     maxCnxns: values.maxCnxns,
     tcpKeepAlive: values.clientTcpKeepAlive,
+    idlePollMicros: values.idlePollMicros,
     sessionlessTimeoutMs: values['nio.sessionlessCnxnTimeout'],
     dataDir,
     dataLogDir: values.dataLogDir ?? dataDir,

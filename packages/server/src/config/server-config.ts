@@ -13,6 +13,8 @@ export interface ServerConfig {
   readonly maxCnxns: number
   readonly tcpKeepAlive: boolean
   readonly sessionlessTimeoutMs: number
+  /** 0: never. */
+  readonly idlePollMicros: number
 
   readonly dataDir: string
   readonly dataLogDir: string

@@ -110,10 +110,6 @@ export class ClientListener {
     for (const socket of this.sockets) socket.destroy()
   }
 
-  setTime(): void {
-    this.turn.setTime()
-  }
-
   endLater(socket: ClientSocket): void {
     setTimeout(() => socket.destroy(), lingerMs).unref()
   }
@@ -176,7 +172,7 @@ export class ClientListener {
       return undefined
     }
     this.perAddress.set(address, count + 1)
-    this.setTime()
+    this.turn.begin()
     socket.setNoDelay(true)
     if (this.options.keepAlive) socket.setKeepAlive(true)
     const client = new ClientSocket(socket, address, this)

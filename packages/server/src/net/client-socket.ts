@@ -56,7 +56,7 @@ export class ClientSocket implements ClientLink {
   receive(bytes: Uint8Array, length: number): void {
     if (this.isClosing) return
     const { listener } = this
-    listener.setTime()
+    listener.turn.begin()
     if (this.firstBytes !== undefined) this.receiveFirst(bytes.subarray(0, length))
     else if (this.wordInput !== undefined) this.wordInput(bytes.subarray(0, length))
     else listener.peer.receive(this.connection, bytes, length)

@@ -42,6 +42,15 @@ export const listening = {
   maxCnxns: property(int, 0, 'Connections allowed altogether; 0 for any number.', {
     range: notNegative,
   }),
+  idlePollMicros: setting(
+    int,
+    100,
+    'Microseconds the server looks for the next request before it sleeps, where requests follow one another closely; 0 for never.',
+    {
+      range: { min: 0, max: 10_000, outside: 'error' },
+      departs: "zabra's own; ZooKeeper takes no notice of it.",
+    },
+  ),
   'nio.sessionlessCnxnTimeout': property(
     ms,
     10_000,
