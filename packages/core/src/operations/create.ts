@@ -120,7 +120,7 @@ export function applyCreate(db: Database, header: TxnHeader, txn: CreateTransact
   const entry = acls.intern(acl ?? [])
   acls.acquire(entry.id)
   const creates = parentCVersion === -1 ? tree.createCount(parent) + 1 : parentCVersion
-  const existing = tree.find(path)
+  const existing = tree.findChild(parent, path)
   if (existing !== noNode) {
     // Replay of what a fuzzy snapshot has already: only what the snapshot may lack is mended.
     acls.release(tree.aclId(existing))

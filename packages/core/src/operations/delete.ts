@@ -76,7 +76,7 @@ export function applyDelete(db: Database, { zxid }: TxnHeader, path: string): nu
   const parentPath = parentOf(path)
   const parent = tree.find(parentPath)
   if (parent === noNode) return errorCodes.noNode
-  const id = tree.find(path)
+  const id = tree.findChild(parent, path)
   if (id === noNode) {
     tree.raisePzxid(parent, parentPath, zxid)
     return errorCodes.noNode

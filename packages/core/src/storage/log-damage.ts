@@ -9,7 +9,8 @@
 import { endOfRecord, txnHeaderBytes } from '@zabra/protocol'
 import { endMarkBytes, readEndMark, startsLikeEndMark } from './end-mark.ts'
 import { recordBytesOver, recordPrefixBytes } from './log-batch.ts'
-import { allZeros, checksumHolds, intAt, type LogFileReader } from './log-reader.ts'
+import { checksumHolds, intAt, type LogFileReader } from './log-reader.ts'
+import { allZeros, zerosEnd } from './zeros.ts'
 
 const windowBytes = 4 * 1024 * 1024
 /** No disk tears a smaller piece. */
@@ -178,8 +179,7 @@ async function surveyWindow(
  * record begins with zeros itself, so the last few before something else are not skipped.
  */
 function skipZeros(window: Uint8Array, from: number, stop: number): number {
-  let at = from
-  while (at < stop && window[at] === 0) at++
+  const at = zerosEnd(window, from, stop)
   return at === stop ? stop - 1 : Math.max(from, at - recordPrefixBytes)
 }
 

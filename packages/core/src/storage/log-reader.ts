@@ -11,6 +11,8 @@ import { adler32 } from './checksum.ts'
 import { endMarkBytes, readEndMark } from './end-mark.ts'
 import { indexCovering, listIfThere, logsAmong } from './files.ts'
 import { recordBytesOver, recordPrefixBytes } from './log-batch.ts'
+import { ReadAhead } from './read-ahead.ts'
+import { allZeros } from './zeros.ts'
 
 const stretchBytes = 1024 * 1024
 const recordBytesMaxDefault = 64 * 1024 * 1024
@@ -90,6 +92,7 @@ export class LogFileReader {
   lastZxid = 0n
   private readonly file: ReadHandle
   private readonly recordBytesMax: number
+  private readonly ahead: ReadAhead
   private buffer: Uint8Array<ArrayBuffer>
 
   static async open(
@@ -105,7 +108,15 @@ export class LogFileReader {
     this.path = path
     this.bytes = file.bytes
     this.recordBytesMax = options.recordBytesMax ?? recordBytesMaxDefault
-    this.buffer = new Uint8Array(Math.min(stretchBytes, Math.max(endMarkBytes, file.bytes)))
+    const bufferBytes = Math.min(stretchBytes, Math.max(endMarkBytes, file.bytes))
+    this.buffer = new Uint8Array(bufferBytes)
+    let position = fileHeaderBytes
+    const next = async (into: Uint8Array): Promise<number> => {
+      const count = await file.read(position, into)
+      position += count
+      return count
+    }
+    this.ahead = new ReadAhead(next, bufferBytes)
   }
 
   async *[Symbol.asyncIterator](): AsyncGenerator<LogRecords, void, void> {
@@ -114,7 +125,7 @@ export class LogFileReader {
     let base = fileHeaderBytes
     let filled = 0
     for (;;) {
-      const count = await this.file.read(base + filled, this.buffer.subarray(filled))
+      const count = await this.ahead.read(this.buffer.subarray(filled))
       filled += count
       const atEnd = count === 0 || base + filled >= this.bytes
       const sound = this.measure(filled, base, atEnd)
@@ -133,8 +144,9 @@ export class LogFileReader {
     }
   }
 
-  close(): Promise<void> {
-    return this.file.close()
+  async close(): Promise<void> {
+    await this.ahead.settled()
+    await this.file.close()
   }
 
   /** Reads a part of the file, for a closer look; shorter than asked at the end of the file. */
@@ -256,9 +268,4 @@ export function checksumHolds(bytes: Uint8Array, at: number, length: number): bo
 
 export function intAt(bytes: Uint8Array, at: number): number {
   return (bytes[at]! << 24) | (bytes[at + 1]! << 16) | (bytes[at + 2]! << 8) | bytes[at + 3]!
-}
-
-export function allZeros(bytes: Uint8Array, start: number, end: number): boolean {
-  for (let i = start; i < end; i++) if (bytes[i] !== 0) return false
-  return true
 }

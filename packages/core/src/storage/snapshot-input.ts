@@ -2,6 +2,7 @@ import { MalformedError, Reader } from '@zabra/protocol'
 import type { Disk } from '../ports.ts'
 import { adler32 } from './checksum.ts'
 import type { SnapshotCompression } from './files.ts'
+import { ReadAhead } from './read-ahead.ts'
 import type { Compression } from './snapshot-output.ts'
 import { snappyDecoder } from './snappy.ts'
 
@@ -106,7 +107,7 @@ export async function openSnapshotInput(
     return count
   }
   if (method === 'plain') {
-    const ahead = new ReadAhead(stored, file.bytes)
+    const ahead = new ReadAhead(stored, Math.max(16, Math.min(chunkBytes, file.bytes)))
     const close = async (): Promise<void> => {
       await ahead.settled()
       await file.close()
@@ -123,38 +124,6 @@ export async function openSnapshotInput(
     await file.close()
   }
   return new SnapshotInput(decoded(stored, decoder), close)
-}
-
-/** Has the next chunk read while the last one is being worked on. */
-class ReadAhead {
-  private readonly source: (into: Uint8Array) => Promise<number>
-  private readonly chunk: Uint8Array
-  private pending: Promise<number> | undefined
-  private taken = 0
-
-  constructor(source: (into: Uint8Array) => Promise<number>, bytes: number) {
-    this.source = source
-    this.chunk = new Uint8Array(Math.max(16, Math.min(chunkBytes, bytes)))
-  }
-
-  async read(into: Uint8Array): Promise<number> {
-    const have = await (this.pending ??= this.source(this.chunk))
-    const count = Math.min(into.length, have - this.taken)
-    into.set(this.chunk.subarray(this.taken, this.taken + count))
-    this.taken += count
-    if (this.taken === have && have > 0) {
-      this.taken = 0
-      this.pending = this.source(this.chunk)
-      // Whoever reads next is told; nobody may.
-      this.pending.catch(() => {})
-    }
-    return count
-  }
-
-  /** Nothing is being read any more. */
-  async settled(): Promise<void> {
-    await this.pending?.catch(() => {})
-  }
 }
 
 function decoded(

@@ -127,6 +127,35 @@ export class Tree {
     return noNode
   }
 
+  /** As `find`, below a parent that is known. */
+  findChild(parent: NodeId, path: string): NodeId {
+    const { length } = path
+    const start = path.lastIndexOf('/')
+    let hash = this.hashOf(parent)
+    for (let i = start; i < length; i++) {
+      const code = path.charCodeAt(i)
+      if (code > 0x7f) return this.find(path)
+      hash = Math.imul(hash ^ code, 0x01000193)
+    }
+    for (let id = this.index.first(hash); id !== noNode; id = this.index.next(id)) {
+      if (this.hashOf(id) === hash && this.isNamed(id, parent, path, start + 1)) return id
+    }
+    return noNode
+  }
+
+  private isNamed(id: NodeId, parent: NodeId, path: string, start: number): boolean {
+    const record = this.view(id)
+    const at = this.at(id)
+    const length = path.length - start
+    if (record.getInt32(at + field.parent) !== parent) return false
+    if (record.getInt32(at + field.nameLength) !== length) return false
+    const ref = record.getUint32(at + field.nameRef)
+    const name = this.arena.bytesOf(ref)
+    const offset = this.arena.offsetOf(ref)
+    for (let i = 0; i < length; i++) if (path.charCodeAt(start + i) !== name[offset + i]) return false
+    return true
+  }
+
   /**
    * As `find`, straight from the bytes of a request. Only for ASCII: -1 says that the path holds
    * something else and must be decoded first.
