@@ -5,6 +5,8 @@ const unitBits = 4
 const unitBytes = 1 << unitBits
 const chunkBits = 22
 const chunkBytes = 1 << chunkBits
+/** A tree of a few znodes does not take a whole chunk. */
+const firstChunkBytes = 1 << 16
 const unitsPerChunkBits = chunkBits - unitBits
 const unitMask = (1 << unitsPerChunkBits) - 1
 const chunksMax = 1 << (32 - unitsPerChunkBits)
@@ -49,6 +51,8 @@ export class Arena {
   private readonly freeBlocks: BlockRef[][] = classBytes.map(() => [])
   private current = -1
   private currentUnit = 0
+  private currentUnits = 0
+  private nextChunkBytes = firstChunkBytes
 
   /** A block of at least `length` bytes; its content is undefined. */
   allocate(length: number): BlockRef {
@@ -61,10 +65,7 @@ export class Arena {
     const reusable = this.freeBlocks[sizeClass - 1]!.pop()
     if (reusable !== undefined) return reusable
     const units = classBytes[sizeClass - 1]! >> unitBits
-    if (this.current < 0 || this.currentUnit + units > 1 << unitsPerChunkBits) {
-      this.current = this.makeChunk(chunkBytes)
-      this.currentUnit = 1 // unit 0 stays unused, so that no block is named 0
-    }
+    if (this.currentUnit + units > this.currentUnits) this.startChunk(units)
     const ref = this.current * 2 ** unitsPerChunkBits + this.currentUnit
     this.currentUnit += units
     return ref
@@ -118,6 +119,13 @@ export class Arena {
       )
     }
     return ref
+  }
+
+  private startChunk(units: number): void {
+    this.currentUnits = Math.max(this.nextChunkBytes >> unitBits, 1 + units)
+    this.current = this.makeChunk(this.currentUnits << unitBits)
+    this.currentUnit = 1 // unit 0 stays unused, so that no block is named 0
+    this.nextChunkBytes = Math.min(chunkBytes, this.nextChunkBytes * 4)
   }
 
   private makeChunk(length: number): number {

@@ -2,6 +2,7 @@ import { field, recordBytes } from './layout.ts'
 
 const headBits = 16
 const headMask = (1 << headBits) - 1
+const firstHeads = 1 << 8
 
 /**
  * From the hash of a path to the znodes that have it, by linear hashing: it grows by one bucket
@@ -12,7 +13,7 @@ export class PathIndex {
   private readonly views: readonly DataView[]
   private readonly chunkBits: number
   private readonly chunkMask: number
-  private readonly heads: Int32Array[] = [new Int32Array(1 << headBits)]
+  private readonly heads: Int32Array[] = [new Int32Array(firstHeads)]
   private level = 4
   private split = 0
   private count = 0
@@ -62,9 +63,7 @@ export class PathIndex {
     }
     // Not quite as many buckets: the count is a guess, and a chain of two costs little.
     while (1 << this.level < count * 0.75 && this.level < headBits + 12) this.level++
-    while (this.heads.length << headBits < 1 << this.level) {
-      this.heads.push(new Int32Array(1 << headBits))
-    }
+    this.makeRoom((1 << this.level) - 1)
     for (const id of ids) {
       const view = this.views[id >>> this.chunkBits]!
       this.push(this.bucketOf(view.getInt32(this.at(id) + field.hash)), id)
@@ -92,11 +91,23 @@ export class PathIndex {
     return bucket < this.split ? mixed & ((1 << (this.level + 1)) - 1) : bucket
   }
 
+  /** The first block of heads grows until it is as large as those that follow. */
+  private makeRoom(bucket: number): void {
+    const { heads } = this
+    const first = heads[0]!
+    const wanted = Math.min(bucket + 1, 1 << headBits)
+    if (first.length < wanted) {
+      heads[0] = new Int32Array(Math.min(1 << headBits, Math.max(first.length * 2, wanted)))
+      heads[0].set(first)
+    }
+    while (bucket >>> headBits >= heads.length) heads.push(new Int32Array(1 << headBits))
+  }
+
   /** Splits one bucket in two. */
   private grow(): void {
     const old = this.split
     const fresh = old + (1 << this.level)
-    if (fresh >>> headBits >= this.heads.length) this.heads.push(new Int32Array(1 << headBits))
+    this.makeRoom(fresh)
     const heads = this.heads[old >>> headBits]!
     let id = heads[old & headMask]!
     heads[old & headMask] = 0

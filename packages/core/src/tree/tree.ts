@@ -21,6 +21,8 @@ export { noNode, type NodeId }
 const chunkBits = 12
 const chunkNodes = 1 << chunkBits
 const chunkMask = chunkNodes - 1
+/** A tree of a few znodes does not take a whole chunk. */
+const firstChunkNodes = 128
 const slash = 0x2f
 /** About what a small znode takes in a snapshot. */
 const snapshotBytesPerNode = 200
@@ -76,6 +78,7 @@ export class Tree {
   private readonly knownContent = new WeakMap<Uint8Array, number>()
   private readonly scratch = new Writer()
   private idsUsed = 1
+  private capacity = 0
   private count = 0
   private pathAndDataBytes = 0
 
@@ -152,7 +155,8 @@ export class Tree {
     const ref = record.getUint32(at + field.nameRef)
     const name = this.arena.bytesOf(ref)
     const offset = this.arena.offsetOf(ref)
-    for (let i = 0; i < length; i++) if (path.charCodeAt(start + i) !== name[offset + i]) return false
+    for (let i = 0; i < length; i++)
+      if (path.charCodeAt(start + i) !== name[offset + i]) return false
     return true
   }
 
@@ -700,10 +704,18 @@ export class Tree {
       return reused
     }
     const id = this.idsUsed++
-    if (id >>> chunkBits >= this.views.length) {
-      this.views.push(new DataView(new ArrayBuffer(chunkNodes * recordBytes)))
-    }
+    if (id >= this.capacity) this.makeRoom()
     return id
+  }
+
+  /** The first chunk grows until it is as large as those that follow. */
+  private makeRoom(): void {
+    const isFirst = this.capacity < chunkNodes
+    const nodes = isFirst ? Math.max(firstChunkNodes, this.capacity * 2) : chunkNodes
+    const records = new Uint8Array(nodes * recordBytes)
+    if (isFirst && this.capacity > 0) records.set(new Uint8Array(this.views[0]!.buffer))
+    this.views[isFirst ? 0 : this.views.length] = new DataView(records.buffer)
+    this.capacity = isFirst ? nodes : this.capacity + chunkNodes
   }
 
   /** Makes a node under a parent, as its last child. */

@@ -16,7 +16,7 @@ import type { Report } from './report.ts'
 import type { Timeline } from './timeline.ts'
 
 /** Configurations looked at before the search of one tree is given up. */
-const configurationsMax = 20_000
+const configurationsMax = 5_000
 
 interface Candidate {
   readonly called: number
@@ -177,9 +177,10 @@ function blurred(result: Result): Result {
 
 interface Configuration {
   readonly tree: Tree
-  readonly done: ReadonlySet<number>
   /** Everything before this index is done. */
   readonly first: number
+  /** What else is done, in order. */
+  readonly beyond: readonly number[]
   /** How many of those with an answer are done. */
   readonly answered: number
   readonly choices: number[]
@@ -193,7 +194,7 @@ function findOrder(candidates: readonly Candidate[]): {
   const must = candidates.filter(({ expected }) => expected !== undefined).length
   const seen = new Set<string>()
   const stack: Configuration[] = [
-    configuration(candidates, emptyTree, new Set(), { first: 0, answered: 0, hint: 0 }),
+    configuration(candidates, emptyTree, [], { first: 0, answered: 0, hint: 0 }),
   ]
   let furthest = -1
   let stuckAt = ''
@@ -218,8 +219,8 @@ function findOrder(candidates: readonly Candidate[]): {
     // What changes nothing and nobody waits for need not have happened.
     if (expected === undefined && tree === top.tree) continue
     const answered = top.answered + (expected === undefined ? 0 : 1)
-    const done = new Set(top.done).add(choice)
-    const next = configuration(candidates, tree, done, { first: top.first, answered, hint })
+    const beyond = [...top.beyond, choice].toSorted((a, b) => a - b)
+    const next = configuration(candidates, tree, beyond, { first: top.first, answered, hint })
     const id = keyOf(next)
     if (seen.has(id)) continue
     seen.add(id)
@@ -230,8 +231,7 @@ function findOrder(candidates: readonly Candidate[]): {
   }
 }
 
-function keyOf({ done, first, tree }: Configuration): string {
-  const beyond = [...done].filter((i) => i > first).toSorted((a, b) => a - b)
+function keyOf({ first, beyond, tree }: Configuration): string {
   return `${first}+${beyond.join()}|${treeKey(tree)}`
 }
 
@@ -239,19 +239,25 @@ function keyOf({ done, first, tree }: Configuration): string {
 function configuration(
   candidates: readonly Candidate[],
   tree: Tree,
-  done: ReadonlySet<number>,
+  done: readonly number[],
   before: { readonly first: number; readonly answered: number; readonly hint: number },
 ): Configuration {
   const { answered, hint: reached } = before
   let { first } = before
-  while (first < candidates.length && done.has(first)) first++
-  let deadline = Infinity
-  for (let i = first; i < candidates.length; i++) {
-    if (!done.has(i)) deadline = Math.min(deadline, candidates[i]!.returned)
-  }
+  let passed = 0
+  for (; done[passed] === first; passed++) first++
+  const beyond = done.slice(passed)
   const choices: number[] = []
+  let deadline = Infinity
+  let nextDone = 0
+  // In the order of their calls: once one is too late, so are all after it.
   for (let i = first; i < candidates.length && candidates[i]!.called < deadline; i++) {
-    if (!done.has(i)) choices.push(i)
+    if (beyond[nextDone] === i) {
+      nextDone++
+    } else {
+      deadline = Math.min(deadline, candidates[i]!.returned)
+      choices.push(i)
+    }
   }
   // What nobody waits for and is not where the hint says hardly happened at all.
   const rank = (i: number): number => {
@@ -259,7 +265,7 @@ function configuration(
     return expected === undefined && hint < reached ? Number.MAX_VALUE : hint
   }
   choices.sort((a, b) => rank(a) - rank(b) || a - b)
-  return { tree, done, first, answered, choices }
+  return { tree, first, beyond, answered, choices }
 }
 
 const keys = new WeakMap<Tree, string>()
