@@ -1,0 +1,27 @@
+import { setTimeout as delay } from 'node:timers/promises'
+
+/** Asks again until it holds; the sentence says what is wrong when it never does. */
+export async function until(
+  complaint: string,
+  timeoutMs: number,
+  holds: () => boolean | Promise<boolean>,
+): Promise<void> {
+  const deadline = Date.now() + timeoutMs
+  while (!(await holds())) {
+    if (Date.now() > deadline) throw new Error(`${complaint}, after ${timeoutMs} ms`)
+    await delay(100)
+  }
+}
+
+/** What cannot be done for a moment is tried again; the last refusal is thrown. */
+export async function untilDone<T>(timeoutMs: number, attempt: () => Promise<T>): Promise<T> {
+  const deadline = Date.now() + timeoutMs
+  for (;;) {
+    try {
+      return await attempt()
+    } catch (error) {
+      if (Date.now() > deadline) throw error
+      await delay(200)
+    }
+  }
+}
