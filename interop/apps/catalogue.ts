@@ -1,4 +1,5 @@
 import type { Application } from './application.ts'
+import { kafka } from './kafka/kafka.ts'
 import { prometheus } from './prometheus/prometheus.ts'
 
-export const applications: readonly Application[] = [prometheus]
+export const applications: readonly Application[] = [kafka, prometheus]
