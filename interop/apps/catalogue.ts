@@ -1,5 +1,6 @@
 import type { Application } from './application.ts'
 import { kafka } from './kafka/kafka.ts'
+import { patroni } from './patroni/patroni.ts'
 import { prometheus } from './prometheus/prometheus.ts'
 
-export const applications: readonly Application[] = [kafka, prometheus]
+export const applications: readonly Application[] = [kafka, patroni, prometheus]

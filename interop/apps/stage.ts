@@ -75,6 +75,6 @@ export class Stage {
   async dispose(keepFiles: boolean): Promise<void> {
     for (const ending of this.endings.toReversed()) await ending()
     await Promise.all(this.daemons.map((daemon) => daemon.stop('SIGKILL')))
-    if (!keepFiles) rmSync(this.dir, { recursive: true, force: true })
+    if (!keepFiles) rmSync(this.dir, { recursive: true, force: true, maxRetries: 10, retryDelay: 200 })
   }
 }
