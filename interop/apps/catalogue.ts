@@ -1,6 +1,7 @@
 import type { Application } from './application.ts'
+import { clickhouse } from './clickhouse/clickhouse.ts'
 import { kafka } from './kafka/kafka.ts'
 import { patroni } from './patroni/patroni.ts'
 import { prometheus } from './prometheus/prometheus.ts'
 
-export const applications: readonly Application[] = [kafka, patroni, prometheus]
+export const applications: readonly Application[] = [kafka, patroni, clickhouse, prometheus]
