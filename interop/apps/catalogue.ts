@@ -1,7 +1,15 @@
 import type { Application } from './application.ts'
 import { clickhouse } from './clickhouse/clickhouse.ts'
+import { curator } from './curator/curator.ts'
 import { kafka } from './kafka/kafka.ts'
 import { patroni } from './patroni/patroni.ts'
 import { prometheus } from './prometheus/prometheus.ts'
 
-export const applications: readonly Application[] = [kafka, patroni, clickhouse, prometheus]
+export const applications: readonly Application[] = [
+  kafka,
+  patroni,
+  clickhouse,
+  prometheus,
+  curator('3.9'),
+  curator('3.8'),
+]

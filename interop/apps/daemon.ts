@@ -42,7 +42,11 @@ export class Daemon {
     if (this.isRunning) throw new Error(`${this.name} is running already`)
     const [program = '', ...args] = this.command
     const log = openSync(this.logFile, 'a')
-    const child = spawn(program, args, { ...this.options, stdio: ['ignore', log, log], detached: true })
+    const child = spawn(program, args, {
+      ...this.options,
+      stdio: ['ignore', log, log],
+      detached: true,
+    })
     closeSync(log)
     child.on('error', () => running.delete(this))
     child.once('exit', () => running.delete(this))

@@ -103,7 +103,9 @@ export class Ensemble {
       // Sessions still end while the trees are read, so a difference may be gone the next time.
       const [expected, ...others] = await Promise.all(this.servers.map(treeOf))
       const found = others.flatMap((tree, i) => {
-        return differences(expected!, tree).map((text) => `server ${i + 2} of ${ids.length}: ${text}`)
+        return differences(expected!, tree).map(
+          (text) => `server ${i + 2} of ${ids.length}: ${text}`,
+        )
       })
       if (found.length === 0 || Date.now() > deadline) {
         const complaints = this.servers.flatMap((server) => digestComplaints(server.log))

@@ -37,7 +37,9 @@ for (const application of chosen) await tryOut(application)
 console.log(`\nover three servers of ${server.name}\n\n${textTable(rows)}\n`)
 for (const reason of reasons) console.log(reason)
 if (counts['NOT RUN'] > 0) {
-  console.log(`!!! ${counts['NOT RUN']} of ${chosen.length} applications could NOT be run, see above`)
+  console.log(
+    `!!! ${counts['NOT RUN']} of ${chosen.length} applications could NOT be run, see above`,
+  )
 }
 console.log(`${counts.ok} passed, ${counts.FAIL} failed, ${counts['NOT RUN']} not run`)
 process.exitCode = counts.ok === chosen.length ? 0 : 1

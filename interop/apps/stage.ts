@@ -48,7 +48,8 @@ export class Stage {
   async tool(command: readonly string[], timeoutMs = 90_000): Promise<string> {
     const [program = '', ...args] = command
     const { ok, output } = await runTool(program, args, { timeoutMs, cwd: this.dir })
-    if (!ok) throw new Error(`${args.slice(-6).join(' ')}\n${output.split('\n').slice(-15).join('\n')}`)
+    if (!ok)
+      throw new Error(`${args.slice(-6).join(' ')}\n${output.split('\n').slice(-15).join('\n')}`)
     return output
   }
 
@@ -75,6 +76,7 @@ export class Stage {
   async dispose(keepFiles: boolean): Promise<void> {
     for (const ending of this.endings.toReversed()) await ending()
     await Promise.all(this.daemons.map((daemon) => daemon.stop('SIGKILL')))
-    if (!keepFiles) rmSync(this.dir, { recursive: true, force: true, maxRetries: 10, retryDelay: 200 })
+    if (!keepFiles)
+      rmSync(this.dir, { recursive: true, force: true, maxRetries: 10, retryDelay: 200 })
   }
 }

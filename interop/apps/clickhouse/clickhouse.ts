@@ -47,7 +47,9 @@ async function run(stage: Stage, debian: Unpacked): Promise<string> {
   // timeout, with Apache's servers as with ours.
   await stage.step('a column is added on both', async () => {
     await untilDone(patienceMs, () => {
-      return south.query(`ALTER TABLE events ON CLUSTER ${cluster} ADD COLUMN word String DEFAULT 'w'`)
+      return south.query(
+        `ALTER TABLE events ON CLUSTER ${cluster} ADD COLUMN word String DEFAULT 'w'`,
+      )
     })
     await until('a replica lacks the column', patienceMs, async () => {
       const found = await Promise.all(

@@ -89,11 +89,7 @@ export class Brokers {
 
   async untilInSync(timeoutMs: number): Promise<void> {
     await until('some replicas are not in sync', timeoutMs, async () => {
-      const lagging = await this.tool(
-        'TopicCommand',
-        '--describe',
-        '--under-replicated-partitions',
-      )
+      const lagging = await this.tool('TopicCommand', '--describe', '--under-replicated-partitions')
       return !lagging.includes('Partition:')
     })
   }

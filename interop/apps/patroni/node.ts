@@ -1,4 +1,11 @@
-import { chownSync, existsSync, mkdirSync, readFileSync, readlinkSync, writeFileSync } from 'node:fs'
+import {
+  chownSync,
+  existsSync,
+  mkdirSync,
+  readFileSync,
+  readlinkSync,
+  writeFileSync,
+} from 'node:fs'
 import { join } from 'node:path'
 import { loopback } from '../../src/servers.ts'
 import type { Daemon } from '../daemon.ts'

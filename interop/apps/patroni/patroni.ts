@@ -15,7 +15,8 @@ const names = ['one', 'two', 'three']
 /** High availability for PostgreSQL: the primary is whoever holds an ephemeral node, through kazoo. */
 export const patroni: Application = {
   name: 'patroni',
-  exercise: 'three PostgreSQL: failover, rejoin, switchover, changed settings, over kills of servers',
+  exercise:
+    'three PostgreSQL: failover, rejoin, switchover, changed settings, over kills of servers',
   async prepare() {
     const postgres = await findPostgres()
     if (!postgres.ok) return postgres
@@ -78,7 +79,9 @@ async function run(stage: Stage, bin: string, postgres: Postgres): Promise<strin
     const setting = 'postgresql.parameters.work_mem=7MB'
     await cluster.control('edit-config', scope, '--set', setting, '--force')
     await until('not every node has the setting', patienceMs, async () => {
-      const found = cluster.nodes.map(({ postgresPort }) => rows.query(postgresPort, 'show work_mem'))
+      const found = cluster.nodes.map(({ postgresPort }) =>
+        rows.query(postgresPort, 'show work_mem'),
+      )
       return (await Promise.all(found)).every((text) => text === '7MB')
     })
   })
@@ -106,16 +109,31 @@ class Cluster {
     const nodes = names.map((name, i) => {
       const [restPort, postgresPort] = [ports[2 * i]!, ports[2 * i + 1]!]
       const program = join(bin, 'patroni')
-      return new PatroniNode(stage, { name, restPort, postgresPort, patroni: program, postgres, account })
+      return new PatroniNode(stage, {
+        name,
+        restPort,
+        postgresPort,
+        patroni: program,
+        postgres,
+        account,
+      })
     })
     return new Cluster(stage, bin, postgres, nodes)
   }
 
-  private constructor(stage: Stage, bin: string, postgres: Postgres, nodes: readonly PatroniNode[]) {
+  private constructor(
+    stage: Stage,
+    bin: string,
+    postgres: Postgres,
+    nodes: readonly PatroniNode[],
+  ) {
     this.stage = stage
     this.bin = bin
     this.nodes = nodes
-    this.rows = new Rows(postgres.bin, nodes.map(({ postgresPort }) => postgresPort))
+    this.rows = new Rows(
+      postgres.bin,
+      nodes.map(({ postgresPort }) => postgresPort),
+    )
   }
 
   node(name: string): PatroniNode {

@@ -45,7 +45,10 @@ export async function lesserAccount(): Promise<Account> {
   const uid = process.getuid?.() ?? 0
   if (uid !== 0) return { uid, gid: process.getgid?.() ?? 0, prefix: [] }
   const name = (await numberOf('-u', 'postgres')) === undefined ? 'nobody' : 'postgres'
-  const lesser = { uid: (await numberOf('-u', name)) ?? 65534, gid: (await numberOf('-g', name)) ?? 65534 }
+  const lesser = {
+    uid: (await numberOf('-u', name)) ?? 65534,
+    gid: (await numberOf('-g', name)) ?? 65534,
+  }
   // It may read what is root's, such as this workspace in root's home.
   const mayRead = ['--inh-caps=+dac_override', '--ambient-caps=+dac_override']
   const become = [`--reuid=${lesser.uid}`, `--regid=${lesser.gid}`, '--clear-groups']
