@@ -117,6 +117,8 @@ function describeZab(event: ZabEvent): string {
       return `taking over the history of server ${event.leader} (${event.plan})`
     case 'following':
       return `following server ${event.leader} in epoch ${event.epoch}`
+    case 'handingOver':
+      return `handing over: ${event.reason}`
     case 'roleEnded':
       return `no longer: ${event.reason}`
     case 'synchronising':

@@ -14,7 +14,7 @@ import { Cluster } from './cluster/cluster.ts'
 import type { SimServer } from './cluster/server.ts'
 import { drawShape, isEnough } from './cluster/shape.ts'
 import { heal, inject } from './faults/inject.ts'
-import { drawFaults, type Fault } from './faults/schedule.ts'
+import { drawFaults, drawHandOvers, type Fault } from './faults/schedule.ts'
 import { recoveryOf } from './history/recorder.ts'
 import { dumpTree } from './history/tree-dump.ts'
 import type { Mutant } from './mutants/mutant.ts'
@@ -86,7 +86,10 @@ class Run {
     })
     const faults = plan.chance(0.1) ? 0 : plan.between(1, 14)
     const isEnsemble = servers > 1
-    this.faults = drawFaults(random.fork('faults'), { clients, durationMs, faults, isEnsemble })
+    this.faults = [
+      ...drawFaults(random.fork('faults'), { clients, durationMs, faults, isEnsemble }),
+      ...(isEnsemble ? drawHandOvers(random.fork('hand-overs'), { durationMs }) : []),
+    ]
     this.fullServers = drawMinority(random.fork('full disks'), this.cluster)
   }
 

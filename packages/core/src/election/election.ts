@@ -152,9 +152,13 @@ export class Election {
 
   /**
    * Begins an election. `last` is the last zxid in the log, committed or not, and the current epoch
-   * from its file.
+   * from its file. Who does not want to lead names another that has logged as much.
    */
-  start(last: { readonly zxid: bigint; readonly peerEpoch: bigint }, nowMs: number): void {
+  start(
+    last: { readonly zxid: bigint; readonly peerEpoch: bigint },
+    nowMs: number,
+    successor?: ServerId,
+  ): void {
     this.pause()
     this.nowMs = nowMs
     this.running = true
@@ -163,7 +167,8 @@ export class Election {
     this.settled.clear()
     this.loopback.length = 0
     this.intervalMs = this.timing.notificationMinMs
-    this.initial = this.proposal = this.firstVote(last)
+    const vote = this.firstVote(last)
+    this.initial = this.proposal = successor === undefined ? vote : { ...vote, leader: successor }
     this.broadcast()
     const waiting = [...this.early]
     this.early.clear()

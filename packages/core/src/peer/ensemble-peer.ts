@@ -86,8 +86,6 @@ const readOnlyAfterMsMin = 2000
  * Apache leader after some 200 ms.
  */
 const dialPausesMs = [5, 10, 20, 40, 80, 100, 100, 100]
-/** So long a leader that is to stop waits for what it has proposed. */
-const finishMsMax = 500
 /** Before looking again for a leader after one that could not be joined. */
 const rejoinPauseMs = 100
 /** The same where it was for want of room, at first; doubled each time, up to the second. */
@@ -127,6 +125,10 @@ export class EnsemblePeer extends PeerBase {
   /** What the leader wanted cut off could not be: next time it must send everything. */
   private wantsEverything = false
   private hasServed = false
+  /** Whom to vote for in the next election, where it is not us. */
+  private successor: ServerId | undefined
+  /** Set by `handOver`: resolves when this server serves again. */
+  private nextLeader: Deferred<ServerId> | undefined
   /** How long to wait before trying again with a disk that was full when we last tried to join. */
   private roomPauseMs = 0
 
@@ -212,9 +214,29 @@ export class EnsemblePeer extends PeerBase {
    * proposed, so that who wrote it hears of it, and its successor lacks nothing of it.
    */
   async finish(): Promise<void> {
-    if (this.leader === undefined) return
-    const { done, cut } = this.parts.host.delay(finishMsMax)
-    await Promise.race([this.leader.finish(), done]).finally(cut)
+    await this.leader?.finish()
+  }
+
+  /**
+   * Makes place for another leader, and follows it. Resolves when this server serves again, with who
+   * leads now; with the reason where that does not come to be.
+   */
+  async handOver(): Promise<{ readonly leader: ServerId } | { readonly problem: string }> {
+    const { leader } = this
+    if (leader?.isEstablished !== true) return { problem: 'this server does not lead' }
+    if (leader.successor(0n) === undefined) return { problem: 'no follower is up to date' }
+    const reason = 'another server is to lead'
+    this.parts.zabTrace({ type: 'handingOver', reason })
+    await leader.finish()
+    this.successor = leader.successor()
+    const next = (this.nextLeader = new Deferred())
+    leader.end(new Error(reason))
+    const limitMs = this.options.tickMs * this.options.initLimit
+    try {
+      return { leader: await within(this.parts.host, limitMs, 'a leader', next.promise) }
+    } catch (error) {
+      return { problem: (error as Error).message }
+    }
   }
 
   /** Ends the present role; `run` resolves. */
@@ -224,6 +246,7 @@ export class EnsemblePeer extends PeerBase {
     this.leader?.end(reason)
     this.learner?.end(reason)
     this.decided?.reject(reason)
+    this.nextLeader?.reject(reason)
     this.stopped.reject(reason)
     // Whether the log still gets anywhere is not known here; nobody votes with it any more.
     for (const { done } of this.flushing.splice(0)) done.reject(reason)
@@ -235,7 +258,10 @@ export class EnsemblePeer extends PeerBase {
     this.decided = new Deferred()
     this.lookingSinceMs = this.clock.nowMs
     const { db, epochs } = this.parts
-    this.election.start({ zxid: db.lastZxid, peerEpoch: epochs.current }, this.clock.nowMs)
+    const { successor } = this
+    this.successor = undefined
+    const last = { zxid: db.lastZxid, peerEpoch: epochs.current }
+    this.election.start(last, this.clock.nowMs, successor)
     this.pump()
     try {
       const decision = await this.decided.promise
@@ -337,6 +363,7 @@ export class EnsemblePeer extends PeerBase {
     )
     pipeline.upstream = this.upstreamTo(this.proposer)
     this.proposer.dropOrphans()
+    this.nextLeader?.resolve(this.options.self)
     return this.proposer
   }
 
@@ -377,6 +404,7 @@ export class EnsemblePeer extends PeerBase {
           this.hasServed = true
           this.roomPauseMs = 0
           this.wantsEverything = false
+          this.nextLeader?.resolve(decision.leader)
         },
         behind: (learner) => this.upstreamTo(learner),
       },

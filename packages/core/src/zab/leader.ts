@@ -26,7 +26,12 @@ import { planSync, type LeaderStart, type SyncPlan } from './synchronisation.ts'
 import type { ZabOptions, ZabTrace } from './options.ts'
 
 /** The last counter that may be proposed; the next epoch begins behind it. */
-const counterMax = 0xfffffffen
+const counterMaxDefault = 0xfffffffen
+/** In the last part of an epoch, one in so many, the next one is begun at the first good moment. */
+const lastPart = 64n
+
+/** So long a leader that is to end waits for what it has proposed. */
+const finishMsMax = 500
 
 /** A snapshot is sent no faster than the learner takes it. */
 const unsentBytesMax = 4 * 1024 * 1024
@@ -78,6 +83,8 @@ interface Learner {
   /** Everything it lacked is sent: from now on it must give signs of life. */
   isSent: boolean
   hasAckedNewLeader: boolean
+  /** The end of the history it joined with. */
+  history: bigint
   /** By this tick it must have been heard of again. */
   deadlineTick: number
   readonly acks: AckWatch
@@ -117,10 +124,12 @@ export class Leader {
   private isOver = false
   /** Set by `finish`: resolves when nothing is outstanding. */
   private finished: Deferred<void> | undefined
+  private readonly counterMax: bigint
 
   constructor(parts: LeaderParts, options: ZabOptions) {
     this.parts = parts
     this.options = options
+    this.counterMax = options.counterMax ?? counterMaxDefault
     this.start = { epoch: parts.epochs.current, zxid: parts.db.lastZxid }
   }
 
@@ -172,12 +181,55 @@ export class Leader {
 
   /**
    * Proposes nothing new; resolves when all that was proposed is committed, and therefore in the
-   * logs of a quorum, from which the successor comes.
+   * logs of a quorum, from which the successor comes. Without a quorum, after a while.
    */
-  finish(): Promise<void> {
+  async finish(): Promise<void> {
     this.finished ??= new Deferred()
     if (this.outstanding.length === 0) this.finished.resolve()
-    return this.finished.promise
+    const { done, cut } = this.parts.host.delay(finishMsMax)
+    await Promise.race([this.finished.promise, done]).finally(cut)
+  }
+
+  /** What is asked for meanwhile waits, and is asked of the leader of the next epoch. */
+  private async beginNextEpoch(): Promise<void> {
+    const reason = 'the counter of this epoch is used up'
+    this.parts.trace({ type: 'handingOver', reason })
+    await this.finish()
+    this.end(new Error(reason))
+  }
+
+  /** A voter that could lead instead, and has logged so much: without an argument, all we have. */
+  successor(zxid = this.proposer?.lastProposedZxid ?? 0n): ServerId | undefined {
+    const { verifier } = this.parts
+    let best: ServerId | undefined
+    for (const learner of this.learners) {
+      const { sid } = learner
+      if (!this.isUpToDate(learner) || !verifier.voters.has(sid)) continue
+      if (verifier.weight(sid) === 0n) continue
+      const logged = this.acknowledged.get(sid) ?? learner.history
+      const isWhole = counterOf(zxid) === 0n || logged >= zxid
+      // Among equals the election prefers the largest number: so all of them agree at once.
+      if (isWhole && (best === undefined || sid > best)) best = sid
+    }
+    return best
+  }
+
+  private isUpToDate({ isObserver, hasAckedNewLeader }: Learner): boolean {
+    return !isObserver && hasAckedNewLeader
+  }
+
+  /**
+   * Rather when all voters are there, and nobody has to be waited for, than when there is no counter
+   * left.
+   */
+  private beginNextEpochInTime(): void {
+    if (this.proposer === undefined || this.finished !== undefined) return
+    const { counterMax } = this
+    if (counterOf(this.proposer.lastProposedZxid) <= counterMax - counterMax / lastPart) return
+    const present = new Set<ServerId>([this.parts.self])
+    for (const learner of this.learners) if (this.isUpToDate(learner)) present.add(learner.sid)
+    for (const voter of this.parts.verifier.voters) if (!present.has(voter)) return
+    void this.beginNextEpoch()
   }
 
   /** Ends the leadership; nothing is confirmed any more. */
@@ -196,6 +248,7 @@ export class Leader {
   /** Every half tick: learners are asked for a sign of life, and every other time counted. */
   halfTick(): void {
     this.dropSlow()
+    this.beginNextEpochInTime()
     if (this.isOver) return
     const lastProposed = this.proposer?.lastProposedZxid ?? this.parts.db.lastZxid
     for (const learner of this.learners) {
@@ -276,6 +329,7 @@ export class Leader {
       heldBytes: 0,
       isSent: false,
       hasAckedNewLeader: false,
+      history: 0n,
       deadlineTick: this.joinDeadline(),
       acks: new AckWatch(),
     }
@@ -371,6 +425,7 @@ export class Leader {
     learner.held = []
     if (plan.kind !== 'snap') this.forward(learner, sent)
     learner.isSent = true
+    learner.history = sent
     learner.deadlineTick = this.joinDeadline()
   }
 
@@ -498,8 +553,9 @@ export class Leader {
 
   /** Asked before anything is logged: what is in our log must be known to be there. */
   private readonly mayPropose = (zxid: bigint): boolean => {
-    if (counterOf(zxid) <= counterMax) return true
-    this.end(new Error('the counter of this epoch is used up'))
+    if (this.finished !== undefined) return false
+    if (counterOf(zxid) <= this.counterMax) return true
+    void this.beginNextEpoch()
     return false
   }
 

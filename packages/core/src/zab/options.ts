@@ -10,6 +10,8 @@ export interface ZabOptions {
   readonly syncLimit: number
   /** What may wait for a learner that takes it too slowly; then it is dropped. */
   readonly learnerQueueBytesMax?: number
+  /** The last counter that is proposed in one epoch, where it is not the last there is. */
+  readonly counterMax?: bigint
 }
 
 /** What happens among the servers of an ensemble, for logs and transcripts. */
@@ -25,6 +27,7 @@ export type ZabEvent =
       readonly plan: SyncPlan['kind']
     }
   | { readonly type: 'following'; readonly leader: ServerId; readonly epoch: bigint }
+  | { readonly type: 'handingOver'; readonly reason: string }
   | { readonly type: 'roleEnded'; readonly reason: string }
   | {
       readonly type: 'synchronising'

@@ -25,6 +25,8 @@ export interface EnsembleSettings {
   readonly syncLimit: number
   /** How much of the history is kept in memory for learners that were away. */
   readonly commitLogCount: number
+  /** So many transactions are in an epoch at most: with the real bound none would ever be full. */
+  readonly counterMax: bigint | undefined
 }
 
 /** What the ensemble's watcher is told of one process. */
@@ -92,7 +94,7 @@ export async function joinEnsemble(
   settings: EnsembleSettings,
 ): Promise<{ peer: EnsemblePeer; network: SimPeerNetwork }> {
   const { db, recovery, disk, log, committedLog, host, ports, wake, events } = parts
-  const { self, membership, initLimit, syncLimit } = settings
+  const { self, membership, initLimit, syncLimit, counterMax } = settings
   const epochs = await Epochs.load(disk, recovery.snapshotDir, db.lastZxid)
   events.epochs(epochs, db.lastZxid)
   const network = new SimPeerNetwork(parts.network, parts.peerHost)
@@ -117,6 +119,7 @@ export async function joinEnsemble(
       membership,
       initLimit,
       syncLimit,
+      ...(counterMax === undefined ? {} : { counterMax }),
       electionAddresses: [`${serverName(self)}:1`],
     },
     parts.clock(),

@@ -68,6 +68,8 @@ export function asEnsemble(
   const initLimit = random.pick([5, 10])
   const syncLimit = random.pick([2, 5])
   const commitLogCount = random.pick([3, 20, 500])
+  const counters = random.fork('counters')
+  const counterMax = counters.chance(0.3) ? BigInt(counters.pick([4, 20, 70, 200])) : undefined
   const logBytesMax = random.chance(0.3) ? 1000 : options.journal.logBytesMax
   return [...membership.servers.keys()].map((self) => ({
     ...options,
@@ -77,6 +79,6 @@ export function asEnsemble(
     preAllocBytes: Math.min(options.preAllocBytes, 65_536),
     // An election is decided by waits of a few hundred milliseconds.
     tickPeriodMs: 20,
-    ensemble: { self, membership, initLimit, syncLimit, commitLogCount },
+    ensemble: { self, membership, initLimit, syncLimit, commitLogCount, counterMax },
   }))
 }

@@ -1,3 +1,4 @@
+import { EnsemblePeer } from '@zabra/core'
 import type { Cluster } from '../cluster/cluster.ts'
 import type { SimServer } from '../cluster/server.ts'
 import { emptyOne } from './empty.ts'
@@ -88,6 +89,9 @@ export function inject(cluster: Cluster, fault: Fault): void {
       leader?.startLater(forMs)
       return
     }
+    case 'handOver':
+      handOver(cluster)
+      return
     case 'strandedLeader':
       strandLeader(cluster, fault)
       return
@@ -139,6 +143,15 @@ export function inject(cluster: Cluster, fault: Fault): void {
     case 'snapshot':
       if (server.isServing) void server.process?.journal?.snapshotNow()
   }
+}
+
+function handOver(cluster: Cluster): void {
+  const { process } = leaderOf(cluster) ?? {}
+  if (process?.paused !== false || !(process.peer instanceof EnsemblePeer)) return
+  void process.peer.handOver().then((outcome) => {
+    const how = 'leader' in outcome ? 'handed over' : `not handed over: ${outcome.problem}`
+    cluster.recorder.count(how)
+  })
 }
 
 /** Power fails everywhere at once, and comes back here and there. */

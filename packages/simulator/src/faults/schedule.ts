@@ -43,7 +43,8 @@ const ensembleWeights = {
   serverPartition: 4,
   serverReset: 5,
 } as const
-export type FaultKind = keyof typeof ensembleWeights
+/** Drawn apart from the others: nothing fails, somebody else is to lead. */
+export type FaultKind = keyof typeof ensembleWeights | 'handOver'
 
 export interface ScheduleOptions {
   readonly durationMs: number
@@ -73,6 +74,18 @@ export function drawFaults(random: Random, options: ScheduleOptions): Fault[] {
       amount: amountOf(kind, random),
     }
   }).toSorted((a, b) => a.atMs - b.atMs)
+}
+
+/** In some runs the leader is told, now and then, to make place for another. */
+export function drawHandOvers(random: Random, { durationMs }: { durationMs: number }): Fault[] {
+  if (!random.chance(0.3)) return []
+  return Array.from({ length: random.between(1, 4) }, () => ({
+    atMs: 100 + random.next() * durationMs,
+    kind: 'handOver' as const,
+    forMs: 0,
+    client: 0,
+    amount: 0,
+  }))
 }
 
 function amountOf(kind: FaultKind, random: Random): number {
