@@ -28,5 +28,7 @@ export interface ServerView {
   directorySizes(): Promise<{ data: number; log: number }>
   /** Resolves once a snapshot that starts now is on disk; undefined when that failed. */
   snapshot(): Promise<TakenSnapshot | undefined>
+  /** Lets another server of the ensemble lead; resolves when this one serves again. */
+  handOver(): Promise<{ readonly leader: bigint } | { readonly problem: string }>
   openSnapshot(file: string): Promise<ReadHandle>
 }

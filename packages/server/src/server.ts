@@ -138,6 +138,11 @@ export class RunningServer implements ServerView {
     return this.parts.journal.snapshotNow()
   }
 
+  async handOver(): ReturnType<ServerView['handOver']> {
+    const { ensemble } = this.parts
+    return ensemble?.peer.handOver() ?? { problem: 'this server is on its own' }
+  }
+
   openSnapshot(file: string): ReturnType<ServerView['openSnapshot']> {
     return this.parts.disk.openRead(`${this.parts.snapshotDir}/${file}`)
   }

@@ -1,8 +1,9 @@
 /**
  * `zabra server` from the sources, as a process that tests may torment. Besides serving it does
  * two things when its parent says so: it tells how much memory it holds after a collection, and it
- * lets the calls that write to files fail.
+ * lets the calls that write to files fail. COUNTER_MAX makes its epochs short.
  */
+import { EnsemblePeer } from '@zabra/core'
 import { runServer } from '../../src/main.ts'
 import { failWrites } from './failing-files.ts'
 import type { Ask } from './server-process.ts'
@@ -23,4 +24,17 @@ process.on('message', (ask: Ask) => {
 process.on('disconnect', () => process.exit(3)) // Nobody is left to stop this server.
 process.channel?.unref()
 
+const { COUNTER_MAX } = process.env
+if (COUNTER_MAX !== undefined) shortenEpochs(BigInt(COUNTER_MAX))
+
 process.exit(await runServer(process.argv.slice(2)))
+
+/** Nobody configures such a thing, so it is put in from outside. */
+function shortenEpochs(counterMax: bigint): void {
+  const run = Reflect.get(EnsemblePeer.prototype, 'run') as () => Promise<void>
+  EnsemblePeer.prototype.run = function (this: EnsemblePeer) {
+    const options = Reflect.get(this, 'options') as object
+    Reflect.set(this, 'options', { ...options, counterMax })
+    return run.call(this)
+  }
+}

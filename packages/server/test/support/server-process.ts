@@ -40,19 +40,20 @@ export class ServerProcess {
   }
 
   /** Starts the process and waits for nothing. */
-  static launch(dir: string, cfg: string): ServerProcess {
+  static launch(dir: string, cfg: string, env: Record<string, string> = {}): ServerProcess {
     const dataDir = join(dir, 'data')
     mkdirSync(dataDir, { recursive: true })
     const file = join(dir, 'zoo.cfg')
     const settings = [`dataDir=${dataDir}`, 'admin.enableServer=false', 'maxClientCnxns=0']
     writeFileSync(file, `${settings.join('\n')}\nclientPortAddress=127.0.0.1\n${cfg}\n`)
-    return new ServerProcess(file)
+    return new ServerProcess(file, env)
   }
 
-  private constructor(configuration: string) {
+  private constructor(configuration: string, env: Record<string, string>) {
     const options = ['--expose-gc', '--conditions=@zabra/source', '--import', 'tsx']
     this.child = spawn(process.execPath, [...options, script, configuration, '--port', '0'], {
       stdio: ['ignore', 'pipe', 'pipe', 'ipc'],
+      env: { ...process.env, ...env },
       cwd: here, // From where `tsx` is found.
     })
     const collect = (chunk: Buffer): void => {

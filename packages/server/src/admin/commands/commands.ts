@@ -42,6 +42,7 @@ export const commands: readonly Command[] = [
   { name: 'dump', run: dump },
   { name: 'environment', aliases: ['env', 'envi'], run: () => environment() },
   { name: 'get_trace_mask', aliases: ['gtmk'], run: (view) => ({ tracemask: view.traceMask }) },
+  { name: 'hand_over', isPost: true, isPrivileged: true, run: () => ({}) },
   { name: 'hash', run: digests },
   {
     name: 'initial_configuration',

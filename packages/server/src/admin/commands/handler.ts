@@ -41,6 +41,7 @@ export class CommandHandler {
     }
     const { name } = command
     if (name === 'snapshot') return this.snapshot(parameters, response)
+    if (name === 'hand_over') return this.handOver(response)
     if (name === 'restore') return refuse(response, name, restoreRefusal)
     const answer = await command.run(this.view, parameters)
     await send(response, 200, finished(name, answer))
@@ -51,6 +52,13 @@ export class CommandHandler {
     const names = commands.map(({ name }) => name).toSorted()
     const links = names.map((name) => `<a href="${commandUrl}/${name}">${name}</a>\n<br/>\n`)
     sendText(response, 200, links.join(''), 'text/html; charset=utf-8')
+  }
+
+  /** Leadership goes to another server, and this one stays. */
+  private async handOver(response: ServerResponse): Promise<void> {
+    const outcome = await this.view.handOver()
+    if ('leader' in outcome) return send(response, 200, finished('hand_over', outcome))
+    return refuse(response, 'hand_over', { status: 503, error: outcome.problem })
   }
 
   private async snapshot(parameters: URLSearchParams, response: ServerResponse): Promise<void> {

@@ -12,6 +12,8 @@ export interface EnsembleOptions {
   readonly cfg: string
   /** Without proxies servers talk to each other, and clients to them, directly. */
   readonly isProxied: boolean
+  /** What their environment has besides ours. */
+  readonly env?: Record<string, string>
 }
 
 interface Ports {
@@ -94,7 +96,8 @@ export class EnsembleProcesses {
     const dir = this.folder(id)
     mkdirSync(join(dir, 'data'), { recursive: true })
     writeFileSync(join(dir, 'data', 'myid'), `${id}\n`)
-    const server = ServerProcess.launch(dir, `${this.options.cfg}\n${this.members(id)}`)
+    const { cfg, env } = this.options
+    const server = ServerProcess.launch(dir, `${cfg}\n${this.members(id)}`, env)
     this.running.set(id, server)
     void server.exited.then(({ code, signal }) => {
       this.logsOf(id).push(server.output, `--- ended with ${signal ?? code} ---\n`)
