@@ -100,6 +100,32 @@ describe('a server that comes back', () => {
     for (const server of ensemble.servers.values()) expect(server.paths).toEqual(['/a'])
   })
 
+  test('gets much of it in parts, and what happens meanwhile behind it', async () => {
+    const { leader, followers } = await threeServing()
+    const client = await leader.connect()
+    const [away] = followers as [TestServer]
+    away.crash()
+    for (let i = 0; i < 20; i++) client.askCreate(`/n${i}`, 0, new Uint8Array(20_000))
+    await ensemble.until('all are answered', () => client.replies.length === 20)
+    const moments = new Map<number, number>()
+    const said: string[] = []
+    ensemble.onSaid = ({ to, name }) => {
+      if (to !== away.id || name === 'ping') return
+      said.push(name)
+      if (name !== 'proposal') return
+      moments.set(ensemble.nowMs, (moments.get(ensemble.nowMs) ?? 0) + 1)
+      if (moments.size === 2) client.askCreate('/meanwhile')
+    }
+    await away.start()
+    await ensemble.serving(3)
+    await ensemble.until('it knows all', () => away.paths.includes('/meanwhile'))
+    expect(moments.size).toBeGreaterThan(4)
+    expect(Math.max(...moments.values())).toBeLessThan(6)
+    const end = said.indexOf('newLeader')
+    expect(said.slice(0, end).filter((name) => name === 'proposal')).toHaveLength(20)
+    expect(said.slice(end)).toEqual(expect.arrayContaining(['upToDate', 'proposal', 'commit']))
+  })
+
   test('gets everything when its disk is lost', async () => {
     const { leader, followers } = await threeServing()
     const client = await leader.connect()

@@ -36,6 +36,9 @@ const finishMsMax = 500
 /** A snapshot is sent no faster than the learner takes it. */
 const unsentBytesMax = 4 * 1024 * 1024
 
+/** So much of a history is sent before the loop turns. */
+const historySliceBytes = 64 * 1024
+
 /** Above this a snapshot is shorter than what a learner has not taken yet, for most databases. */
 const learnerQueueBytesMaxDefault = 128 * 1024 * 1024
 
@@ -409,24 +412,35 @@ export class Leader {
       learner.held = []
       this.forward(learner, sent)
       await sendSnapshot(link, source, () => this.drained(link))
+      this.release(learner)
     } else {
       link.send(plan.kind, plan.zxid)
-      sent = plan.zxid
-      for (const { zxid, payload } of plan.txns) {
-        link.send('proposal', zxid, payload)
-        link.send('commit', zxid)
-        sent = zxid
-      }
+      sent = plan.txns.at(-1)?.zxid ?? plan.zxid
+      learner.held = []
+      this.forward(learner, sent)
+      await this.sendHistory(link, plan.txns)
     }
     // Behind the whole history: older releases queued it before, and lost data by that.
-    this.release(learner)
     link.send('newLeader', epochStart(this.newEpoch), configText)
     // Followers of many Apache releases fail over a commit between this and UPTODATE.
-    learner.held = []
-    if (plan.kind !== 'snap') this.forward(learner, sent)
+    learner.held ??= []
     learner.isSent = true
     learner.history = sent
     learner.deadlineTick = this.joinDeadline()
+  }
+
+  /** No faster than the learner takes it, and with room for others where it is long. */
+  private async sendHistory(link: PacketLink, txns: readonly LoggedTxn[]): Promise<void> {
+    let bytes = 0
+    for (const { zxid, payload } of txns) {
+      link.send('proposal', zxid, payload)
+      link.send('commit', zxid)
+      bytes += payload.length
+      if (bytes < historySliceBytes) continue
+      bytes = 0
+      await this.drained(link)
+      if (link.isClosed) return
+    }
   }
 
   /** Lets the loop turn, and the learner take what it was sent; not for ever, though. */
@@ -437,7 +451,7 @@ export class Leader {
     do {
       await host.delay(1).done
       if (host.monotonicMs() - startedMs > limitMs) {
-        throw new TimeoutError('a learner does not take its snapshot')
+        throw new TimeoutError('a learner does not take what it is sent')
       }
     } while (link.unsentBytes > unsentBytesMax && !link.isClosed)
   }

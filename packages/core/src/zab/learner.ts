@@ -21,6 +21,7 @@ import type { CommittedLog, LoggedTxn } from './committed-log.ts'
 import { decodeTxn, type DecodedTxn } from './decoded-txn.ts'
 import { Deferred, TimeoutError } from './deferred.ts'
 import { epochOf, epochStart, follows, type Epochs } from './epochs.ts'
+import { Fifo } from './fifo.ts'
 import type { ZabOptions, ZabTrace } from './options.ts'
 import { expectPacket, ProtocolError, type PacketLink } from './packet-link.ts'
 import type { ServerId } from './quorum.ts'
@@ -82,7 +83,7 @@ export class Learner implements GlobalUpstream {
   /** What we had when the leader began to send its history. */
   private base = 0n
   /** Proposed and not committed, oldest first. */
-  private pending: DecodedTxn[] = []
+  private readonly pending = new Fifo<DecodedTxn>()
   private lastProposed = 0n
   private lastAppended = 0n
   private lastAcked = 0n
@@ -248,7 +249,7 @@ export class Learner implements GlobalUpstream {
     this.parts.serving(this.epoch)
     for (const id of this.parts.db.sessions.keys()) this.sessionOf(id)
     this.parts.pipeline.upstream = this.parts.behind?.(this) ?? this
-    for (const txn of this.pending) this.append(txn)
+    for (const txn of this.pending.all()) this.append(txn)
     for (const packet of early) this.receive(packet)
     this.link.onPacket(
       (packet) => this.receive(packet),
@@ -262,14 +263,14 @@ export class Learner implements GlobalUpstream {
     switch (packet.type) {
       case packetTypes.proposal:
         this.propose(packet)
-        this.append(this.pending.at(-1)!)
+        this.append(this.pending.last!)
         return
       case packetTypes.commit:
         this.commit(this.nextPending(packet.zxid))
         return
       case packetTypes.inform:
         this.propose(packet)
-        this.append(this.pending.at(-1)!)
+        this.append(this.pending.last!)
         this.commit(this.nextPending(packet.zxid))
         return
       case packetTypes.ping:
@@ -292,7 +293,7 @@ export class Learner implements GlobalUpstream {
 
   /** In the log, or on the way there, but not known to be committed. */
   get uncommitted(): readonly LoggedTxn[] {
-    return this.pending.filter(({ zxid }) => zxid <= this.lastAppended)
+    return this.pending.all().filter(({ zxid }) => zxid <= this.lastAppended)
   }
 
   private propose({ zxid, data }: QuorumPacket): void {
@@ -309,7 +310,7 @@ export class Learner implements GlobalUpstream {
   }
 
   private nextPending(zxid: bigint): DecodedTxn {
-    const txn = this.pending[0]
+    const txn = this.pending.first
     if (txn?.zxid !== zxid) {
       throw new ProtocolError(`a commit of ${zxid.toString(16)}, which is not the next proposal`)
     }

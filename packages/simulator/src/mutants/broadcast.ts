@@ -54,9 +54,10 @@ export const broadcastMutants: readonly Mutant[] = [
       late = undefined
     })
     replace<[bigint], unknown>(learner, 'nextPending', (original) => (zxid) => {
-      const pending = learner.pending as { zxid: bigint }[]
-      const at = pending.findIndex((txn) => txn.zxid === zxid)
-      if (at > 0) pending.unshift(...pending.splice(at, 1))
+      const pending = learner.pending as { items: { zxid: bigint }[]; used: number }
+      const { items, used } = pending
+      const at = items.findIndex((txn) => txn.zxid === zxid)
+      if (at > used) items.splice(used, 0, ...items.splice(at, 1))
       return original(zxid)
     })
   }),

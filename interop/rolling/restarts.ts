@@ -1,0 +1,54 @@
+import { setTimeout as delay } from 'node:timers/promises'
+import type { Apache } from '../src/apache.ts'
+import type { ServerCommand } from '../src/servers.ts'
+import { Sessions } from './sessions.ts'
+import { modeOf, Trio } from './trio.ts'
+
+/** What a server's restart cost its clients. */
+export interface Restart {
+  readonly ensemble: string
+  readonly step: string
+  readonly longestMs: number
+  readonly ownMs: number
+  readonly unanswered: number
+  readonly lost: number
+}
+
+const sessionCount = 12
+/** Between two restarts, so that every client is at work again, also one that paused for a second. */
+const settleMs = 2500
+
+/** Every server of three is restarted in turn, the leader last, while clients write. */
+export async function restartAll(
+  command: ServerCommand,
+  clients: Apache,
+  rounds: number,
+): Promise<{ readonly restarts: readonly Restart[]; readonly problems: readonly string[] }> {
+  const trio = await Trio.start(command)
+  const restarts: Restart[] = []
+  let sessions: Sessions | undefined
+  try {
+    sessions = await Sessions.start(clients, trio.addresses, sessionCount)
+    const record = async (step: string): Promise<void> => {
+      await delay(settleMs)
+      const { longestMs, ownMs, unanswered, lost } = await sessions!.step()
+      restarts.push({ ensemble: trio.name, step, longestMs, ownMs, unanswered, lost })
+    }
+    await record('nothing happens')
+    for (let round = 0; round < rounds; round++) {
+      for (const server of await trio.leaderLast()) {
+        const mode = await modeOf(server)
+        await server.restart(false)
+        await record(`server ${trio.numberOf(server)}, ${mode}`)
+      }
+    }
+    await sessions.stop()
+    return { restarts, problems: sessions.problems }
+  } catch (error) {
+    const problems = [...(sessions?.problems ?? []), `${trio.name}: ${(error as Error).message}`]
+    return { restarts, problems }
+  } finally {
+    await sessions?.end()
+    await trio.dispose()
+  }
+}

@@ -1,0 +1,27 @@
+import { expect, test } from 'vitest'
+import { Fifo } from './fifo.ts'
+
+test('what goes in first comes out first, through any number of rounds', () => {
+  const fifo = new Fifo<number>()
+  let [next, expected] = [0, 0]
+  for (let round = 1; round < 3000; round++) {
+    for (let i = 0; i < round % 7; i++) fifo.push(next++)
+    for (let i = 0; i < round % 5 && fifo.length > 0; i++) {
+      expect(fifo.first).toBe(expected++)
+      fifo.shift()
+    }
+    expect(fifo.length).toBe(next - expected)
+  }
+  expect(fifo.last).toBe(next - 1)
+  expect(fifo.all()).toEqual(Array.from({ length: next - expected }, (_, i) => expected + i))
+  while (fifo.length > 0) fifo.shift()
+  expect([fifo.first, fifo.last, fifo.all()]).toEqual([undefined, undefined, []])
+})
+
+test('a long one is emptied as quickly as many short ones', () => {
+  const fifo = new Fifo<number>()
+  for (let i = 0; i < 1_000_000; i++) fifo.push(i)
+  // By moving all that is left each time this would take minutes.
+  while (fifo.length > 0) fifo.shift()
+  expect(fifo.first).toBeUndefined()
+})
