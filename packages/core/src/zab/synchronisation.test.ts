@@ -55,6 +55,12 @@ describe('within one epoch', () => {
     expect(plan('0.0', ours, '1.6')).toBe('SNAP')
   })
 
+  test('a learner that lacks a transaction that nobody can send gets everything', () => {
+    expect(plan('1.0', [], '1.1')).toBe('SNAP')
+    expect(plan('1.4', [], '1.5')).toBe('SNAP')
+    expect(plan('1.4', [], '2.0')).toBe('SNAP')
+  })
+
   test('a learner whose own history is of no use gets everything', () => {
     expect(told(planSync(-1n, ours, zxid('1.6'), elsewhere))).toBe('SNAP')
     expect(told(planSync(-1n, [], 0n, elsewhere))).toBe('SNAP')
