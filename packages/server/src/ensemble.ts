@@ -71,6 +71,8 @@ export async function joinEnsemble(
       syncLimit: ensemble.syncLimitTicks,
       localSessions: ensemble.localSessions.enabled ? ensemble.localSessions : undefined,
       readOnlyMode: ensemble.readOnlyMode,
+      snapshotSizeFactor: ensemble.snapshotSizeFactor,
+      alwaysSendSnapshot: ensemble.forceSnapshotSync,
       electionAddresses: addresses.map(({ host, electionPort }) => `${host}:${electionPort}`),
       electionTiming: {
         notificationMinMs: ensemble.notificationMinMs,

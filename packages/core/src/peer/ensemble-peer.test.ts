@@ -77,6 +77,28 @@ describe('a server that comes back', () => {
     expect(away.paths).toEqual(['/a', '/b', '/c'])
   })
 
+  test.each([
+    ['everything, where that is wanted always', { alwaysSendSnapshot: true }, 2, 'snap'],
+    ['what it missed from the logs, however much', { snapshotSizeFactor: 0 }, 1200, 'diff'],
+    ['everything, where the logs hold more than that', {}, 1200, 'snap'],
+    ['everything, where logs are not to be sent', { snapshotSizeFactor: -1 }, 1200, 'snap'],
+  ] as const)('gets %s', async (_, options, count, plan) => {
+    ensemble = new TestEnsemble({ 1: 'participant', 2: 'participant', 3: 'participant' }, options)
+    await ensemble.start(1, 2, 3)
+    await ensemble.serving(3)
+    const { leader, followers } = ensemble
+    const [away] = followers as [TestServer]
+    const client = await leader.connect()
+    await client.create('/known')
+    await ensemble.pass(100)
+    away.crash()
+    for (let i = 0; i < count; i++) await client.create(`/${i}`)
+    await away.start()
+    await ensemble.serving(3)
+    expect(plans(leader, away).at(-1)).toBe(plan)
+    expect(away.paths).toHaveLength(count + 1)
+  })
+
   test('gets nothing it has, also after an epoch in which nothing was written', async () => {
     const { leader } = await threeServing()
     const client = await leader.connect()

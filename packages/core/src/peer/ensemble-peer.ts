@@ -302,7 +302,7 @@ export class EnsemblePeer extends PeerBase {
 
   private async lead(): Promise<void> {
     const { epochs, db, committedLog, host, network, zabTrace, disk, recovery } = this.parts
-    const { self } = this.options
+    const { self, snapshotSizeFactor } = this.options
     const { verifier, configText } = this
     this.leader = new Leader(
       {
@@ -311,7 +311,8 @@ export class EnsemblePeer extends PeerBase {
         epochs,
         db,
         committedLog,
-        readHistory: (after, before) => readHistory(disk, recovery, after, before),
+        readHistory: (after, before) =>
+          readHistory(disk, recovery, after, before, snapshotSizeFactor),
         configText,
         host,
         nowMs: () => this.clock.nowMs,

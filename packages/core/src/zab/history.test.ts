@@ -13,8 +13,12 @@ beforeEach(async () => {
   await writeLog(disk, [[0x200000001]])
 })
 
-async function zxids(after: bigint, before: bigint): Promise<number[] | undefined> {
-  const txns = await readHistory(disk, folders, after, before)
+async function zxids(
+  after: bigint,
+  before: bigint,
+  factor?: number,
+): Promise<number[] | undefined> {
+  const txns = await readHistory(disk, folders, after, before, factor)
   return txns?.map(({ zxid }) => Number(zxid))
 }
 
@@ -38,4 +42,23 @@ test.each([
   bytes[changed] = bytes[changed]! ^ 0x10
   await disk.put(path, bytes)
   expect(await zxids(3n, 0x200000001n)).toBeUndefined()
+})
+
+test('there is none where it is more than a part of the snapshot that could be sent instead', async () => {
+  const all = (await readHistory(disk, folders, 3n, 0x200000001n))!
+  const bytes = all.reduce((sum, { payload }) => sum + payload.length, 0)
+  await disk.put(`${directory}/snapshot.1`, new Uint8Array(2 * bytes))
+  expect(await zxids(3n, 0x200000001n, 0.5)).toHaveLength(5)
+  expect(await zxids(3n, 0x200000001n, 0.49)).toBeUndefined()
+  expect(await zxids(3n, 0x200000001n)).toBeUndefined()
+  expect(await zxids(3n, 0x200000001n, 0)).toHaveLength(5)
+  expect(await zxids(3n, 0x200000001n, -1)).toBeUndefined()
+})
+
+test('there is none across a snapshot that no log leads up to', async () => {
+  await disk.put(`${directory}/snapshot.5`, new Uint8Array(10_000))
+  expect(await zxids(3n, 0x200000001n)).toHaveLength(5)
+  await disk.put(`${directory}/snapshot.6`, new Uint8Array(10_000))
+  expect(await zxids(3n, 0x200000001n)).toBeUndefined()
+  expect(await zxids(3n, 6n)).toEqual([3, 4, 5])
 })

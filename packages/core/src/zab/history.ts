@@ -1,11 +1,17 @@
-import { indexCovering, listIfThere, logsAmong, snapshotsAmong } from '../storage/files.ts'
+import {
+  indexCovering,
+  listIfThere,
+  logsAmong,
+  snapshotsAmong,
+  type StoredFile,
+} from '../storage/files.ts'
 import { LogFileReader, type LogRecords } from '../storage/log-reader.ts'
 import type { Disk } from '../ports.ts'
 import type { LoggedTxn } from './committed-log.ts'
-import { follows } from './epochs.ts'
+import { counterOf, follows } from './epochs.ts'
 
 /** So much of the last snapshot's size may be sent as transactions instead of it. */
-const snapshotSizeFactor = 0.33
+const snapshotSizeFactorDefault = 0.33
 
 /**
  * The logged transactions after one zxid and before another, for a learner that was away for so
@@ -17,10 +23,13 @@ export async function readHistory(
   { snapshotDir, logDir }: { snapshotDir: string; logDir: string },
   after: bigint,
   before: bigint,
+  /** Negative: never. 0: however much it is. */
+  snapshotSizeFactor = snapshotSizeFactorDefault,
 ): Promise<LoggedTxn[] | undefined> {
-  const snapshot = snapshotsAmong(await listIfThere(disk, snapshotDir)).at(-1)
-  const bytesMax = (snapshot?.bytes ?? Infinity) * snapshotSizeFactor
-  const wanted = new Wanted(after, before, bytesMax)
+  if (snapshotSizeFactor < 0) return undefined
+  const snapshots = snapshotsAmong(await listIfThere(disk, snapshotDir))
+  const bytesMax = (snapshots.at(-1)?.bytes ?? Infinity) * snapshotSizeFactor || Infinity
+  const wanted = new Wanted(after, before, bytesMax, snapshots)
   const files = logsAmong(await listIfThere(disk, logDir))
   for (const { name } of files.slice(indexCovering(files, after))) {
     const log = await LogFileReader.open(disk, `${logDir}/${name}`)
@@ -46,12 +55,14 @@ class Wanted {
   private readonly after: bigint
   private readonly before: bigint
   private readonly bytesMax: number
+  private readonly snapshots: readonly StoredFile[]
   private bytes = 0
 
-  constructor(after: bigint, before: bigint, bytesMax: number) {
+  constructor(after: bigint, before: bigint, bytesMax: number, snapshots: readonly StoredFile[]) {
     this.after = after
     this.before = before
     this.bytesMax = bytesMax
+    this.snapshots = snapshots
   }
 
   take(records: LogRecords): 'more' | 'complete' | 'no' {
@@ -63,12 +74,21 @@ class Wanted {
       // The transaction the learner has is kept too: it proves that its history is ours.
       if (zxid < this.after) continue
       const last = this.txns.at(-1)
-      if (last !== undefined && !follows(last.zxid, zxid)) return 'no'
+      if (last !== undefined && this.lacksBetween(last.zxid, zxid)) return 'no'
       const payload = new Uint8Array(reader.bytes.subarray(reader.position, reader.end))
       this.bytes += payload.length
       if (this.bytes > this.bytesMax) return 'no'
       this.txns.push({ zxid, payload })
     }
     return 'more'
+  }
+
+  /**
+   * A snapshot named after a transaction that no log holds is one that was restored, or came from
+   * a leader: what is logged before it is of another history.
+   */
+  private lacksBetween(last: bigint, next: bigint): boolean {
+    if (!follows(last, next)) return true
+    return this.snapshots.some(({ zxid }) => zxid > last && zxid < next && counterOf(zxid) !== 0n)
   }
 }

@@ -373,6 +373,7 @@ export class Leader {
   /** To be acted upon before anything else happens: the next commit makes it wrong. */
   private planFor(learnerZxid: bigint, older: readonly LoggedTxn[]): SyncPlan {
     const { committedLog, db } = this.parts
+    if (this.options.alwaysSendSnapshot === true) return { kind: 'snap' }
     const last = older.at(-1)
     if (last === undefined) {
       return planSync(learnerZxid, committedLog.all(), db.lastZxid, this.start)

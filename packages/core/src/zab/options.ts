@@ -12,6 +12,13 @@ export interface ZabOptions {
   readonly learnerQueueBytesMax?: number
   /** The last counter that is proposed in one epoch, where it is not the last there is. */
   readonly counterMax?: bigint
+  /**
+   * How much of the logs may be sent to a learner, as a part of the last snapshot's size. Negative:
+   * nothing, only what memory holds. 0: however much it is.
+   */
+  readonly snapshotSizeFactor?: number
+  /** Every learner is sent everything, whatever it lacks. */
+  readonly alwaysSendSnapshot?: boolean
 }
 
 /** What happens among the servers of an ensemble, for logs and transcripts. */

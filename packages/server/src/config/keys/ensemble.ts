@@ -80,13 +80,17 @@ export const ensemble = {
   leaderServes: property(yesNo, true, 'The leader accepts clients.', { use }),
   commitLogCount: property(int, 500, 'Committed transactions kept in memory for learners.', {
     use,
-    range: { min: 1, outside: 'default' },
+    range: { min: 500, outside: 'default' },
   }),
   snapshotSizeFactor: property(
     ratio,
     0.33,
-    'Part of the snapshot size up to which a learner is sent logs instead; negative for never.',
-    { use },
+    'Part of the snapshot size up to which a learner is sent logs instead; negative for never, 0 for any size.',
+    {
+      use,
+      range: { max: 1, outside: 'default' },
+      departs: 'What counts is what the logs hold, in ZooKeeper the size of their files.',
+    },
   ),
   forceSnapshotSync: property(bool, false, 'Learners are always sent a snapshot.', { use }),
   cnxTimeout: property(ms, 5000, 'Timeout of connecting for elections.', { use }),
