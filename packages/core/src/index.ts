@@ -9,7 +9,7 @@ export { AssertionError } from './assert.ts'
 export { Database, type DatabaseOptions, type LoggedDigest } from './database.ts'
 export { allowsEach, type AclRules } from './acl/permission.ts'
 export { Peer } from './peer/peer.ts'
-export { PeerBase, type PeerOptions, type PeerPorts } from './peer/peer-base.ts'
+export { PeerBase, RestoreRefusal, type PeerOptions, type PeerPorts } from './peer/peer-base.ts'
 export { ClientConnection, type ClientLink } from './pipeline/connection.ts'
 export { Histogram, ServerStats, Summary } from './pipeline/stats.ts'
 export * from './ports.ts'
@@ -21,8 +21,10 @@ export { purge } from './storage/purge.ts'
 export { RecoveryError } from './storage/recovery-error.ts'
 export { describeRecovery, type RecoveryEvent } from './storage/recovery-events.ts'
 export { LogFileReader, readLogs } from './storage/log-reader.ts'
+export { loadRestored, type RestoredDatabase } from './storage/restored.ts'
 export {
   loadSnapshot,
+  SnapshotError,
   writeSnapshot,
   type SnapshotSink,
   type SnapshotSource,

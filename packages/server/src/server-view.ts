@@ -1,4 +1,11 @@
-import type { Authenticator, DiskStats, PeerBase, ReadHandle, TakenSnapshot } from '@zabra/core'
+import type {
+  Authenticator,
+  DiskStats,
+  PeerBase,
+  ReadHandle,
+  Summary,
+  TakenSnapshot,
+} from '@zabra/core'
 import type { ServerState } from '@zabra/protocol'
 import type { ServerConfig } from './config/config.ts'
 import type { ClientSocket } from './net/client-socket.ts'
@@ -21,7 +28,7 @@ export interface ServerView {
   /** Set and told by stmk and gtmk; nothing depends on it here. */
   traceMask: bigint
   /** What the admin commands count. */
-  readonly adminCounts: { snapshotsRateLimited: number }
+  readonly adminCounts: AdminCounts
   /** Where snapshots are, and where logs are. */
   readonly directories: { readonly data: string; readonly log: string }
   /** Bytes of the files in the snapshot and in the log directory. */
@@ -31,4 +38,16 @@ export interface ServerView {
   /** Lets another server of the ensemble lead; resolves when this one serves again. */
   handOver(): Promise<{ readonly leader: bigint } | { readonly problem: string }>
   openSnapshot(file: string): Promise<ReadHandle>
+  /**
+   * Becomes what the bytes of a snapshot say; resolves with the zxid it ends with. A SnapshotError
+   * says that they are none, a RestoreRefusal why it cannot be done.
+   */
+  restore(bytes: AsyncIterable<Uint8Array>): Promise<bigint>
+}
+
+export interface AdminCounts {
+  snapshotsRateLimited: number
+  restoresRateLimited: number
+  restoreFailures: number
+  readonly restoreMs: Summary
 }

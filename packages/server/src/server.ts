@@ -8,6 +8,8 @@ import {
   MemoryDisk,
   Peer,
   rememberer,
+  RestoreRefusal,
+  Summary,
   TxnLog,
   type Authenticator,
   type DatabaseOptions,
@@ -33,6 +35,7 @@ import { IdlePoll } from './idle-poll.ts'
 import { joinEnsemble, type JoinedEnsemble } from './ensemble.ts'
 import type { Logger } from './logger.ts'
 import { ClientListener } from './net/client-listener.ts'
+import { receiveSnapshot } from './restore.ts'
 import type { ServerView } from './server-view.ts'
 import { Turn } from './turn.ts'
 
@@ -50,7 +53,12 @@ export class RunningServer implements ServerView {
   readonly config: ServerConfig
   readonly peer: PeerBase
   readonly startedWallMs = Date.now()
-  readonly adminCounts = { snapshotsRateLimited: 0 }
+  readonly adminCounts = {
+    snapshotsRateLimited: 0,
+    restoresRateLimited: 0,
+    restoreFailures: 0,
+    restoreMs: new Summary(),
+  }
   traceMask = 306n
   /** Rejects when the server cannot go on, because its disk failed for example. */
   readonly failed: Promise<never>
@@ -59,6 +67,7 @@ export class RunningServer implements ServerView {
   private readonly purger: NodeJS.Timeout | undefined
   private admin: AdminServer | undefined
   private stopping: Promise<void> | undefined
+  private isRestoring = false
   private listening: ClientListener | undefined
 
   private constructor(config: ServerConfig, parts: Parts, failed: Promise<never>) {
@@ -147,6 +156,19 @@ export class RunningServer implements ServerView {
     return this.parts.disk.openRead(`${this.parts.snapshotDir}/${file}`)
   }
 
+  async restore(bytes: AsyncIterable<Uint8Array>): Promise<bigint> {
+    if (this.isRestoring) throw new RestoreRefusal('another restore is under way')
+    this.isRestoring = true
+    try {
+      const { disk, snapshotDir, dbOptions, journal } = this.parts
+      const restored = await receiveSnapshot(bytes, disk, snapshotDir, dbOptions)
+      await this.peer.restore(restored, journal)
+      return restored.zxid
+    } finally {
+      this.isRestoring = false
+    }
+  }
+
   get authenticator(): ServerView['authenticator'] {
     return this.parts.authenticator
   }
@@ -225,6 +247,7 @@ interface Parts {
   readonly snapshotDir: string
   readonly logDir: string
   readonly authenticator: Authenticator
+  readonly dbOptions: DatabaseOptions
   readonly startup: ServerView['startup']
 }
 
@@ -333,6 +356,7 @@ async function load(
       snapshotDir,
       logDir,
       authenticator,
+      dbOptions,
       startup,
     },
     failed,
@@ -395,6 +419,7 @@ function journalOptions(config: ServerConfig, snapshotDir: string, logDir: strin
     purges: purge.intervalMs > 0,
     snapshotMethod: config.snapshotCompression === 'none' ? 'plain' : config.snapshotCompression,
     compression,
+    tellsLastZxid: config.serializeLastProcessedZxid,
   }
 }
 

@@ -18,17 +18,18 @@ import type { Upstream } from '../pipeline/upstream.ts'
 import { faultCode, type Disk, type Host } from '../ports.ts'
 import { serverIdOf } from '../session/session-ids.ts'
 import { SessionTracker } from '../session/tracker.ts'
-import { listIfThere, logsAmong, snapshotsAmong } from '../storage/files.ts'
+import { forgetAllBut } from '../storage/forget.ts'
 import { loadDatabase, LoadingDatabase } from '../storage/load.ts'
 import type { LogBatch } from '../storage/log-batch.ts'
 import { RecoveryError } from '../storage/recovery-error.ts'
 import type { RecoveryOptions } from '../storage/recovery.ts'
+import type { RestoredDatabase } from '../storage/restored.ts'
 import { truncateAfter, TruncateError } from '../storage/truncate.ts'
 import type { TxnLog } from '../storage/txn-log.ts'
 import { CommittedLog, type LoggedTxn } from '../zab/committed-log.ts'
 import { decodeTxn } from '../zab/decoded-txn.ts'
 import { Deferred, within } from '../zab/deferred.ts'
-import type { Epochs } from '../zab/epochs.ts'
+import { epochOf, type Epochs } from '../zab/epochs.ts'
 import { readHistory } from '../zab/history.ts'
 import { Leader } from '../zab/leader.ts'
 import { Learner } from '../zab/learner.ts'
@@ -38,7 +39,7 @@ import { LinkLostError, PacketLink, type PeerWire } from '../zab/packet-link.ts'
 import type { QuorumVerifier, ServerId } from '../zab/quorum.ts'
 import { receiveSnapshot } from '../zab/snapshot-stream.ts'
 import type { Journal } from './journal.ts'
-import { PeerBase, type PeerOptions, type PeerPorts } from './peer-base.ts'
+import { PeerBase, renamed, RestoreRefusal, type PeerOptions, type PeerPorts } from './peer-base.ts'
 
 /** The network between servers, as the host provides it. */
 export interface PeerNetwork {
@@ -91,6 +92,7 @@ const rejoinPauseMs = 100
 /** The same where it was for want of room, at first; doubled each time, up to the second. */
 const roomPauseMs = 500
 const roomPauseMsMax = 8000
+const overtaken = 'another server was elected, and nothing is restored: ask that one'
 
 /**
  * A server of an ensemble: looks for a leader, leads or follows until that ends, and looks again.
@@ -131,6 +133,10 @@ export class EnsemblePeer extends PeerBase {
   private nextLeader: Deferred<ServerId> | undefined
   /** How long to wait before trying again with a disk that was full when we last tried to join. */
   private roomPauseMs = 0
+  /** Under way while another database takes the place of ours: nothing is proposed meanwhile. */
+  private replacing: Promise<void> | undefined
+  /** Settled by whoever is elected after we gave up our office. */
+  private leadingAgain: Deferred<void> | undefined
 
   constructor(parts: EnsembleParts, options: EnsembleOptions, start: Clock) {
     super(parts.db, options, parts.ports, start)
@@ -248,6 +254,7 @@ export class EnsemblePeer extends PeerBase {
     this.decided?.reject(reason)
     this.nextLeader?.reject(reason)
     this.stopped.reject(reason)
+    this.leadingAgain?.reject(reason)
     // Whether the log still gets anywhere is not known here; nobody votes with it any more.
     for (const { done } of this.flushing.splice(0)) done.reject(reason)
   }
@@ -352,7 +359,7 @@ export class EnsemblePeer extends PeerBase {
         trace,
         batch: () => this.batch,
         lastZxid: from.lastZxid,
-        mayPropose: from.mayPropose,
+        mayPropose: (zxid) => this.replacing === undefined && from.mayPropose(zxid),
         mayBeLocal: (id) => this.mayBeLocalElsewhere(id),
         onProposed: (zxid, batch) => {
           this.appendedZxid = zxid
@@ -363,6 +370,7 @@ export class EnsemblePeer extends PeerBase {
       this.options,
     )
     pipeline.upstream = this.upstreamTo(this.proposer)
+    this.leadingAgain?.resolve()
     this.proposer.dropOrphans()
     this.nextLeader?.resolve(this.options.self)
     return this.proposer
@@ -406,6 +414,7 @@ export class EnsemblePeer extends PeerBase {
           this.roomPauseMs = 0
           this.wantsEverything = false
           this.nextLeader?.resolve(decision.leader)
+          this.leadingAgain?.reject(new RestoreRefusal(overtaken))
         },
         behind: (learner) => this.upstreamTo(learner),
       },
@@ -439,6 +448,9 @@ export class EnsemblePeer extends PeerBase {
   private async leaveRole(): Promise<void> {
     const { leader, learner } = this
     this.leader = this.learner = this.proposer = undefined
+    // What is being restored is what we vote with, even if we have lost our office meanwhile.
+    await this.replacing?.catch(() => {})
+    this.replacing = undefined
     if (this.isStopped) return
     await this.flush()
     if (learner?.isTorn === true) {
@@ -455,6 +467,80 @@ export class EnsemblePeer extends PeerBase {
     const { header, txn } = decodeTxn(zxid, payload)
     this.db.apply(header, txn)
     this.parts.committedLog.add({ zxid, payload })
+  }
+
+  // --- restoring -------------------------------------------------------------------------------
+
+  /**
+   * Only a leader can: what it holds then counts as one more transaction of its history, which no
+   * other server has. It gives up its office, is elected again for the longer history, and brings
+   * everybody to it by a snapshot. Until a quorum has that, it may be lost like any transaction.
+   */
+  override async restore(restored: RestoredDatabase, journal: Journal): Promise<void> {
+    await this.surpass(epochOf(restored.reached))
+    const leader = this.establishedLeader()
+    this.replacing = this.replaceBy(restored, leader, journal)
+    await this.replacing.catch((error: Error) => {
+      leader.end(error)
+      throw error
+    })
+    await this.leadAgain('the database was restored: the others have to take it over')
+  }
+
+  private establishedLeader(): Leader {
+    const { leader } = this
+    if (leader?.isEstablished !== true) {
+      throw new RestoreRefusal(
+        'only the leader can restore: it passes the database on to the others',
+      )
+    }
+    if (!this.canWrite) throw new RestoreRefusal('there is no room on the disk')
+    return leader
+  }
+
+  /**
+   * What comes from an ensemble with more epochs than ours must not be of a future one here. As all
+   * histories are equal, another server may be elected; who asks that one finds the epochs passed.
+   */
+  private async surpass(epoch: bigint): Promise<void> {
+    const leader = this.establishedLeader()
+    if (epoch <= leader.epoch) return
+    await this.parts.epochs.setAccepted(epoch)
+    await this.leadAgain('the epochs of the database to be restored must lie behind us')
+  }
+
+  private async replaceBy(
+    restored: RestoredDatabase,
+    leader: Leader,
+    journal: Journal,
+  ): Promise<void> {
+    const { host, committedLog } = this.parts
+    this.stopServing()
+    await within(host, finishMsMax, 'committing what is proposed', leader.finish())
+    const db = renamed(
+      restored,
+      this.appendedZxid > this.db.lastZxid ? this.appendedZxid : this.db.lastZxid,
+    )
+    await journal.replaceBy(
+      () => db.snapshotSource(),
+      () => {
+        this.db.adopt(db)
+        committedLog.clear()
+        this.loggedZxid = this.appendedZxid = db.lastZxid
+      },
+    )
+  }
+
+  /** Gives up our office; resolves when it is ours again, and a quorum has what we have. */
+  private async leadAgain(reason: string): Promise<void> {
+    const { tickMs, initLimit } = this.options
+    const again = (this.leadingAgain = new Deferred<void>())
+    this.leader?.end(new Error(reason))
+    try {
+      await within(this.parts.host, 2 * tickMs * initLimit, 'being elected again', again.promise)
+    } finally {
+      this.leadingAgain = undefined
+    }
   }
 
   // --- what a learner asks for -----------------------------------------------------------------
@@ -523,17 +609,7 @@ export class EnsemblePeer extends PeerBase {
     if (taken === undefined) {
       throw new NoRoomError('the snapshot from the leader could not be stored')
     }
-    // What was there before is of another history: nobody may ever go back to a part of it. The
-    // snapshots go first and durably: one that a crash brings back must not lack its logs.
-    const { disk, recovery } = this.parts
-    for (const { name, zxid } of snapshotsAmong(await listIfThere(disk, recovery.snapshotDir))) {
-      if (zxid !== taken.zxid) await disk.remove(`${recovery.snapshotDir}/${name}`)
-    }
-    await disk.syncDirectory(recovery.snapshotDir)
-    for (const { name } of logsAmong(await listIfThere(disk, recovery.logDir))) {
-      await disk.remove(`${recovery.logDir}/${name}`)
-    }
-    await disk.syncDirectory(recovery.logDir)
+    await forgetAllBut(this.parts.disk, this.parts.recovery, taken.zxid)
     this.parts.log.restart(this.db.lastZxid)
     this.loggedZxid = this.appendedZxid = this.db.lastZxid
   }

@@ -40,18 +40,12 @@ function heldDisk(held: Record<string, Promise<void>>): MemoryDisk {
   return disk
 }
 
-test('a batch that becomes ready while the last snapshot is written is durable before stop resolves', async () => {
-  const snapshot = new Deferred<void>()
-  const append = new Deferred<void>()
-  const disk = heldDisk({ snapshot: snapshot.promise, 'log.': append.promise })
-  await disk.makeDirectory(directory)
-  const log = new TxnLog(disk, { directory, preAllocBytes: 0 })
-  const db = new Database({
-    extendedTypes: false,
-    digests: false,
-    hashSeed: 1,
-    acl: { skipAcl: true, schemes: new Set() },
-  })
+/** A journal of a server that has nothing to log but what is put into `waiting`. */
+function idleJournal(
+  disk: MemoryDisk,
+  db: Database,
+  log = new TxnLog(disk, { directory, preAllocBytes: 0 }),
+): { journal: Journal; waiting: LogBatch[]; logged: bigint[]; failures: Error[] } {
   const waiting: LogBatch[] = []
   const logged: bigint[] = []
   const source: BatchSource = {
@@ -83,6 +77,22 @@ test('a batch that becomes ready while the last snapshot is written is durable b
     },
     (error) => failures.push(error),
   )
+  return { journal, waiting, logged, failures }
+}
+
+test('a batch that becomes ready while the last snapshot is written is durable before stop resolves', async () => {
+  const snapshot = new Deferred<void>()
+  const append = new Deferred<void>()
+  const disk = heldDisk({ snapshot: snapshot.promise, 'log.': append.promise })
+  await disk.makeDirectory(directory)
+  const log = new TxnLog(disk, { directory, preAllocBytes: 0 })
+  const db = new Database({
+    extendedTypes: false,
+    digests: false,
+    hashSeed: 1,
+    acl: { skipAcl: true, schemes: new Set() },
+  })
+  const { journal, waiting, logged, failures } = idleJournal(disk, db, log)
   void journal.snapshot()
   const stopping = journal.stop()
   await settle()
@@ -95,4 +105,21 @@ test('a batch that becomes ready while the last snapshot is written is durable b
   expect(failures).toEqual([])
   expect(logged).toEqual([1n])
   expect(log.currentFile).toBeUndefined()
+})
+
+test('no snapshot is taken of a database that is still being received', async () => {
+  const disk = new MemoryDisk()
+  await disk.makeDirectory(directory)
+  const db = new Database({
+    extendedTypes: false,
+    digests: false,
+    hashSeed: 1,
+    acl: { skipAcl: true, schemes: new Set() },
+  })
+  const { journal } = idleJournal(disk, db)
+  db.isExact = false
+  expect(await journal.snapshotNow()).toBeUndefined()
+  expect(await disk.list(directory)).toEqual([])
+  db.isExact = true
+  expect(await journal.snapshotNow()).toMatchObject({ file: 'snapshot.0' })
 })

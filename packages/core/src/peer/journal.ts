@@ -1,5 +1,6 @@
+import { forgetAllBut } from '../storage/forget.ts'
 import { purge } from '../storage/purge.ts'
-import { writeSnapshot, type SnapshotSource } from '../storage/snapshot.ts'
+import { writeSnapshot, type SnapshotOptions, type SnapshotSource } from '../storage/snapshot.ts'
 import type { Compression } from '../storage/snapshot-output.ts'
 import { DiskFullError, type TxnLog } from '../storage/txn-log.ts'
 import type { LogBatch } from '../storage/log-batch.ts'
@@ -15,7 +16,11 @@ export interface BatchSource {
   readonly canWrite: boolean
   suspendWrites(): void
   resumeWrites(): void
-  readonly db: { snapshotSource(): SnapshotSource }
+  readonly db: {
+    snapshotSource(): SnapshotSource
+    /** False while the tree may hold parts of what is yet to come: no snapshot may be made of it. */
+    readonly isExact: boolean
+  }
   /** Resolves when the log holds, durably, everything that is applied; at once where left out. */
   flush?(): Promise<void>
 }
@@ -48,6 +53,8 @@ export interface JournalOptions {
   readonly purges: boolean
   readonly snapshotMethod: 'plain' | 'gz' | 'snappy'
   readonly compression: Compression | undefined
+  /** Whether snapshots end with their last zxid; they do unless told. */
+  readonly tellsLastZxid?: boolean
 }
 
 const diskFullRetryMs = 500
@@ -241,16 +248,18 @@ export class Journal {
 
   private async takeSnapshot(): Promise<TakenSnapshot | undefined> {
     const { stats, options, disk } = this
+    if (!this.source.db.isExact) {
+      this.trace({ type: 'snapshotFailed', message: 'the leader is still sending the database' })
+      return undefined
+    }
     const abandonment = (this.abandonment = { isAbandoned: false })
     const source = unlessAbandoned(this.source.db.snapshotSource(), abandonment)
     const started = this.host.monotonicMs()
     try {
-      const { compression, snapshotMethod: method } = options
       const { file, bytes } = await writeSnapshot(disk, options.snapshotDir, source, {
-        method,
+        ...this.snapshotForm,
         // A learner applies what a quorum has logged; a snapshot ahead of its own log is useless.
         logged: async () => this.source.flush?.(),
-        ...(compression === undefined ? {} : { compression }),
       })
       stats.snapshots++
       stats.lastSnapshotZxid = source.zxid
@@ -266,6 +275,41 @@ export class Journal {
       this.trace({ type: 'snapshotFailed', message: (error as Error).message })
       return undefined
     }
+  }
+
+  private get snapshotForm(): SnapshotOptions {
+    const { compression, snapshotMethod: method, tellsLastZxid = true } = this.options
+    return { method, tellsLastZxid, ...(compression === undefined ? {} : { compression }) }
+  }
+
+  /**
+   * Makes another database the one that a restart reads, and calls `adopt` the moment that is so.
+   * Nothing may be proposed meanwhile. Where it cannot be stored, everything is as it was.
+   */
+  replaceBy(source: () => SnapshotSource, adopt: () => void): Promise<void> {
+    const { disk, options, log, stats } = this
+    return this.undisturbed(async () => {
+      while (this.writing !== undefined || this.source.hasBatch) {
+        this.batchReady()
+        await this.writing
+      }
+      await log.close()
+      const replacement = source()
+      const { zxid } = replacement
+      await writeSnapshot(disk, options.snapshotDir, replacement, this.snapshotForm)
+      try {
+        await forgetAllBut(disk, options, zxid)
+      } catch (error) {
+        // What a restart would read is no longer what clients are told: better to restart.
+        this.onFailure(error as Error)
+        throw error
+      }
+      stats.snapshots++
+      stats.lastSnapshotZxid = zxid
+      stats.lastSnapshotWallMs = this.host.wallMs()
+      log.restart(zxid)
+      this.turn(adopt)
+    })
   }
 
   /** The snapshot under way, if any, fails: the database becomes what it must not contain. */

@@ -7,8 +7,9 @@ import type { Authenticator } from '../ports.ts'
 import { SessionIds } from '../session/session-ids.ts'
 import type { SessionTracker } from '../session/tracker.ts'
 import { LogBatch } from '../storage/log-batch.ts'
+import type { RestoredDatabase } from '../storage/restored.ts'
 import type { Trace } from '../trace.ts'
-import type { BatchSource } from './journal.ts'
+import type { BatchSource, Journal } from './journal.ts'
 
 export interface PeerOptions extends PipelineOptions, ProposerOptions {
   /** The top byte of the session ids given out here. */
@@ -158,4 +159,23 @@ export abstract class PeerBase implements BatchSource {
     this.setCanWrite(true)
     this.trace({ type: 'writesResumed' })
   }
+
+  /**
+   * Becomes what a snapshot holds, durably, under a zxid beyond all that were given out: no client
+   * has seen a later one, and nothing that is logged is ever replayed on top. Clients have to
+   * connect again; the sessions that the snapshot knows go on. One at a time; a RestoreRefusal says
+   * why not.
+   */
+  abstract restore(restored: RestoredDatabase, journal: Journal): Promise<void>
+}
+
+/** Nothing was restored, and nothing has changed. */
+export class RestoreRefusal extends Error {
+  override readonly name = 'RestoreRefusal'
+}
+
+/** The database under the zxid it gets here: after the last one of ours, and of its own. */
+export function renamed({ db, reached }: RestoredDatabase, lastZxid: bigint): Database {
+  db.advance(reached > lastZxid ? reached : lastZxid + 1n)
+  return db
 }

@@ -3,19 +3,26 @@ import { Proposer } from '../pipeline/proposer.ts'
 import type { LogBatch } from '../storage/log-batch.ts'
 import type { Clock } from '../pipeline/client-pipeline.ts'
 import type { Database } from '../database.ts'
-import { PeerBase, type PeerOptions, type PeerPorts } from './peer-base.ts'
+import type { RestoredDatabase } from '../storage/restored.ts'
+import type { Journal } from './journal.ts'
+import { PeerBase, renamed, RestoreRefusal, type PeerOptions, type PeerPorts } from './peer-base.ts'
 
 /**
  * A server on its own: a quorum of one. What its log holds is committed.
  */
 export class Peer extends PeerBase {
-  private readonly proposer: Proposer
+  private proposer: Proposer
+  private readonly makeProposer: () => Proposer
+  private isRestoring = false
 
   constructor(db: Database, options: PeerOptions, ports: PeerPorts, start: Clock) {
     super(db, options, ports, start)
     const { pipeline, clock } = this
     const { trace } = ports
-    this.proposer = new Proposer({ pipeline, clock, trace, batch: () => this.batch }, options)
+    const mayPropose = (): boolean => !this.isRestoring
+    const parts = { pipeline, clock, trace, batch: () => this.batch, mayPropose }
+    this.makeProposer = () => new Proposer(parts, options)
+    this.proposer = this.makeProposer()
     pipeline.upstream = this.proposer
   }
 
@@ -46,5 +53,24 @@ export class Peer extends PeerBase {
 
   protected override setCanWrite(canWrite: boolean): void {
     this.proposer.acceptsWrites = canWrite
+  }
+
+  override async restore(restored: RestoredDatabase, journal: Journal): Promise<void> {
+    if (!this.canWrite) throw new RestoreRefusal('there is no room on the disk')
+    this.isRestoring = true
+    this.pipeline.stopServing()
+    try {
+      const replacement = (): Database => renamed(restored, this.proposer.lastProposedZxid)
+      await journal.replaceBy(
+        () => replacement().snapshotSource(),
+        () => this.db.adopt(restored.db),
+      )
+    } finally {
+      // Also where it could not be stored: then on what was there before.
+      this.isRestoring = false
+      this.proposer = this.makeProposer()
+      this.pipeline.upstream = this.proposer
+      this.proposer.dropOrphans()
+    }
   }
 }

@@ -50,6 +50,8 @@ export interface SnapshotSink {
    */
   node(reader: Reader): boolean
   digest(zxid: bigint, version: number, digest: bigint): void
+  /** The last transaction it contains whole, where the file says so: since 3.9. */
+  endedAt?(zxid: bigint): void
 }
 
 /** The file is not a snapshot that can be used; the message says what is wrong with it. */
@@ -64,6 +66,8 @@ export interface SnapshotOptions {
   readonly compression?: Compression
   /** Resolves when everything that the snapshot may contain is in the log, durably. */
   readonly logged?: () => Promise<void>
+  /** Whether it ends with its last zxid, as since 3.9; it does unless told. */
+  readonly tellsLastZxid?: boolean
 }
 
 /** A zxid, a checksum and its mark. */
@@ -88,7 +92,7 @@ export async function writeSnapshot(
   try {
     const output = await openSnapshotOutput(disk, unfinished, method, compression)
     try {
-      await writeContent(source, sliceBytes, (bytes) => output.write(bytes))
+      await writeContent(source, sliceBytes, (bytes) => output.write(bytes), options.tellsLastZxid)
       await output.finish()
     } catch (error) {
       await output.abandon()
@@ -111,6 +115,7 @@ export async function writeContent(
   source: SnapshotSource,
   sliceBytes: number,
   put: (bytes: Uint8Array) => Promise<void>,
+  tellsLastZxid = true,
 ): Promise<void> {
   const writer = new Writer(sliceBytes + 64 * 1024)
   let adler = 1
@@ -146,8 +151,10 @@ export async function writeContent(
     writer.long(BigInt.asIntN(64, digest))
     seal()
   }
-  writer.long(source.zxid)
-  seal()
+  if (tellsLastZxid) {
+    writer.long(source.zxid)
+    seal()
+  }
   await flush()
 }
 
@@ -222,8 +229,7 @@ async function readContent(input: SnapshotInput, sink: SnapshotSink): Promise<vo
   if (await input.atEnd()) return // Written before 3.6.
   if (await isLastSection(input)) {
     // Written with digests switched off: what follows is the last zxid alone.
-    await retried(input, () => reader.long())
-    await readSeal(input)
+    await readLastZxid(input, sink)
     return
   }
   const [zxid, version] = await retried(input, () => [reader.long(), reader.int()] as const)
@@ -232,8 +238,13 @@ async function readContent(input: SnapshotInput, sink: SnapshotSink): Promise<vo
   await readSeal(input)
 
   if (await input.atEnd()) return // Written before 3.9.
-  await retried(input, () => reader.long())
+  await readLastZxid(input, sink)
+}
+
+async function readLastZxid(input: SnapshotInput, sink: SnapshotSink): Promise<void> {
+  const zxid = await retried(input, () => input.reader.long())
   await readSeal(input)
+  sink.endedAt?.(zxid)
 }
 
 /** The loop over everything there is: no promise for a node, one for each refill only. */

@@ -1,8 +1,13 @@
+import { mkdtempSync, rmSync } from 'node:fs'
 import { createServer, type AddressInfo } from 'node:net'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { createFlags } from '@zabra/protocol'
 import { afterEach, beforeEach, describe, expect, onTestFinished, test } from 'vitest'
 import { digestOf } from '../auth/authenticator.ts'
 import { startServer, type StartOptions } from '../embedded.ts'
 import type { RunningServer } from '../server.ts'
+import { RawClient } from '../../test/support/raw-client.ts'
 import { ephemeral, TestSession } from './testing.ts'
 
 const withAdmin = {
@@ -194,10 +199,131 @@ describe('snapshot', () => {
     expect((await fetch(`${off.adminAddress}/commands/snapshot`, { headers })).status).toBe(503)
   })
 
-  test('restore says that it is not offered', async () => {
-    const response = await get('/commands/restore', { method: 'POST', headers, body: 'ZKSN' })
-    expect(response.status).toBe(503)
-    expect(await response.text()).toContain('Restore is not offered')
+  test('is refused where what is taken could not be restored', async () => {
+    const without = await startAnother({
+      config: { ...withAdmin, 'serializeLastProcessedZxid.enabled': 'false' },
+    })
+    for (const [name, method] of [
+      ['snapshot', 'GET'],
+      ['restore', 'POST'],
+    ] as const) {
+      const response = await fetch(`${without.adminAddress}/commands/${name}`, { method, headers })
+      expect(response.status).toBe(500)
+      expect(await response.text()).toContain('serializeLastProcessedZxid.enabled')
+    }
+  })
+})
+
+describe('restore', () => {
+  const headers = { Authorization: 'digest user:password' }
+  const take = async (): Promise<Uint8Array> =>
+    new Uint8Array(await (await get('/commands/snapshot', { headers })).arrayBuffer())
+  const restore = (body: Uint8Array | string, url = server.adminAddress): Promise<Response> =>
+    fetch(`${url}/commands/restore`, { method: 'POST', headers, body })
+
+  test('brings back what a snapshot holds, and tells its zxid as a number', async () => {
+    await session.create('/kept')
+    const taken = await take()
+    await session.create('/later')
+    const response = await restore(taken)
+    expect(response.status).toBe(200)
+    expect(await response.text()).toBe(
+      '{\n  "last_zxid" : 2,\n  "command" : "restore",\n  "error" : null\n}',
+    )
+    const { tree } = server.peer.db
+    expect(tree.find('/kept')).not.toBe(0)
+    expect(tree.find('/later')).toBe(0)
+  })
+
+  test('goes on behind every zxid that was given out', async () => {
+    const taken = await take()
+    await session.create('/later')
+    const before = server.peer.lastZxid
+    await restore(taken)
+    expect(server.peer.lastZxid).toBe(before + 1n)
+    const again = await TestSession.open(server.clientPort)
+    expect(await again.create('/more')).toBe(0)
+    again.close()
+  })
+
+  test('lets those sessions go on that the snapshot knows', async () => {
+    const known = await RawClient.connect(server.clientPort)
+    await known.create('/mine', null, createFlags.ephemeral)
+    const taken = await take()
+    const late = await RawClient.connect(server.clientPort)
+    await restore(taken)
+    const resumed = await RawClient.connect(server.clientPort, { session: known })
+    const { ephemerals } = await resumed.must('getEphemerals', { prefixPath: '/' })
+    expect(ephemerals).toEqual(['/mine'])
+    await expect(RawClient.connect(server.clientPort, { session: late })).rejects.toThrow()
+    await resumed.close()
+  })
+
+  test.each(['gz', 'snappy'])('takes a snapshot compressed as %s', async (method) => {
+    const packing = await startAnother({
+      config: { ...withAdmin, 'snapshot.compression.method': method },
+    })
+    const client = await TestSession.open(packing.clientPort)
+    await client.create('/packed')
+    client.close()
+    const url = `${packing.adminAddress}/commands/snapshot`
+    const taken = new Uint8Array(await (await fetch(url, { headers })).arrayBuffer())
+    expect((await restore(taken)).status).toBe(200)
+    expect(server.peer.db.tree.find('/packed')).not.toBe(0)
+  })
+
+  test('changes nothing when what is sent is damaged, cut off, empty, or no snapshot', async () => {
+    await session.create('/kept')
+    const taken = await take()
+    const damaged = Uint8Array.from(taken)
+    damaged[damaged.length >> 1]! ^= 1
+    for (const body of [damaged, taken.subarray(0, taken.length - 30), '', 'nonsense']) {
+      const response = await restore(body)
+      expect(response.status).toBe(400)
+      expect(await response.text()).toContain('Nothing was restored')
+    }
+    expect(await session.create('/still')).toBe(0)
+    expect(await textOf('/metrics')).toContain('\nrestore_error_count 4\n')
+  })
+
+  test('is refused when it is asked for too often, switched off, or without permission', async () => {
+    const limited = await startAnother({
+      config: { ...withAdmin, 'admin.rateLimiterIntervalInMS': 60_000 },
+    })
+    const taken = await take()
+    expect((await restore(taken, limited.adminAddress)).status).toBe(200)
+    expect((await restore(taken, limited.adminAddress)).status).toBe(429)
+    expect(limited.adminCounts.restoresRateLimited).toBe(1)
+    const off = await startAnother({ config: { ...withAdmin, 'admin.restore.enabled': 'false' } })
+    expect((await restore(taken, off.adminAddress)).status).toBe(503)
+    expect((await get('/commands/restore', { method: 'POST', body: taken })).status).toBe(401)
+  })
+
+  test('is what a restart finds', async () => {
+    const dataDir = mkdtempSync(join(tmpdir(), 'zabra-restore-'))
+    onTestFinished(() => rmSync(dataDir, { recursive: true, force: true }))
+    await session.create('/restored')
+    const taken = await take()
+    const config = { ...withAdmin, dataDir, preAllocSize: 64 }
+    const first = await startServer({ config })
+    const client = await TestSession.open(first.clientPort)
+    for (let i = 0; i < 20; i++) await client.create(`/old-${i}`)
+    client.close()
+    expect((await restore(taken, first.adminAddress)).status).toBe(200)
+    const more = await TestSession.open(first.clientPort)
+    await more.create('/after')
+    more.close()
+    const zxid = first.peer.lastZxid
+    await first.stop()
+    const second = await startAnother({ config })
+    const { tree } = second.peer.db
+    expect([...tree.children(tree.find('/'))].map((id) => tree.pathOf(id)).toSorted()).toEqual([
+      '/after',
+      '/restored',
+      '/zookeeper',
+    ])
+    expect(second.peer.lastZxid).toBeGreaterThanOrEqual(zxid)
+    expect(second.peer.stats.digestMismatches).toBe(0)
   })
 })
 

@@ -37,6 +37,8 @@ export async function listenHttp(
   })
   server.keepAliveTimeout = idleTimeoutMs
   server.timeout = idleTimeoutMs
+  // A snapshot that is restored may take its time, as long as it keeps coming.
+  server.requestTimeout = 0
   try {
     await new Promise<void>((resolve, reject) => {
       server.once('error', reject)

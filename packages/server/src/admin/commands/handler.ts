@@ -6,16 +6,19 @@ import { joinInSlices } from '../slices.ts'
 import { refuseUnlessAuthorized, type Refusal } from './authorization.ts'
 import { commands, findCommand, type Answer } from './commands.ts'
 import { RateLimit } from './rate-limit.ts'
+import { restore } from './restore.ts'
 import { takeSnapshot } from './snapshot.ts'
 
 /** ZooKeeper's admin commands over HTTP. */
 export class CommandHandler {
   private readonly view: ServerView
   private readonly snapshotLimit: RateLimit
+  private readonly restoreLimit: RateLimit
 
   constructor(view: ServerView) {
     this.view = view
     this.snapshotLimit = new RateLimit(view.config.admin.rateLimitIntervalMs)
+    this.restoreLimit = new RateLimit(view.config.admin.rateLimitIntervalMs)
   }
 
   async answer(
@@ -42,7 +45,7 @@ export class CommandHandler {
     const { name } = command
     if (name === 'snapshot') return this.snapshot(parameters, response)
     if (name === 'hand_over') return this.handOver(response)
-    if (name === 'restore') return refuse(response, name, restoreRefusal)
+    if (name === 'restore') return this.restore(request, response)
     const answer = await command.run(this.view, parameters)
     await send(response, 200, finished(name, answer))
   }
@@ -68,13 +71,16 @@ export class CommandHandler {
     if (outcome === 'taken') return send(response, 200, finished('snapshot', {}))
     return refuse(response, 'snapshot', outcome)
   }
+
+  private async restore(request: IncomingMessage, response: ServerResponse): Promise<void> {
+    const outcome = await restore(this.view, this.restoreLimit, request)
+    if (isRefusal(outcome)) return refuse(response, 'restore', outcome)
+    return send(response, 200, finished('restore', outcome))
+  }
 }
 
-/** To replace everything under running sessions and their watches is more than can be kept safe. */
-const restoreRefusal: Refusal = {
-  status: 503,
-  error:
-    'Restore is not offered here: stop the server, put the snapshot alone into version-2 as snapshot.<last_zxid in hex>, and start it',
+function isRefusal(outcome: Refusal | Answer): outcome is Refusal {
+  return 'status' in outcome
 }
 
 function finished(command: string, answer: Answer): Json {

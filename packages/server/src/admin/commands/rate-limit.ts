@@ -12,4 +12,9 @@ export class RateLimit {
     this.lastMs = nowMs
     return true
   }
+
+  /** What was allowed did not take place. */
+  giveBack(): void {
+    this.lastMs = -Infinity
+  }
 }

@@ -9,6 +9,12 @@ import type { RateLimit } from './rate-limit.ts'
 
 const chunkBytes = 256 * 1024
 
+/** What is taken without it cannot be restored, so ZooKeeper takes none. */
+export const needsLastZxid: Refusal = {
+  status: 500,
+  error: 'This command needs serializeLastProcessedZxid.enabled',
+}
+
 /**
  * `snapshot`: takes one, and by default sends it. Answers with a refusal, with `sent` when the
  * response is complete, or with `taken` when only the headers are set.
@@ -22,6 +28,7 @@ export async function takeSnapshot(
   if (!view.config.admin.snapshotEnabled) {
     return { status: 503, error: 'Snapshot command is disabled by admin.snapshot.enabled' }
   }
+  if (!view.config.serializeLastProcessedZxid) return needsLastZxid
   if (!limit.take(performance.now())) {
     view.adminCounts.snapshotsRateLimited++
     return { status: 429, error: 'Only one snapshot in each admin.rateLimiterIntervalInMS' }

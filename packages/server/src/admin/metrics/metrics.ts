@@ -102,6 +102,12 @@ function counters(view: ServerView): Value[] {
       view.adminCounts.snapshotsRateLimited,
       'Snapshot commands refused because they came too soon.',
     ),
+    counter('restore_error_count', view.adminCounts.restoreFailures, 'Restores that failed.'),
+    counter(
+      'restore_rate_limited_count',
+      view.adminCounts.restoresRateLimited,
+      'Restore commands refused because they came too soon.',
+    ),
   ]
 }
 
@@ -133,6 +139,7 @@ function summaries(view: ServerView): Metric[] {
     summary('fsynctime', disk.syncMs, 'Milliseconds until a batch of the log is durable.'),
     summary('sync_processor_batch_size', disk.batchSize, 'Transactions made durable together.'),
     summary('snapshottime', disk.snapshotMs, 'Milliseconds that a snapshot took.'),
+    summary('restore_time', view.adminCounts.restoreMs, 'Milliseconds that a restore took.'),
     summary('dbinittime', once(startup.loadMs), 'Milliseconds that loading took.'),
     summary('startup_txns_loaded', once(startup.recordsReplayed), 'Transactions replayed.'),
     summary('node_created_watch_count', told[eventTypes.nodeCreated], 'Told of a creation.'),

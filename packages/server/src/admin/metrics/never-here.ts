@@ -26,8 +26,6 @@ export const neverHere = [
   'response_packet_cache_misses',
   'response_packet_get_children_cache_hits',
   'response_packet_get_children_cache_misses',
-  'restore_error_count',
-  'restore_rate_limited_count',
   'revalidate_count',
   'snap_count',
   'stale_replies',

@@ -48,13 +48,11 @@ export const admin = {
     notice: 'HTTP/1.1 is spoken',
   }),
   'admin.snapshot.enabled': property(bool, true, 'The command snapshot can be used.'),
-  'admin.restore.enabled': property(bool, true, 'The command restore can be used.', {
-    use: 'planned',
-  }),
+  'admin.restore.enabled': property(bool, true, 'The command restore can be used.'),
   'admin.rateLimiterIntervalInMS': property(
     ms,
     300_000,
-    'The command snapshot is allowed once in this time.',
+    'The commands snapshot and restore are each allowed once in this time.',
     { range: { min: 0, outside: 'default' } },
   ),
   'admin.portUnification': property(bool, false, 'HTTP and HTTPS on one port.', { use: 'planned' }),

@@ -86,8 +86,7 @@ export const storage = {
   'serializeLastProcessedZxid.enabled': property(
     bool,
     true,
-    'Snapshots end with the last transaction they contain. Versions before 3.9 ignore it.',
-    { use: 'planned' },
+    'Snapshots end with the last transaction they contain. Versions before 3.9 ignore it. Without it the commands snapshot and restore are refused.',
   ),
   'digest.enabled': property(
     bool,

@@ -1,0 +1,142 @@
+/** A database taken from a snapshot into a running ensemble, told as short stories. */
+import { afterEach, expect, test } from 'vitest'
+import { TestEnsemble } from '../../test/support/ensemble.ts'
+import type { TestServer } from '../../test/support/test-server.ts'
+import { loadRestored, type RestoredDatabase } from '../storage/restored.ts'
+
+const directory = 'data/version-2'
+const databaseOptions = {
+  extendedTypes: true,
+  digests: true,
+  hashSeed: 1,
+  acl: { skipAcl: false, schemes: new Set<string>() },
+}
+
+let ensemble: TestEnsemble
+
+afterEach(() => {
+  for (const server of ensemble.servers.values()) expect(server.failures).toEqual([])
+})
+
+async function threeServing(): Promise<{ leader: TestServer; followers: TestServer[] }> {
+  ensemble = new TestEnsemble({ 1: 'participant', 2: 'participant', 3: 'participant' })
+  await ensemble.start(1, 2, 3)
+  await ensemble.serving(3)
+  const { leader, followers } = ensemble
+  return { leader, followers }
+}
+
+/** A database in which `/kept` is the last thing that was written, and `/later` is not there. */
+async function before(leader: TestServer): Promise<RestoredDatabase> {
+  const client = await leader.connect()
+  await client.create('/kept')
+  const { file } = (await leader.journal!.snapshotNow())!
+  const restored = await loadRestored(leader.disk, directory, file, databaseOptions)
+  await client.create('/later')
+  await ensemble.pass(100)
+  return restored
+}
+
+/** How it went, once that is known. */
+function restoring(
+  server: TestServer,
+  restored: RestoredDatabase,
+): { outcome: string | undefined } {
+  const seen: { outcome: string | undefined } = { outcome: undefined }
+  server
+    .peer!.restore(restored, server.journal!)
+    .then(() => (seen.outcome = 'restored'))
+    .catch((error: Error) => (seen.outcome = error.message))
+  return seen
+}
+
+function plans(by: TestServer, to: TestServer): string[] {
+  return by.events.flatMap((event) =>
+    event.type === 'synchronising' && event.sid === to.id ? [event.plan] : [],
+  )
+}
+
+test('the leader leads again, and the others get everything from it', async () => {
+  const { leader, followers } = await threeServing()
+  const seen = restoring(leader, await before(leader))
+  await ensemble.until('it is restored', () => seen.outcome !== undefined)
+  expect(seen.outcome).toBe('restored')
+  await ensemble.serving(3)
+  expect(leader.isLeading).toBe(true)
+  for (const server of ensemble.servers.values()) expect(server.paths).toEqual(['/kept'])
+  for (const follower of followers) expect(plans(leader, follower).at(-1)).toBe('snap')
+  const client = await followers[0]!.connect()
+  expect(await client.create('/after')).toBe(0)
+})
+
+test('a server that was away, and one that lost power right afterwards, come to the same', async () => {
+  const { leader, followers } = await threeServing()
+  const [away, present] = followers as [TestServer, TestServer]
+  const restored = await before(leader)
+  away.crash()
+  const seen = restoring(leader, restored)
+  await ensemble.until('it is restored', () => seen.outcome !== undefined)
+  const client = await leader.connect()
+  await client.create('/after')
+  leader.crash()
+  await away.start()
+  await ensemble.until('others serve', () => present.isServing && away.isServing)
+  await leader.start()
+  await ensemble.serving(3)
+  for (const server of ensemble.servers.values()) expect(server.paths).toEqual(['/after', '/kept'])
+})
+
+test('what no quorum has taken over is lost when the others go on without it', async () => {
+  const { leader, followers } = await threeServing()
+  const restored = await before(leader)
+  const client = await followers[0]!.connect()
+  ensemble.onSaid = ({ from, name }) => {
+    if (from === leader.id && name === 'snap' && leader.isUp) leader.crash()
+  }
+  restoring(leader, restored)
+  await ensemble.until('the leader is gone', () => !leader.isUp)
+  ensemble.onSaid = undefined
+  await ensemble.until('the others serve', () => followers.every((one) => one.isServing))
+  expect(client.isClosed).toBe(true)
+  const other = await followers[0]!.connect()
+  expect(await other.create('/without')).toBe(0)
+  await leader.start()
+  await ensemble.serving(3)
+  for (const server of ensemble.servers.values()) {
+    expect(server.paths).toEqual(['/kept', '/later', '/without'])
+  }
+})
+
+test('a leader that loses its office while it stores the database votes with it', async () => {
+  const { leader, followers } = await threeServing()
+  const restored = await before(leader)
+  const seen = restoring(leader, restored)
+  for (const follower of followers) follower.crash()
+  await ensemble.until('it has given up', () => leader.peer!.state === 'looking')
+  for (const follower of followers) await follower.start()
+  await ensemble.serving(3)
+  expect(seen.outcome).toBe('restored')
+  for (const server of ensemble.servers.values()) expect(server.paths).toEqual(['/kept'])
+})
+
+test('nothing has changed where there is no room for it', async () => {
+  const { leader } = await threeServing()
+  const restored = await before(leader)
+  leader.disk.fault = (call, path) =>
+    call === 'create' && path.includes('snapshot') ? 'ENOSPC' : undefined
+  const seen = restoring(leader, restored)
+  await ensemble.until('it has failed', () => seen.outcome !== undefined)
+  expect(seen.outcome).toContain('ENOSPC')
+  leader.disk.fault = undefined
+  await ensemble.serving(3)
+  for (const server of ensemble.servers.values()) expect(server.paths).toEqual(['/kept', '/later'])
+})
+
+test('a follower says that only the leader can', async () => {
+  const { leader, followers } = await threeServing()
+  const restored = await before(leader)
+  const seen = restoring(followers[0]!, restored)
+  await ensemble.until('it has refused', () => seen.outcome !== undefined)
+  expect(seen.outcome).toContain('only the leader can restore')
+  expect(followers[0]!.isServing).toBe(true)
+})
