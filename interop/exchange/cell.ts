@@ -2,6 +2,7 @@ import { cpSync, mkdirSync, mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { openAcl, RawClient } from '../../packages/server/test/support/raw-client.ts'
+import type { ApacheRelease } from '../src/apache.ts'
 import { blame } from '../src/blame.ts'
 import type { ServerCommand } from '../src/servers.ts'
 import { ephemeralsAmiss, fill, type LeftSession } from './fill.ts'
@@ -17,6 +18,8 @@ export interface Case {
   readonly separateLogs?: boolean
   /** The server is killed while writes are under way, so nobody knows what it holds. */
   readonly midway?: boolean
+  /** The first release that knows what is done here. */
+  readonly since?: ApacheRelease
 }
 
 export interface Outcome {
@@ -35,10 +38,10 @@ export async function exchange(
   what: Case,
   first: ServerCommand,
   second: ServerCommand,
-  keepFailures = false,
+  { hardLimits, keepFailures }: { hardLimits: boolean; keepFailures: boolean },
 ): Promise<Outcome> {
   const folder = mkdtempSync(join(tmpdir(), 'zabra-exchange-'))
-  const trip = new Trip(what, folder)
+  const trip = new Trip(what, folder, hardLimits)
   try {
     mkdirSync(join(folder, 'data'), { recursive: true })
     await trip.write(first)
@@ -66,9 +69,11 @@ class Trip implements Outcome {
   private expected: Tree = new Map()
   private digests: ReadonlyMap<string, string> = new Map()
   private sessions: LeftSession[] = []
+  private readonly hardLimits: boolean
 
-  constructor(what: Case, folder: string) {
+  constructor(what: Case, folder: string, hardLimits: boolean) {
     this.what = what
+    this.hardLimits = hardLimits
     const { cfg, separateLogs = false } = what
     this.options = { folder, cfg, separateLogs }
   }
@@ -101,7 +106,8 @@ class Trip implements Outcome {
   }
 
   private async writeAs(root: string): Promise<void> {
-    this.sessions.push(await fill(this.host!.port, root, this.what.volume))
+    const { volume } = this.what
+    this.sessions.push(await fill(this.host!.port, root, volume, this.hardLimits))
   }
 
   /** What the next server must find. */

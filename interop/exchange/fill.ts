@@ -11,10 +11,13 @@ export interface LeftSession {
 
 /** What is wrong with the ephemerals of a session that was resumed. */
 export async function ephemeralsAmiss(client: RawClient, left: LeftSession): Promise<string[]> {
-  const { ephemerals } = await client.must('getEphemerals', { prefixPath: '/' })
-  const found = ephemerals.toSorted().join()
-  if (found === left.ephemerals.toSorted().join()) return []
-  return [`session ${left.sessionId.toString(16)} owns ${found || 'nothing'}`]
+  const amiss: string[] = []
+  for (const path of left.ephemerals) {
+    const { response } = await client.call('exists', { path, watch: false })
+    if (response?.stat.ephemeralOwner === left.sessionId) continue
+    amiss.push(`session ${left.sessionId.toString(16)} does not own ${path}`)
+  }
+  return amiss
 }
 
 const sessionMs = 120_000
@@ -23,7 +26,13 @@ const largeBytes = 700_000
 const acl = (perms: number, scheme: string, id: string): Acl => ({ perms, id: { scheme, id } })
 
 /** Writes below `root`; `volume` is how many more transactions there are to fill the log. */
-export async function fill(port: number, root: string, volume: number): Promise<LeftSession> {
+export async function fill(
+  port: number,
+  root: string,
+  volume: number,
+  /** Releases before 3.7 end when they meet a quota with hard limits. */
+  hardLimits = true,
+): Promise<LeftSession> {
   const client = await RawClient.connect(port, { timeoutMs: sessionMs })
   await client.must('auth', { type: 0, scheme: 'digest', auth: Buffer.from('ann:secret') })
   await client.create(root, 'the root of it')
@@ -31,7 +40,7 @@ export async function fill(port: number, root: string, volume: number): Promise<
   await fillKinds(client, root)
   await fillAcls(client, root)
   await fillMultis(client, root)
-  await fillQuota(client, root)
+  await fillQuota(client, root, hardLimits)
   await fillVolume(client, root, volume)
   const left = await leaveSession(port, root)
   await client.close()
@@ -116,11 +125,11 @@ async function fillMultis(client: RawClient, root: string): Promise<void> {
 }
 
 /** As `setquota` of the shell does it. */
-async function fillQuota(client: RawClient, root: string): Promise<void> {
+async function fillQuota(client: RawClient, root: string, hardLimits: boolean): Promise<void> {
   const quota = `/zookeeper/quota${root}`
   await client.create(quota)
-  const limits = 'count=5000,bytes=90000000;byteHardLimit=-1;countHardLimit=-1'
-  await client.create(`${quota}/zookeeper_limits`, limits)
+  const hard = hardLimits ? ';byteHardLimit=-1;countHardLimit=-1' : ''
+  await client.create(`${quota}/zookeeper_limits`, `count=5000,bytes=90000000${hard}`)
   await client.create(`${quota}/zookeeper_stats`, 'count=0,bytes=0')
   await client.create(`${root}/counted`, 'twelve bytes')
   await client.must('setData', { path: `${root}/counted`, data: Buffer.from('4444'), version: -1 })

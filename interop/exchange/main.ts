@@ -3,12 +3,14 @@
  *
  *     npm run test:exchange -- [--release 3.9]... [--only NAME]... [--keep]
  *
+ * Without --release, all from 3.5 on; what a release cannot do yet is left out with it.
+ *
  * Read `cell.ts` for what is done to each directory, `fill.ts` for what is written into it.
  */
 import { join, dirname } from 'node:path'
 import { fileURLToPath, pathToFileURL } from 'node:url'
 import { parseArgs } from 'node:util'
-import { findApache, type ApacheRelease } from '../src/apache.ts'
+import { apacheReleases, findApache, type ApacheRelease } from '../src/apache.ts'
 import { anyCommand, apacheCommand, type ServerCommand } from '../src/servers.ts'
 import { textTable } from '../src/text-table.ts'
 import { say } from '../src/tools.ts'
@@ -35,12 +37,14 @@ const cases: readonly Case[] = [
   {
     name: 'snapshots as gzip',
     cfg: 'snapCount=100\nsnapshot.compression.method=gz',
+    since: '3.6',
     volume: 300,
     ending: 'SIGKILL',
   },
   {
     name: 'snapshots as snappy',
     cfg: 'snapCount=100\nsnapshot.compression.method=snappy',
+    since: '3.6',
     volume: 300,
     ending: 'SIGTERM',
   },
@@ -60,7 +64,7 @@ const zabra = anyCommand('zabra', [
 
 const { values } = parseArgs({
   options: {
-    release: { type: 'string', multiple: true, default: ['3.9', '3.8'] },
+    release: { type: 'string', multiple: true, default: [...apacheReleases].reverse() },
     only: { type: 'string', multiple: true, default: [] },
     /** Leaves the directories of what failed where they are. */
     keep: { type: 'boolean', default: false },
@@ -68,18 +72,28 @@ const { values } = parseArgs({
 })
 process.exitCode = await main(values.release as ApacheRelease[], values.only)
 
+interface Route {
+  readonly release: ApacheRelease
+  readonly from: ServerCommand
+  readonly to: ServerCommand
+}
+
 async function main(releases: readonly ApacheRelease[], only: readonly string[]): Promise<number> {
-  const routes: (readonly [ServerCommand, ServerCommand])[] = []
+  const routes: Route[] = []
   const missing: string[] = []
   for (const release of releases) {
     const apache = await findApache(release)
-    if (apache.ok) routes.push([apacheCommand(apache), zabra], [zabra, apacheCommand(apache)])
-    else missing.push(apache.reason)
+    if (!apache.ok) {
+      missing.push(apache.reason)
+      continue
+    }
+    const command = apacheCommand(apache)
+    routes.push({ release, from: command, to: zabra }, { release, from: zabra, to: command })
   }
   const chosen = cases.filter(({ name }) => only.length === 0 || only.some((o) => name.includes(o)))
   const { rows, reasons, passed, failed } = await runAll(chosen, routes)
   console.log(
-    `\n${textTable([['', ...routes.map(([a, b]) => `${a.name} > ${b.name}`)], ...rows])}\n`,
+    `\n${textTable([['', ...routes.map(({ from, to }) => `${from.name} > ${to.name}`)], ...rows])}\n`,
   )
   for (const reason of reasons) console.log(reason)
   for (const reason of missing) console.log(`!!! NOT RUN: ${reason}`)
@@ -90,7 +104,7 @@ async function main(releases: readonly ApacheRelease[], only: readonly string[])
 
 async function runAll(
   chosen: readonly Case[],
-  routes: readonly (readonly [ServerCommand, ServerCommand])[],
+  routes: readonly Route[],
 ): Promise<{ rows: string[][]; reasons: string[]; passed: number; failed: number }> {
   const rows: string[][] = []
   const reasons: string[] = []
@@ -98,15 +112,22 @@ async function runAll(
   let failed = 0
   for (const what of chosen) {
     const row = [what.name]
-    for (const [first, second] of routes) {
+    for (const { release, from, to } of routes) {
+      if (what.since !== undefined && release < what.since) {
+        row.push('-')
+        continue
+      }
       const startedAt = Date.now()
-      const outcome = await exchange(what, first, second, values.keep)
+      const outcome = await exchange(what, from, to, {
+        hardLimits: release >= '3.7',
+        keepFailures: values.keep,
+      })
       const { problems, nodesCompared, digestsCompared, sessionsResumed } = outcome
       const isGood = problems.length === 0
       if (isGood) passed++
       else failed++
       row.push(isGood ? 'ok' : 'FAIL')
-      const route = `${what.name}, ${first.name} > ${second.name}`
+      const route = `${what.name}, ${from.name} > ${to.name}`
       say(
         `${route}: ${isGood ? 'ok' : 'FAIL'} after ${Date.now() - startedAt} ms (${nodesCompared} ` +
           `nodes and ${digestsCompared} digests compared, ${sessionsResumed} sessions resumed)`,

@@ -1,6 +1,6 @@
 /**
  * Apache ZooKeeper, found on this machine or brought to it through the ordinary package clients:
- * 3.9 from Maven Central into `interop/.cache`, 3.8 from Debian's packages.
+ * from Maven Central into `interop/.cache`, except for 3.8, which comes from Debian's packages.
  */
 import { existsSync } from 'node:fs'
 import { mkdir, mkdtemp, readdir, readFile, rename, rm, writeFile } from 'node:fs/promises'
@@ -8,7 +8,8 @@ import { dirname, join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { ensureTool, installDebian, runTool, say } from './tools.ts'
 
-export type ApacheRelease = '3.8' | '3.9'
+export const apacheReleases = ['3.5', '3.6', '3.7', '3.8', '3.9'] as const
+export type ApacheRelease = (typeof apacheReleases)[number]
 
 export interface Apache {
   readonly ok: true
@@ -33,43 +34,54 @@ export async function findApache(release: ApacheRelease): Promise<Apache | NoApa
   try {
     const java = await ensureTool('java', ['default-jre-headless'])
     if (!java) return missing(release, 'there is no java, and apt-get could not install one')
-    return release === '3.9' ? await fromMaven() : await fromDebian()
+    return release === '3.8' ? await fromDebian() : await fromMaven(release)
   } catch (error) {
     return missing(release, String(error))
   }
 }
 
-/** Newest first. A release may be announced before its files can be had, so the next one is tried. */
-const versions39 = ['3.9.6', '3.9.5', '3.9.4']
+type MavenRelease = Exclude<ApacheRelease, '3.8'>
 
-async function fromMaven(): Promise<Apache | NoApache> {
-  const home = join(cacheDir, 'apache-3.9')
+/** Newest first. A release may be announced before its files can be had, so the next one is tried. */
+const versions: Readonly<Record<MavenRelease, readonly string[]>> = {
+  '3.5': ['3.5.10', '3.5.9'],
+  '3.6': ['3.6.4', '3.6.3'],
+  '3.7': ['3.7.2', '3.7.1'],
+  '3.9': ['3.9.6', '3.9.5', '3.9.4'],
+}
+
+async function fromMaven(release: MavenRelease): Promise<Apache | NoApache> {
+  const home = join(cacheDir, `apache-${release}`)
   const refusals: string[] = []
   if (!existsSync(home)) {
     const maven = await ensureTool('mvn', ['maven'])
-    if (!maven) return missing('3.9', 'there is no mvn, and apt-get could not install it')
-    for (const version of versions39) {
-      const refusal = await download(version, home)
+    if (!maven) return missing(release, 'there is no mvn, and apt-get could not install it')
+    for (const version of versions[release]) {
+      const refusal = await download(release, version, home)
       if (refusal === undefined) break
       say(`Apache ${version} cannot be had: ${refusal}`)
       refusals.push(`${version}: ${refusal}`)
     }
   }
-  if (!existsSync(home)) return missing('3.9', refusals.join('; '))
+  if (!existsSync(home)) return missing(release, refusals.join('; '))
   const version = (await readFile(join(home, 'version'), 'utf8')).trim()
   const jars = (await readdir(home)).filter((name) => name.endsWith('.jar')).toSorted()
   const classPath = jars.map((name) => join(home, name)).join(':')
-  return { ok: true, release: '3.9', version, classPath }
+  return { ok: true, release, version, classPath }
 }
 
 /** Downloads beside its place and moves it there whole, so that two suites may do so at once. */
-async function download(version: string, home: string): Promise<string | undefined> {
+async function download(
+  release: MavenRelease,
+  version: string,
+  home: string,
+): Promise<string | undefined> {
   say(`fetching Apache ZooKeeper ${version} with mvn`)
   await mkdir(cacheDir, { recursive: true })
   const draft = await mkdtemp(join(cacheDir, 'draft-'))
   try {
     const pomFile = join(draft, 'pom.xml')
-    await writeFile(pomFile, pom(version))
+    await writeFile(pomFile, pom(release, version))
     const goal = ['dependency:copy-dependencies', `-DoutputDirectory=${draft}`]
     const args = ['-B', '-q', '-U', '-f', pomFile, ...goal]
     const { ok, output } = await runTool('mvn', args, { timeoutMs: 300_000, cwd: draft })
@@ -90,22 +102,27 @@ function firstError(output: string): string {
   return (telling ?? output).replace(/^.*\[ERROR\]\s*/, '').slice(0, 300)
 }
 
+const since36 = [
+  ['io.dropwizard.metrics', 'metrics-core'],
+  ['org.xerial.snappy', 'snappy-java'],
+] as const
+
 /**
  * What the published jar calls `provided` comes with the binary release, and the server needs it.
  * Versions are those of the release itself, by importing its parent.
  */
-function pom(version: string): string {
+function pom(release: MavenRelease, version: string): string {
   const provided = [
     ['commons-cli', 'commons-cli'],
     ['org.eclipse.jetty', 'jetty-server'],
     ['org.eclipse.jetty', 'jetty-servlet'],
     ['com.fasterxml.jackson.core', 'jackson-databind'],
-    ['io.dropwizard.metrics', 'metrics-core'],
-    ['org.xerial.snappy', 'snappy-java'],
-    ['org.jline', 'jline'],
+    [release === '3.9' ? 'org.jline' : 'jline', 'jline'],
+    ...(release === '3.5' ? [] : since36),
   ] as const
   const dependencies = [
     dependency('org.apache.zookeeper', 'zookeeper', version),
+    dependency('org.slf4j', 'slf4j-api', '2.0.13'),
     dependency('org.slf4j', 'slf4j-simple', '2.0.13'),
     ...provided.map(([group, artifact]) => dependency(group, artifact)),
   ]

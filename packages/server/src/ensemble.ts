@@ -32,6 +32,7 @@ export interface JoinedEnsemble {
 export async function joinEnsemble(
   parts: {
     db: Database
+    lacksAll: boolean
     databaseOptions: DatabaseOptions
     recovery: RecoveryOptions
     disk: Disk

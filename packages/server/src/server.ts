@@ -281,6 +281,11 @@ async function load(
     trustEmptySnapshot: config.trustEmptySnapshot,
     acceptDamage: config.acceptDamage,
     recordBytesMax: config.juteMaxBuffer + config.juteMaxBufferExtra,
+    whenEmpty: {
+      isUnexpected: !config.autoCreateDb,
+      permission: { directory: config.dataLogDir, name: 'initialize' },
+      othersHaveIt: config.ensemble !== undefined,
+    },
     trace: (event) => logger.info(describeRecovery(event)),
   }
   const dbOptions = databaseOptions(config, authenticator.schemes)
@@ -303,7 +308,18 @@ async function load(
   const ensemble =
     config.ensemble &&
     (await joinEnsemble(
-      { db, databaseOptions: dbOptions, recovery, disk, log, committedLog, ports, wake, logger },
+      {
+        db,
+        lacksAll: recovered.lacksAll,
+        databaseOptions: dbOptions,
+        recovery,
+        disk,
+        log,
+        committedLog,
+        ports,
+        wake,
+        logger,
+      },
       { ...peerOptions(config), ensemble: config.ensemble },
       clock,
     ))
@@ -339,7 +355,9 @@ async function load(
   turn.schedule()
   // The next start should not have to replay all this again.
   const isLongReplay = recovered.recordsReplayed > config.snapCount / 2
-  if (isLongReplay || recovered.damageAccepted) void journal.snapshot()
+  // And one that had to trust that nothing was there before its logs should not have to again.
+  const isWithoutSnapshot = recovered.snapshotFile === undefined && !recovered.isFresh
+  if (isLongReplay || recovered.damageAccepted || isWithoutSnapshot) void journal.snapshot()
   const startup = {
     loadMs: loadedAt - loadStarted,
     recordsReplayed: recovered.recordsReplayed,

@@ -60,6 +60,24 @@ describe('a new ensemble', () => {
   })
 })
 
+describe('a server that lacks the data it should have', () => {
+  test('is not elected, and gets everything', async () => {
+    three().server(3).lacksAll = true
+    await ensemble.start(1, 2, 3)
+    await ensemble.serving(3)
+    expect(ensemble.leader.id).not.toBe(3n)
+    expect(takeovers(ensemble.server(3))).toEqual(['snap'])
+  })
+
+  test('leads nobody, though the others lack it too', async () => {
+    three()
+    for (const server of ensemble.servers.values()) server.lacksAll = true
+    await ensemble.start(1, 2, 3)
+    await ensemble.pass(5000)
+    for (const server of ensemble.servers.values()) expect(server.isServing).toBe(false)
+  })
+})
+
 describe('a server that comes back', () => {
   test('gets what it missed', async () => {
     const { leader, followers } = await threeServing()

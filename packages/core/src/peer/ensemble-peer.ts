@@ -53,6 +53,8 @@ export interface PeerNetwork {
 
 export interface EnsembleParts {
   readonly db: Database
+  /** Nothing was found where data should be: what this server holds counts for nothing. */
+  readonly lacksAll?: boolean
   readonly databaseOptions: DatabaseOptions
   readonly recovery: RecoveryOptions
   readonly disk: Disk
@@ -126,6 +128,7 @@ export class EnsemblePeer extends PeerBase {
   private isFull = false
   /** What the leader wanted cut off could not be: next time it must send everything. */
   private wantsEverything = false
+  private lacksAll: boolean
   private hasServed = false
   /** Whom to vote for in the next election, where it is not us. */
   private successor: ServerId | undefined
@@ -153,6 +156,7 @@ export class EnsemblePeer extends PeerBase {
     this.links = new Links({ self: options.self, addresses: options.electionAddresses })
     this.noSessions = new SessionTracker(options.tickMs)
     this.loggedZxid = this.appendedZxid = parts.db.lastZxid
+    this.wantsEverything = this.lacksAll = parts.lacksAll === true
   }
 
   // --- the course of a server ------------------------------------------------------------------
@@ -267,8 +271,9 @@ export class EnsemblePeer extends PeerBase {
     const { db, epochs } = this.parts
     const { successor } = this
     this.successor = undefined
-    const last = { zxid: db.lastZxid, peerEpoch: epochs.current }
-    this.election.start(last, this.clock.nowMs, successor)
+    // As in Apache this means that it has no say.
+    const zxid = this.lacksAll ? -1n : db.lastZxid
+    this.election.start({ zxid, peerEpoch: epochs.current }, this.clock.nowMs, successor)
     this.pump()
     try {
       const decision = await this.decided.promise
@@ -308,6 +313,8 @@ export class EnsemblePeer extends PeerBase {
   }
 
   private async lead(): Promise<void> {
+    if (this.lacksAll)
+      throw new Error('no server that was elected has the data that should be here')
     const { epochs, db, committedLog, host, network, zabTrace, disk, recovery } = this.parts
     const { self, snapshotSizeFactor } = this.options
     const { verifier, configText } = this
@@ -412,7 +419,7 @@ export class EnsemblePeer extends PeerBase {
           this.election.established(epoch)
           this.hasServed = true
           this.roomPauseMs = 0
-          this.wantsEverything = false
+          this.wantsEverything = this.lacksAll = false
           this.nextLeader?.resolve(decision.leader)
           this.leadingAgain?.reject(new RestoreRefusal(overtaken))
         },

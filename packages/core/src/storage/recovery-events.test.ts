@@ -5,6 +5,7 @@ const file = 'data/log.5'
 
 const events: readonly RecoveryEvent[] = [
   { type: 'freshDirectory', file },
+  { type: 'unexpectedlyEmpty', file },
   { type: 'snapshotLoaded', file, zxid: 26n, bytes: 100 },
   { type: 'snapshotSkipped', file, reason: 'it is not complete' },
   { type: 'emptySnapshotTrusted', file },
@@ -22,7 +23,7 @@ test('every event reads as a sentence that names its file', () => {
   for (const event of events) {
     expect(describeRecovery(event)).toMatch(/data\/log\.5.*\.$/)
   }
-  expect(describeRecovery(events[6]!)).toBe(
+  expect(describeRecovery(events[7]!)).toBe(
     'data/log.5 ends in an unfinished write at byte 500: cut off 70 bytes (with 2 whole records) ' +
       'that were never acknowledged.',
   )

@@ -1,6 +1,7 @@
 /** What recovery did, one event for each thing an operator may want to know. */
 export type RecoveryEvent =
   | { readonly type: 'freshDirectory'; readonly file: string }
+  | { readonly type: 'unexpectedlyEmpty'; readonly file: string }
   | {
       readonly type: 'snapshotLoaded'
       readonly file: string
@@ -45,6 +46,8 @@ export function describeRecovery(event: RecoveryEvent): string {
   switch (type) {
     case 'freshDirectory':
       return `The data directory is new: wrote ${file} for an empty database.`
+    case 'unexpectedlyEmpty':
+      return `There is no data in ${file}: until it has been brought here, this server does not vote.`
     case 'snapshotLoaded':
       return `Loaded ${file} (zxid ${hex(event.zxid)}, ${event.bytes} bytes).`
     case 'snapshotSkipped':

@@ -158,6 +158,31 @@ describe('without a snapshot', () => {
   })
 })
 
+describe('a directory that should not be empty', () => {
+  const permission = { directory: 'data', name: 'initialize' }
+  const whenEmpty = { isUnexpected: true, permission, othersHaveIt: false }
+
+  test('stops recovery, and nothing is written', async () => {
+    await expect(recoverTest(disk, { whenEmpty })).rejects.toThrow('data/initialize')
+    expect(await disk.list(directory)).toEqual([])
+  })
+
+  test('is told apart from a new one where others have the data', async () => {
+    const recovered = await recoverTest(disk, { whenEmpty: { ...whenEmpty, othersHaveIt: true } })
+    expect(recovered).toMatchObject({ isFresh: true, lacksAll: true })
+    expect(await disk.list(directory)).toEqual([])
+  })
+
+  test('is a new one, once, where a file says so', async () => {
+    await disk.makeDirectory('data')
+    await disk.put('data/initialize', new Uint8Array(0))
+    const recovered = await recoverTest(disk, { whenEmpty })
+    expect(recovered).toMatchObject({ isFresh: true, lacksAll: false })
+    expect(await disk.list('data')).toEqual([])
+    expect(await recoverTest(disk, { whenEmpty })).toMatchObject({ isFresh: false })
+  })
+})
+
 describe('something missing in the middle stops recovery', () => {
   test('a gap between the snapshot and the logs', async () => {
     await snapshotAt(0)

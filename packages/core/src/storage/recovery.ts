@@ -41,7 +41,18 @@ export interface RecoveryOptions {
   readonly acceptDamage?: boolean
   readonly recordBytesMax?: number
   readonly compression?: Compression
+  /** What an empty directory means; left out, it is a new database's. */
+  readonly whenEmpty?: WhenEmpty
   readonly trace?: (event: RecoveryEvent) => void
+}
+
+export interface WhenEmpty {
+  /** An empty directory is not what was expected. */
+  readonly isUnexpected: boolean
+  /** A file, in this directory and of this name, says that it is expected all the same, once. */
+  readonly permission: { readonly directory: string; readonly name: string }
+  /** There are others who have the data: then it is no reason to refuse. */
+  readonly othersHaveIt: boolean
 }
 
 export interface Recovered<T> {
@@ -52,6 +63,8 @@ export interface Recovered<T> {
   readonly recordsReplayed: number
   /** Nothing was there before. */
   readonly isFresh: boolean
+  /** Nothing was there although something should have been: this is no database to go on from. */
+  readonly lacksAll: boolean
   /** Something was set aside: a snapshot should be taken at once. */
   readonly damageAccepted: boolean
 }
@@ -78,7 +91,10 @@ export async function recover<T extends RecoveryTarget>(
   if (chosen === undefined) refuseWithoutSnapshot(options, snapshots, logs, trace)
 
   const isFresh = snapshots.length === 0 && logs.length === 0
-  if (isFresh) {
+  const isExpected = await isEmptyExpected(disk, options)
+  const lacksAll = isFresh && !isExpected
+  if (lacksAll) refuseEmpty(options, trace)
+  else if (isFresh) {
     const { file } = await writeSnapshot(disk, snapshotDir, sourceOf(target))
     trace({ type: 'freshDirectory', file: `${snapshotDir}/${file}` })
   }
@@ -93,6 +109,7 @@ export async function recover<T extends RecoveryTarget>(
     snapshotZxid,
     recordsReplayed: replayed.records,
     isFresh,
+    lacksAll,
     damageAccepted: replayed.damageAccepted || setAside,
   }
 }
@@ -222,6 +239,33 @@ function refuseWithoutSnapshot(
       'restore the snapshot, or set snapshot.trust.empty=true if the logs reach back to the first transaction',
     )
   }
+}
+
+/** The permission is used up by any start, as in Apache. */
+async function isEmptyExpected(disk: Disk, { whenEmpty }: RecoveryOptions): Promise<boolean> {
+  if (whenEmpty === undefined) return true
+  const { directory, name } = whenEmpty.permission
+  const files = await listIfThere(disk, directory)
+  if (!files.some((file) => file.name === name)) return !whenEmpty.isUnexpected
+  await disk.remove(`${directory}/${name}`)
+  await disk.syncDirectory(directory)
+  return true
+}
+
+function refuseEmpty(
+  { snapshotDir, whenEmpty }: RecoveryOptions,
+  trace: (event: RecoveryEvent) => void,
+): void {
+  if (whenEmpty!.othersHaveIt) {
+    trace({ type: 'unexpectedlyEmpty', file: snapshotDir })
+    return
+  }
+  const { directory, name } = whenEmpty!.permission
+  throw new RecoveryError(
+    snapshotDir,
+    'it holds no data, and db.autocreate=false says that it should',
+    `bring the data back or, if this is a new server, make an empty file ${directory}/${name}`,
+  )
 }
 
 /** The database must reach as far as the names and the digests of its snapshots say it once did. */

@@ -29,6 +29,8 @@ export class TestServer {
   running: Promise<void> = Promise.resolve()
   /** Without it no limit is ever reached: it goes on believing what it believes. */
   hasClock = true
+  /** Its data is gone, and it knows that. */
+  lacksAll = false
   private readonly world: TestEnsemble
   network: TestNetwork | undefined
 
@@ -78,6 +80,7 @@ export class TestServer {
     const peer = new EnsemblePeer(
       {
         db,
+        lacksAll: this.lacksAll,
         databaseOptions,
         recovery: directories,
         disk,

@@ -1,4 +1,4 @@
-import { mkdtempSync, rmSync } from 'node:fs'
+import { mkdirSync, mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { ask } from '../../src/admin/testing.ts'
@@ -20,13 +20,21 @@ export class EmbeddedEnsemble {
     this.settings = settings
   }
 
-  static async start(settings: Record<string, string>): Promise<EmbeddedEnsemble> {
+  static async start(
+    settings: Record<string, string>,
+    /** Makes something of each server's data folder first. */
+    prepare: (folder: string) => void = () => {},
+  ): Promise<EmbeddedEnsemble> {
     const ports = await freePorts(6)
     const lines = [1, 2, 3].map((id) => [
       `server.${id}`,
       `127.0.0.1:${ports[2 * id - 2]}:${ports[2 * id - 1]}`,
     ])
     const ensemble = new EmbeddedEnsemble({ ...Object.fromEntries(lines), ...settings })
+    for (const id of ensemble.ids) {
+      mkdirSync(ensemble.folderOf(id))
+      prepare(ensemble.folderOf(id))
+    }
     await Promise.all(ensemble.ids.map((id) => ensemble.start(id)))
     await ensemble.until(() => [...ensemble.servers.values()].every(({ peer }) => peer.isServing))
     return ensemble
@@ -40,9 +48,13 @@ export class EmbeddedEnsemble {
       preAllocSize: '64',
       ...this.settings,
       myid: String(id),
-      dataDir: join(this.folder, String(id)),
+      dataDir: this.folderOf(id),
     }
     this.servers.set(id, await startServer({ config }))
+  }
+
+  folderOf(id: number): string {
+    return join(this.folder, String(id))
   }
 
   async stop(id: number): Promise<void> {

@@ -17,8 +17,7 @@ export const storage = {
   'db.autocreate': property(
     bool,
     true,
-    'An empty data directory is taken for a new database. If not, a file named initialize must say so.',
-    { use: 'planned' },
+    'An empty data directory is taken for a new database. If not, an empty file `initialize` in dataLogDir must say so, once; without it a server of an ensemble does not vote before it has been sent the data, and one on its own does not start.',
   ),
   snapCount: property(
     int,
