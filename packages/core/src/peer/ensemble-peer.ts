@@ -521,9 +521,10 @@ export class EnsemblePeer extends PeerBase {
     leader: Leader,
     journal: Journal,
   ): Promise<void> {
-    const { host, committedLog } = this.parts
+    const { committedLog } = this.parts
     this.stopServing()
-    await within(host, finishMsMax, 'committing what is proposed', leader.finish())
+    await leader.finish()
+    if (leader.uncommitted.length > 0) throw new Error('what is proposed cannot be committed')
     const db = renamed(
       restored,
       this.appendedZxid > this.db.lastZxid ? this.appendedZxid : this.db.lastZxid,
