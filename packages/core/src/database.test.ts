@@ -211,7 +211,7 @@ function prepare(step: Step, p: Preparation): Prepared {
 test('the configuration has the time of its storing, as in Apache, and no part in the digest', () => {
   const db = freshDatabase()
   const { value } = db.tree.digest
-  db.setConfig(encodeText('server.1'), 1700000000000)
+  db.setConfig(encodeText('server.1'), 7n, 1700000000000)
   const id = db.tree.find('/zookeeper/config')
   expect(db.tree.mtime(id)).toBe(1700000000000n)
   expect(db.tree.digest.value).toBe(value)

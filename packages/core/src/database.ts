@@ -128,10 +128,16 @@ export class Database {
   }
 
   /** The ensemble's configuration, as clients read it; each server keeps it for itself. */
-  setConfig(text: Uint8Array, wallMs: number): void {
+  setConfig(text: Uint8Array, version: bigint, wallMs: number): void {
     const id = this.tree.find(configPath)
     assert(id !== noNode, 'the configuration has its node')
-    this.tree.setData(id, configPath, text, { zxid: 0n, time: BigInt(wallMs), version: -1 })
+    this.tree.setData(id, configPath, text, { zxid: version, time: BigInt(wallMs), version: -1 })
+  }
+
+  /** What clients read of it: also what the log holds and nobody has committed yet. */
+  get configText(): Uint8Array | null {
+    const id = this.tree.find(configPath)
+    return id === noNode ? null : this.tree.data(id)
   }
 
   aclOf(id: NodeId): AclEntry {
@@ -250,4 +256,4 @@ export class Database {
 }
 
 const checkType = 13
-const configPath = '/zookeeper/config'
+export const configPath = '/zookeeper/config'

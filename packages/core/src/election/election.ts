@@ -85,6 +85,8 @@ export class Election {
   private committed!: Membership
   private configText!: string
   private quorum!: QuorumVerifier
+  /** Without those whose configuration is not committed. */
+  private committedQuorum!: QuorumVerifier
 
   private state: ServerState = 'looking'
   /** False while the state is 'looking' but the vote is not known yet. */
@@ -138,7 +140,8 @@ export class Election {
   reconfigure({ committed, lastSeen }: ElectionConfig): void {
     this.committed = committed
     this.configText = formatMembership(committed)
-    this.quorum = combine(verifierOf(committed), lastSeen && verifierOf(lastSeen))
+    this.committedQuorum = verifierOf(committed)
+    this.quorum = combine(this.committedQuorum, lastSeen && verifierOf(lastSeen))
   }
 
   /** The server has lost its leader, and does not know yet what its log holds. */
@@ -182,10 +185,12 @@ export class Election {
   }
 
   /** A change of configuration named the leader; there is no election. */
-  appoint(candidate: Candidate): void {
+  appoint(candidate: Candidate): Decision {
     this.pause()
     this.stored = { ...candidate, round: -1n }
-    this.state = this.roleUnder(candidate.leader)
+    const state = this.roleUnder(candidate.leader)
+    this.state = state
+    return { ...this.stored, state }
   }
 
   /** Takes what another server says, in whatever state this one is. */
@@ -397,9 +402,14 @@ export class Election {
     }
   }
 
-  /** Without a word from the leader itself, servers would elect a dead one again and again. */
+  /**
+   * Without a word from the leader itself, servers would elect a dead one again and again.
+   *
+   * To follow one that leads is safe whoever says so. A configuration that was proposed and came to
+   * nothing must not keep the only server that remembers it from those who never heard of it.
+   */
   private isLed(votes: ReadonlyMap<ServerId, Vote>, vote: Vote): boolean {
-    if (!this.quorum.isQuorum(supporters(votes, vote))) return false
+    if (!this.committedQuorum.isQuorum(supporters(votes, vote))) return false
     if (vote.leader === this.self) return vote.round === this.round
     return votes.get(vote.leader)?.state === 'leading'
   }

@@ -67,7 +67,7 @@ const strangersMax = 100
  */
 export class Links {
   private readonly self: ServerId
-  private readonly introduction: Uint8Array
+  private introduction: Uint8Array
   private readonly neighbours = new Map<ServerId, Neighbour>()
   private readonly connections = new Map<ConnectionId, Connection>()
   private readonly strangers = new Set<Connection>()
@@ -77,6 +77,11 @@ export class Links {
   constructor({ self, addresses }: LinksOptions) {
     this.self = self
     this.introduction = encodeInitialMessage({ serverId: self, addresses })
+  }
+
+  /** This server can be dialled elsewhere from now on. */
+  moved(addresses: readonly string[]): void {
+    this.introduction = encodeInitialMessage({ serverId: this.self, addresses })
   }
 
   /** A message is to reach a server: now, or when there is a connection. */

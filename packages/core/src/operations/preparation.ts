@@ -3,11 +3,14 @@ import type { AclEntry } from '../acl/acl-table.ts'
 import { allows } from '../acl/permission.ts'
 import type { Database } from '../database.ts'
 import type { Projection } from '../pipeline/projection.ts'
+import type { Reconfiguring } from './reconfig.ts'
 
 /** Settings that decide what is refused. */
 export interface OperationRules {
   readonly enforceQuota: boolean
   readonly reconfigEnabled: boolean
+  /** Whether a configuration with one voter is for a server on its own; so it is by default. */
+  readonly standaloneEnabled?: boolean
   /** Whether the end of a session lists the nodes it deletes (`closeSessionTxn.enabled`). */
   readonly closeSessionPaths: boolean
 }
@@ -28,6 +31,8 @@ export interface Preparation {
   readonly caller: Caller
   readonly zxid: bigint
   readonly time: bigint
+  /** Undefined on a server on its own, whose members cannot be changed. */
+  readonly reconfiguring?: Reconfiguring | undefined
 }
 
 /** The transaction, or the error code that refuses the request: an answer, not an exception. */

@@ -1,6 +1,5 @@
 import {
   encodeNotification,
-  encodeText,
   readNotification,
   Reader,
   TxnHeader,
@@ -31,12 +30,14 @@ import { decodeTxn } from '../zab/decoded-txn.ts'
 import { Deferred, within } from '../zab/deferred.ts'
 import { epochOf, type Epochs } from '../zab/epochs.ts'
 import { readHistory } from '../zab/history.ts'
-import { Leader } from '../zab/leader.ts'
+import { Leader, type LeaderParts } from '../zab/leader.ts'
 import { Learner } from '../zab/learner.ts'
-import { formatMembership, verifierOf, type Membership } from '../zab/membership.ts'
+import { ConfigBook, type ConfigStore } from '../zab/config-book.ts'
+import { changeBetween, sameMembership, type Membership } from '../zab/membership.ts'
 import type { ZabOptions, ZabTrace } from '../zab/options.ts'
 import { LinkLostError, PacketLink, type PeerWire } from '../zab/packet-link.ts'
-import type { QuorumVerifier, ServerId } from '../zab/quorum.ts'
+import type { ServerId } from '../zab/quorum.ts'
+import { readConfig, RoleChange } from '../zab/role-change.ts'
 import { receiveSnapshot } from '../zab/snapshot-stream.ts'
 import type { Journal } from './journal.ts'
 import { PeerBase, renamed, RestoreRefusal, type PeerOptions, type PeerPorts } from './peer-base.ts'
@@ -47,6 +48,8 @@ export interface PeerNetwork {
   dial(server: ServerId, attach: (wire: PeerWire) => PacketLink): Promise<PacketLink>
   /** Whether learners can connect here; each one goes to `acceptLearner`. */
   listen(isOn: boolean): void
+  /** Where the members are from now on; of a change under way both places are known. */
+  reconfigure(committed: Membership, seen: Membership | undefined): void
   /** Carries out what the election's connections ask for; `message` never comes here. */
   perform(action: Exclude<LinkAction, { type: 'message' }>): void
 }
@@ -63,6 +66,8 @@ export interface EnsembleParts {
   readonly committedLog: CommittedLog
   readonly host: Host
   readonly network: PeerNetwork
+  /** Where the members are kept; left out, only in memory. */
+  readonly configStore?: ConfigStore | undefined
   readonly zabTrace: ZabTrace
   readonly ports: PeerPorts
   /** There is something to be logged. */
@@ -108,8 +113,7 @@ export class EnsemblePeer extends PeerBase {
   journal!: Journal
   private readonly parts: EnsembleParts
   private readonly options: EnsembleOptions
-  private readonly verifier: QuorumVerifier
-  private readonly configText: Uint8Array
+  private readonly configs: ConfigBook
   private readonly election: Election
   private readonly links: Links
   private readonly noSessions: SessionTracker
@@ -117,6 +121,8 @@ export class EnsemblePeer extends PeerBase {
   private learner: Learner | undefined
   private proposer: Proposer | undefined
   private decided: Deferred<Decision> | undefined
+  /** A change of configuration has named the leader of our next role. */
+  private appointed: ServerId | undefined
   private lookingSinceMs = 0
   private local: LocalSessions | undefined
   private appendedZxid = 0n
@@ -145,11 +151,17 @@ export class EnsemblePeer extends PeerBase {
     super(parts.db, options, parts.ports, start)
     this.parts = parts
     this.options = options
-    this.verifier = verifierOf(options.membership)
-    this.configText = encodeText(formatMembership(options.membership))
+    this.configs = new ConfigBook(options.membership, {
+      isEnabled: options.rules.reconfigEnabled,
+      store: parts.configStore,
+      onChange: (_, before) => this.configChanged(before),
+      onSaveFailed: ({ message }) =>
+        parts.zabTrace({ type: 'configNotSaved', reason: message }),
+    })
     this.election = new Election({
       self: options.self,
       config: { committed: options.membership },
+      reconfigEnabled: options.rules.reconfigEnabled,
       ...(options.electionTiming === undefined ? {} : { timing: options.electionTiming }),
       isGone: (server) => this.links.isGone(server),
     })
@@ -157,6 +169,7 @@ export class EnsemblePeer extends PeerBase {
     this.noSessions = new SessionTracker(options.tickMs)
     this.loggedZxid = this.appendedZxid = parts.db.lastZxid
     this.wantsEverything = this.lacksAll = parts.lacksAll === true
+    this.seeWhatIsLogged()
   }
 
   // --- the course of a server ------------------------------------------------------------------
@@ -164,7 +177,7 @@ export class EnsemblePeer extends PeerBase {
   /** Resolves after `stop`; rejects when this server cannot go on. */
   async run(): Promise<void> {
     try {
-      while (!this.isStopped) await this.playRole(await this.elect())
+      while (!this.isStopped) await this.playRole(this.takeAppointment() ?? (await this.elect()))
     } catch (error) {
       if (!this.isStopped) throw error
     }
@@ -180,6 +193,7 @@ export class EnsemblePeer extends PeerBase {
     } catch (error) {
       this.parts.zabTrace({ type: 'roleEnded', reason: (error as Error).message })
       if (isFatal(error)) throw error
+      if (error instanceof RoleChange) this.appointed = error.leader
       lacksRoom = error instanceof NoRoomError || faultCode(error) === 'ENOSPC'
     } finally {
       this.stopServing()
@@ -189,7 +203,7 @@ export class EnsemblePeer extends PeerBase {
     // With a full disk this takes until there is room, and so long we do not vote.
     await this.leaveRole()
     if (lacksRoom) await this.untilRoom()
-    else if (!this.hasServed) await this.pause(rejoinPauseMs)
+    else if (!this.hasServed && this.appointed === undefined) await this.pause(rejoinPauseMs)
   }
 
   /** A leader that cannot be joined, or a quorum that does not come, is not asked in a storm. */
@@ -263,17 +277,28 @@ export class EnsemblePeer extends PeerBase {
     for (const { done } of this.flushing.splice(0)) done.reject(reason)
   }
 
+  /** The role that a change of configuration has left us, if any. */
+  private takeAppointment(): Decision | undefined {
+    const leader = this.appointed
+    this.appointed = undefined
+    if (leader === undefined) return undefined
+    const { db, epochs, zabTrace } = this.parts
+    const decision = this.election.appoint({
+      leader,
+      zxid: db.lastZxid,
+      peerEpoch: epochs.current,
+    })
+    this.state = decision.state
+    zabTrace({ type: 'appointed', leader })
+    return decision
+  }
+
   private async elect(): Promise<Decision> {
     this.state = 'looking'
     this.parts.zabTrace({ type: 'looking' })
     this.decided = new Deferred()
     this.lookingSinceMs = this.clock.nowMs
-    const { db, epochs } = this.parts
-    const { successor } = this
-    this.successor = undefined
-    // As in Apache this means that it has no say.
-    const zxid = this.lacksAll ? -1n : db.lastZxid
-    this.election.start({ zxid, peerEpoch: epochs.current }, this.clock.nowMs, successor)
+    this.startElection()
     this.pump()
     try {
       const decision = await this.decided.promise
@@ -286,10 +311,19 @@ export class EnsemblePeer extends PeerBase {
     }
   }
 
+  private startElection(): void {
+    const { db, epochs } = this.parts
+    const { successor } = this
+    this.successor = undefined
+    // As in Apache this means that it has no say.
+    const zxid = this.lacksAll ? -1n : db.lastZxid
+    this.election.start({ zxid, peerEpoch: epochs.current }, this.clock.nowMs, successor)
+  }
+
   /** Who can do with what was known before this server was cut off is served that. */
   private serveReadOnly(afterMs: number): void {
     this.parts.zabTrace({ type: 'readOnly', afterMs })
-    this.db.setConfig(this.configText, this.clock.wallMs)
+    this.showConfig()
     this.pipeline.upstream = this.keepingLocal(new NoQuorum(this.pipeline), false)
   }
 
@@ -317,17 +351,16 @@ export class EnsemblePeer extends PeerBase {
       throw new Error('no server that was elected has the data that should be here')
     const { epochs, db, committedLog, host, network, zabTrace, disk, recovery } = this.parts
     const { self, snapshotSizeFactor } = this.options
-    const { verifier, configText } = this
+    const { configs } = this
     this.leader = new Leader(
       {
         self,
-        verifier,
+        configs,
         epochs,
         db,
         committedLog,
         readHistory: (after, before) =>
           readHistory(disk, recovery, after, before, snapshotSizeFactor),
-        configText,
         host,
         nowMs: () => this.clock.nowMs,
         trace: zabTrace,
@@ -344,17 +377,13 @@ export class EnsemblePeer extends PeerBase {
     }
   }
 
-  private serveAsLeader(from: {
-    lastZxid: bigint
-    mayPropose: (zxid: bigint) => boolean
-    onProposed: (zxid: bigint, batch: LogBatch) => void
-  }): Proposer {
+  private serveAsLeader(from: Parameters<LeaderParts['serve']>[0]): Proposer {
     const { pipeline, clock } = this
     const { trace } = this.parts.ports
     // Sessions have all their time from now on, and not from before the disk was waited for.
     const { host } = this.parts
     this.setTime(Math.floor(host.monotonicMs()), host.wallMs())
-    this.db.setConfig(this.configText, this.clock.wallMs)
+    this.showConfig()
     this.election.established(this.leader!.epoch)
     this.hasServed = true
     this.roomPauseMs = 0
@@ -368,6 +397,7 @@ export class EnsemblePeer extends PeerBase {
         lastZxid: from.lastZxid,
         mayPropose: (zxid) => this.replacing === undefined && from.mayPropose(zxid),
         mayBeLocal: (id) => this.mayBeLocalElsewhere(id),
+        reconfiguring: from.reconfiguring,
         onProposed: (zxid, batch) => {
           this.appendedZxid = zxid
           from.onProposed(zxid, batch)
@@ -391,7 +421,7 @@ export class EnsemblePeer extends PeerBase {
   private async follow(decision: Decision): Promise<void> {
     const { self } = this.options
     const { epochs, db, committedLog, zabTrace } = this.parts
-    const { wantsEverything } = this
+    const { wantsEverything, configs } = this
     const dialling = this.dialLeader(decision.leader)
     const link = await Promise.race([dialling, this.stopped.promise]).catch((error: unknown) => {
       dialling.then((late) => late.close()).catch(() => {})
@@ -406,6 +436,7 @@ export class EnsemblePeer extends PeerBase {
         db,
         pipeline: this.pipeline,
         committedLog,
+        configs,
         wantsEverything,
         nowMs: () => this.clock.nowMs,
         trace: zabTrace,
@@ -415,7 +446,7 @@ export class EnsemblePeer extends PeerBase {
         truncate: (zxid) => this.truncate(zxid),
         takeSnapshot: () => this.takeSnapshot(),
         serving: (epoch) => {
-          this.db.setConfig(this.configText, this.clock.wallMs)
+          this.showConfig()
           this.election.established(epoch)
           this.hasServed = true
           this.roomPauseMs = 0
@@ -462,12 +493,14 @@ export class EnsemblePeer extends PeerBase {
     await this.flush()
     if (learner?.isTorn === true) {
       await this.journal.undisturbed(() => this.reload())
+      this.seeWhatIsLogged()
       return
     }
     const uncommitted = leader?.uncommitted ?? learner?.uncommitted ?? []
     // What may yet be cut off again must not be in a snapshot whose name does not tell.
     if (uncommitted.length > 0) this.journal.abandonSnapshot()
     for (const txn of uncommitted) this.applyLogged(txn)
+    this.seeWhatIsLogged()
   }
 
   private applyLogged({ zxid, payload }: LoggedTxn): void {
@@ -549,6 +582,48 @@ export class EnsemblePeer extends PeerBase {
     } finally {
       this.leadingAgain = undefined
     }
+  }
+
+  // --- the members -----------------------------------------------------------------------------
+
+  /**
+   * Whatever change of configuration our log holds may have been committed with our help: we know of
+   * it as surely as of the log. One that was cut off from the log was never committed.
+   */
+  private seeWhatIsLogged(): void {
+    if (this.configs.isEnabled) this.configs.setSeen(readConfig(this.db.configText ?? nothing))
+  }
+
+  /** What clients read of it, unless what the log holds is newer already. */
+  private showConfig(): void {
+    const { committed, committedText, seen } = this.configs
+    if (seen === undefined || seen.version > this.db.lastZxid) {
+      this.db.setConfig(committedText, committed.version, this.clock.wallMs)
+    }
+  }
+
+  private configChanged(before: Membership): void {
+    const { committed, seen } = this.configs
+    this.election.reconfigure({ committed, lastSeen: seen })
+    this.parts.network.reconfigure(committed, seen)
+    const addresses = committed.servers.get(this.options.self)?.addresses
+    if (addresses !== undefined) {
+      this.links.moved(addresses.map(({ host, electionPort }) => `${host}:${electionPort}`))
+    }
+    if (committed.version === before.version) return
+    const { version } = committed
+    this.parts.zabTrace({ type: 'reconfigured', version, ...changeBetween(before, committed) })
+  }
+
+  /**
+   * Another server knows what has been committed while we were not there. Whether the election has
+   * to begin anew, with others.
+   */
+  private adopt(config: Membership): boolean {
+    const isOther = !sameMembership(config, this.configs.committed)
+    if (!this.configs.commit(config) || !isOther || this.decided === undefined) return false
+    this.startElection()
+    return true
   }
 
   // --- what a learner asks for -----------------------------------------------------------------
@@ -675,8 +750,9 @@ export class EnsemblePeer extends PeerBase {
   /** Passes messages between the election, its connections, and the host. */
   private pump(): void {
     for (let isBusy = true; isBusy;) {
-      isBusy = false
-      const { send, decision } = this.election.takeReady()
+      const { send, decision, newerConfig } = this.election.takeReady()
+      const isBegunAnew = newerConfig !== undefined && this.adopt(newerConfig)
+      isBusy = isBegunAnew
       for (const { to, notification } of send) this.links.send(to, encodeNotification(notification))
       for (const action of this.links.takeActions()) {
         isBusy = true
@@ -689,7 +765,7 @@ export class EnsemblePeer extends PeerBase {
           this.election.receive(action.from, notification, this.clock.nowMs)
         }
       }
-      if (decision !== undefined) this.decided?.resolve(decision)
+      if (decision !== undefined && !isBegunAnew) this.decided?.resolve(decision)
     }
     // Not to wait in vain, for as long as `initLimit` allows, while the others serve without us.
     if (this.leader?.isEstablished === false && this.election.isDeserted) {
@@ -717,6 +793,8 @@ export class EnsemblePeer extends PeerBase {
     this.learner?.end(reason)
   }
 }
+
+const nothing = new Uint8Array(0)
 
 /** What this server was to keep, its disk does not take. */
 class NoRoomError extends Error {

@@ -18,6 +18,7 @@ import { prepareCreate } from '../operations/create.ts'
 import { prepareDelete } from '../operations/delete.ts'
 import { byFlags, hasUnknownFlags, lacksTtl, needsAcl, prepareMulti } from '../operations/multi.ts'
 import type { Preparation, Prepared } from '../operations/preparation.ts'
+import { prepareReconfig } from '../operations/reconfig.ts'
 import { prepareSetAcl } from '../operations/set-acl.ts'
 import { prepareSetData } from '../operations/set-data.ts'
 import type { ByteKeeper } from './byte-keeper.ts'
@@ -78,8 +79,7 @@ function decideSimple(type: number, body: Reader, p: Preparation, keeper: ByteKe
     case op.setAcl:
       return prepareSetAcl(SetAclRequest.read(body), p)
     case op.reconfig:
-      ReconfigRequest.read(body)
-      return p.rules.reconfigEnabled ? errorCodes.unimplemented : errorCodes.reconfigDisabled
+      return prepareReconfig(ReconfigRequest.read(body), p)
     case op.deleteContainer:
       // Only the server itself removes containers; in Apache anybody can, without permission.
       return errorCodes.badArguments

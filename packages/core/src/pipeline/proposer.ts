@@ -12,6 +12,7 @@ import { assert } from '../assert.ts'
 import type { Database } from '../database.ts'
 import { prepareDeleteContainer } from '../operations/delete.ts'
 import type { Caller, OperationRules, Preparation } from '../operations/preparation.ts'
+import type { Reconfiguring } from '../operations/reconfig.ts'
 import { prepareCloseSession, prepareCreateSession } from '../operations/sessions.ts'
 import { SessionTracker, type Session } from '../session/tracker.ts'
 import type { LogBatch } from '../storage/log-batch.ts'
@@ -93,6 +94,8 @@ export class Proposer implements GlobalUpstream {
       /** Whether a session not known here may be one that another server keeps for itself. */
       mayBeLocal?: (sessionId: bigint) => boolean
       onProposed?: (zxid: bigint, batch: LogBatch) => void
+      /** How the members of the ensemble are changed. */
+      reconfiguring?: Reconfiguring
     },
     options: ProposerOptions,
   ) {
@@ -111,6 +114,7 @@ export class Proposer implements GlobalUpstream {
       caller: { sessionId: 0n, identities: [], ephemeralError: undefined },
       zxid: 0n,
       time: 0n,
+      reconfiguring: parts.reconfiguring,
     }
     this.mayPropose = parts.mayPropose
     this.mayBeLocal = parts.mayBeLocal

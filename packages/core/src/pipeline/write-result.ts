@@ -21,6 +21,10 @@ export function writeResult(tree: Tree, txn: Txn, out: Writer): void {
     case 7:
       tree.writeStat(tree.find(txn.body.path), out)
       return
+    case 16:
+      out.buffer(txn.body.data)
+      tree.writeStat(tree.find(txn.body.path), out)
+      return
     default:
   }
 }

@@ -4,13 +4,13 @@ import { afterEach, beforeEach, describe, expect, test } from 'vitest'
 import { CommittedLog } from './committed-log.ts'
 import { Leader } from './leader.ts'
 import type { ZabOptions } from './options.ts'
-import { majority } from './quorum.ts'
 import {
   int,
   makeParts,
   payloadOf,
   Puppet,
   serveWith,
+  threeMembers,
   zxidOf,
   type TestParts,
 } from '../../test/support/puppet.ts'
@@ -41,12 +41,11 @@ async function lead(
   leader = new Leader(
     {
       self: 1n,
-      verifier: majority({ voters: [1n, 2n, 3n] }),
+      configs: threeMembers(),
       epochs,
       db,
       committedLog,
       readHistory: () => Promise.resolve(undefined),
-      configText: new Uint8Array(0),
       host,
       nowMs: () => host.nowMs,
       trace: (event) => {

@@ -15,12 +15,16 @@ import { op } from '../pipeline/opcodes.ts'
 import type { Proposer } from '../pipeline/proposer.ts'
 import type { Host } from '../ports.ts'
 import type { LogBatch } from '../storage/log-batch.ts'
+import type { Reconfiguring } from '../operations/reconfig.ts'
 import { AckWatch } from './ack-watch.ts'
 import type { CommittedLog, LoggedTxn } from './committed-log.ts'
+import type { ConfigBook } from './config-book.ts'
 import { Deferred, TimeoutError, within } from './deferred.ts'
 import { counterOf, epochOf, epochStart, follows, type Epochs } from './epochs.ts'
 import { expectPacket, LinkLostError, type PacketLink } from './packet-link.ts'
-import type { QuorumVerifier, ServerId } from './quorum.ts'
+import { verifierOf, type Membership } from './membership.ts'
+import type { ServerId } from './quorum.ts'
+import { mayGoOnLeading, RoleChange } from './role-change.ts'
 import { sendSnapshot } from './snapshot-stream.ts'
 import { planSync, type LeaderStart, type SyncPlan } from './synchronisation.ts'
 import type { ZabOptions, ZabTrace } from './options.ts'
@@ -44,7 +48,7 @@ const learnerQueueBytesMaxDefault = 128 * 1024 * 1024
 
 export interface LeaderParts {
   readonly self: ServerId
-  readonly verifier: QuorumVerifier
+  readonly configs: ConfigBook
   readonly epochs: Epochs
   readonly db: Database
   readonly committedLog: CommittedLog
@@ -53,8 +57,6 @@ export interface LeaderParts {
    * the disk does not reach back so far, or a snapshot would be shorter.
    */
   readonly readHistory: (after: bigint, before: bigint) => Promise<LoggedTxn[] | undefined>
-  /** The configuration's text, as NEWLEADER carries it. */
-  readonly configText: Uint8Array
   readonly host: Host
   readonly nowMs: () => number
   readonly trace: ZabTrace
@@ -63,6 +65,7 @@ export interface LeaderParts {
     lastZxid: bigint
     mayPropose: (zxid: bigint) => boolean
     onProposed: (zxid: bigint, batch: LogBatch) => void
+    reconfiguring: Reconfiguring
   }) => Proposer
   /** A voter has come to be led by us. */
   readonly joined?: (sid: ServerId) => void
@@ -123,6 +126,10 @@ export class Leader {
   private readonly acknowledged = new Map<ServerId, bigint>()
   private readonly keeper = new ByteKeeper()
   private committedZxid = 0n
+  /** The change of configuration that is outstanding. */
+  private reconfigZxid = -1n
+  /** Resolves when none is. */
+  private reconfigured = done()
   private ticks = 0
   private isOver = false
   /** Set by `finish`: resolves when nothing is outstanding. */
@@ -162,6 +169,7 @@ export class Leader {
     try {
       this.join(self, epochs.accepted)
       await this.orEnd(within(host, limitMs, 'agreeing on an epoch', this.epochChosen.promise))
+      this.nameFirstConfig()
       this.acknowledgeEpoch(self, epochs.current, this.start.zxid)
       await this.orEnd(within(host, limitMs, 'acknowledging the epoch', this.epochAcked.promise))
       // Our history is that of the new epoch from here on; it is durable already.
@@ -176,6 +184,16 @@ export class Leader {
       // What was begun on disk comes to its end before another role touches the disk.
       await this.accepting
     }
+  }
+
+  /**
+   * What a configuration file says has version 0, whatever it says. Once servers agree on it, it must
+   * count for more than that of one that would join them.
+   */
+  private nameFirstConfig(): void {
+    const { configs } = this.parts
+    if (configs.newest.version !== 0n) return
+    configs.see({ ...configs.committed, version: epochStart(this.newEpoch) })
   }
 
   private orEnd<T>(promise: Promise<T>): Promise<T> {
@@ -263,7 +281,7 @@ export class Leader {
     for (const { sid, isObserver, deadlineTick } of this.learners) {
       if (!isObserver && deadlineTick >= tick) alive.add(sid)
     }
-    if (!this.parts.verifier.isQuorum(alive)) {
+    if (!this.parts.configs.verifier.isQuorum(alive)) {
       this.end(new TimeoutError('a quorum of followers has not been heard of in time'))
     }
     for (const learner of this.learners) {
@@ -310,6 +328,9 @@ export class Leader {
     if (info === undefined) throw new MalformedError('a learner that does not say who it is')
     const sid = info.serverId
     if (sid === this.parts.self) throw new MalformedError(`another server ${sid}: our own number`)
+    if (info.configVersion > this.parts.configs.newest.version) {
+      throw new MalformedError(`server ${sid} knows a newer configuration than its leader`)
+    }
     if (!isObserver) {
       this.parts.joined?.(sid)
       this.join(sid, epochOf(hello.zxid))
@@ -397,7 +418,7 @@ export class Leader {
     older: readonly LoggedTxn[],
   ): Promise<void> {
     const { link, sid } = learner
-    const { db, trace, configText } = this.parts
+    const { db, trace } = this.parts
     // From here to `forward` nothing is awaited, so no transaction falls in between.
     const plan = this.planFor(learnerZxid, older)
     // What it acknowledged on an earlier connection it may now have to cut off again: that counts
@@ -406,6 +427,8 @@ export class Leader {
     const fromDisk = plan.kind !== 'snap' && older.length > 0
     trace({ type: 'synchronising', sid, plan: plan.kind, fromDisk })
     let sent: bigint
+    // The one that holds where the history ends.
+    let config: Uint8Array
     if (plan.kind === 'snap') {
       sent = db.lastZxid
       const source = db.snapshotSource()
@@ -413,21 +436,32 @@ export class Leader {
       learner.held = []
       this.forward(learner, sent)
       await sendSnapshot(link, source, () => this.drained(link))
+      // An Apache learner would take what it is told before NEWLEADER for committed.
+      do await this.of(link, this.reconfigured.promise)
+      while (this.reconfigZxid >= 0n)
       this.release(learner)
+      config = this.configNow
     } else {
       link.send(plan.kind, plan.zxid)
       sent = plan.txns.at(-1)?.zxid ?? plan.zxid
+      config = this.configNow
       learner.held = []
       this.forward(learner, sent)
       await this.sendHistory(link, plan.txns)
     }
     // Behind the whole history: older releases queued it before, and lost data by that.
-    link.send('newLeader', epochStart(this.newEpoch), configText)
+    link.send('newLeader', epochStart(this.newEpoch), config)
     // Followers of many Apache releases fail over a commit between this and UPTODATE.
     learner.held ??= []
     learner.isSent = true
     learner.history = sent
     learner.deadlineTick = this.joinDeadline()
+  }
+
+  /** What we have proposed since we lead is not committed yet: it comes as a proposal. */
+  private get configNow(): Uint8Array {
+    const { configs } = this.parts
+    return this.isEstablished ? configs.committedText : configs.newestText
   }
 
   /** No faster than the learner takes it, and with room for others where it is long. */
@@ -509,7 +543,7 @@ export class Leader {
     for (const { sid, isObserver, isForwarding } of this.learners) {
       if (isForwarding && !isObserver) connected.add(sid)
     }
-    if (!this.parts.verifier.isQuorum(connected)) {
+    if (!this.parts.configs.verifier.isQuorum(connected)) {
       this.end(new LinkLostError('the connections to a quorum of followers are lost'))
     }
   }
@@ -525,7 +559,8 @@ export class Leader {
   private join(sid: ServerId, acceptedEpoch: bigint): void {
     if (this.epochIsFrozen) return
     if (acceptedEpoch >= this.newEpoch) this.newEpoch = acceptedEpoch + 1n
-    const { verifier, self, epochs } = this.parts
+    const { self, epochs } = this.parts
+    const { verifier } = this.parts.configs
     if (verifier.voters.has(sid)) this.joined.add(sid)
     if (!this.joined.has(self) || !verifier.isQuorum(this.joined)) return
     this.epochIsFrozen = true
@@ -536,7 +571,8 @@ export class Leader {
   }
 
   private acknowledgeEpoch(sid: ServerId, currentEpoch: bigint, lastZxid: bigint): void {
-    const { verifier, self } = this.parts
+    const { self } = this.parts
+    const { verifier } = this.parts.configs
     if (this.epochAcks.has(self) && verifier.isQuorum(this.epochAcks)) return
     const isAhead =
       currentEpoch > this.start.epoch ||
@@ -547,7 +583,8 @@ export class Leader {
   }
 
   private acknowledgeNewLeader(sid: ServerId): void {
-    const { verifier, self } = this.parts
+    const { self } = this.parts
+    const { verifier } = this.parts.configs
     if (verifier.voters.has(sid)) this.newLeaderAcks.add(sid)
     if (this.isOver || this.proposer !== undefined || !this.newLeaderAcks.has(self)) return
     if (verifier.isQuorum(this.newLeaderAcks)) this.establish()
@@ -558,10 +595,18 @@ export class Leader {
     const lastZxid = epochStart(this.newEpoch)
     this.committedZxid = lastZxid
     this.parts.db.advance(lastZxid)
-    const { mayPropose, onProposed } = this
-    this.proposer = this.parts.serve({ lastZxid, mayPropose, onProposed })
-    this.established.resolve()
+    const { self, configs } = this.parts
+    const before = configs.committed
+    configs.commit(configs.newest)
+    const mayLead = mayGoOnLeading(before, configs.committed, self)
+    if (mayLead) {
+      const { mayPropose, onProposed, reconfiguring } = this
+      this.proposer = this.parts.serve({ lastZxid, mayPropose, onProposed, reconfiguring })
+      this.established.resolve()
+    }
     for (const learner of this.learners) if (learner.hasAckedNewLeader) this.sendUpToDate(learner)
+    // Our predecessor proposed a configuration without us, and that is complete now.
+    if (!mayLead) this.end(new RoleChange('the new configuration wants another leader', undefined))
   }
 
   // --- broadcast -------------------------------------------------------------------------------
@@ -598,6 +643,7 @@ export class Leader {
 
   /** In order: nothing is committed before everything before it is. */
   private commitWhatCan(): void {
+    const { verifier } = this.parts.configs
     const upTo = this.quorumZxid()
     let count = 0
     while (count < this.outstanding.length && !this.isOver) {
@@ -608,11 +654,13 @@ export class Leader {
     }
     if (count > 0) this.outstanding.splice(0, count)
     if (this.outstanding.length === 0) this.finished?.resolve()
+    // Others decide from now on, and for them it may be enough already.
+    if (verifier !== this.parts.configs.verifier && !this.isOver) this.commitWhatCan()
   }
 
   /** The last transaction that the logs of a quorum hold. */
   private quorumZxid(): bigint {
-    const { verifier } = this.parts
+    const { verifier } = this.parts.configs
     let highest = this.committedZxid
     for (const candidate of this.acknowledged.values()) {
       if (candidate <= highest) continue
@@ -623,9 +671,14 @@ export class Leader {
     return highest
   }
 
-  private commit({ zxid, payload, behind }: Outstanding): void {
+  private commit(proposal: Outstanding): void {
+    const { zxid, payload, behind } = proposal
     assert(zxid > this.committedZxid, 'transactions are committed in order')
     this.committedZxid = zxid
+    if (zxid === this.reconfigZxid) {
+      this.commitReconfig(proposal)
+      return
+    }
     for (const learner of this.learners) {
       if (!learner.isForwarding) continue
       const { link, isObserver } = learner
@@ -637,6 +690,72 @@ export class Leader {
     this.proposer!.commitUpTo(zxid)
     this.parts.committedLog.add({ zxid, payload })
     for (const { learner, send } of behind) this.toLearner(learner, 0, send)
+  }
+
+  // --- other members ---------------------------------------------------------------------------
+
+  private readonly reconfiguring: Reconfiguring = {
+    current: () => this.parts.configs.committed,
+    isPending: () => this.parts.configs.seen !== undefined,
+    isSynced: (config) => this.isSynced(config),
+    propose: (config) => {
+      // Who decides from here on must be settled before the proposal is: it needs both.
+      this.parts.configs.see(config)
+      this.reconfigZxid = config.version
+      this.reconfigured = new Deferred()
+    },
+  }
+
+  /** Whether those who would decide are here and up to date, so that they can. */
+  private isSynced(config: Membership): boolean {
+    const tick = Math.floor(this.ticks / 2)
+    const synced = new Set<ServerId>([this.parts.self])
+    for (const { sid, isObserver, hasAckedNewLeader, deadlineTick } of this.learners) {
+      if (!isObserver && hasAckedNewLeader && deadlineTick >= tick) synced.add(sid)
+    }
+    return verifierOf(config).isQuorum(synced)
+  }
+
+  /** Both configurations have agreed: the new one alone decides from here on. */
+  private commitReconfig({ zxid, payload, behind }: Outstanding): void {
+    const { configs, committedLog, self } = this.parts
+    const before = configs.committed
+    configs.commit(configs.seen!)
+    const goesOn = mayGoOnLeading(before, configs.committed, self)
+    const leader = goesOn ? self : this.successor(zxid)
+    const named = new Writer(8 + payload.length)
+    named.long(leader)
+    const forFollowers = named.written().slice()
+    named.raw(payload)
+    const forObservers = named.written().slice()
+    for (const learner of this.learners) {
+      if (!learner.isForwarding) continue
+      const { link, isObserver } = learner
+      this.toLearner(learner, isObserver ? payload.length : 0, () => {
+        if (isObserver) link.send('informAndActivate', zxid, forObservers)
+        else link.send('commitAndActivate', zxid, forFollowers)
+      })
+    }
+    this.reconfigZxid = -1n
+    this.proposer!.commitUpTo(zxid)
+    committedLog.add({ zxid, payload })
+    for (const { learner, send } of behind) this.toLearner(learner, 0, send)
+    this.reconfigured.resolve()
+    if (!goesOn) this.end(new RoleChange(`server ${leader} is to lead from now on`, leader))
+  }
+
+  /** Of those who may lead the one that lacks least; ourselves where there is nobody else. */
+  private successor(zxid: bigint): ServerId {
+    const { self } = this.parts
+    const { voters } = this.parts.configs.verifier
+    let best = { sid: self, acknowledged: -1n }
+    for (const [sid, acknowledged] of this.acknowledged) {
+      if (sid === self || !voters.has(sid) || acknowledged < zxid) continue
+      const isBetter =
+        acknowledged > best.acknowledged || (acknowledged === best.acknowledged && sid > best.sid)
+      if (isBetter) best = { sid, acknowledged }
+    }
+    return best.sid
   }
 
   // --- what learners say -----------------------------------------------------------------------
@@ -719,6 +838,12 @@ export class Leader {
       proposer.remoteWrite(learner, { sessionId, xid, type, identities }, reader)
     }
   }
+}
+
+function done(): Deferred<void> {
+  const deferred = new Deferred<void>()
+  deferred.resolve()
+  return deferred
 }
 
 function encodeInt(value: number): Uint8Array {

@@ -18,13 +18,16 @@ import type { Upstream } from '../pipeline/upstream.ts'
 import type { WriteTicket } from '../pipeline/write-ticket.ts'
 import { newSession, type Session } from '../session/tracker.ts'
 import type { CommittedLog, LoggedTxn } from './committed-log.ts'
+import type { ConfigBook } from './config-book.ts'
 import { decodeTxn, type DecodedTxn } from './decoded-txn.ts'
 import { Deferred, TimeoutError } from './deferred.ts'
-import { epochOf, epochStart, follows, type Epochs } from './epochs.ts'
+import { counterOf, epochOf, epochStart, follows, type Epochs } from './epochs.ts'
 import { Fifo } from './fifo.ts'
+import type { Membership } from './membership.ts'
 import type { ZabOptions, ZabTrace } from './options.ts'
 import { expectPacket, ProtocolError, type PacketLink } from './packet-link.ts'
 import type { ServerId } from './quorum.ts'
+import { changeForLearner, configOf, readConfig } from './role-change.ts'
 
 /** What a learner asks of the server it is part of. */
 export interface LearnerParts {
@@ -35,6 +38,7 @@ export interface LearnerParts {
   readonly db: Database
   readonly pipeline: ClientPipeline
   readonly committedLog: CommittedLog
+  readonly configs: ConfigBook
   /** Our own history is of no use: the leader is asked for all of its own. */
   readonly wantsEverything: boolean
   readonly nowMs: () => number
@@ -171,10 +175,13 @@ export class Learner implements GlobalUpstream {
   }
 
   private async agreeOnEpoch(): Promise<void> {
-    const { epochs, self, isObserver, db, wantsEverything } = this.parts
+    const { epochs, self, isObserver, db, wantsEverything, configs } = this.parts
     const info = new Writer(20)
-    const serverInfo = { serverId: self, protocolVersion: quorumProtocolVersion, configVersion: 0n }
-    LearnerInfo.write(info, serverInfo)
+    LearnerInfo.write(info, {
+      serverId: self,
+      protocolVersion: quorumProtocolVersion,
+      configVersion: configs.committed.version,
+    })
     // -1 lies before every history, so that nothing but a snapshot can answer it.
     const lastLogged = wantsEverything ? -1n : db.lastZxid
     const hello = isObserver ? 'observerInfo' : 'followerInfo'
@@ -197,16 +204,23 @@ export class Learner implements GlobalUpstream {
 
   /** Everything up to NEWLEADER: what is committed of it is durable before we say so. */
   private async takeHistory(isSnapshot: boolean): Promise<void> {
-    const { epochs, flush, takeSnapshot, isObserver } = this.parts
+    const { epochs, flush, takeSnapshot, isObserver, configs } = this.parts
     const committed: bigint[] = []
+    let config: Membership | undefined
     for (;;) {
       const packet = await this.link.next()
-      if (packet.type === packetTypes.newLeader) break
-      if (packet.type === packetTypes.proposal) this.propose(packet)
-      else if (packet.type === packetTypes.commit) committed.push(packet.zxid)
-      else if (packet.type === packetTypes.inform) {
-        this.propose(packet)
-        committed.push(packet.zxid)
+      const { type, zxid } = packet
+      if (type === packetTypes.newLeader) {
+        config = readConfig(packet.data ?? new Uint8Array(0))
+        break
+      }
+      if (type === packetTypes.proposal) this.propose(packet)
+      else if (type === packetTypes.commit || type === packetTypes.commitAndActivate) {
+        // A configuration among them counts from UPTODATE on: that of NEWLEADER is no older.
+        committed.push(zxid)
+      } else if (type === packetTypes.inform || type === packetTypes.informAndActivate) {
+        this.propose(type === packetTypes.inform ? packet : withoutLeader(packet))
+        committed.push(zxid)
       }
     }
     const history = committed.filter((zxid) => zxid > this.base)
@@ -228,6 +242,9 @@ export class Learner implements GlobalUpstream {
       throw new ProtocolError('an observer is told only of what is committed')
     }
     await flush()
+    // Also where we have seen a newer one: what we were proposed with it is not in this history.
+    configs.setSeen(config)
+    await configs.saved
     await epochs.setCurrent(this.epoch)
     this.lastAcked = this.parts.db.lastZxid
     this.link.send('ack', epochStart(this.epoch))
@@ -242,6 +259,7 @@ export class Learner implements GlobalUpstream {
       // A sign of life is answered only once we serve: the leader waits for our acknowledgement.
       if (packet.type !== packetTypes.ping) early.push(packet)
     }
+    this.enterConfig()
     this.link.send('ack', epochStart(this.epoch))
     this.isServing = true
     // Clients of the leader have seen the start of the epoch: they must be able to come here.
@@ -255,6 +273,36 @@ export class Learner implements GlobalUpstream {
       (packet) => this.receive(packet),
       () => this.parts.pipeline.readOn(),
     )
+  }
+
+  /**
+   * The configuration of NEWLEADER is committed, unless it is one that its leader has proposed to
+   * others and not yet to us: an Apache leader sends such a one, too.
+   */
+  private enterConfig(): void {
+    const { configs, db } = this.parts
+    const { newest } = configs
+    if (counterOf(newest.version) !== 0n && newest.version > db.lastZxid) return
+    const change = this.activate(newest, undefined)
+    if (change !== undefined) throw change
+  }
+
+  /** Why we cannot go on like this under a configuration that is committed, if so. */
+  private activate(
+    config: Membership | undefined,
+    successor: ServerId | undefined,
+  ): Error | undefined {
+    const { configs, self, leader, isObserver } = this.parts
+    const before = configs.committed
+    if (config === undefined || !configs.commit(config)) return undefined
+    return changeForLearner(before, config, { self, leader, isObserver, successor })
+  }
+
+  private commitAndActivate(zxid: bigint, successor: ServerId): void {
+    const txn = this.nextPending(zxid)
+    const change = this.activate(configOf(txn), successor)
+    this.commit(txn)
+    if (change !== undefined) this.end(change)
   }
 
   // --- broadcast -------------------------------------------------------------------------------
@@ -273,6 +321,14 @@ export class Learner implements GlobalUpstream {
         this.append(this.pending.last!)
         this.commit(this.nextPending(packet.zxid))
         return
+      case packetTypes.commitAndActivate:
+        this.commitAndActivate(packet.zxid, leaderNamedBy(packet))
+        return
+      case packetTypes.informAndActivate:
+        this.propose(withoutLeader(packet))
+        this.append(this.pending.last!)
+        this.commitAndActivate(packet.zxid, leaderNamedBy(packet))
+        return
       case packetTypes.ping:
         this.answerPing(packet.zxid)
         return
@@ -286,9 +342,15 @@ export class Learner implements GlobalUpstream {
     }
   }
 
-  private append(txn: LoggedTxn): void {
+  private append(txn: DecodedTxn): void {
     this.lastAppended = txn.zxid
+    if (txn.txn.type === op.reconfig) this.see(txn)
     this.parts.append(txn)
+  }
+
+  private see(txn: DecodedTxn): void {
+    const config = configOf(txn)
+    if (config !== undefined) this.parts.configs.see(config)
   }
 
   /** In the log, or on the way there, but not known to be committed. */
@@ -487,4 +549,14 @@ export class Learner implements GlobalUpstream {
       isValid ? this.sessionOf(sessionId) : undefined,
     )
   }
+}
+
+/** The leader that a change of configuration names. */
+function leaderNamedBy({ data }: QuorumPacket): ServerId {
+  return new Reader(data ?? new Uint8Array(0)).long()
+}
+
+/** What an observer is told of a change, without that. */
+function withoutLeader(packet: QuorumPacket): QuorumPacket {
+  return { ...packet, data: packet.data?.subarray(8) ?? null }
 }

@@ -94,6 +94,23 @@ export function sameMembership(one: Membership, other: Membership): boolean {
   return canonical(one) === canonical(other)
 }
 
+/** Who is in one configuration and not in another, or has another line there. */
+export interface MembershipChange {
+  readonly joined: readonly ServerId[]
+  readonly left: readonly ServerId[]
+  readonly changed: readonly ServerId[]
+}
+
+export function changeBetween(before: Membership, after: Membership): MembershipChange {
+  const lineIn = ({ servers }: Membership, id: ServerId): string => formatServerSpec(servers.get(id)!)
+  const ids = [...after.servers.keys()]
+  return {
+    joined: ids.filter((id) => !before.servers.has(id)),
+    left: [...before.servers.keys()].filter((id) => !after.servers.has(id)),
+    changed: ids.filter((id) => before.servers.has(id) && lineIn(before, id) !== lineIn(after, id)),
+  }
+}
+
 /** The same text for the same members, in whatever order they were given. */
 function canonical({ servers, hierarchy }: Membership): string {
   const ids = [...servers.keys()]

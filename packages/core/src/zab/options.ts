@@ -1,3 +1,4 @@
+import type { MembershipChange } from './membership.ts'
 import type { ServerId } from './quorum.ts'
 import type { SyncPlan } from './synchronisation.ts'
 
@@ -26,6 +27,8 @@ export type ZabEvent =
   | { readonly type: 'looking' }
   | { readonly type: 'readOnly'; readonly afterMs: number }
   | { readonly type: 'elected'; readonly leader: ServerId }
+  /** As elected, but by a change of configuration. */
+  | { readonly type: 'appointed'; readonly leader: ServerId }
   | { readonly type: 'leading'; readonly epoch: bigint }
   | {
       readonly type: 'takingOver'
@@ -45,5 +48,8 @@ export type ZabEvent =
     }
   | { readonly type: 'learnerDropped'; readonly sid: ServerId; readonly reason: string }
   | { readonly type: 'learnerRefused'; readonly reason: string }
+
+  | ({ readonly type: 'reconfigured'; readonly version: bigint } & MembershipChange)
+  | { readonly type: 'configNotSaved'; readonly reason: string }
 
 export type ZabTrace = (event: ZabEvent) => void

@@ -29,6 +29,8 @@ export class TestEnsemble {
   readonly text: string
   readonly options: Partial<EnsembleOptions>
   private readonly timers = new Set<{ atMs: number; run: () => void }>()
+  /** Whether everybody may do everything. */
+  skipAcl = false
   /** Told of every packet that one server says to another, when it says it. */
   onSaid: ((said: Said) => void) | undefined
   /** Told whenever something may have changed. */
@@ -50,6 +52,13 @@ export class TestEnsemble {
     for (const id of Object.keys(members)) {
       this.servers.set(BigInt(id), new TestServer(this, BigInt(id)))
     }
+  }
+
+  /** A server that is no member; its own configuration file says it were one. */
+  addStranger(id: number, role: 'participant' | 'observer' = 'participant'): TestServer {
+    const stranger = new TestServer(this, BigInt(id), `server.${id}=s${id}:1:2:${role}`)
+    this.servers.set(stranger.id, stranger)
+    return stranger
   }
 
   server(id: number): TestServer {

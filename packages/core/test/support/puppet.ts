@@ -16,8 +16,10 @@ import type { Host } from '../../src/ports.ts'
 import { SessionIds } from '../../src/session/session-ids.ts'
 import { LogBatch } from '../../src/storage/log-batch.ts'
 import { MemoryDisk } from '../../src/storage/memory-disk.ts'
+import { ConfigBook } from '../../src/zab/config-book.ts'
 import { Epochs } from '../../src/zab/epochs.ts'
 import type { LeaderParts } from '../../src/zab/leader.ts'
+import { parseServerSpec } from '../../src/zab/server-spec.ts'
 import { PacketLink } from '../../src/zab/packet-link.ts'
 
 const names = new Map(Object.entries(packetTypes).map(([name, type]) => [type as number, name]))
@@ -162,6 +164,14 @@ export interface TestParts {
 }
 
 export const directory = 'data/version-2'
+
+/** Three voters that stay what they are. */
+export function threeMembers(): ConfigBook {
+  const spec = parseServerSpec('host:1:2')
+  if ('problem' in spec) throw new Error(spec.problem)
+  const servers = new Map([1n, 2n, 3n].map((id) => [id, spec.value] as const))
+  return new ConfigBook({ version: 0n, servers, hierarchy: undefined }, { isEnabled: false })
+}
 
 export async function makeParts(lastZxid: string, accepted: bigint): Promise<TestParts> {
   const db = new Database({

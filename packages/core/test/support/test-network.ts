@@ -73,6 +73,9 @@ export class TestNetwork implements PeerNetwork {
     this.isListening = isOn
   }
 
+  /** Here a server is where its number says. */
+  reconfigure(): void {}
+
   async dial(server: ServerId, attach: (wire: PeerWire) => PacketLink): Promise<PacketLink> {
     await Promise.resolve()
     const there = this.reach(server)

@@ -6,7 +6,7 @@ import { MemoryDisk } from '../../src/storage/memory-disk.ts'
 import { TxnLog } from '../../src/storage/txn-log.ts'
 import { CommittedLog } from '../../src/zab/committed-log.ts'
 import { Epochs } from '../../src/zab/epochs.ts'
-import { parseMembership } from '../../src/zab/membership.ts'
+import { parseMembership, type Membership } from '../../src/zab/membership.ts'
 import type { ZabEvent } from '../../src/zab/options.ts'
 import type { ServerId } from '../../src/zab/quorum.ts'
 import type { TestEnsemble } from './ensemble.ts'
@@ -34,9 +34,15 @@ export class TestServer {
   private readonly world: TestEnsemble
   network: TestNetwork | undefined
 
-  constructor(world: TestEnsemble, id: ServerId) {
+  /** What its configuration file says. */
+  config: Membership
+
+  constructor(world: TestEnsemble, id: ServerId, ownLine = '') {
     this.world = world
     this.id = id
+    const parsed = parseMembership(`${world.text}\n${ownLine}\nversion=0`)
+    if ('problem' in parsed) throw new Error(parsed.problem)
+    this.config = parsed.value
   }
 
   get isUp(): boolean {
@@ -67,16 +73,14 @@ export class TestServer {
       extendedTypes: true,
       digests: true,
       hashSeed: 1,
-      acl: { skipAcl: false, schemes: new Set<string>() },
+      acl: { skipAcl: world.skipAcl, schemes: new Set<string>() },
     }
     const remember = rememberer(committedLog)
     const { db } = await loadDatabase(disk, directories, databaseOptions, remember)
     const log = new TxnLog(disk, { directory, preAllocBytes: 0, lastZxid: db.lastZxid })
     const epochs = (this.epochs = await Epochs.load(disk, directory, db.lastZxid))
     const network = (this.network = new TestNetwork(world, id))
-    const parsed = parseMembership(`${world.text}\nversion=0`)
-    if ('problem' in parsed) throw new Error(parsed.problem)
-    const membership = parsed.value
+    const membership = this.config
     const peer = new EnsemblePeer(
       {
         db,
@@ -89,6 +93,12 @@ export class TestServer {
         committedLog,
         host: hostOf(world),
         network,
+        configStore: {
+          saveSeen: () => Promise.resolve(),
+          saveCommitted: async (config) => {
+            if (this.disk === disk && config.servers.has(id)) this.config = config
+          },
+        },
         zabTrace: (event) => this.events.push(event),
         ports: {
           authenticator: { schemes: new Set(), authenticate: () => undefined },

@@ -159,6 +159,9 @@ export class SimPeerNetwork implements PeerNetwork {
     })
   }
 
+  /** Here a server is where its number says. */
+  reconfigure(): void {}
+
   dial(server: ServerId, attach: (wire: PeerWire) => PacketLink): Promise<PacketLink> {
     return new Promise((resolve, reject) => {
       this.connect(

@@ -1,0 +1,119 @@
+import { encodeText, errorCodes } from '@zabra/protocol'
+import { assert } from '../assert.ts'
+import { configPath } from '../database.ts'
+import { field } from '../tree/layout.ts'
+import { formatMembership, parseMembership, type Membership } from '../zab/membership.ts'
+import type { ServerId } from '../zab/quorum.ts'
+import { parseServerSpec, type HostPort, type ServerSpec } from '../zab/server-spec.ts'
+import { mayDo, type Preparation, type Prepared } from './preparation.ts'
+
+/** What a leader knows about the members, and lets be done about them. */
+export interface Reconfiguring {
+  current(): Membership
+  /** A change is proposed and not committed yet. */
+  isPending(): boolean
+  /** Whether a quorum of these servers is connected and up to date. */
+  isSynced(config: Membership): boolean
+  /** The next transaction makes this the configuration. */
+  propose(config: Membership): void
+}
+
+interface Request {
+  readonly joiningServers: string | null
+  readonly leavingServers: string | null
+  readonly newMembers: string | null
+  readonly curConfigId: bigint
+}
+
+/** The members that a request asks for, or the error that refuses it. */
+type Wanted = Pick<Membership, 'servers' | 'hierarchy'> | number
+
+const { badArguments, marshallingError } = errorCodes
+
+export function prepareReconfig(request: Request, p: Preparation): Prepared {
+  const { rules, reconfiguring, zxid } = p
+  if (!rules.reconfigEnabled) return errorCodes.reconfigDisabled
+  if (reconfiguring === undefined) return errorCodes.unimplemented
+  if (reconfiguring.isPending()) return errorCodes.reconfigInProgress
+  const current = reconfiguring.current()
+  const { curConfigId, newMembers } = request
+  if (curConfigId !== -1n && curConfigId !== current.version) return errorCodes.badVersion
+  const wanted = newMembers === null ? changed(current, request) : parsed(newMembers)
+  if (typeof wanted === 'number') return wanted
+  const config: Membership = { ...wanted, version: zxid }
+  const voters = [...config.servers.values()].filter(({ role }) => role === 'participant').length
+  if (voters < (rules.standaloneEnabled === false ? 1 : 2)) return badArguments
+  if (!reconfiguring.isSynced(config)) return errorCodes.newConfigNoQuorum
+  const node = p.projection.load(configPath)
+  assert(node !== undefined, 'the configuration has its node')
+  if (!mayDo(p, node.acl, 'write')) return errorCodes.noAuth
+  const data = encodeText(formatMembership(config))
+  node.view.setInt32(field.version, -1)
+  node.view.setBigInt64(field.mzxid, zxid)
+  node.view.setBigInt64(field.mtime, p.time)
+  p.projection.setData(node, data)
+  p.projection.stage(node, zxid)
+  reconfiguring.propose(config)
+  return { type: 16, body: { path: configPath, data, version: -1 } }
+}
+
+/** All members anew, on lines or between commas. */
+function parsed(newMembers: string): Wanted {
+  const result = parseMembership(newMembers.replaceAll(',', '\n'))
+  return 'problem' in result ? badArguments : result.value
+}
+
+function changed(current: Membership, { leavingServers, joiningServers }: Request): Wanted {
+  // Nobody says to which group a joining server would belong.
+  if (current.hierarchy !== undefined) return badArguments
+  const servers = new Map(current.servers)
+  for (const text of listed(leavingServers)) {
+    if (!isNumber(text)) return marshallingError
+    servers.delete(BigInt(text))
+  }
+  for (const text of listed(joiningServers)) {
+    const [name, line, ...rest] = text.split('=').map((part) => part.trim())
+    if (name === undefined || line === undefined || rest.length > 0) return badArguments
+    const id = name.slice(name.lastIndexOf('.') + 1)
+    if (!isNumber(id)) return marshallingError
+    const spec = parseServerSpec(line)
+    if ('problem' in spec || spec.value.client === undefined) return badArguments
+    if (hasConflict(servers, BigInt(id), spec.value)) return badArguments
+    servers.set(BigInt(id), spec.value)
+  }
+  return { servers, hierarchy: undefined }
+}
+
+function listed(text: string | null): string[] {
+  const parts = (text ?? '').split(',').map((part) => part.trim())
+  return parts.filter((part) => part !== '')
+}
+
+function isNumber(text: string): boolean {
+  return /^[+-]?\d{1,18}$/.test(text)
+}
+
+/** Whether a server would have an address that is another one's. */
+function hasConflict(
+  servers: ReadonlyMap<ServerId, ServerSpec>,
+  id: ServerId,
+  spec: ServerSpec,
+): boolean {
+  const own = new Set(addressesOf(spec))
+  for (const [other, theirs] of servers) {
+    if (other !== id && addressesOf(theirs).some((address) => own.has(address))) return true
+  }
+  return false
+}
+
+/** Those that mean one place only: every host has its own loopback. */
+function addressesOf({ addresses, client }: ServerSpec): string[] {
+  const all: HostPort[] = addresses.flatMap(({ host, quorumPort, electionPort }) => [
+    { host, port: quorumPort },
+    { host, port: electionPort },
+  ])
+  if (client !== undefined) all.push(client)
+  return all
+    .filter(({ host }) => host !== undefined && !/^(0\.0\.0\.0|::1?|127\..*|localhost)$/.test(host))
+    .map(({ host, port }) => `${host}:${port}`)
+}
