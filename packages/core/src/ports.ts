@@ -32,6 +32,8 @@ export interface FileEntry {
 export interface CreateOptions {
   /** Every write is durable when its promise resolves, as if followed by `sync`. */
   readonly durableWrites?: boolean
+  /** Whoever may read that file may read this one, and nobody else. */
+  readonly permissionsOf?: string
 }
 
 export interface ReadHandle {

@@ -1,12 +1,16 @@
+import { resolve } from 'node:path'
 import {
+  ConfigFiles,
   EnsemblePeer,
   Epochs,
   type CommittedLog,
   type Database,
   type DatabaseOptions,
   type Disk,
+  type HostPort,
   type Journal,
   type Membership,
+  type MembershipChange,
   type PeerOptions,
   type PeerPorts,
   type RecoveryOptions,
@@ -23,6 +27,8 @@ import type { Turn } from './turn.ts'
 /** A server's part in its ensemble. */
 export interface JoinedEnsemble {
   readonly peer: EnsemblePeer
+  /** Told when the members are to find our client port elsewhere. */
+  onClientMoved: (moved: (address: HostPort) => void) => void
   connect(turn: Turn, journal: Journal): void
   /** Opens the ports and begins to look for a leader; `fail` is told when that cannot go on. */
   start(fail: (error: Error) => void): Promise<void>
@@ -42,10 +48,14 @@ export async function joinEnsemble(
     wake: () => void
     logger: Logger
   },
-  options: PeerOptions & { ensemble: EnsembleConfig },
+  options: PeerOptions & {
+    ensemble: EnsembleConfig
+    /** Beside which the members are kept; undefined where nothing is kept. */
+    configFile: string | undefined
+  },
   clock: { nowMs: number; wallMs: number },
 ): Promise<JoinedEnsemble> {
-  const { ensemble } = options
+  const { ensemble, configFile } = options
   const { logger, ...rest } = parts
   const self = BigInt(ensemble.serverId)
   const membership = membershipOf(ensemble)
@@ -62,7 +72,12 @@ export async function joinEnsemble(
       epochs,
       host: nodeHost,
       network,
-      zabTrace: (event) => logger.info(describeZab(event)),
+      configStore:
+        configFile === undefined
+          ? undefined
+          : new ConfigFiles(parts.disk, resolve(configFile), self),
+      zabTrace: (event) =>
+        logger[event.type === 'configNotSaved' ? 'warn' : 'info'](describeZab(event)),
     },
     {
       ...options,
@@ -87,6 +102,9 @@ export async function joinEnsemble(
   let turn: Turn
   return {
     peer,
+    onClientMoved: (moved) => {
+      network.onClientMoved = moved
+    },
     connect(given, journal) {
       network.turn = turn = given
       peer.journal = journal
@@ -102,6 +120,7 @@ export async function joinEnsemble(
       turn.run(() => peer.stop())
       network.stop()
       await running
+      await peer.configSaved
     },
   }
 }
@@ -114,6 +133,8 @@ function describeZab(event: ZabEvent): string {
       return `no leader was found in ${event.afterMs} ms: serving reads to those who can do with them`
     case 'elected':
       return `server ${event.leader} is elected`
+    case 'appointed':
+      return `server ${event.leader} is to lead, by the new configuration`
     case 'leading':
       return `leading epoch ${event.epoch}`
     case 'takingOver':
@@ -130,7 +151,22 @@ function describeZab(event: ZabEvent): string {
       return `dropped server ${event.sid}: ${event.reason}`
     case 'learnerRefused':
       return `a server was turned away: ${event.reason}`
+    case 'reconfigured':
+      return `configuration ${event.version.toString(16)}: ${describeChange(event)}`
+    case 'configNotSaved':
+      return `the configuration could not be saved: ${event.reason}`
   }
+}
+
+function describeChange({ joined, left, changed }: MembershipChange): string {
+  const parts = [
+    ['joined', joined],
+    ['left', left],
+    ['changed', changed],
+  ] as const
+  const said = parts.filter(([, ids]) => ids.length > 0)
+  const all = said.map(([what, ids]) => `${what}: ${ids.map((id) => `server ${id}`).join(', ')}`)
+  return all.join('; ') || 'the same servers'
 }
 
 /** The members as the core knows them: server ids are 64-bit numbers there. */

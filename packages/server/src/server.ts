@@ -15,6 +15,7 @@ import {
   type DatabaseOptions,
   type JournalOptions,
   type Disk,
+  type HostPort,
   type PeerBase,
   type PeerOptions,
   type PeerPorts,
@@ -225,9 +226,24 @@ export class RunningServer implements ServerView {
         },
       )
       await this.listening.listen()
+      parts.ensemble?.onClientMoved((to) => this.moveClientPort(to, logger))
     }
     this.admin = await startAdmin(this, logger)
     await parts.ensemble?.start(parts.fail)
+  }
+
+  /** A change of configuration may say where clients are to find us. */
+  private moveClientPort({ host, port }: HostPort, logger: Logger): void {
+    const { listening } = this
+    if (listening === undefined || this.isStopping) return
+    const { port: portNow, address: addressNow } = listening.address
+    const isEvery = (address: string | undefined): boolean =>
+      address === undefined || address === '::' || address === '0.0.0.0'
+    if (port === portNow && (host === addressNow || (isEvery(host) && isEvery(addressNow)))) return
+    listening.move(port, isEvery(host) ? undefined : host).then(
+      () => logger.info(`the client port is ${port} from now on`),
+      (error: Error) => logger.error(`the client port stays ${portNow}: ${error.message}`),
+    )
   }
 
   /** The role in the ensemble; undefined for a server on its own. */
@@ -262,7 +278,7 @@ function lockDirectories(config: ServerConfig): DirectoryLock[] {
 
 async function load(
   config: ServerConfig,
-  { logger }: Host,
+  { logger, inMemory }: Host,
   disk: Disk,
   locks: readonly DirectoryLock[],
 ): Promise<{ parts: Parts; failed: Promise<never> }> {
@@ -305,6 +321,7 @@ async function load(
   const ports: PeerPorts = { authenticator, trace: tracer(logger) }
   const clock = { nowMs: Math.floor(performance.now()), wallMs: Date.now() }
   const wake = (): void => turn.schedule()
+  const configFile = inMemory ? undefined : config.configFile
   const ensemble =
     config.ensemble &&
     (await joinEnsemble(
@@ -320,7 +337,7 @@ async function load(
         wake,
         logger,
       },
-      { ...peerOptions(config), ensemble: config.ensemble },
+      { ...peerOptions(config), ensemble: config.ensemble, configFile },
       clock,
     ))
   const peer = ensemble?.peer ?? new Peer(db, peerOptions(config), ports, clock)
@@ -412,6 +429,7 @@ function peerOptions(config: ServerConfig): PeerOptions {
     rules: {
       enforceQuota: config.enforceQuota,
       reconfigEnabled: config.reconfigEnabled,
+      standaloneEnabled: config.ensemble?.standaloneEnabled ?? true,
       closeSessionPaths: config.closeSessionTxnEnabled,
     },
     reclaim: {

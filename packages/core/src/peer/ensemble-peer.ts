@@ -602,6 +602,11 @@ export class EnsemblePeer extends PeerBase {
     }
   }
 
+  /** Resolves when what is known of the members is in its files. */
+  get configSaved(): Promise<void> {
+    return this.configs.saved
+  }
+
   private configChanged(before: Membership): void {
     const { committed, seen } = this.configs
     this.election.reconfigure({ committed, lastSeen: seen })

@@ -6,7 +6,7 @@ import { combine, type QuorumVerifier } from './quorum.ts'
 export interface ConfigStore {
   /** Proposed, and perhaps never to be committed; undefined when there is no such one any more. */
   saveSeen(config: Membership | undefined): Promise<void>
-  /** Takes the place of what was committed before, and of what was seen and is no newer. */
+  /** Takes the place of what was committed before. */
   saveCommitted(config: Membership): Promise<void>
 }
 
@@ -79,8 +79,11 @@ export class ConfigBook {
     if (!this.isEnabled || config.version <= before.version) return false
     this.committed = config
     if (this.seen !== undefined && this.seen.version <= config.version) this.seen = undefined
+    const { seen } = this
     this.changed(before)
+    // What was seen goes last: until then it is one of the two.
     this.save((store) => store.saveCommitted(config))
+    if (seen === undefined) this.save((store) => store.saveSeen(undefined))
     return true
   }
 

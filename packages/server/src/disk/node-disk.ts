@@ -46,7 +46,10 @@ export class NodeDisk implements Disk {
   async create(path: string, options: CreateOptions = {}): Promise<WriteHandle> {
     const durable = options.durableWrites ?? false
     const flags = O_WRONLY | O_CREAT | O_TRUNC | (durable ? (O_DSYNC ?? 0) : 0)
-    return new NodeWriteHandle(await open(path, flags), durable && O_DSYNC === undefined)
+    const { permissionsOf } = options
+    const mode = permissionsOf === undefined ? undefined : (await fs.promises.stat(permissionsOf)).mode
+    const file = await open(path, flags, mode)
+    return new NodeWriteHandle(file, durable && O_DSYNC === undefined)
   }
 
   async openWrite(path: string): Promise<WriteHandle> {
@@ -154,9 +157,9 @@ class NodeWriteHandle implements WriteHandle {
   }
 }
 
-function open(path: string, flags: number): Promise<number> {
+function open(path: string, flags: number, mode = 0o644): Promise<number> {
   return new Promise((resolve, reject) => {
-    fs.open(path, flags, 0o644, (error, file) => (error === null ? resolve(file) : reject(error)))
+    fs.open(path, flags, mode, (error, file) => (error === null ? resolve(file) : reject(error)))
   })
 }
 

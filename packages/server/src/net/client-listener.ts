@@ -38,7 +38,7 @@ export class ClientListener {
   isStopping = false
   private readonly options: ListenOptions
   private readonly logger: Logger
-  private readonly server: Server
+  private server: Server
   private readonly perAddress = new Map<string, number>()
   /** One for all connections: what is read is dealt with before the next read. */
   private readonly readBuffer = Buffer.allocUnsafeSlow(readBytes)
@@ -53,20 +53,37 @@ export class ClientListener {
     this.words = parts.words
     this.logger = parts.logger
     this.options = options
-    this.server = createServer({ allowHalfOpen: true, pauseOnConnect: true }, (socket) => {
-      let client: ClientSocket | undefined
-      socket.on('data', (chunk: Buffer) => client?.receive(chunk, chunk.length))
-      client = this.accept(socket)
-    })
+    this.server = this.makeServer()
     this.trimmer = setInterval(() => {
       for (const socket of this.sockets) socket.trim()
     }, trimIntervalMs)
     this.trimmer.unref()
   }
 
+  private makeServer(): Server {
+    return createServer({ allowHalfOpen: true, pauseOnConnect: true }, (socket) => {
+      let client: ClientSocket | undefined
+      socket.on('data', (chunk: Buffer) => client?.receive(chunk, chunk.length))
+      client = this.accept(socket)
+    })
+  }
+
+  /** Takes connections elsewhere from now on; those there are stay. */
+  async move(port: number, address: string | undefined): Promise<void> {
+    const before = this.server
+    this.server = this.makeServer()
+    try {
+      await this.listen(port, address)
+    } catch (error) {
+      this.server = before
+      throw error
+    }
+    before.close()
+  }
+
   /** Resolves with the port once connections are accepted. */
-  async listen(): Promise<number> {
-    const { port, address, backlog } = this.options
+  async listen(port = this.options.port, address = this.options.address): Promise<number> {
+    const { backlog } = this.options
     await new Promise<void>((resolve, reject) => {
       this.server.once('error', reject)
       this.server.listen(

@@ -1,9 +1,11 @@
 import { connect, createServer, type Server, type Socket } from 'node:net'
 import type {
   EnsemblePeer,
+  HostPort,
   LinkAction,
   Membership,
   PacketLink,
+  PeerAddress,
   PeerNetwork,
   PeerWire,
   ServerId,
@@ -32,6 +34,12 @@ export class NodePeerNetwork implements PeerNetwork {
   private readonly logger: Logger
   private electionServer: Server | undefined
   private quorumServer: Server | undefined
+  /** Told when the members are to find our client port elsewhere. */
+  onClientMoved: ((address: HostPort) => void) | undefined
+  private committed: Membership
+  private seen: Membership | undefined
+  /** Also when we are no member, or no longer. */
+  private own: PeerAddress
   private readonly connections = new Map<number, Socket>()
   private readonly quorumSockets = new Set<Socket>()
   private nextId = 1
@@ -40,11 +48,13 @@ export class NodePeerNetwork implements PeerNetwork {
   constructor(options: PeerNetworkOptions, logger: Logger) {
     this.options = options
     this.logger = logger
+    this.committed = options.membership
+    this.own = this.addressOf(options.self)
   }
 
   /** Resolves once the others can reach our election port. */
   async start(): Promise<void> {
-    const { host, electionPort } = this.addressOf(this.options.self)
+    const { host, electionPort } = this.own
     this.electionServer = createServer((socket) => {
       const id = this.adopt(socket)
       this.input((links) => links.accepted(id))
@@ -53,6 +63,39 @@ export class NodePeerNetwork implements PeerNetwork {
       }, introductionMs).unref()
     })
     await listen(this.electionServer, electionPort, this.bindHost(host))
+  }
+
+  reconfigure(committed: Membership, seen: Membership | undefined): void {
+    const before = this.own
+    const clientBefore = this.committed.servers.get(this.options.self)?.client
+    this.committed = committed
+    this.seen = seen
+    const spec = committed.servers.get(this.options.self)
+    this.own = spec?.addresses[0] ?? before
+    const { host, electionPort } = this.own
+    const hasMoved = before.host !== host || before.electionPort !== electionPort
+    if (hasMoved && this.electionServer !== undefined) this.moveElectionPort()
+    const client = spec?.client
+    const isSame = client?.host === clientBefore?.host && client?.port === clientBefore?.port
+    if (client !== undefined && !isSame) this.onClientMoved?.(client)
+  }
+
+  /** Connections that are open stay; new ones are taken where the others look for us now. */
+  private moveElectionPort(): void {
+    const { host, electionPort } = this.own
+    const isWanted = (): boolean => this.own.electionPort === electionPort && this.own.host === host
+    this.electionServer?.close()
+    const bind = (): void => {
+      if (this.isStopped || !isWanted()) return
+      this.start().then(
+        () => this.logger.info(`the election port is ${electionPort} from now on`),
+        (error: Error) => {
+          this.logger.warn(`the election port ${electionPort}: ${error.message}; trying again`)
+          setTimeout(bind, rebindPauseMs).unref()
+        },
+      )
+    }
+    bind()
   }
 
   private readonly introduced = new Set<number>()
@@ -89,7 +132,7 @@ export class NodePeerNetwork implements PeerNetwork {
   }
 
   private dialElection(server: ServerId, announced: readonly string[]): void {
-    const known = this.options.membership.servers.get(server)?.addresses[0]
+    const known = this.find(server)
     const target =
       known === undefined
         ? parseHostPort(announced[0])
@@ -148,7 +191,7 @@ export class NodePeerNetwork implements PeerNetwork {
     this.quorumServer = undefined
     for (const socket of this.quorumSockets) if (!isOn) socket.end()
     if (!isOn || this.isStopped) return
-    const { host, quorumPort } = this.addressOf(this.options.self)
+    const { host, quorumPort } = this.own
     const server = createServer((socket) => this.acceptLearner(socket))
     this.quorumServer = server
     // Leading may be over before the port is ours: then it must not be kept from the next time.
@@ -197,8 +240,13 @@ export class NodePeerNetwork implements PeerNetwork {
     })
   }
 
-  private addressOf(server: ServerId): { host: string; quorumPort: number; electionPort: number } {
-    const address = this.options.membership.servers.get(server)?.addresses[0]
+  private find(server: ServerId): PeerAddress | undefined {
+    const spec = this.committed.servers.get(server) ?? this.seen?.servers.get(server)
+    return spec?.addresses[0]
+  }
+
+  private addressOf(server: ServerId): PeerAddress {
+    const address = this.find(server)
     if (address === undefined) throw new Error(`server ${server} is not in the configuration`)
     return address
   }
