@@ -10,6 +10,7 @@
 import { spawn, type ChildProcess } from 'node:child_process'
 import {
   closeSync,
+  existsSync,
   mkdirSync,
   mkdtempSync,
   openSync,
@@ -42,6 +43,8 @@ export interface ServerOptions {
   /** The client port; a free one unless told. */
   readonly port?: number
   readonly startTimeoutMs?: number
+  /** What the server has made of its zoo.cfg counts at its next start. */
+  readonly keepsCfg?: boolean
 }
 
 export const loopback = '127.0.0.1'
@@ -228,6 +231,7 @@ export class ManagedServer {
     if (!has('clientPortAddress=')) lines.push(`clientPortAddress=${this.host}`)
     if (!has('admin.')) lines.push('admin.enableServer=false')
     const file = join(this.dir, 'zoo.cfg')
+    if (this.#options.keepsCfg === true && existsSync(file)) return file
     writeFileSync(file, `${lines.filter((line) => line.trim() !== '').join('\n')}\n`)
     return file
   }

@@ -8,10 +8,16 @@ const digest = createHash('sha1').update(password).digest('base64')
 /** The line of a configuration that lets `wholeTree` read everything. */
 export const superUserCfg = `DigestAuthenticationProvider.superDigest=super:${digest}`
 
-/** Every node, whoever may read it, behind everything that is committed. */
-export async function wholeTree(port: number): Promise<Tree> {
+/** A client that may do everything. */
+export async function connectAsSuper(port: number): Promise<RawClient> {
   const client = await RawClient.connect(port)
   await client.must('auth', { type: 0, scheme: 'digest', auth: Buffer.from(password) })
+  return client
+}
+
+/** Every node, whoever may read it, behind everything that is committed. */
+export async function wholeTree(port: number): Promise<Tree> {
+  const client = await connectAsSuper(port)
   await client.must('sync', { path: '/' })
   const tree = await readTree(client)
   await client.close()

@@ -38,11 +38,11 @@ export function prepareReconfig(request: Request, p: Preparation): Prepared {
   const current = reconfiguring.current()
   const { curConfigId, newMembers } = request
   if (curConfigId !== -1n && curConfigId !== current.version) return errorCodes.badVersion
-  const wanted = newMembers === null ? changed(current, request) : parsed(newMembers)
+  const votersMin = rules.standaloneEnabled === false ? 1 : 2
+  const wanted = newMembers === null ? changed(current, request) : parsed(newMembers, votersMin)
   if (typeof wanted === 'number') return wanted
   const config: Membership = { ...wanted, version: zxid }
-  const voters = [...config.servers.values()].filter(({ role }) => role === 'participant').length
-  if (voters < (rules.standaloneEnabled === false ? 1 : 2)) return badArguments
+  if (voterCount(config) < votersMin) return badArguments
   if (!reconfiguring.isSynced(config)) return errorCodes.newConfigNoQuorum
   const node = p.projection.load(configPath)
   assert(node !== undefined, 'the configuration has its node')
@@ -58,9 +58,17 @@ export function prepareReconfig(request: Request, p: Preparation): Prepared {
 }
 
 /** All members anew, on lines or between commas. */
-function parsed(newMembers: string): Wanted {
+function parsed(newMembers: string, votersMin: number): Wanted {
   const result = parseMembership(newMembers.replaceAll(',', '\n'))
-  return 'problem' in result ? badArguments : result.value
+  if ('problem' in result) return badArguments
+  const voters = voterCount(result.value)
+  // Apache does not foresee this refusal, and answers as to what it cannot read.
+  if (voters < votersMin && result.value.servers.size > voters) return marshallingError
+  return result.value
+}
+
+function voterCount({ servers }: Pick<Membership, 'servers'>): number {
+  return [...servers.values()].filter(({ role }) => role === 'participant').length
 }
 
 function changed(current: Membership, { leavingServers, joiningServers }: Request): Wanted {

@@ -221,7 +221,7 @@ export class Leader {
 
   /** A voter that could lead instead, and has logged so much: without an argument, all we have. */
   successor(zxid = this.proposer?.lastProposedZxid ?? 0n): ServerId | undefined {
-    const { verifier } = this.parts
+    const { verifier } = this.parts.configs
     let best: ServerId | undefined
     for (const learner of this.learners) {
       const { sid } = learner
@@ -249,7 +249,7 @@ export class Leader {
     if (counterOf(this.proposer.lastProposedZxid) <= counterMax - counterMax / lastPart) return
     const present = new Set<ServerId>([this.parts.self])
     for (const learner of this.learners) if (this.isUpToDate(learner)) present.add(learner.sid)
-    for (const voter of this.parts.verifier.voters) if (!present.has(voter)) return
+    for (const voter of this.parts.configs.verifier.voters) if (!present.has(voter)) return
     void this.beginNextEpoch()
   }
 
@@ -722,7 +722,7 @@ export class Leader {
     const before = configs.committed
     configs.commit(configs.seen!)
     const goesOn = mayGoOnLeading(before, configs.committed, self)
-    const leader = goesOn ? self : this.successor(zxid)
+    const leader = goesOn ? self : (this.successor(zxid) ?? self)
     const named = new Writer(8 + payload.length)
     named.long(leader)
     const forFollowers = named.written().slice()
@@ -742,20 +742,6 @@ export class Leader {
     for (const { learner, send } of behind) this.toLearner(learner, 0, send)
     this.reconfigured.resolve()
     if (!goesOn) this.end(new RoleChange(`server ${leader} is to lead from now on`, leader))
-  }
-
-  /** Of those who may lead the one that lacks least; ourselves where there is nobody else. */
-  private successor(zxid: bigint): ServerId {
-    const { self } = this.parts
-    const { voters } = this.parts.configs.verifier
-    let best = { sid: self, acknowledged: -1n }
-    for (const [sid, acknowledged] of this.acknowledged) {
-      if (sid === self || !voters.has(sid) || acknowledged < zxid) continue
-      const isBetter =
-        acknowledged > best.acknowledged || (acknowledged === best.acknowledged && sid > best.sid)
-      if (isBetter) best = { sid, acknowledged }
-    }
-    return best.sid
   }
 
   // --- what learners say -----------------------------------------------------------------------
