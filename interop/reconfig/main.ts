@@ -50,8 +50,10 @@ process.exitCode = reasons.length === 0 ? 0 : 1
 
 async function tell(kinds: string): ReturnType<typeof play> {
   const startedMs = performance.now()
-  const told = await play([...kinds].map((kind) => (kind === 'A' ? commands.A : commands.Z)))
+  const told = await play(kinds.split('').map((kind) => (kind === 'A' ? commands.A : commands.Z)))
   const tookMs = Math.round(performance.now() - startedMs)
-  say(`${kinds}: ${told.lines.length} steps${told.problem === undefined ? '' : ', FAILED'}, ${tookMs} ms`)
+  say(
+    `${kinds}: ${told.lines.length} steps${told.problem === undefined ? '' : ', FAILED'}, ${tookMs} ms`,
+  )
   return told
 }

@@ -223,8 +223,9 @@ class Story {
     let texts: string[] = []
     await until(`not all know who the members are ${when}`, async () => {
       texts = await Promise.all(running.map((member) => configOf(member).catch(() => '')))
-      const keys = texts.map((text) => [...text.matchAll(/^server\.(\d+)/gm)].map(([, id]) => id))
-      return new Set(texts).size === 1 && keys[0]!.toSorted().join() === ids.join()
+      const found = [...texts[0]!.matchAll(/^server\.(\d+)/gm)].map(([, id]) => Number(id))
+      const isExpected = found.length === ids.length && ids.every((id) => found.includes(id))
+      return new Set(texts).size === 1 && isExpected
     })
     this.tell(`${when}, everywhere: ${this.named(texts[0]!)}`)
   }

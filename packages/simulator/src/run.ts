@@ -1,4 +1,5 @@
-import type { Database } from '@zabra/core'
+import { EnsemblePeer, formatMembership, type Database } from '@zabra/core'
+import { decodeText } from '@zabra/protocol'
 import {
   checkNothingShownIsLost,
   checkRealTimeOrder,
@@ -9,11 +10,13 @@ import { checkLinearizable, type Search } from './checkers/linearizable.ts'
 import { makeTimeline } from './checkers/timeline.ts'
 import { checkTrees, type SeenTree } from './checkers/trees.ts'
 import { checkWatches } from './checkers/watches.ts'
+import { drawChanges, type ChangeStep } from './client/admin.ts'
 import type { SimClient } from './client/client.ts'
 import { Cluster } from './cluster/cluster.ts'
 import type { SimServer } from './cluster/server.ts'
-import { drawShape, isEnough } from './cluster/shape.ts'
+import { drawShape, isEnough, type Shape } from './cluster/shape.ts'
 import { heal, inject } from './faults/inject.ts'
+import { leaderOf } from './faults/leader-of.ts'
 import { drawFaults, drawHandOvers, type Fault } from './faults/schedule.ts'
 import { recoveryOf } from './history/recorder.ts'
 import { dumpTree } from './history/tree-dump.ts'
@@ -26,6 +29,8 @@ export interface RunOptions {
   readonly mutant?: Mutant | undefined
   /** 1 is a server on its own, more are an ensemble; drawn when not given. */
   readonly servers?: number | undefined
+  /** Whether members come and go; drawn when not given. */
+  readonly isChanging?: boolean | undefined
   /** The places in the drawn program and schedule that are left out: how a run is cut down. */
   readonly without?: { readonly steps: ReadonlySet<number>; readonly faults: ReadonlySet<number> }
 }
@@ -58,6 +63,8 @@ class Run {
   private readonly program: readonly WorkStep[]
   private readonly faults: readonly Fault[]
   private readonly durationMs: number
+  private readonly isChanging: boolean
+  private readonly changes: readonly ChangeStep[]
   /** Servers whose disks are still full when everything else has healed: no quorum needs them. */
   private readonly fullServers: readonly SimServer[]
   private readonly seen: SeenTree[] = []
@@ -73,8 +80,20 @@ class Run {
     const servers =
       options.servers ??
       (mutant === undefined ? drawServers(drawn.fork('servers')) : (mutant.servers ?? 1))
-    const shape = mutant?.shape ?? drawShape(drawn.fork('shape'))
-    this.cluster = new Cluster({ seed: `${seed}`, servers, shape, clients, mutant })
+    const forced = options.isChanging ?? mutant?.isChanging
+    const drawnShape = mutant?.shape ?? drawShape(drawn.fork('shape'))
+    // By groups and weights, members would always have to be listed anew.
+    const shape = forced === true && drawnShape === 'weighted' ? 'plain' : drawnShape
+    const isChanging = forced ?? (mutant === undefined && drawChanging(drawn, shape))
+    this.isChanging = isChanging && servers > 1
+    this.cluster = new Cluster({
+      seed: `${seed}`,
+      servers,
+      shape,
+      clients,
+      isChanging: this.isChanging,
+      mutant,
+    })
     const durationMs = plan.between(2000, 15_000)
     this.durationMs = durationMs
     const { random } = this.cluster
@@ -90,7 +109,9 @@ class Run {
       ...drawFaults(random.fork('faults'), { clients, durationMs, faults, isEnsemble }),
       ...(isEnsemble ? drawHandOvers(random.fork('hand-overs'), { durationMs }) : []),
     ]
-    this.fullServers = drawMinority(random.fork('full disks'), this.cluster)
+    // Who is needed for a quorum is not known ahead where members change.
+    this.fullServers = this.isChanging ? [] : drawMinority(random.fork('full disks'), this.cluster)
+    this.changes = this.isChanging ? drawChanges(random.fork('changes'), durationMs) : []
   }
 
   async play(): Promise<RunResult> {
@@ -137,7 +158,7 @@ class Run {
   private async setUp(): Promise<void> {
     const { cluster } = this
     const { servers, clients } = cluster
-    for (const server of servers) void server.start()
+    for (const server of servers) if (!cluster.isStranger(server)) void server.start()
     const [first] = clients
     for (const client of clients) client.start()
     for (const path of roots) {
@@ -161,6 +182,10 @@ class Run {
         else client[step.action.kind]()
       })
     }
+    for (const [i, server] of cluster.servers.filter((one) => cluster.isStranger(one)).entries()) {
+      server.startLater((this.durationMs / 3) * i)
+    }
+    for (const change of this.changes) world.after(change.atMs, () => cluster.admin.change(change))
     for (const [i, fault] of this.faults.entries()) {
       if (without?.faults.has(i) === true) continue
       world.after(fault.atMs, () => inject(cluster, fault))
@@ -267,7 +292,8 @@ class Run {
       const peer = server.process?.peer
       if (peer?.isServing !== true) return 'not serving'
       const { zxid, digest, sessions } = recoveryOf(peer.db)
-      return `zxid ${zxid}, digest ${digest.toString(16)}, sessions [${sessions}]`
+      const version = peer instanceof EnsemblePeer ? peer.config.version : 0n
+      return `configuration ${version.toString(16)}, zxid ${zxid}, digest ${digest.toString(16)}, sessions [${sessions}]`
     }
     const isAgreed = (): boolean => {
       const states = new Set(servers.map(stateOf))
@@ -280,8 +306,26 @@ class Run {
       return
     }
     for (const { name, process } of servers) this.see(name, process!.peer!.db)
+    this.checkMembers()
     this.agreed = recorder.ensemble!.historyUpTo(servers[0]!.process!.peer!.lastZxid)
     recorder.ensemble!.checkNothingDeliveredIsLost(this.agreed)
+  }
+
+  /** What clients read is what the servers go by, and one of them leads. */
+  private checkMembers(): void {
+    const { servers, recorder } = this.cluster
+    for (const { name, process } of servers) {
+      const peer = process!.peer!
+      if (!(peer instanceof EnsemblePeer)) continue
+      const shown = decodeText(peer.db.configText ?? new Uint8Array(0))
+      const actual = formatMembership(peer.config)
+      if (shown !== actual) this.violate(`${name} shows ${shown} and goes by ${actual}`)
+    }
+    const { self } = leaderOf(this.cluster)?.options.ensemble ?? {}
+    const { config } = recorder.ensemble!
+    if (self === undefined || config.servers.get(self)?.role !== 'participant') {
+      this.violate(`server ${self} leads, and has no vote`)
+    }
   }
 
   private see(name: string, db: Database): void {
@@ -319,6 +363,7 @@ class Run {
     recorder.count(`runs of ${voters} voters`)
     if (servers.size > voters) recorder.count('runs with observers')
     if (hierarchy !== undefined) recorder.count('runs with weights')
+    if (this.isChanging) recorder.count('runs in which members change')
   }
 
   private count({ configurations, undecided }: Search): void {
@@ -350,6 +395,11 @@ class Run {
 /** Half of the runs are of ensembles, most of them small. */
 function drawServers(random: Random): number {
   return random.chance(0.5) ? 1 : random.chance(0.8) ? 3 : 5
+}
+
+/** In some runs members come and go. */
+function drawChanging(random: Random, shape: Shape): boolean {
+  return shape !== 'weighted' && random.fork('changing').chance(0.35)
 }
 
 /** In some runs of ensembles a few servers, without which the others are still a quorum. */

@@ -201,7 +201,7 @@ export class Election {
     // Nobody counts the vote of one without a vote. If such a one answered as well, it and a voter
     // that looks would answer each other without end.
     const isAsked = notification.state === 'looking' && this.quorum.voters.has(this.self)
-    if (!this.quorum.voters.has(from)) {
+    if (!this.quorum.voters.has(from) || this.isOutdated(notification)) {
       this.answerNonVoter(from)
     } else if (this.state !== 'looking') {
       if (notification.leader === this.self) this.deserters.delete(from)
@@ -300,6 +300,19 @@ export class Election {
       this.newerConfig = parsed.value
     }
     return !sameMembership(parsed.value, this.committed)
+  }
+
+  /**
+   * Whether a voter asks that does not know yet who the members are, and asks one that is none any
+   * more: it may know nobody else.
+   */
+  private isOutdated({ state, config }: Notification): boolean {
+    if (!this.reconfigEnabled || state !== 'looking' || this.quorum.voters.has(this.self)) {
+      return false
+    }
+    if (config === undefined || config === this.configText) return false
+    const parsed = parseMembership(config)
+    return 'value' in parsed && parsed.value.version < this.committed.version
   }
 
   /**

@@ -155,8 +155,7 @@ export class EnsemblePeer extends PeerBase {
       isEnabled: options.rules.reconfigEnabled,
       store: parts.configStore,
       onChange: (_, before) => this.configChanged(before),
-      onSaveFailed: ({ message }) =>
-        parts.zabTrace({ type: 'configNotSaved', reason: message }),
+      onSaveFailed: ({ message }) => parts.zabTrace({ type: 'configNotSaved', reason: message }),
     })
     this.election = new Election({
       self: options.self,
@@ -600,6 +599,11 @@ export class EnsemblePeer extends PeerBase {
     if (seen === undefined || seen.version > this.db.lastZxid) {
       this.db.setConfig(committedText, committed.version, this.clock.wallMs)
     }
+  }
+
+  /** The members, as far as this server knows that they are committed. */
+  get config(): Membership {
+    return this.configs.committed
   }
 
   /** Resolves when what is known of the members is in its files. */

@@ -175,9 +175,12 @@ describe('a change of roles', () => {
   })
 
   test('is refused while those who would decide are not up to date', async () => {
-    const leader = await start({ 1: 'participant', 2: 'observer', 3: 'observer' }, {
-      rules: { standaloneEnabled: false },
-    })
+    const leader = await start(
+      { 1: 'participant', 2: 'observer', 3: 'observer' },
+      {
+        rules: { standaloneEnabled: false },
+      },
+    )
     const client = await leader.connect()
     expect(await reconfig(client, { joining: `${lineOf(2)},${lineOf(3)}` })).toBe(
       errorCodes.newConfigNoQuorum,
@@ -203,7 +206,9 @@ describe('a server that leaves', () => {
     const client = await leader.connect()
     await client.create('/a')
     expect(await reconfig(client, { leaving: String(leader.id) })).toBe(0)
-    await ensemble.until('another leads', () => all().some((one) => one.isLeading && one !== leader))
+    await ensemble.until('another leads', () =>
+      all().some((one) => one.isLeading && one !== leader),
+    )
     const successor = ensemble.leader
     await ensemble.until('the old one follows', () => leader.isServing)
     expect(leader.peer!.state).toBe('following')
@@ -392,16 +397,16 @@ describe('a reconfig is refused', () => {
     ['for another version', { leaving: '1', from: 7n }, errorCodes.badVersion],
     ['for a joiner without a client port', { joining: 'server.4=s4:1:2' }, errorCodes.badArguments],
     ['for a joiner that is none', { joining: 'server.4' }, errorCodes.badArguments],
-    ['for a joiner without a number', { joining: 'server.x=s4:1:2;3' }, errorCodes.marshallingError],
+    [
+      'for a joiner without a number',
+      { joining: 'server.x=s4:1:2;3' },
+      errorCodes.marshallingError,
+    ],
     ['for a leaver without a number', { leaving: 'x' }, errorCodes.marshallingError],
     ['with less than two voters', { leaving: '1,2' }, errorCodes.badArguments],
     ['for what is no configuration', { members: 'server.1=nonsense' }, errorCodes.badArguments],
     ['for a key that has no place', { members: 'tickTime=5' }, errorCodes.badArguments],
-    [
-      'for an address of another server',
-      { joining: 'server.4=s1:1:2;3' },
-      errorCodes.badArguments,
-    ],
+    ['for an address of another server', { joining: 'server.4=s1:1:2;3' }, errorCodes.badArguments],
     [
       'where a quorum of the new members is not here',
       { members: ['server.1=s1:1:2;3', lineOf(8), lineOf(9)].join(',') },

@@ -65,7 +65,9 @@ test('members that are committed have a file of their own, named by their versio
 test('the next ones take their place, and the first file stays as it was', async () => {
   await files.saveCommitted(config(`${two}\nversion=1`))
   await files.saveCommitted(config('server.2=b:1:2:observer\nversion=20'))
-  expect(await get('zoo.cfg')).toMatch(/initLimit=5\ndynamicConfigFile=\/etc\/zoo.cfg.dynamic.20\n$/)
+  expect(await get('zoo.cfg')).toMatch(
+    /initLimit=5\ndynamicConfigFile=\/etc\/zoo.cfg.dynamic.20\n$/,
+  )
   expect(await get('zoo.cfg')).not.toContain('dynamic.1\n')
   expect(await get('zoo.cfg.bak')).toBe(written)
 })

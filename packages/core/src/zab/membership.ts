@@ -102,7 +102,8 @@ export interface MembershipChange {
 }
 
 export function changeBetween(before: Membership, after: Membership): MembershipChange {
-  const lineIn = ({ servers }: Membership, id: ServerId): string => formatServerSpec(servers.get(id)!)
+  const lineIn = ({ servers }: Membership, id: ServerId): string =>
+    formatServerSpec(servers.get(id)!)
   const ids = [...after.servers.keys()]
   return {
     joined: ids.filter((id) => !before.servers.has(id)),

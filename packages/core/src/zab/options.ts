@@ -48,7 +48,6 @@ export type ZabEvent =
     }
   | { readonly type: 'learnerDropped'; readonly sid: ServerId; readonly reason: string }
   | { readonly type: 'learnerRefused'; readonly reason: string }
-
   | ({ readonly type: 'reconfigured'; readonly version: bigint } & MembershipChange)
   | { readonly type: 'configNotSaved'; readonly reason: string }
 

@@ -47,7 +47,8 @@ export class NodeDisk implements Disk {
     const durable = options.durableWrites ?? false
     const flags = O_WRONLY | O_CREAT | O_TRUNC | (durable ? (O_DSYNC ?? 0) : 0)
     const { permissionsOf } = options
-    const mode = permissionsOf === undefined ? undefined : (await fs.promises.stat(permissionsOf)).mode
+    const mode =
+      permissionsOf === undefined ? undefined : (await fs.promises.stat(permissionsOf)).mode
     const file = await open(path, flags, mode)
     return new NodeWriteHandle(file, durable && O_DSYNC === undefined)
   }

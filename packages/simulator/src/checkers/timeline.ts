@@ -102,6 +102,7 @@ class Execution {
     if (txn.type === -10) return this.beginSession(tree, header)
     if (txn.type === -11) return this.endSession(tree, header, txn.body.paths2Delete)
     if (txn.type === 20) return this.reclaim(tree, header, txn.body.path)
+    if (this.history.adminSessions.has(clientId)) return { tree, result: { err: 0 }, changes: [] }
     const id = key(clientId, header.cxid)
     const operation = this.asked.get(id)
     if (operation === undefined) {

@@ -1,3 +1,4 @@
+import { Admin } from '../client/admin.ts'
 import { SimClient } from '../client/client.ts'
 import { History } from '../history/history.ts'
 import { Recorder } from '../history/recorder.ts'
@@ -7,7 +8,7 @@ import { Random } from '../world/random.ts'
 import { World } from '../world/world.ts'
 import { asEnsemble, drawServerOptions } from './server-options.ts'
 import { SimServer } from './server.ts'
-import { drawMembership, type Shape } from './shape.ts'
+import { drawMembership, drawStrangers, type Shape } from './shape.ts'
 
 export interface ClusterOptions {
   readonly seed: string
@@ -15,6 +16,8 @@ export interface ClusterOptions {
   readonly servers: number
   readonly shape: Shape
   readonly clients: number
+  /** Whether members come and go. */
+  readonly isChanging: boolean
   readonly mutant?: Mutant | undefined
 }
 
@@ -27,9 +30,11 @@ export class Cluster {
   readonly history = new History()
   readonly servers: readonly SimServer[]
   readonly clients: readonly SimClient[]
+  /** Who changes the members. */
+  readonly admin: Admin
   private readonly names: readonly string[]
 
-  constructor({ seed, servers, shape, clients, mutant }: ClusterOptions) {
+  constructor({ seed, servers, shape, clients, isChanging, mutant }: ClusterOptions) {
     const random = new Random(seed)
     this.random = random
     this.world = new World(random)
@@ -47,7 +52,12 @@ export class Cluster {
     const options =
       membership === undefined
         ? [drawnOptions]
-        : asEnsemble(drawnOptions, membership, random.fork('ensemble options'))
+        : asEnsemble(
+            drawnOptions,
+            membership,
+            random.fork('ensemble options'),
+            isChanging ? drawStrangers(membership, random.fork('strangers')) : undefined,
+          )
     this.names = options.map((_, i) => `server-${i + 1}`)
     const { world, network, recorder } = this
     this.servers = this.names.map(
@@ -62,7 +72,14 @@ export class Cluster {
           clock: { rate: 0.97 + drawn.next() * 0.06, wallOffsetMs: 0 },
         }),
     )
+    this.admin = new Admin(this)
     this.clients = Array.from({ length: clients }, (_, i) => this.makeClient(`client-${i + 1}`))
+  }
+
+  /** Whether it is no member at first. */
+  isStranger({ options }: SimServer): boolean {
+    const { self } = options.ensemble ?? {}
+    return self !== undefined && this.recorder.ensemble?.membership.servers.has(self) === false
   }
 
   get tickMs(): number {

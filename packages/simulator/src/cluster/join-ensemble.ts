@@ -1,5 +1,6 @@
 import {
   CommittedLog,
+  ConfigFiles,
   EnsemblePeer,
   Epochs,
   type Database,
@@ -13,6 +14,7 @@ import {
   type ZabEvent,
 } from '@zabra/core'
 import type { Network } from '../world/network.ts'
+import { configPath, readMembers } from './config-file.ts'
 import type { ServerOptions } from './server-options.ts'
 import { serverName, SimPeerNetwork, type PeerHost } from './sim-peer-network.ts'
 import type { Tapped } from './tap.ts'
@@ -27,6 +29,8 @@ export interface EnsembleSettings {
   readonly commitLogCount: number
   /** So many transactions are in an epoch at most: with the real bound none would ever be full. */
   readonly counterMax: bigint | undefined
+  /** Whether members change; then they are kept on disk. */
+  readonly isChanging: boolean
 }
 
 /** What the ensemble's watcher is told of one process. */
@@ -94,7 +98,8 @@ export async function joinEnsemble(
   settings: EnsembleSettings,
 ): Promise<{ peer: EnsemblePeer; network: SimPeerNetwork }> {
   const { db, recovery, disk, log, committedLog, host, ports, wake, events } = parts
-  const { self, membership, initLimit, syncLimit, counterMax } = settings
+  const { self, initLimit, syncLimit, counterMax, isChanging } = settings
+  const membership = isChanging ? await readMembers(disk) : settings.membership
   const epochs = await Epochs.load(disk, recovery.snapshotDir, db.lastZxid)
   events.epochs(epochs, db.lastZxid)
   const network = new SimPeerNetwork(parts.network, parts.peerHost)
@@ -109,6 +114,7 @@ export async function joinEnsemble(
       committedLog,
       host,
       network,
+      configStore: isChanging ? new ConfigFiles(disk, configPath, self) : undefined,
       zabTrace: (event) => events.zab(event),
       ports,
       wake,

@@ -1,6 +1,7 @@
 import type { DatabaseOptions, JournalOptions, Membership, PeerOptions } from '@zabra/core'
 import type { Random } from '../world/random.ts'
 import type { EnsembleSettings } from './join-ensemble.ts'
+import type { Stranger } from './shape.ts'
 
 export const dataDirectory = '/data/version-2'
 export const logDirectory = '/log/version-2'
@@ -17,7 +18,7 @@ export interface ServerOptions {
 }
 
 /** The schemes that the simulated authenticator knows. */
-export const schemes: ReadonlySet<string> = new Set(['ip', 'digest'])
+export const schemes: ReadonlySet<string> = new Set(['ip', 'digest', 'super'])
 
 export function drawServerOptions(random: Random): ServerOptions {
   const tickMs = random.pick([200, 500, 1000])
@@ -64,6 +65,7 @@ export function asEnsemble(
   options: ServerOptions,
   membership: Membership,
   random: Random,
+  strangers: readonly Stranger[] | undefined,
 ): ServerOptions[] {
   const initLimit = random.pick([5, 10])
   const syncLimit = random.pick([2, 5])
@@ -71,14 +73,25 @@ export function asEnsemble(
   const counters = random.fork('counters')
   const counterMax = counters.chance(0.3) ? BigInt(counters.pick([4, 20, 70, 200])) : undefined
   const logBytesMax = random.chance(0.3) ? 1000 : options.journal.logBytesMax
-  return [...membership.servers.keys()].map((self) => ({
+  const isChanging = strangers !== undefined
+  const members = [...membership.servers.keys()].map((self) => ({ self, membership }))
+  const rules = { ...options.peer.rules, reconfigEnabled: isChanging }
+  return [...members, ...(strangers ?? [])].map(({ self, membership: known }) => ({
     ...options,
-    peer: { ...options.peer, serverId: Number(self) },
+    peer: { ...options.peer, rules, serverId: Number(self) },
     journal: { ...options.journal, logBytesMax },
     // Their disks are copied often, to see what a power failure would leave.
     preAllocBytes: Math.min(options.preAllocBytes, 65_536),
     // An election is decided by waits of a few hundred milliseconds.
     tickPeriodMs: 20,
-    ensemble: { self, membership, initLimit, syncLimit, commitLogCount, counterMax },
+    ensemble: {
+      self,
+      membership: known,
+      initLimit,
+      syncLimit,
+      commitLogCount,
+      counterMax,
+      isChanging,
+    },
   }))
 }

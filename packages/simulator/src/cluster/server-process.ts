@@ -318,7 +318,7 @@ export class ServerProcess {
           zab: (event) => {
             if (event.type === 'leading') this.ledSinceMs = Math.floor(this.monotonicMs)
             // The next leader learns of clients only what it is told itself.
-            if (event.type === 'looking') this.heard.clear()
+            if (event.type === 'looking' || event.type === 'appointed') this.heard.clear()
             this.events.zab(event)
           },
         },
@@ -473,10 +473,12 @@ export class Link implements ClientLink {
 /** Anybody is who they say they are: what is simulated is what follows from it. */
 const authenticator: Authenticator = {
   schemes,
-  authenticate: (scheme, token) =>
-    scheme === 'digest' && token !== null
+  authenticate: (scheme, token) => {
+    if (scheme === 'super') return [{ scheme, id: '' }]
+    return scheme === 'digest' && token !== null
       ? [{ scheme, id: digestOf(decodeText(token)) }]
-      : undefined,
+      : undefined
+  },
 }
 
 export function digestOf(userAndPassword: string): string {

@@ -12,6 +12,7 @@ import type { Random } from '../world/random.ts'
 import { SimDisk } from '../world/sim-disk.ts'
 import type { World } from '../world/world.ts'
 import type { ServerOptions } from './server-options.ts'
+import { writeConfig } from './config-file.ts'
 import { isExcusable, ServerProcess, type ProcessClock } from './server-process.ts'
 
 /** A server: a disk that survives, and processes that come and go. */
@@ -88,6 +89,10 @@ export class SimServer {
     const life = ++this.life
     this.faultsBefore = this.disk.faults
     this.recorder.trace(`${this.name} starts, life ${life}`)
+    const { ensemble } = this.options
+    if (life === 1 && ensemble?.isChanging === true) {
+      await writeConfig(this.disk.files, ensemble.membership)
+    }
     const expected = await this.recorder.beforeStart(this)
     if (this.life !== life) return
     const process = new ServerProcess({
@@ -167,6 +172,10 @@ export class SimServer {
     this.recorder.count(`zab: ${event.type}${howOf(event)}`)
     const { ensemble } = this.recorder
     ensemble?.zab(this.name, event, lastZxid)
+    const { peer } = this.process ?? {}
+    if (event.type === 'reconfigured' && peer instanceof EnsemblePeer) {
+      ensemble?.activated(this.name, peer.config)
+    }
     const db = this.process?.peer?.db
     if (event.type === 'looking' && db !== undefined && this.epochs !== undefined) {
       void ensemble?.promises.votes(this, db, this.epochs.current)

@@ -27,6 +27,27 @@ export function drawMembership(voters: number, shape: Shape, random: Random): Me
   return { version: 0n, servers, hierarchy }
 }
 
+/** A server that is no member, and with which configuration it would join those who are. */
+export interface Stranger {
+  readonly self: ServerId
+  readonly membership: Membership
+}
+
+export function drawStrangers(membership: Membership, random: Random): Stranger[] {
+  const count = random.between(1, 2)
+  return Array.from({ length: count }, (_, i) => {
+    const self = BigInt(membership.servers.size + 1 + i)
+    const servers = new Map(membership.servers)
+    return { self, membership: { ...membership, servers: servers.set(self, specOf(self)) } }
+  })
+}
+
+export function specOf(id: ServerId, role: ServerSpec['role'] = 'participant'): ServerSpec {
+  const address = { host: serverName(id), quorumPort: 2888, electionPort: 3888 }
+  const client = { host: '0.0.0.0', port: 2181 }
+  return { addresses: [address], role, client, secureClient: undefined }
+}
+
 function drawGroups(voters: readonly ServerId[], random: Random): Groups {
   const groups = new Map<bigint, ServerId[]>()
   const count = random.pick([1, 1, 2, 3])

@@ -26,7 +26,8 @@ export function emptyOne(cluster: Cluster, first: SimServer, forMs: number): voi
 
 function isLegal(cluster: Cluster, server: SimServer): boolean {
   const { ensemble } = cluster.recorder
-  if (ensemble === undefined) return false
+  // Who is no member any more would begin anew with those it remembers, if they forget as well.
+  if (ensemble === undefined || server.options.ensemble?.isChanging === true) return false
   if (roleOf(cluster, server) === 'observer') return true
   const leader = leaderOf(cluster)
   const { process } = server

@@ -1,11 +1,18 @@
 /** What the servers of an ensemble did together: who led, and what became of what was proposed. */
-import type { Epochs, Membership, ServerId, ZabEvent } from '@zabra/core'
+import {
+  formatMembership,
+  sameMembership,
+  type Epochs,
+  type Membership,
+  type ServerId,
+  type ZabEvent,
+} from '@zabra/core'
 import type { SimServer } from '../cluster/server.ts'
 import { isEnough } from '../cluster/shape.ts'
 import { serverName } from '../cluster/sim-peer-network.ts'
 import { Promises } from './promises.ts'
 import type { Recorder } from './recorder.ts'
-import { counterOf, epochOf, follows, hex } from './zxids.ts'
+import { counterOf, epochOf, epochStart, follows, hex } from './zxids.ts'
 
 /** An epoch that was established, and where the history ended that it was built upon. */
 interface Reign {
@@ -18,7 +25,12 @@ const accusations = /something is missing|not the next proposal|only of what is 
 
 export class EnsembleRecord {
   readonly promises: Promises
+  /** That of the beginning. */
   readonly membership: Membership
+  /** What anybody took for committed, by version, oldest first. */
+  private readonly configs = new Map<bigint, Membership>()
+  /** By which each server goes, in its present life. */
+  private readonly versions = new Map<string, bigint>()
   /** Everything that some server applied as committed, and who did so first. */
   readonly delivered = new Map<bigint, string>()
   private readonly reigns = new Map<bigint, Reign>()
@@ -41,6 +53,7 @@ export class EnsembleRecord {
   constructor(recorder: Recorder, membership: Membership) {
     this.recorder = recorder
     this.membership = membership
+    this.configs.set(0n, membership)
     this.promises = new Promises(recorder, this)
   }
 
@@ -59,6 +72,7 @@ export class EnsembleRecord {
       )
     }
     this.known.set(server, { accepted, current })
+    this.versions.delete(server)
     this.durable.set(server, lastZxid)
   }
 
@@ -119,13 +133,65 @@ export class EnsembleRecord {
   }
 
   private idsOf(names: Iterable<string>): Set<ServerId> {
-    const wanted = new Set(names)
-    return new Set([...this.membership.servers.keys()].filter((id) => wanted.has(serverName(id))))
+    return new Set([...names].map((name) => BigInt(name.replace(serverName(0n).slice(0, -1), ''))))
+  }
+
+  /** The newest configuration that is committed, as far as anybody knows. */
+  get config(): Membership {
+    return [...this.configs.values()].at(-1)!
+  }
+
+  /** Who decides about what comes after this. */
+  private configAt(zxid: bigint): Membership {
+    const versions = [...this.configs.keys()].filter((version) => version <= zxid)
+    return this.configs.get(versions.at(-1)!)!
+  }
+
+  /** A server goes by another configuration. */
+  activated(server: string, config: Membership): void {
+    const { version } = config
+    const own = this.versions.get(server) ?? 0n
+    if (version < own) {
+      this.recorder.violation(`${server} goes back from ${hex(own)} to ${hex(version)}`)
+    }
+    this.versions.set(server, version)
+    const known = this.configs.get(version)
+    if (known !== undefined) {
+      if (formatMembership(known) === formatMembership(config)) return
+      this.recorder.violation(`${server} takes another configuration for ${hex(version)}`)
+      return
+    }
+    const before = this.config
+    if (version <= before.version) {
+      this.recorder.violation(`${server} goes by ${hex(version)} after ${hex(before.version)}`)
+      return
+    }
+    this.configs.set(version, config)
+    this.recorder.count('configurations')
+    if (counterOf(version) === 0n) {
+      if (sameMembership(before, config)) return
+      this.recorder.violation(`${server} makes up the members of ${hex(version)}`)
+      return
+    }
+    // Who has entered a later epoch holds what that is built upon, be it as a snapshot.
+    const later = [...this.members].filter(([epoch]) => epoch > epochOf(version))
+    const entered = later.flatMap(([, members]) => [...members.keys()])
+    const holders = [...new Set([...this.holdersOf(version), ...entered])]
+    if (isEnough(before, this.idsOf(holders)) && isEnough(config, this.idsOf(holders))) return
+    this.recorder.violation(
+      `${server} goes by ${hex(version)}, which only [${holders.join()}] have on disk`,
+    )
+  }
+
+  private holdersOf(zxid: bigint): string[] {
+    // What a server acknowledged before it lost its disk counts: all others had it by then.
+    const holding = [...this.durable, ...this.lost].filter(([, durable]) => durable >= zxid)
+    return [...new Set(holding.map(([name]) => name))]
   }
 
   zab(server: string, event: ZabEvent, lastZxid: bigint): void {
-    if (event.type === 'elected') this.bases.set(server, lastZxid)
-    if (event.type === 'looking') this.last.delete(server)
+    if (event.type === 'elected' || event.type === 'appointed') this.bases.set(server, lastZxid)
+    if (event.type === 'looking' || event.type === 'appointed') this.last.delete(server)
     if (event.type === 'roleEnded' && accusations.test(event.reason)) {
       this.recorder.violation(`${server} finds that its leader is wrong: ${event.reason}`)
     }
@@ -144,7 +210,8 @@ export class EnsembleRecord {
     this.recorder.count('epochs')
     const members = this.members.get(epoch) ?? new Map<string, bigint | undefined>()
     for (const [name, zxid] of members) this.checkMember(name, zxid, epoch, reign)
-    if (!members.has(server) || !isEnough(this.membership, this.idsOf(members.keys()))) {
+    const config = this.configAt(epochStart(epoch))
+    if (!members.has(server) || !isEnough(config, this.idsOf(members.keys()))) {
       const names = [...members.keys()].join()
       this.recorder.violation(`${server} leads epoch ${epoch}, which only [${names}] entered`)
     }
@@ -175,10 +242,8 @@ export class EnsembleRecord {
 
   /** What anybody takes for committed is on the disks of a quorum. */
   private checkHeld(server: string, zxid: bigint): void {
-    // What a server acknowledged before it lost its disk counts: all others had it by then.
-    const holding = [...this.durable, ...this.lost].filter(([, durable]) => durable >= zxid)
-    const holders = [...new Set(holding.map(([name]) => name))]
-    if (isEnough(this.membership, this.idsOf(holders))) return
+    const holders = this.holdersOf(zxid)
+    if (isEnough(this.configAt(zxid), this.idsOf(holders))) return
     this.recorder.violation(
       `${server} delivers ${hex(zxid)}, which only [${holders.join()}] have on disk`,
     )

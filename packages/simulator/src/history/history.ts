@@ -51,6 +51,8 @@ export interface SessionRecord {
 
 export class History {
   readonly operations: Operation[] = []
+  /** Of those who change the members: nobody is asked what they were answered. */
+  readonly adminSessions = new Set<bigint>()
   readonly conversations: Conversation[] = []
   readonly sessions = new Map<bigint, SessionRecord>()
   /** What a client noticed at once and can only be a bug. */

@@ -2,6 +2,10 @@ export function epochOf(zxid: bigint): bigint {
   return zxid >> 32n
 }
 
+export function epochStart(epoch: bigint): bigint {
+  return epoch << 32n
+}
+
 export function counterOf(zxid: bigint): bigint {
   return zxid & 0xffff_ffffn
 }

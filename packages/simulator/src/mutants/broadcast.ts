@@ -62,12 +62,12 @@ export const broadcastMutants: readonly Mutant[] = [
     })
   }),
   ofLeader('a leader commits what it alone has logged', (leader) => {
-    const parts = inside(leader, 'parts')
-    const verifier = parts.verifier as object
+    const configs = inside(leader, 'parts', 'configs')
+    const verifier = configs.verifier as object
     replace<[], void>(leader, 'commitWhatCan', (original) => () => {
-      parts.verifier = { ...verifier, isQuorum: (acks: ReadonlySet<bigint>) => acks.size > 0 }
+      configs.verifier = { ...verifier, isQuorum: (acks: ReadonlySet<bigint>) => acks.size > 0 }
       original()
-      parts.verifier = verifier
+      configs.verifier = verifier
     })
   }),
   ofLeader('an acknowledgement counts for what came after it', (leader) => {

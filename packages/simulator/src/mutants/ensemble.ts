@@ -1,5 +1,6 @@
 import { broadcastMutants } from './broadcast.ts'
 import { epochMutants } from './epochs.ts'
+import { memberMutants } from './members.ts'
 import type { Mutant } from './mutant.ts'
 import { sessionMutants } from './sessions.ts'
 import { synchronisationMutants } from './synchronisation.ts'
@@ -10,4 +11,5 @@ export const ensembleMutants: readonly Mutant[] = [
   ...synchronisationMutants,
   ...broadcastMutants,
   ...sessionMutants,
+  ...memberMutants,
 ]

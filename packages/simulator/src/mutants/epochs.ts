@@ -13,7 +13,7 @@ export const epochMutants: readonly Mutant[] = [
     servers: 3,
     joined: (peer) => {
       replace<[ReadonlySet<bigint>], boolean>(
-        inside(peer, 'verifier'),
+        inside(peer, 'configs', 'verifier'),
         'isQuorum',
         () => (acks) => acks.size > 0,
       )
@@ -24,7 +24,7 @@ export const epochMutants: readonly Mutant[] = [
     servers: 3,
     shape: 'weighted',
     joined: (peer) => {
-      const verifier = inside(peer, 'verifier') as unknown as QuorumVerifier
+      const verifier = inside(peer, 'configs', 'verifier') as unknown as QuorumVerifier
       const half = verifier.voters.size / 2
       replace<[ReadonlySet<bigint>], boolean>(
         verifier,
@@ -38,9 +38,9 @@ export const epochMutants: readonly Mutant[] = [
     servers: 3,
     shape: 'observers',
     joined: (peer) => {
-      const verifier = inside(peer, 'verifier') as unknown as QuorumVerifier
+      const verifier = inside(peer, 'configs', 'verifier') as unknown as QuorumVerifier
       const half = Math.floor(verifier.voters.size / 2)
-      Reflect.set(peer, 'verifier', {
+      Reflect.set(inside(peer, 'configs'), 'verifier', {
         ...verifier,
         voters: new Set([...verifier.voters, ...verifier.observers]),
         isQuorum: (acks: ReadonlySet<bigint>) => acks.size > half,
@@ -146,13 +146,13 @@ export const epochMutants: readonly Mutant[] = [
     })
   }),
   ofLeader('a leader leads on without a quorum', (leader) => {
-    const parts = inside(leader, 'parts')
-    const verifier = parts.verifier as QuorumVerifier
+    const configs = inside(leader, 'parts', 'configs')
     for (const name of ['halfTick', 'lost']) {
       replace<unknown[], void>(leader, name, (original) => (...args) => {
-        parts.verifier = { ...verifier, isQuorum: anybody }
+        const verifier = configs.verifier as QuorumVerifier
+        configs.verifier = { ...verifier, isQuorum: anybody }
         original(...args)
-        parts.verifier = verifier
+        configs.verifier = verifier
       })
     }
   }),

@@ -23,5 +23,7 @@ export interface Mutant {
   readonly servers?: number
   /** Where it shows only in ensembles of one kind. */
   readonly shape?: Shape
+  /** It shows only where members come and go. */
+  readonly isChanging?: boolean
   readonly joined?: (peer: EnsemblePeer) => void
 }

@@ -249,7 +249,7 @@ function fault(code: string): Error {
   return Object.assign(new Error(`${code}: injected`), { code })
 }
 
-/** Logs and snapshots have one; the epoch files, as Apache laid them down, do not. */
+/** Logs and snapshots have one; the epoch files and zoo.cfg, as Apache laid them down, do not. */
 function hasChecksum(path: string): boolean {
-  return !path.includes('Epoch')
+  return !path.includes('Epoch') && !path.includes('zoo.cfg')
 }
