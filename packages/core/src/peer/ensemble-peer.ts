@@ -554,6 +554,7 @@ export class EnsemblePeer extends PeerBase {
     journal: Journal,
   ): Promise<void> {
     const { committedLog } = this.parts
+    const { committed, committedText } = this.configs
     this.stopServing()
     await leader.finish()
     if (leader.uncommitted.length > 0) throw new Error('what is proposed cannot be committed')
@@ -561,6 +562,8 @@ export class EnsemblePeer extends PeerBase {
       restored,
       this.appendedZxid > this.db.lastZxid ? this.appendedZxid : this.db.lastZxid,
     )
+    // Who the members are is not a matter of what they hold.
+    db.setConfig(committedText, committed.version, this.clock.wallMs)
     await journal.replaceBy(
       () => db.snapshotSource(),
       () => {

@@ -1,7 +1,9 @@
 /** A database taken from a snapshot into a running ensemble, told as short stories. */
+import { encodeText } from '@zabra/protocol'
 import { afterEach, expect, test } from 'vitest'
 import { TestEnsemble } from '../../test/support/ensemble.ts'
 import type { TestServer } from '../../test/support/test-server.ts'
+import type { EnsembleOptions } from './ensemble-peer.ts'
 import { loadRestored, type RestoredDatabase } from '../storage/restored.ts'
 
 const directory = 'data/version-2'
@@ -18,8 +20,10 @@ afterEach(() => {
   for (const server of ensemble.servers.values()) expect(server.failures).toEqual([])
 })
 
-async function threeServing(): Promise<{ leader: TestServer; followers: TestServer[] }> {
-  ensemble = new TestEnsemble({ 1: 'participant', 2: 'participant', 3: 'participant' })
+async function threeServing(
+  options: Partial<EnsembleOptions> = {},
+): Promise<{ leader: TestServer; followers: TestServer[] }> {
+  ensemble = new TestEnsemble({ 1: 'participant', 2: 'participant', 3: 'participant' }, options)
   await ensemble.start(1, 2, 3)
   await ensemble.serving(3)
   const { leader, followers } = ensemble
@@ -67,6 +71,19 @@ test('the leader leads again, and the others get everything from it', async () =
   for (const follower of followers) expect(plans(leader, follower).at(-1)).toBe('snap')
   const client = await followers[0]!.connect()
   expect(await client.create('/after')).toBe(0)
+})
+
+test('the members stay who they are, whatever the snapshot says', async () => {
+  const rules = { enforceQuota: false, reconfigEnabled: true, closeSessionPaths: true }
+  const { leader, followers } = await threeServing({ rules })
+  const restored = await before(leader)
+  const others = encodeText('server.9=elsewhere:1:2:participant\nversion=fffffffffff')
+  restored.db.setConfig(others, 0xfffffffffffn, 0)
+  const members = leader.peer!.db.configText
+  const seen = restoring(leader, restored)
+  await ensemble.until('it is restored', () => seen.outcome !== undefined)
+  await ensemble.serving(3)
+  for (const { peer } of [leader, ...followers]) expect(peer!.db.configText).toEqual(members)
 })
 
 test('a server that was away, and one that lost power right afterwards, come to the same', async () => {
