@@ -64,7 +64,7 @@ const zabra = anyCommand('zabra', [
 
 const { values } = parseArgs({
   options: {
-    release: { type: 'string', multiple: true, default: [...apacheReleases].reverse() },
+    release: { type: 'string', multiple: true, default: apacheReleases.toReversed() },
     only: { type: 'string', multiple: true, default: [] },
     /** Leaves the directories of what failed where they are. */
     keep: { type: 'boolean', default: false },

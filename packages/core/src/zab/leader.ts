@@ -129,7 +129,7 @@ export class Leader {
   /** The change of configuration that is outstanding. */
   private reconfigZxid = -1n
   /** Resolves when none is. */
-  private reconfigured = done()
+  private reconfigured = nothingPending()
   private ticks = 0
   private isOver = false
   /** Set by `finish`: resolves when nothing is outstanding. */
@@ -826,7 +826,7 @@ export class Leader {
   }
 }
 
-function done(): Deferred<void> {
+function nothingPending(): Deferred<void> {
   const deferred = new Deferred<void>()
   deferred.resolve()
   return deferred
