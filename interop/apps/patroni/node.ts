@@ -44,9 +44,7 @@ export class PatroniNode {
     this.configFile = join(this.dir, 'patroni.json')
     const config = this.configuration(stage.ensemble.connectString.split(','))
     writeFileSync(this.configFile, JSON.stringify(config, undefined, 2))
-    const killPostgres = (): void => {
-      this.killPostgres()
-    }
+    const killPostgres = (): void => void this.killPostgres()
     process.on('exit', killPostgres)
     stage.atEnd(async () => {
       await this.kill()
