@@ -156,6 +156,12 @@ describe('a tree that was sent while it changed', () => {
   })
 })
 
+test('the digest is remembered after every 128th transaction, not where an epoch begins', () => {
+  const db = freshDatabase()
+  for (const zxid of [1n, 128n, 0x100000000n, 0x100000080n]) db.advance(zxid)
+  expect(db.digestLog.map(({ zxid }) => zxid)).toEqual([128n, 0x100000080n])
+})
+
 test('transactions that change nothing leave the digest alone', () => {
   const db = freshDatabase()
   const { value } = db.tree.digest

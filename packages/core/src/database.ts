@@ -157,7 +157,8 @@ export class Database {
     this.lastZxid = zxid
     this.lastZxidHigh = Number(zxid >> 32n) | 0
     this.lastZxidLow = Number(zxid & 0xffffffffn) | 0
-    if (this.lastZxidLow !== 0) this.lastTxnZxid = zxid
+    if (this.lastZxidLow === 0) return
+    this.lastTxnZxid = zxid
     if ((this.lastZxidLow & (digestEvery - 1)) === 0) this.logDigest()
   }
 

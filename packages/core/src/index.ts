@@ -58,13 +58,16 @@ export {
   EnsemblePeer,
   rememberer,
   type EnsembleOptions,
+  type Leadership,
   type PeerNetwork,
 } from './peer/ensemble-peer.ts'
 export { CommittedLog } from './zab/committed-log.ts'
 export type { ConfigStore } from './zab/config-book.ts'
 export { Epochs } from './zab/epochs.ts'
 export type { Membership } from './zab/membership.ts'
+export type { LearnerView } from './zab/leader.ts'
 export type { ZabEvent } from './zab/options.ts'
+export { ZabStats, type ZabPhase } from './zab/zab-stats.ts'
 export { PacketLink, type PeerWire } from './zab/packet-link.ts'
 export type { ServerId } from './zab/quorum.ts'
 export type { ServerSpec } from './zab/server-spec.ts'

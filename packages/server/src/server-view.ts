@@ -1,13 +1,17 @@
 import type {
   Authenticator,
   DiskStats,
+  Leadership,
+  Membership,
   PeerBase,
   ReadHandle,
   Summary,
   TakenSnapshot,
+  ZabStats,
 } from '@zabra/core'
 import type { ServerState } from '@zabra/protocol'
 import type { ServerConfig } from './config/config.ts'
+import type { EnsembleConfig } from './config/ensemble-config.ts'
 import type { ClientSocket } from './net/client-socket.ts'
 
 /** A running server as its own monitoring sees it. */
@@ -25,6 +29,8 @@ export interface ServerView {
   readonly isStopping: boolean
   /** The role in the ensemble; undefined for a server on its own. */
   readonly ensembleState: ServerState | undefined
+  /** This server's part in its ensemble; undefined for a server on its own. */
+  readonly ensemble: EnsembleView | undefined
   /** Set and told by stmk and gtmk; nothing depends on it here. */
   traceMask: bigint
   /** What the admin commands count. */
@@ -43,6 +49,14 @@ export interface ServerView {
    * says that they are none, a RestoreRefusal why it cannot be done.
    */
   restore(bytes: AsyncIterable<Uint8Array>): Promise<bigint>
+}
+
+export interface EnsembleView {
+  readonly config: EnsembleConfig
+  readonly membership: Membership
+  readonly stats: ZabStats
+  /** While it leads. */
+  readonly leadership: Leadership | undefined
 }
 
 export interface AdminCounts {

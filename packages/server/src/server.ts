@@ -250,6 +250,13 @@ export class RunningServer implements ServerView {
   get ensembleState(): ServerState | undefined {
     return this.parts.ensemble?.peer.state
   }
+
+  get ensemble(): ServerView['ensemble'] {
+    const { config, parts } = this
+    if (config.ensemble === undefined || parts.ensemble === undefined) return undefined
+    const { config: membership, zabStats: stats, leadership } = parts.ensemble.peer
+    return { config: config.ensemble, membership, stats, leadership }
+  }
 }
 
 interface Parts {

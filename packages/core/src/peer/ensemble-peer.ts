@@ -30,14 +30,15 @@ import { decodeTxn } from '../zab/decoded-txn.ts'
 import { Deferred, within } from '../zab/deferred.ts'
 import { epochOf, type Epochs } from '../zab/epochs.ts'
 import { readHistory } from '../zab/history.ts'
-import { Leader, type LeaderParts } from '../zab/leader.ts'
+import { Leader, type LeaderParts, type LearnerView } from '../zab/leader.ts'
 import { Learner } from '../zab/learner.ts'
 import { ConfigBook, type ConfigStore } from '../zab/config-book.ts'
 import { changeBetween, sameMembership, type Membership } from '../zab/membership.ts'
-import type { ZabOptions, ZabTrace } from '../zab/options.ts'
+import type { ZabEvent, ZabOptions, ZabTrace } from '../zab/options.ts'
 import { LinkLostError, PacketLink, type PeerWire } from '../zab/packet-link.ts'
 import type { ServerId } from '../zab/quorum.ts'
 import { readConfig, RoleChange } from '../zab/role-change.ts'
+import { ZabStats } from '../zab/zab-stats.ts'
 import { receiveSnapshot } from '../zab/snapshot-stream.ts'
 import type { Journal } from './journal.ts'
 import { PeerBase, renamed, RestoreRefusal, type PeerOptions, type PeerPorts } from './peer-base.ts'
@@ -86,6 +87,14 @@ export interface EnsembleOptions extends PeerOptions, ZabOptions {
   readonly readOnlyMode?: boolean
 }
 
+/** What a leader tells of itself. */
+export interface Leadership {
+  readonly learners: readonly LearnerView[]
+  readonly pendingSyncs: number
+  readonly uptimeMs: number
+  resetObserverCounts(): void
+}
+
 /** A server that has looked for a leader so long is cut off; at least a tick, though. */
 const readOnlyAfterMsMin = 2000
 /**
@@ -111,7 +120,10 @@ export class EnsemblePeer extends PeerBase {
   state: ServerState = 'looking'
   /** Set right after construction: the two need each other. */
   journal!: Journal
+  readonly zabStats = new ZabStats()
+  private leadingSinceMs = 0
   private readonly parts: EnsembleParts
+  private readonly tell: ZabTrace
   private readonly options: EnsembleOptions
   private readonly configs: ConfigBook
   private readonly election: Election
@@ -149,7 +161,10 @@ export class EnsemblePeer extends PeerBase {
 
   constructor(parts: EnsembleParts, options: EnsembleOptions, start: Clock) {
     super(parts.db, options, parts.ports, start)
-    this.parts = parts
+    this.parts = { ...parts, zabTrace: (event) => this.note(event) }
+    this.tell = parts.zabTrace
+    parts.committedLog.onAdded = ({ payload }) =>
+      this.zabStats.committed(payload, this.state, this.clock.wallMs)
     this.options = options
     this.configs = new ConfigBook(options.membership, {
       isEnabled: options.rules.reconfigEnabled,
@@ -169,6 +184,25 @@ export class EnsemblePeer extends PeerBase {
     this.loggedZxid = this.appendedZxid = parts.db.lastZxid
     this.wantsEverything = this.lacksAll = parts.lacksAll === true
     this.seeWhatIsLogged()
+  }
+
+  // --- for monitoring --------------------------------------------------------------------------
+
+  private note(event: ZabEvent): void {
+    this.zabStats.note(event, this.state, this.clock.nowMs)
+    this.tell(event)
+  }
+
+  /** Its learners and its age, while this server leads. */
+  get leadership(): Leadership | undefined {
+    const { leader, clock, leadingSinceMs } = this
+    if (leader?.isEstablished !== true) return undefined
+    return {
+      learners: leader.learnerViews,
+      pendingSyncs: leader.pendingSyncs,
+      uptimeMs: clock.nowMs - leadingSinceMs,
+      resetObserverCounts: () => leader.resetObserverCounts(),
+    }
   }
 
   // --- the course of a server ------------------------------------------------------------------
@@ -365,6 +399,7 @@ export class EnsemblePeer extends PeerBase {
         trace: zabTrace,
         serve: (from) => this.serveAsLeader(from),
         joined: (sid) => this.election.joined(sid),
+        revalidated: () => this.zabStats.revalidations++,
       },
       this.options,
     )
@@ -384,6 +419,7 @@ export class EnsemblePeer extends PeerBase {
     this.setTime(Math.floor(host.monotonicMs()), host.wallMs())
     this.showConfig()
     this.election.established(this.leader!.epoch)
+    this.leadingSinceMs = this.clock.nowMs
     this.hasServed = true
     this.roomPauseMs = 0
     this.wantsEverything = false
@@ -399,6 +435,8 @@ export class EnsemblePeer extends PeerBase {
         reconfiguring: from.reconfiguring,
         onProposed: (zxid, batch) => {
           this.appendedZxid = zxid
+          const bytes = batch.writer.position - 1 - batch.payloadStart
+          this.zabStats.proposed(bytes, this.clock.wallMs)
           from.onProposed(zxid, batch)
           this.parts.wake()
         },
@@ -645,6 +683,7 @@ export class EnsemblePeer extends PeerBase {
     this.batch.writer.raw(payload)
     this.batch.end(zxid)
     this.appendedZxid = zxid
+    this.zabStats.received(payload, this.state, this.clock.wallMs)
     this.parts.wake()
   }
 
@@ -715,6 +754,7 @@ export class EnsemblePeer extends PeerBase {
     const upTo = batch.lastZxid
     this.giveBack(batch)
     this.loggedZxid = upTo
+    this.zabStats.logged(this.clock.wallMs)
     this.leader?.logged(upTo)
     this.learner?.logged(upTo)
     while (this.flushing.length > 0 && this.flushing[0]!.upTo <= upTo) {
@@ -725,6 +765,7 @@ export class EnsemblePeer extends PeerBase {
   override tick(): void {
     super.tick()
     const { nowMs } = this.clock
+    this.zabStats.tick(nowMs)
     this.tickWithoutLeader()
     this.election.tick(nowMs)
     this.pump()
@@ -781,6 +822,7 @@ export class EnsemblePeer extends PeerBase {
     }
     // Not to wait in vain, for as long as `initLimit` allows, while the others serve without us.
     if (this.leader?.isEstablished === false && this.election.isDeserted) {
+      this.zabStats.desertions++
       this.leader.end(new Error('the others want another leader'))
     }
   }

@@ -115,6 +115,7 @@ export abstract class PeerBase implements BatchSource {
 
   /** The socket is gone. The session lives on until it is resumed or expires. */
   closed(connection: ClientConnection): void {
+    if (connection.state !== 'closed') this.stats.connectionsDropped++
     this.pipeline.closed(connection)
   }
 

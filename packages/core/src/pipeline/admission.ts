@@ -80,6 +80,7 @@ export class Admission {
     )
     connection.knowsReadOnly = request.readOnly !== undefined
     connection.state = 'connecting'
+    if (sessionId !== 0n) stats.connectionRevalidations++
     if (sessionId === 0n) {
       this.createSession(connection, upstream)
     } else if (isSessionPassword(sessionId, request.passwd)) {

@@ -102,6 +102,10 @@ export class ServerStats {
   sessionlessExpired = 0
   connectionsRejected = 0
   connectionRequests = 0
+  /** Of these, those that wanted to go on with a session. */
+  connectionRevalidations = 0
+  /** Connections that ended from the other side. */
+  connectionsDropped = 0
   bytesReceived = 0
   responseBytes = 0
   commits = 0

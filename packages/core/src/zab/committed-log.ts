@@ -8,6 +8,8 @@ export interface LoggedTxn {
 
 /** The most recent committed transactions, from which a learner that was away is brought up. */
 export class CommittedLog {
+  /** Told of each transaction as it is committed. */
+  onAdded: ((txn: LoggedTxn) => void) | undefined
   private readonly countMax: number
   private txns: LoggedTxn[] = []
 
@@ -30,6 +32,7 @@ export class CommittedLog {
   add(txn: LoggedTxn): void {
     assert(this.isEmpty || txn.zxid > this.max, 'transactions are committed in order')
     this.txns.push(txn)
+    this.onAdded?.(txn)
     // Shortened now and then, not each time: dropping the first element moves all others.
     if (this.txns.length >= 2 * this.countMax) this.txns = this.txns.slice(-this.countMax)
   }

@@ -69,6 +69,22 @@ export interface LeaderParts {
   }) => Proposer
   /** A voter has come to be led by us. */
   readonly joined?: (sid: ServerId) => void
+  /** A learner asks whether a session may go on there. */
+  readonly revalidated?: () => void
+}
+
+/** A learner as monitoring sees it. */
+export interface LearnerView {
+  readonly sid: ServerId
+  readonly isObserver: boolean
+  /** It gets what is proposed or committed as that happens. */
+  readonly isSynced: boolean
+  readonly link: PacketLink
+  readonly joinedWallMs: number
+  readonly requests: number
+  /** Packets that wait until it is up to date, and their bytes with those on their way. */
+  readonly held: number
+  readonly heldBytes: number
 }
 
 /** A transaction that waits for its quorum. */
@@ -94,6 +110,8 @@ interface Learner {
   /** By this tick it must have been heard of again. */
   deadlineTick: number
   readonly acks: AckWatch
+  readonly joinedWallMs: number
+  requests: number
 }
 
 /**
@@ -158,6 +176,35 @@ export class Leader {
 
   get learnerCount(): number {
     return this.learners.size
+  }
+
+  /** Those who ask to be answered once everything before is committed. */
+  get pendingSyncs(): number {
+    return this.outstanding.reduce((sum, { behind }) => sum + behind.length, 0)
+  }
+
+  get learnerViews(): LearnerView[] {
+    return Array.from(this.learners, (learner) => {
+      const { sid, isObserver, isForwarding, link, joinedWallMs, requests, held } = learner
+      return {
+        sid,
+        isObserver,
+        isSynced: isForwarding,
+        link,
+        joinedWallMs,
+        requests,
+        held: held?.length ?? 0,
+        heldBytes: learner.heldBytes + link.unsentBytes,
+      }
+    })
+  }
+
+  /** Counts what observers say and are told from nothing again. */
+  resetObserverCounts(): void {
+    for (const learner of this.learners) {
+      if (!learner.isObserver) continue
+      learner.requests = learner.link.packetsSent = learner.link.packetsReceived = 0
+    }
   }
 
   // --- the course of a leadership --------------------------------------------------------------
@@ -356,6 +403,8 @@ export class Leader {
       history: 0n,
       deadlineTick: this.joinDeadline(),
       acks: new AckWatch(),
+      joinedWallMs: host.wallMs(),
+      requests: 0,
     }
     this.replaceOlder(sid)
     this.learners.add(learner)
@@ -785,6 +834,7 @@ export class Leader {
   }
 
   private revalidate(learner: Learner, { zxid, data }: QuorumPacket): void {
+    this.parts.revalidated?.()
     const reader = new Reader(data ?? new Uint8Array(0))
     const sessionId = reader.long()
     const session = this.proposer?.takeSession(sessionId, reader.int(), learner)
@@ -807,6 +857,7 @@ export class Leader {
 
   private receiveRequest(learner: Learner, { data, authinfo }: QuorumPacket): void {
     const { proposer } = this
+    learner.requests++
     // Who asks a leader that is about to go is not answered, and asks the next one.
     if (proposer === undefined || this.finished !== undefined) return
     const reader = new Reader(data ?? new Uint8Array(0))

@@ -27,6 +27,8 @@ export interface PeerWire {
   readonly unsentBytes: number
   /** To be closed once everything in `link.out` is sent. */
   close(): void
+  /** `address:port` of the other side, where there is such a thing. */
+  readonly remoteAddress?: string
 }
 
 /**
@@ -43,6 +45,8 @@ export class PacketLink {
   onClosed: (() => void) | undefined
   /** What the other side said that made no sense, if that is why the connection ended. */
   brokenBy: Error | undefined
+  packetsSent = 0
+  packetsReceived = 0
   private readonly wire: PeerWire
   private readonly reader = new PacketReader()
   private handler: ((packet: QuorumPacket) => void) | undefined
@@ -133,6 +137,7 @@ export class PacketLink {
     while (this.handler !== undefined && !this.isClosed) {
       const packet = this.reader.next()
       if (packet === undefined) break
+      this.packetsReceived++
       this.handler(packet)
     }
     this.afterPackets?.()
@@ -147,8 +152,13 @@ export class PacketLink {
     authinfo: Id[] | null = null,
   ): void {
     if (this.isClosed) return
+    this.packetsSent++
     QuorumPacket.write(this.out, { type: packetTypes[name], zxid, data, authinfo })
     this.wire.flushSoon()
+  }
+
+  get remoteAddress(): string {
+    return this.wire.remoteAddress ?? ''
   }
 
   /** What the other side has not taken yet. */

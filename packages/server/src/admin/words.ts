@@ -41,7 +41,7 @@ const words: Readonly<Record<string, (view: ServerView) => Answer>> = {
 
 /** What says something even while this server looks for a leader. */
 const alwaysAnswered: ReadonlySet<string> = new Set(['ruok', 'envi', 'gtmk', 'isro'])
-const notServing = 'This ZooKeeper instance is not currently serving requests'
+export const notServing = 'This ZooKeeper instance is not currently serving requests'
 
 const setTraceMask = 'stmk'
 /** What telnet sends when it is interrupted. Known, so as to be refused rather than misread. */

@@ -15,10 +15,12 @@ export class PeerSocket implements PeerWire {
   private link: PacketLink | undefined
   private isDirty = false
   private isClosing = false
+  readonly remoteAddress: string
 
   constructor(socket: Socket, turn: Turn) {
     this.socket = socket
     this.turn = turn
+    this.remoteAddress = `${socket.remoteAddress ?? ''}:${socket.remotePort ?? 0}`
     socket.setNoDelay(true)
     socket.on('error', () => socket.destroy())
     socket.on('close', () => this.link?.lost())

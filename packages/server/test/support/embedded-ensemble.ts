@@ -9,28 +9,32 @@ import { RawClient, type ConnectOptions } from './raw-client.ts'
 
 const pollMs = 10
 
-/** Three servers of one ensemble in this process, with real sockets and files. */
+/** Three servers of one ensemble in this process, with real sockets and files; or four, see below. */
 export class EmbeddedEnsemble {
-  readonly ids = [1, 2, 3]
+  readonly ids: readonly number[]
   readonly servers = new Map<number, RunningServer>()
   private readonly folder = mkdtempSync(join(tmpdir(), 'zabra-ensemble-'))
   private readonly settings: Record<string, string>
 
-  private constructor(settings: Record<string, string>) {
+  private constructor(settings: Record<string, string>, ids: readonly number[]) {
     this.settings = settings
+    this.ids = ids
   }
 
   static async start(
     settings: Record<string, string>,
     /** Makes something of each server's data folder first. */
     prepare: (folder: string) => void = () => {},
+    /** With an observer, which is the fourth. */
+    withObserver = false,
   ): Promise<EmbeddedEnsemble> {
-    const ports = await freePorts(6)
-    const lines = [1, 2, 3].map((id) => [
+    const ids = withObserver ? [1, 2, 3, 4] : [1, 2, 3]
+    const ports = await freePorts(2 * ids.length)
+    const lines = ids.map((id) => [
       `server.${id}`,
-      `127.0.0.1:${ports[2 * id - 2]}:${ports[2 * id - 1]}`,
+      `127.0.0.1:${ports[2 * id - 2]}:${ports[2 * id - 1]}:${id === 4 ? 'observer' : 'participant'}`,
     ])
-    const ensemble = new EmbeddedEnsemble({ ...Object.fromEntries(lines), ...settings })
+    const ensemble = new EmbeddedEnsemble({ ...Object.fromEntries(lines), ...settings }, ids)
     for (const id of ensemble.ids) {
       mkdirSync(ensemble.folderOf(id))
       prepare(ensemble.folderOf(id))

@@ -3,6 +3,7 @@ import { environment } from '../environment.ts'
 import { hex } from '../java-text.ts'
 import type { Json } from '../json.ts'
 import { monitorValues } from '../metrics/monitor.ts'
+import { leader, observers, resetObservers, votingView, zabState } from './ensemble.ts'
 import { connectionLists, serverStats } from './status.ts'
 import { hideSecrets, isSecret } from './secrets.ts'
 import { dump, watches, watchesByPath } from './tables.ts'
@@ -17,10 +18,11 @@ export interface Command {
   readonly isPost?: boolean
   /** Only for those who have every permission on the root. */
   readonly isPrivileged?: boolean
+  /** It says something even while this server looks for a leader. */
+  readonly isAlwaysAnswered?: boolean
   run(view: ServerView, parameters: URLSearchParams): Answer | Promise<Answer>
 }
 
-/** Commands of an ensemble answer as a ZooKeeper without one does. */
 export const commands: readonly Command[] = [
   { name: 'configuration', aliases: ['conf', 'config'], run: configuration },
   {
@@ -40,8 +42,18 @@ export const commands: readonly Command[] = [
     },
   },
   { name: 'dump', run: dump },
-  { name: 'environment', aliases: ['env', 'envi'], run: () => environment() },
-  { name: 'get_trace_mask', aliases: ['gtmk'], run: (view) => ({ tracemask: view.traceMask }) },
+  {
+    name: 'environment',
+    aliases: ['env', 'envi'],
+    isAlwaysAnswered: true,
+    run: () => environment(),
+  },
+  {
+    name: 'get_trace_mask',
+    aliases: ['gtmk'],
+    isAlwaysAnswered: true,
+    run: (view) => ({ tracemask: view.traceMask }),
+  },
   { name: 'hand_over', isPost: true, isPrivileged: true, run: () => ({}) },
   { name: 'hash', run: digests },
   {
@@ -58,18 +70,19 @@ export const commands: readonly Command[] = [
       timestamp: Math.floor(disk.lastSnapshotWallMs / 1000),
     }),
   },
-  { name: 'leader', aliases: ['lead'], run: () => ({ error: 'server is not initialized' }) },
+  { name: 'leader', aliases: ['lead'], run: leader },
   {
     name: 'monitor',
     aliases: ['mntr'],
+    isAlwaysAnswered: true,
     run: async (view) => Object.fromEntries(await monitorValues(view)),
   },
-  { name: 'observer_connection_stat_reset', aliases: ['orst'], run: () => ({}) },
-  { name: 'observers', aliases: ['obsr'], run: () => ({ synced_observers: 0, observers: [] }) },
+  { name: 'observer_connection_stat_reset', aliases: ['orst'], run: resetObservers },
+  { name: 'observers', aliases: ['obsr'], run: observers },
   { name: 'restore', aliases: ['rest'], isPost: true, isPrivileged: true, run: () => ({}) },
   { name: 'ruok', run: () => ({}) },
   { name: 'server_stats', aliases: ['srvr'], run: serverStats },
-  { name: 'set_trace_mask', aliases: ['stmk'], run: setTraceMask },
+  { name: 'set_trace_mask', aliases: ['stmk'], isAlwaysAnswered: true, run: setTraceMask },
   { name: 'snapshot', aliases: ['snap'], isPrivileged: true, run: () => ({}) },
   {
     name: 'stat_reset',
@@ -85,8 +98,13 @@ export const commands: readonly Command[] = [
     aliases: ['stat'],
     run: async (view) => ({ ...(await serverStats(view)), ...connectionLists(view, 'brief') }),
   },
-  { name: 'system_properties', aliases: ['sysp'], run: systemProperties },
-  { name: 'voting_view', run: () => ({ current_config: {} }) },
+  {
+    name: 'system_properties',
+    aliases: ['sysp'],
+    isAlwaysAnswered: true,
+    run: systemProperties,
+  },
+  { name: 'voting_view', run: votingView },
   { name: 'watches', aliases: ['wchc'], run: watches },
   { name: 'watches_by_path', aliases: ['wchp'], run: watchesByPath },
   {
@@ -97,7 +115,7 @@ export const commands: readonly Command[] = [
       return { num_connections: watcherCount, num_paths: pathCount, num_total_watches: size }
     },
   },
-  { name: 'zabstate', run: () => ({ voting: false, zabstate: '' }) },
+  { name: 'zabstate', isAlwaysAnswered: true, run: zabState },
 ]
 
 const byName = new Map(
@@ -123,7 +141,7 @@ function configuration({ config, clientPort, directories }: ServerView): Answer 
     max_client_cnxns: config.maxClientCnxns,
     min_session_timeout: config.minSessionTimeout,
     max_session_timeout: config.maxSessionTimeout,
-    server_id: 0,
+    server_id: config.ensemble?.serverId ?? 0,
     client_port_listen_backlog: config.listenBacklog,
   }
 }

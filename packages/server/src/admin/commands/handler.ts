@@ -5,6 +5,7 @@ import { writeJson, type Json } from '../json.ts'
 import { joinInSlices } from '../slices.ts'
 import { refuseUnlessAuthorized, type Refusal } from './authorization.ts'
 import { commands, findCommand, type Answer } from './commands.ts'
+import { notServing } from '../words.ts'
 import { RateLimit } from './rate-limit.ts'
 import { restore } from './restore.ts'
 import { takeSnapshot } from './snapshot.ts'
@@ -34,6 +35,9 @@ export class CommandHandler {
     const command = findCommand(given)
     if (command === undefined) {
       return send(response, 200, { command: given, error: `Unknown command: ${given}` })
+    }
+    if (command.isAlwaysAnswered !== true && !this.view.peer.isServing) {
+      return send(response, 200, { command: given, error: notServing })
     }
     if (command.isPrivileged === true) {
       const refusal = refuseUnlessAuthorized(this.view, request)

@@ -40,8 +40,16 @@ export async function serverStats(view: ServerView): Promise<Answer> {
       non_mtlslocal_conn_count: 0,
     },
     client_response: responseStats,
+    ...proposalStats(view),
     node_count: nodeCount(view),
   }
+}
+
+/** Only a leader has proposals. */
+function proposalStats({ ensemble }: ServerView): Answer {
+  if (ensemble?.leadership === undefined) return {}
+  const { last, min, max } = ensemble.stats.proposalBytes
+  return { proposal_stats: { last_buffer_size: last, min_buffer_size: min, max_buffer_size: max } }
 }
 
 export function connectionLists(view: ServerView, detail: 'brief' | 'all'): Answer {
@@ -65,14 +73,13 @@ function brief(socket: ClientSocket): { [name: string]: Json } {
 }
 
 function sessionPart({ connection }: ClientSocket): { [name: string]: Json } {
-  if (connection.sessionId === 0n) return {}
   const { lastXid, latency } = connection
   return {
     session_id: connection.sessionId,
     last_operation: operationCode(connection.lastOperation),
     established: connection.openedWallMs,
     session_timeout: connection.timeoutMs,
-    ...(lastXid >= 0 ? { last_cxid: lastXid } : {}),
+    last_cxid: lastXid,
     last_zxid: connection.lastZxid,
     last_response_time: connection.lastResponseMs,
     last_latency: connection.lastLatencyMs,

@@ -3,6 +3,7 @@ import { eventTypes, operations } from '@zabra/protocol'
 import type { ServerView } from '../../server-view.ts'
 import { rounded } from '../java-text.ts'
 import { nodeCount, uptimeMs } from '../server-state.ts'
+import { ensembleMetrics } from './ensemble-metrics.ts'
 import { fileDescriptors } from './file-descriptors.ts'
 import { counter, gauge, summary, type Metric, type Value } from './metric.ts'
 import { neverHere } from './never-here.ts'
@@ -22,6 +23,7 @@ export async function collectMetrics(view: ServerView): Promise<Metric[]> {
     ...counters(view),
     ...neverHere.map((name) => counter(name, 0, 'Always 0: this does not happen here.')),
     ...operationCounts(view),
+    ...ensembleMetrics(view),
     ...summaries(view),
   ]
 }
@@ -83,6 +85,12 @@ function counters(view: ServerView): Value[] {
   const { stats, db } = view.peer
   return [
     counter('connection_request_count', stats.connectionRequests, 'Handshakes received.'),
+    counter(
+      'connection_revalidate_count',
+      stats.connectionRevalidations,
+      'Handshakes that wanted to go on with a session.',
+    ),
+    counter('connection_drop_count', stats.connectionsDropped, 'Connections that clients ended.'),
     counter('connection_rejected', stats.connectionsRejected, 'Connections over a limit.'),
     counter(
       'sessionless_connections_expired',

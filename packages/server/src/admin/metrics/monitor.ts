@@ -27,8 +27,18 @@ export async function monitorValues(
   return [
     ['version', versionText],
     ['server_state', serverState(view)],
+    ...ensembleValues(view),
     ...metrics.flatMap((metric) => flatten(metric)),
   ]
+}
+
+function ensembleValues({ ensemble, ensembleState }: ServerView): [string, string | number][] {
+  if (ensemble === undefined || ensembleState === undefined) return []
+  const { phase, leader } = ensemble.stats
+  const state = phase === 'election' ? ensembleState : `${ensembleState} - ${phase}`
+  const master: [string, number][] =
+    ensembleState === 'observing' ? [['observer_master_id', Number(leader ?? -1n)]] : []
+  return [['peer_state', state], ...master]
 }
 
 function flatten(metric: Metric): [string, number | Double][] {

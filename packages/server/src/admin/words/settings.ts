@@ -1,3 +1,4 @@
+import { formatMembership } from '@zabra/core'
 import type { ServerView } from '../../server-view.ts'
 import { environment } from '../environment.ts'
 
@@ -17,9 +18,24 @@ export async function conf(view: ServerView): Promise<string> {
     minSessionTimeout: config.minSessionTimeout,
     maxSessionTimeout: config.maxSessionTimeout,
     clientPortListenBacklog: config.listenBacklog,
-    serverId: 0,
+    serverId: config.ensemble?.serverId ?? 0,
   }
-  return lines(settings)
+  return lines(settings) + ensembleSettings(view)
+}
+
+function ensembleSettings({ ensemble }: ServerView): string {
+  if (ensemble === undefined) return ''
+  const { config, membership } = ensemble
+  const own = membership.servers.get(BigInt(config.serverId))?.addresses ?? []
+  const settings = lines({
+    initLimit: config.initLimitTicks,
+    syncLimit: config.syncLimitTicks,
+    electionAlg: 3,
+    electionPort: own.map(({ electionPort }) => electionPort).join('|'),
+    quorumPort: own.map(({ quorumPort }) => quorumPort).join('|'),
+    peerType: config.role === 'observer' ? 1 : 0,
+  })
+  return `${settings}membership: \n${formatMembership(membership)}`
 }
 
 /** `dirs`: what is used on disk. */

@@ -8,6 +8,7 @@ import { briefConnection } from './connections.ts'
 export function* srvr(view: ServerView): IterableIterator<string> {
   yield heading(view)
   yield numbers(view)
+  yield proposals(view)
 }
 
 /** `stat`: the same, with who is connected. */
@@ -17,6 +18,14 @@ export function* stat(view: ServerView): IterableIterator<string> {
   for (const socket of view.sockets) yield `${briefConnection(socket)})\n`
   yield '\n'
   yield numbers(view)
+  yield proposals(view)
+}
+
+/** Only a leader has some. */
+function proposals({ ensemble }: ServerView): string {
+  if (ensemble?.leadership === undefined) return ''
+  const { last, min, max } = ensemble.stats.proposalBytes
+  return `Proposal sizes last/min/max: ${last}/${min}/${max}\n`
 }
 
 function heading({ peer }: ServerView): string {

@@ -1,0 +1,122 @@
+/**
+ * What the servers of an ensemble tell of themselves, by HTTP and by four-letter words, beside
+ * what Apache's do: a leader, a follower and an observer of each. And snapshots handed over.
+ *
+ *     npm run test:admin -- [--verbose]
+ */
+import { dirname, join } from 'node:path'
+import { fileURLToPath, pathToFileURL } from 'node:url'
+import { parseArgs } from 'node:util'
+import { findApache } from '../src/apache.ts'
+import { anyCommand, apacheCommand } from '../src/servers.ts'
+import { say } from '../src/tools.ts'
+import { AdminEnsemble, command, roles, word, type Member } from './ensemble.ts'
+import { isOnlyApaches, isOnlyZabras } from './expected.ts'
+import { shapeOf, shapeOfWord } from './shape.ts'
+
+const commands = `
+  configuration connection_stat_reset connections dirs dump environment get_trace_mask hash
+  initial_configuration is_read_only last_snapshot leader monitor observers
+  observer_connection_stat_reset ruok server_stats stats voting_view watches watches_by_path
+  watch_summary zabstate nonsense restore
+`
+  .trim()
+  .split(/\s+/)
+const words = ['conf', 'cons', 'dirs', 'isro', 'mntr', 'ruok', 'srvr', 'stat', 'wchs']
+const authorization = { Authorization: 'digest somebody:secret' }
+
+const { values } = parseArgs({ options: { verbose: { type: 'boolean', default: false } } })
+const workspace = join(dirname(fileURLToPath(import.meta.url)), '..', '..')
+const zabra = anyCommand('zabra', [
+  process.execPath,
+  '--conditions=@zabra/source',
+  '--import',
+  pathToFileURL(join(workspace, 'node_modules', 'tsx', 'dist', 'loader.mjs')).href,
+  join(workspace, 'packages', 'server', 'test', 'support', 'serve.ts'),
+])
+process.exitCode = await main()
+
+async function main(): Promise<number> {
+  const apache = await findApache('3.9')
+  if (!apache.ok) {
+    console.log(`!!! NOT RUN: ${apache.reason}`)
+    return 1
+  }
+  const problems: string[] = []
+  let compared = 0
+  const sides: AdminEnsemble[] = []
+  try {
+    for (const kind of [apacheCommand(apache), zabra]) sides.push(await AdminEnsemble.start(kind))
+    const [reference, candidate] = sides as [AdminEnsemble, AdminEnsemble]
+    for (const side of sides) await work(side)
+    for (const role of roles) {
+      const members = [await reference.memberOf(role), await candidate.memberOf(role)] as const
+      for (const name of commands) {
+        const [a, b] = await Promise.all(members.map((member) => commandShape(member, name)))
+        problems.push(...differences(`${role}: ${name}`, a!, b!))
+        compared += a!.length
+      }
+      for (const name of words) {
+        const [a, b] = await Promise.all(members.map((member) => wordShape(member, name)))
+        problems.push(...differences(`${role}: ${name} (word)`, a!, b!))
+        compared += a!.length
+      }
+    }
+    problems.push(...(await handOver(reference, candidate)))
+    problems.push(...(await handOver(candidate, reference)))
+  } finally {
+    await Promise.all(sides.map((side) => side.dispose()))
+  }
+  for (const problem of problems) console.log(problem)
+  console.log(`${compared} lines compared, ${problems.length} differ`)
+  return problems.length === 0 && compared > 0 ? 0 : 1
+}
+
+/** A session at each server, that writes, reads, watches and stays. */
+async function work(side: AdminEnsemble): Promise<void> {
+  for (const role of roles) {
+    const client = await side.connect(await side.memberOf(role))
+    await client.create(`/${role}`, 'some data')
+    await client.must('getData', { path: `/${role}`, watch: true })
+  }
+}
+
+async function commandShape(member: Member, name: string): Promise<string[]> {
+  const { status, body } = await command(member, name)
+  const text = Buffer.from(body).toString()
+  if (values.verbose) say(`server ${member.id}: ${name}: ${text}`)
+  if (!text.startsWith('{')) return [`status ${status}`]
+  return [`status ${status}`, ...shapeOf(JSON.parse(text))]
+}
+
+async function wordShape(member: Member, name: string): Promise<string[]> {
+  const answer = await word(member, name)
+  if (values.verbose) say(`server ${member.id}: ${name}: ${answer}`)
+  return shapeOfWord(name, answer)
+}
+
+function differences(what: string, apaches: string[], zabras: string[]): string[] {
+  const missing = apaches.filter((line) => !zabras.includes(line) && !isOnlyApaches(line))
+  const added = zabras.filter((line) => !apaches.includes(line) && !isOnlyZabras(line))
+  return [
+    ...missing.map((line) => `${what}: only Apache has ${line}`),
+    ...added.map((line) => `${what}: only zabra has ${line}`),
+  ]
+}
+
+/** A snapshot of one, restored by the leader of the other, as both say it went. */
+async function handOver(from: AdminEnsemble, to: AdminEnsemble): Promise<string[]> {
+  const what = `snapshot of ${from.name}, restored by ${to.name}`
+  const source = await from.memberOf('leader')
+  const taken = await command(source, 'snapshot', { headers: authorization })
+  const size = Number(taken.headers.get('snapshot_size'))
+  if (taken.status !== 200 || size !== taken.body.length) {
+    return [`${what}: taking it answers ${taken.status}, ${size} of ${taken.body.length} bytes`]
+  }
+  const lastZxid = BigInt(taken.headers.get('last_zxid') ?? '')
+  const init = { method: 'POST', headers: authorization, body: taken.body }
+  const restored = await command(await to.memberOf('leader'), 'restore', init)
+  const text = Buffer.from(restored.body).toString()
+  if (restored.status === 200 && text.includes(`"last_zxid" : ${lastZxid}`)) return []
+  return [`${what}: restoring it answers ${restored.status}: ${text}`]
+}

@@ -1,0 +1,125 @@
+import { everyAddress, type LearnerView, type ServerSpec } from '@zabra/core'
+import type { EnsembleView, ServerView } from '../../server-view.ts'
+import { hex } from '../java-text.ts'
+import { Members, type Json } from '../json.ts'
+import type { Answer } from './commands.ts'
+
+/** `leader`: who leads. */
+export function leader(view: ServerView): Answer {
+  const ensemble = servingEnsemble(view)
+  if (ensemble === undefined) return { error: 'server is not initialized' }
+  const { stats, membership, leadership } = ensemble
+  const addresses = membership.servers.get(stats.leader ?? -1n)?.addresses ?? []
+  return {
+    is_leader: leadership !== undefined,
+    leader_id: stats.leader ?? -1n,
+    leader_ip: addresses.map(({ host }) => host).join('|'),
+  }
+}
+
+/** `observers`: those that a leader informs. */
+export function observers(view: ServerView): Answer {
+  const ensemble = view.ensemble
+  const learners = ensemble?.leadership?.learners ?? []
+  const synced = learners.filter(({ isObserver, isSynced }) => isObserver && isSynced)
+  const lastZxid = view.peer.lastZxid
+  return {
+    synced_observers: synced.length,
+    observers: synced.map((learner) => observerInfo(learner, lastZxid)),
+  }
+}
+
+function observerInfo(learner: LearnerView, lastZxid: bigint): Json {
+  const { link, sid, joinedWallMs, held, heldBytes, requests } = learner
+  return {
+    remote_socket_address: `/${link.remoteAddress}`,
+    sid,
+    established: Math.floor(joinedWallMs),
+    queued_packets: held,
+    queued_packets_size: heldBytes,
+    packets_received: link.packetsReceived,
+    packets_sent: link.packetsSent,
+    requests,
+    last_zxid: lastZxid,
+  }
+}
+
+export function resetObservers({ ensemble }: ServerView): Answer {
+  ensemble?.leadership?.resetObserverCounts()
+  return {}
+}
+
+/** `voting_view`: the members that vote. */
+export function votingView(view: ServerView): Answer {
+  const ensemble = servingEnsemble(view)
+  if (ensemble === undefined) return { current_config: {} }
+  const voters = [...ensemble.membership.servers].filter(([, { role }]) => role === 'participant')
+  const entries = voters.map(([id, spec]) => [String(id), memberInfo(spec)] as const)
+  return { current_config: new Members(entries) }
+}
+
+function memberInfo({ addresses, role, client }: ServerSpec): Json {
+  return {
+    server_addresses: addresses.map(({ host, quorumPort }) => hostPort(host, quorumPort)),
+    election_addresses: addresses.map(({ host, electionPort }) => hostPort(host, electionPort)),
+    client_address: client === undefined ? '' : hostPort(client.host ?? everyAddress, client.port),
+    learner_type: role,
+  }
+}
+
+/** `zabstate`: how far this server has got with the others. */
+export function zabState(view: ServerView): Answer {
+  const ensemble = servingEnsemble(view)
+  if (ensemble === undefined) return { voting: false, zabstate: '' }
+  const { config, membership, stats, leadership } = ensemble
+  const own = membership.servers.get(BigInt(config.serverId))
+  const { lastZxid } = view.peer
+  const addresses = own?.addresses ?? []
+  return {
+    myid: config.serverId,
+    is_leader: leadership !== undefined,
+    quorum_address: addressInfo(addresses.map(({ host, quorumPort: port }) => ({ host, port }))),
+    election_address: addressInfo(
+      addresses.map(({ host, electionPort: port }) => ({ host, port })),
+    ),
+    client_address: clientAddress(view, own),
+    voting: own?.role === 'participant',
+    last_zxid: `0x${hex(lastZxid)}`,
+    zab_epoch: lastZxid >> 32n,
+    zab_counter: lastZxid & 0xffffffffn,
+    zabstate: stats.phase,
+  }
+}
+
+function clientAddress({ config, clientPort }: ServerView, own: ServerSpec | undefined): string {
+  const host = config.clientPortAddress ?? own?.client?.host ?? everyAddress
+  return hostPort(host, clientPort)
+}
+
+/** All that can be said of some addresses; that they can be reached is taken for granted. */
+function addressInfo(addresses: readonly { host: string; port: number }[]): Json {
+  const all = addresses.map(({ host, port }) => hostPort(host, port))
+  const one = all[0] ?? null
+  const ports = addresses.map(({ port }) => port)
+  return {
+    empty: all.length === 0,
+    all_addresses: all,
+    wildcard_addresses: ports.map((port) => hostPort(everyAddress, port)),
+    all_ports: ports,
+    all_host_strings: addresses.map(({ host }) => host),
+    reachable_address: one,
+    all_reachable_addresses: all,
+    all_reachable_addresses_or_all: all,
+    reachable_or_one: one,
+    one,
+  }
+}
+
+function hostPort(host: string, port: number): string {
+  return host.includes(':') ? `[${host}]:${port}` : `${host}:${port}`
+}
+
+/** Undefined also while there is no quorum: then a server answers like one of its own. */
+function servingEnsemble({ ensemble, peer }: ServerView): EnsembleView | undefined {
+  return peer.isServing && !peer.isReadOnly ? ensemble : undefined
+}

@@ -1,0 +1,83 @@
+import { ZabStats } from '@zabra/core'
+import type { EnsembleView, ServerView } from '../../server-view.ts'
+import { counter, gauge, summary, type Metric, type Value } from './metric.ts'
+
+/** What a server of its own tells of ensembles: nothing has happened. */
+const nothing = new ZabStats()
+
+/** What servers of an ensemble measure of each other. */
+export function ensembleMetrics({ ensemble }: ServerView): Metric[] {
+  const stats = ensemble?.stats ?? nothing
+  return [
+    ...(ensemble === undefined ? [] : ensembleGauges(ensemble)),
+    counter('looking_count', stats.lookings, 'Times this server looked for a leader.'),
+    counter('diff_count', stats.diffsSent, 'Learners brought up by what they lacked.'),
+    counter('snap_count', stats.snapshotsSent, 'Learners brought up by a snapshot.'),
+    counter('proposal_count', stats.proposals, 'Transactions proposed as leader.'),
+    counter(
+      'learner_proposal_received_count',
+      stats.proposalsReceived,
+      'Proposals that came from the leader.',
+    ),
+    counter(
+      'learner_commit_received_count',
+      stats.commitsReceived,
+      'Commits that came from the leader.',
+    ),
+    counter('revalidate_count', stats.revalidations, 'Sessions that learners asked about.'),
+    counter(
+      'quit_leading_due_to_disloyal_voter',
+      stats.desertions,
+      'Times this server gave up leading because others wanted another leader.',
+    ),
+    summary('election_time', stats.electionMs, 'Milliseconds that an election took.'),
+    summary('unavailable_time', stats.unavailableMs, 'Milliseconds without serving.'),
+    summary(
+      'leader_unavailable_time',
+      stats.leaderUnavailableMs,
+      'The same, of one that led then.',
+    ),
+    summary('follower_sync_time', stats.followerSyncMs, 'Milliseconds until up to date.'),
+    summary('observer_sync_time', stats.observerSyncMs, 'The same, as observer.'),
+    summary('quorum_ack_latency', stats.quorumAckMs, 'Milliseconds until a quorum has it logged.'),
+    summary('proposal_latency', stats.proposalMs, 'Milliseconds until a proposal comes here.'),
+    summary(
+      'proposal_ack_creation_latency',
+      stats.ackMs,
+      'Milliseconds until the first of a batch is logged here.',
+    ),
+    summary(
+      'commit_propagation_latency',
+      stats.commitMs,
+      'Milliseconds until a commit comes here.',
+    ),
+    summary('propagation_latency', stats.propagationMs, 'Milliseconds until it is applied here.'),
+  ]
+}
+
+function ensembleGauges({ membership, stats, leadership }: EnsembleView): Value[] {
+  const voters = [...membership.servers.values()].filter(({ role }) => role === 'participant')
+  const size = gauge('quorum_size', voters.length, 'Servers that vote.')
+  if (leadership === undefined) return [size]
+  const { learners, pendingSyncs, uptimeMs } = leadership
+  const synced = learners.filter(({ isSynced }) => isSynced)
+  const followers = synced.filter(({ isObserver }) => !isObserver)
+  const isVoter = (sid: bigint): boolean => membership.servers.get(sid)?.role === 'participant'
+  const { last, min, max } = stats.proposalBytes
+  return [
+    size,
+    gauge('learners', learners.length, 'Followers and observers connected to this leader.'),
+    gauge('synced_followers', followers.length, 'Followers that are up to date.'),
+    gauge(
+      'synced_non_voting_followers',
+      followers.filter(({ sid }) => !isVoter(sid)).length,
+      'Followers that are up to date and do not vote.',
+    ),
+    gauge('synced_observers', synced.length - followers.length, 'Observers that are up to date.'),
+    gauge('pending_syncs', pendingSyncs, 'Syncs that wait for proposals before them.'),
+    gauge('leader_uptime', uptimeMs, 'Milliseconds since this server leads.'),
+    gauge('last_proposal_size', last, 'Bytes of the last proposal.'),
+    gauge('min_proposal_size', min, 'Bytes of the shortest proposal.'),
+    gauge('max_proposal_size', max, 'Bytes of the longest proposal.'),
+  ]
+}
