@@ -24,13 +24,17 @@ import type { Mutant } from './mutants/mutant.ts'
 import { drawProgram, roots, type WorkStep } from './workload/program.ts'
 import { hash, Random } from './world/random.ts'
 
-export interface RunOptions {
-  readonly seed: number
-  readonly mutant?: Mutant | undefined
+/** What a run is of, where that is not left to its seed. */
+export interface RunKind {
   /** 1 is a server on its own, more are an ensemble; drawn when not given. */
   readonly servers?: number | undefined
   /** Whether members come and go; drawn when not given. */
   readonly isChanging?: boolean | undefined
+}
+
+export interface RunOptions extends RunKind {
+  readonly seed: number
+  readonly mutant?: Mutant | undefined
   /** The places in the drawn program and schedule that are left out: how a run is cut down. */
   readonly without?: { readonly steps: ReadonlySet<number>; readonly faults: ReadonlySet<number> }
 }
