@@ -71,7 +71,7 @@ export function asEnsemble(
   const syncLimit = random.pick([2, 5])
   const commitLogCount = random.pick([3, 20, 500])
   const counters = random.fork('counters')
-  const counterMax = counters.chance(0.3) ? BigInt(counters.pick([4, 20, 70, 200])) : undefined
+  const counterMax = counters.chance(0.3) ? BigInt(counters.pick([20, 70, 200])) : undefined
   const logBytesMax = random.chance(0.3) ? 1000 : options.journal.logBytesMax
   const isChanging = strangers !== undefined
   const members = [...membership.servers.keys()].map((self) => ({ self, membership }))
