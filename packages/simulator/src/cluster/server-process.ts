@@ -67,6 +67,8 @@ export class ServerProcess {
   private readonly mutant: Mutant | undefined
   private readonly startedAtMs: number
   private readonly links = new Set<Link>()
+  /** Taken by the kernel; a process that is paused has not looked at them yet. */
+  private readonly accepted = new Set<StreamEnd>()
   private dirty: { flush(): void }[] = []
   private isTurnScheduled = false
   /** By the server's own clock. */
@@ -141,7 +143,7 @@ export class ServerProcess {
     this.isAlive = false
     this.isServing = false
     this.simDisk.kill()
-    for (const link of this.links) link.stream.close()
+    for (const stream of this.streams()) stream.close()
     this.peerNetwork?.die('close')
   }
 
@@ -151,7 +153,7 @@ export class ServerProcess {
     this.isAlive = false
     this.isServing = false
     this.simDisk.losePower()
-    for (const link of this.links) link.stream.vanish()
+    for (const stream of this.streams()) stream.vanish()
     this.peerNetwork?.die('vanish')
   }
 
@@ -178,8 +180,14 @@ export class ServerProcess {
     this.kill()
   }
 
+  private streams(): StreamEnd[] {
+    return [...[...this.links].map(({ stream }) => stream), ...this.accepted]
+  }
+
   accept(stream: StreamEnd, address: string): void {
+    this.accepted.add(stream)
     this.enter(() => {
+      this.accepted.delete(stream)
       const { peer } = this
       if (!this.isServing || peer === undefined) {
         stream.close()

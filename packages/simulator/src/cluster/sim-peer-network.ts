@@ -45,6 +45,8 @@ export class SimPeerNetwork implements PeerNetwork {
   private readonly host: PeerHost
   private readonly elections = new Map<number, StreamEnd>()
   private readonly dialling = new Set<StreamEnd>()
+  /** Taken by the kernel; a process that is paused has not looked at them yet. */
+  private readonly accepted = new Set<StreamEnd>()
   private readonly wires = new Set<Wire>()
   private nextId = 1
 
@@ -57,7 +59,7 @@ export class SimPeerNetwork implements PeerNetwork {
   start(): void {
     this.network.acceptors.set(electionPort(this.host.name), {
       accept: (end) =>
-        this.host.turn(() => {
+        this.take(end, () => {
           const id = this.adopt(end)
           this.peer.electionInput((links) => links.accepted(id))
         }),
@@ -74,7 +76,15 @@ export class SimPeerNetwork implements PeerNetwork {
   /** Every stream among servers that is open here. */
   streams(): StreamEnd[] {
     const ofWires = [...this.wires].map(({ stream }) => stream)
-    return [...this.elections.values(), ...ofWires, ...this.dialling]
+    return [...this.elections.values(), ...ofWires, ...this.dialling, ...this.accepted]
+  }
+
+  private take(end: StreamEnd, work: () => void): void {
+    this.accepted.add(end)
+    this.host.turn(() => {
+      this.accepted.delete(end)
+      work()
+    })
   }
 
   /** The caller goes on when the other side has taken the connection, or is told that it did not. */
@@ -152,7 +162,7 @@ export class SimPeerNetwork implements PeerNetwork {
     }
     this.network.acceptors.set(address, {
       accept: (end) =>
-        this.host.turn(() => {
+        this.take(end, () => {
           const wire = this.wire(end, true)
           wire.attach(this.peer.acceptLearner(wire))
         }),
