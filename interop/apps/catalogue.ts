@@ -6,11 +6,14 @@ import { kafka } from './kafka/kafka.ts'
 import { patroni } from './patroni/patroni.ts'
 import { prometheus } from './prometheus/prometheus.ts'
 
+import { solr } from './solr/solr.ts'
+
 export const applications: readonly Application[] = [
   kafka,
   patroni,
   clickhouse,
   hbase,
+  solr,
   prometheus,
   curator('3.9'),
   curator('3.8'),

@@ -100,18 +100,28 @@ export class Ensemble {
     await this.heal()
     const deadline = Date.now() + levelMsMax
     for (;;) {
-      // Sessions still end while the trees are read, so a difference may be gone the next time.
-      const [expected, ...others] = await Promise.all(this.servers.map(treeOf))
-      const found = others.flatMap((tree, i) => {
-        return differences(expected!, tree).map(
-          (text) => `server ${i + 2} of ${ids.length}: ${text}`,
-        )
-      })
+      const { found, nodes } = await this.compare()
       if (found.length === 0 || Date.now() > deadline) {
         const complaints = this.servers.flatMap((server) => digestComplaints(server.log))
-        return { problems: [...found, ...complaints], nodes: expected!.size }
+        return { problems: [...found, ...complaints], nodes }
       }
       await delay(250)
+    }
+  }
+
+  /**
+   * While the trees are read sessions still end, and containers go: what differs, or cannot be read,
+   * may be alike the next time.
+   */
+  private async compare(): Promise<{ readonly found: string[]; readonly nodes: number }> {
+    try {
+      const [expected, ...others] = await Promise.all(this.servers.map(treeOf))
+      const found = others.flatMap((tree, i) => {
+        return differences(expected!, tree).map((text) => `server ${i + 2}: ${text}`)
+      })
+      return { found, nodes: expected!.size }
+    } catch (error) {
+      return { found: [String(error)], nodes: 0 }
     }
   }
 

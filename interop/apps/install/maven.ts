@@ -26,7 +26,9 @@ export async function fetchJars(
     const failure = await download(name, home, artifacts)
     if (failure !== undefined) return unprepared(`mvn could not bring ${name}`, failure)
   }
-  const files = (await readdir(home)).filter((file) => file.endsWith('.jar')).toSorted()
+  // A logger that some of them bring along would write between the lines of our own programs.
+  const isWanted = (file: string): boolean => file.endsWith('.jar') && !file.startsWith('logback')
+  const files = (await readdir(home)).filter(isWanted).toSorted()
   return { ok: true, classPath: files.map((file) => join(home, file)).join(delimiter) }
 }
 
