@@ -4,7 +4,9 @@
  *     npm run test:mixed -- [--release 3.9]... [--role leader]... [--sync TRUNC]... [--client zabra]...
  *
  * Every cell of the table is three servers of its own, from their first start to their end; read
- * `cell.ts` for what is done in each, `synchronise.ts` for how a learner comes to need what.
+ * `cell.ts` for what is done in each, `synchronise.ts` for how a learner comes to need what. The role
+ * `observer-master` is apart: three voters of one kind, and an observer of the other that their
+ * followers take (`observer-masters.ts`).
  */
 import { parseArgs } from 'node:util'
 import { findApache, type ApacheRelease } from '../src/apache.ts'
@@ -13,17 +15,22 @@ import { textTable } from '../src/text-table.ts'
 import { say } from '../src/tools.ts'
 import { runCell, type Cell, type Role } from './cell.ts'
 import type { Kind, Sync } from './ensemble.ts'
+import { observeFollowers } from './observer-masters.ts'
 
 const { values } = parseArgs({
   options: {
     release: { type: 'string', multiple: true, default: ['3.8', '3.9'] },
-    role: { type: 'string', multiple: true, default: ['follower', 'leader', 'observer'] },
+    role: {
+      type: 'string',
+      multiple: true,
+      default: ['follower', 'leader', 'observer', 'observer-master'],
+    },
     sync: { type: 'string', multiple: true, default: ['DIFF', 'TRUNC', 'SNAP'] },
     client: { type: 'string', multiple: true, default: ['zabra', 'apache'] },
   },
 })
 const releases = values.release as ApacheRelease[]
-const roles = values.role as Role[]
+const roles = values.role.filter((role) => role !== 'observer-master') as Role[]
 const syncs = values.sync as Sync[]
 const clients = values.client as Kind[]
 
@@ -47,6 +54,7 @@ for (const release of releases) {
       rows.push(row)
     }
   }
+  if (values.role.includes('observer-master')) await playObserverMasters(apacheCommand(apache))
 }
 
 console.log(`\n${textTable(rows)}\n`)
@@ -57,6 +65,23 @@ console.log(`${nodes} nodes and ${digests} digests compared, sessions moved ${mo
 console.log(`${passed} passed, ${failed} failed`)
 // A run without Apache has shown nothing.
 process.exitCode = failed > 0 || passed === 0 || missing.length > 0 ? 1 : 0
+
+async function playObserverMasters(apache: ReturnType<typeof apacheCommand>): Promise<void> {
+  const row = [`${apache.name}, the others' followers take an observer`]
+  for (const kind of clients) {
+    const [voters, observer] =
+      kind === 'zabra' ? [apache, zabraCommand()] : [zabraCommand(), apache]
+    const problems = await observeFollowers(voters, observer)
+    const isGood = problems.length === 0
+    if (isGood) totals.passed++
+    else totals.failed++
+    const where = `${observer.name} as the observer of a follower of ${voters.name}`
+    say(`${where}: ${isGood ? 'ok' : 'FAIL'}`)
+    for (const problem of problems) reasons.push(`FAIL ${where}: ${problem}`)
+    row.push(isGood ? 'ok' : 'FAIL')
+  }
+  rows.push(row)
+}
 
 async function play(
   name: string,

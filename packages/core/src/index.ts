@@ -57,6 +57,7 @@ export {
 export {
   EnsemblePeer,
   rememberer,
+  type Door,
   type EnsembleOptions,
   type Leadership,
   type PeerNetwork,

@@ -60,9 +60,9 @@ export async function joinEnsemble(
   const self = BigInt(ensemble.serverId)
   const membership = membershipOf(ensemble)
   const epochs = await Epochs.load(parts.disk, parts.recovery.snapshotDir, parts.db.lastZxid)
-  const { connectTimeoutMs, listenOnAllAddresses } = ensemble
+  const { connectTimeoutMs, listenOnAllAddresses, observerMasterPort } = ensemble
   const network = new NodePeerNetwork(
-    { self, membership, connectTimeoutMs, listenOnAllAddresses },
+    { self, membership, connectTimeoutMs, listenOnAllAddresses, observerMasterPort },
     logger,
   )
   const addresses = membership.servers.get(self)?.addresses ?? []
@@ -89,6 +89,10 @@ export async function joinEnsemble(
       readOnlyMode: ensemble.readOnlyMode,
       snapshotSizeFactor: ensemble.snapshotSizeFactor,
       alwaysSendSnapshot: ensemble.forceSnapshotSync,
+      observerMaster:
+        observerMasterPort === undefined
+          ? undefined
+          : { queueBytesMax: ensemble.observerMasterBytesMax },
       electionAddresses: addresses.map(({ host, electionPort }) => `${host}:${electionPort}`),
       electionTiming: {
         notificationMinMs: ensemble.notificationMinMs,

@@ -365,7 +365,10 @@ class Run {
     const { recorder } = this.cluster
     const voters = [...servers.values()].filter(({ role }) => role === 'participant').length
     recorder.count(`runs of ${voters} voters`)
-    if (servers.size > voters) recorder.count('runs with observers')
+    if (servers.size > voters) {
+      const byFollowers = this.cluster.servers[0]!.options.ensemble?.observerMasters === true
+      recorder.count(`runs with observers${byFollowers ? ' of followers' : ''}`)
+    }
     if (hierarchy !== undefined) recorder.count('runs with weights')
     if (this.isChanging) recorder.count('runs in which members change')
   }

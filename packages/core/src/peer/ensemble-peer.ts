@@ -34,6 +34,7 @@ import { Leader, type LeaderParts, type LearnerView } from '../zab/leader.ts'
 import { Learner } from '../zab/learner.ts'
 import { ConfigBook, type ConfigStore } from '../zab/config-book.ts'
 import { changeBetween, sameMembership, type Membership } from '../zab/membership.ts'
+import { ObserverMaster } from '../zab/observer-master.ts'
 import type { ZabEvent, ZabOptions, ZabTrace } from '../zab/options.ts'
 import { LinkLostError, PacketLink, type PeerWire } from '../zab/packet-link.ts'
 import type { ServerId } from '../zab/quorum.ts'
@@ -43,12 +44,15 @@ import { receiveSnapshot } from '../zab/snapshot-stream.ts'
 import type { Journal } from './journal.ts'
 import { PeerBase, renamed, RestoreRefusal, type PeerOptions, type PeerPorts } from './peer-base.ts'
 
+/** Where learners come in: the leader's quorum port, or where followers take observers. */
+export type Door = 'quorum' | 'observers'
+
 /** The network between servers, as the host provides it. */
 export interface PeerNetwork {
-  /** Connects to a server's quorum port. Bytes that come go to the link's `received`. */
-  dial(server: ServerId, attach: (wire: PeerWire) => PacketLink): Promise<PacketLink>
+  /** Connects to a server. Bytes that come go to the link's `received`. */
+  dial(server: ServerId, attach: (wire: PeerWire) => PacketLink, door?: Door): Promise<PacketLink>
   /** Whether learners can connect here; each one goes to `acceptLearner`. */
-  listen(isOn: boolean): void
+  listen(isOn: boolean, door?: Door): void
   /** Where the members are from now on; of a change under way both places are known. */
   reconfigure(committed: Membership, seen: Membership | undefined): void
   /** Carries out what the election's connections ask for; `message` never comes here. */
@@ -83,6 +87,8 @@ export interface EnsembleOptions extends PeerOptions, ZabOptions {
   readonly electionTiming?: Partial<ElectionTiming>
   /** Sessions begin as known to this server alone; left out, they are global at once. */
   readonly localSessions?: { readonly upgrading: boolean } | undefined
+  /** Followers take observers; what may wait for one of them before it is dropped. */
+  readonly observerMaster?: { readonly queueBytesMax: number } | undefined
   /** Whether reads are served while no leader is found. */
   readonly readOnlyMode?: boolean
 }
@@ -459,15 +465,17 @@ export class EnsemblePeer extends PeerBase {
     const { self } = this.options
     const { epochs, db, committedLog, zabTrace } = this.parts
     const { wantsEverything, configs } = this
-    const dialling = this.dialLeader(decision.leader)
-    const link = await Promise.race([dialling, this.stopped.promise]).catch((error: unknown) => {
-      dialling.then((late) => late.close()).catch(() => {})
+    const dialling = this.dialMaster(decision)
+    const reached = Promise.race([dialling, this.stopped.promise]).catch((error: unknown) => {
+      dialling.then((late) => late.link.close()).catch(() => {})
       throw error
     })
+    const { link, master } = await reached
     this.learner = new Learner(
       {
         self,
-        leader: decision.leader,
+        leader: master,
+        elected: decision.leader,
         isObserver: decision.state === 'observing',
         epochs,
         db,
@@ -490,26 +498,90 @@ export class EnsemblePeer extends PeerBase {
           this.wantsEverything = this.lacksAll = false
           this.nextLeader?.resolve(decision.leader)
           this.leadingAgain?.reject(new RestoreRefusal(overtaken))
+          if (decision.state === 'following') this.takeObservers(epoch)
         },
         behind: (learner) => this.upstreamTo(learner),
       },
       this.options,
       link,
     )
-    await this.learner.follow()
+    try {
+      await this.learner.follow()
+    } finally {
+      if (this.learner.observers !== undefined) this.parts.network.listen(false, 'observers')
+    }
   }
 
-  private async dialLeader(leader: ServerId): Promise<PacketLink> {
+  /** Where followers do so, observers may come from now on. */
+  private takeObservers(epoch: bigint): void {
+    const { observerMaster, self } = this.options
+    const learner = this.learner!
+    if (observerMaster === undefined) return
+    const { db, committedLog, host, zabTrace, network } = this.parts
+    learner.observers = new ObserverMaster(
+      {
+        self,
+        epoch,
+        db,
+        committedLog,
+        configs: this.configs,
+        host,
+        trace: zabTrace,
+        up: learner,
+        sessionLeft: (id) => this.pipeline.sessionLeft(id),
+        queueBytesMax: observerMaster.queueBytesMax,
+      },
+      this.options,
+    )
+    network.listen(true, 'observers')
+  }
+
+  /**
+   * Who has a vote goes to the leader. Observers go to any of the followers where those take them,
+   * so that the leader has less to do, and to the leader where none can be reached.
+   */
+  private async dialMaster(decision: Decision): Promise<{ link: PacketLink; master: ServerId }> {
+    const { leader, state } = decision
+    const { host } = this.parts
+    const followers = [...this.configs.verifier.voters].filter((id) => id !== leader)
+    if (
+      state === 'observing' &&
+      this.options.observerMaster !== undefined &&
+      followers.length > 0
+    ) {
+      let next = Math.floor(host.random() * followers.length)
+      // They may not be up to date with the leader yet, and then they take nobody.
+      for (const pauseMs of dialPausesMs) {
+        const master = followers[next++ % followers.length]!
+        const link = await this.dialOnce(master, 'observers').catch(() => undefined)
+        if (link !== undefined) return { link, master }
+        if (this.isStopped) throw new LinkLostError('this server is being stopped')
+        await host.delay(pauseMs).done
+      }
+    }
+    return { link: await this.dialLeader(leader), master: leader }
+  }
+
+  private async dialOnce(server: ServerId, door: Door): Promise<PacketLink> {
     const { host, network } = this.parts
     const { tickMs, initLimit } = this.options
     const attach = (wire: PeerWire): PacketLink => new PacketLink(wire, this.clock.nowMs)
+    const dialling = network.dial(server, attach, door)
+    try {
+      return await within(host, tickMs * initLimit, 'connecting to another server', dialling)
+    } catch (error) {
+      // Nobody waits any more for a connection that comes about late.
+      dialling.then((link) => link.close()).catch(() => {})
+      throw error
+    }
+  }
+
+  private async dialLeader(leader: ServerId): Promise<PacketLink> {
+    const { host } = this.parts
     for (let attempt = 0; ; attempt++) {
-      const dialling = network.dial(leader, attach)
       try {
-        return await within(host, tickMs * initLimit, 'connecting to the leader', dialling)
+        return await this.dialOnce(leader, 'quorum')
       } catch (error) {
-        // Nobody waits any more for a connection that comes about late.
-        dialling.then((link) => link.close()).catch(() => {})
         const pauseMs = dialPausesMs[attempt]
         if (pauseMs === undefined || this.isStopped) {
           throw new LinkLostError(`the leader cannot be reached: ${(error as Error).message}`)
@@ -774,6 +846,7 @@ export class EnsemblePeer extends PeerBase {
     if (nowMs - this.lastHalfTickMs >= this.options.tickMs / 2) {
       this.lastHalfTickMs = nowMs
       this.leader?.halfTick()
+      this.learner?.observers?.halfTick()
     }
     this.proposer?.tick()
   }
@@ -785,11 +858,12 @@ export class EnsemblePeer extends PeerBase {
     if (this.clock.nowMs - this.lookingSinceMs >= afterMs) this.serveReadOnly(afterMs)
   }
 
-  /** A server connected to our quorum port. */
-  acceptLearner(wire: PeerWire): PacketLink {
+  /** A server has come to be led by us, or to observe what we follow. */
+  acceptLearner(wire: PeerWire, door: Door = 'quorum'): PacketLink {
     const link = new PacketLink(wire, this.clock.nowMs)
-    if (this.leader === undefined) link.close()
-    else this.leader.accept(link)
+    const master = door === 'quorum' ? this.leader : this.learner?.observers
+    if (master === undefined) link.close()
+    else master.accept(link)
     return link
   }
 

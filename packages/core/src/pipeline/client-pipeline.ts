@@ -263,6 +263,12 @@ export class ClientPipeline implements AdmissionHost {
     return false
   }
 
+  /** It goes on with another server: its client has left the connection it had here. */
+  sessionLeft(sessionId: bigint): void {
+    const bound = this.admission.connectionOf(sessionId)
+    if (bound !== undefined) this.close(bound)
+  }
+
   /** It is closed, or has expired: its client's connection ends. */
   endLocalSession(sessionId: bigint): void {
     this.trace({ type: 'sessionClosed', sessionId })

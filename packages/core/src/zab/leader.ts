@@ -21,6 +21,7 @@ import type { CommittedLog, LoggedTxn } from './committed-log.ts'
 import type { ConfigBook } from './config-book.ts'
 import { Deferred, TimeoutError, within } from './deferred.ts'
 import { counterOf, epochOf, epochStart, follows, type Epochs } from './epochs.ts'
+import { drained, sendHistory } from './pace.ts'
 import { expectPacket, LinkLostError, type PacketLink } from './packet-link.ts'
 import { verifierOf, type Membership } from './membership.ts'
 import type { ServerId } from './quorum.ts'
@@ -36,12 +37,6 @@ const lastPart = 64n
 
 /** So long a leader that is to end waits for what it has proposed. */
 const finishMsMax = 500
-
-/** A snapshot is sent no faster than the learner takes it. */
-const unsentBytesMax = 4 * 1024 * 1024
-
-/** So much of a history is sent before the loop turns. */
-const historySliceBytes = 64 * 1024
 
 /** Above this a snapshot is shorter than what a learner has not taken yet, for most databases. */
 const learnerQueueBytesMaxDefault = 128 * 1024 * 1024
@@ -496,7 +491,7 @@ export class Leader {
       config = this.configNow
       learner.held = []
       this.forward(learner, sent)
-      await this.sendHistory(link, plan.txns)
+      await sendHistory(link, plan.txns, () => this.drained(link))
     }
     // Behind the whole history: older releases queued it before, and lost data by that.
     link.send('newLeader', epochStart(this.newEpoch), config)
@@ -513,31 +508,8 @@ export class Leader {
     return this.isEstablished ? configs.committedText : configs.newestText
   }
 
-  /** No faster than the learner takes it, and with room for others where it is long. */
-  private async sendHistory(link: PacketLink, txns: readonly LoggedTxn[]): Promise<void> {
-    let bytes = 0
-    for (const { zxid, payload } of txns) {
-      link.send('proposal', zxid, payload)
-      link.send('commit', zxid)
-      bytes += payload.length
-      if (bytes < historySliceBytes) continue
-      bytes = 0
-      await this.drained(link)
-      if (link.isClosed) return
-    }
-  }
-
-  /** Lets the loop turn, and the learner take what it was sent; not for ever, though. */
-  private async drained(link: PacketLink): Promise<void> {
-    const { host } = this.parts
-    const limitMs = this.options.tickMs * this.options.initLimit
-    const startedMs = host.monotonicMs()
-    do {
-      await host.delay(1).done
-      if (host.monotonicMs() - startedMs > limitMs) {
-        throw new TimeoutError('a learner does not take what it is sent')
-      }
-    } while (link.unsentBytes > unsentBytesMax && !link.isClosed)
+  private drained(link: PacketLink): Promise<void> {
+    return drained(this.parts.host, this.options.tickMs * this.options.initLimit, link)
   }
 
   private sendUpToDate(learner: Learner): void {

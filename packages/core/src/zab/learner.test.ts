@@ -43,6 +43,7 @@ async function join(
     {
       self: 2n,
       leader: 1n,
+      elected: 1n,
       isObserver: false,
       epochs,
       db,

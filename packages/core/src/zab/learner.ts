@@ -24,6 +24,7 @@ import { Deferred, TimeoutError } from './deferred.ts'
 import { counterOf, epochOf, epochStart, follows, type Epochs } from './epochs.ts'
 import { Fifo } from './fifo.ts'
 import type { Membership } from './membership.ts'
+import type { ObserverMaster, WayUp } from './observer-master.ts'
 import type { ZabOptions, ZabTrace } from './options.ts'
 import { expectPacket, ProtocolError, type PacketLink } from './packet-link.ts'
 import type { ServerId } from './quorum.ts'
@@ -32,7 +33,10 @@ import { changeForLearner, configOf, readConfig } from './role-change.ts'
 /** What a learner asks of the server it is part of. */
 export interface LearnerParts {
   readonly self: ServerId
+  /** Who brings us up: the leader, or a follower that takes observers. */
   readonly leader: ServerId
+  /** Who leads the ensemble. */
+  readonly elected: ServerId
   readonly isObserver: boolean
   readonly epochs: Epochs
   readonly db: Database
@@ -72,8 +76,10 @@ interface Forwarded {
  *
  * `follow` runs until the connection to the leader ends.
  */
-export class Learner implements GlobalUpstream {
+export class Learner implements GlobalUpstream, WayUp {
   readonly acceptsWrites = true
+  /** The observers that this server takes in, where it does. */
+  observers: ObserverMaster | undefined
   /** Memory is not what a restart would read: a snapshot is not stored, or a log half cut. */
   isTorn = false
   private readonly parts: LearnerParts
@@ -95,8 +101,8 @@ export class Learner implements GlobalUpstream {
   private touched = new Map<bigint, number>()
   /** Writes sent to the leader, by session, oldest first: also of connections that are gone. */
   private readonly forwarded = new Map<bigint, Forwarded[]>()
-  private readonly syncs: WriteTicket[] = []
-  private readonly revalidating = new Map<bigint, ClientConnection[]>()
+  private readonly syncs: (() => void)[] = []
+  private readonly revalidating = new Map<bigint, ((isValid: boolean) => void)[]>()
 
   constructor(parts: LearnerParts, options: ZabOptions, link: PacketLink) {
     this.parts = parts
@@ -119,6 +125,7 @@ export class Learner implements GlobalUpstream {
       return await this.ended.promise
     } finally {
       this.link.close()
+      this.observers?.end()
       // What was begun on disk comes to its end before another role touches the disk.
       await joining.catch(() => {})
     }
@@ -292,7 +299,7 @@ export class Learner implements GlobalUpstream {
     config: Membership | undefined,
     successor: ServerId | undefined,
   ): Error | undefined {
-    const { configs, self, leader, isObserver } = this.parts
+    const { configs, self, elected: leader, isObserver } = this.parts
     const before = configs.committed
     if (config === undefined || !configs.commit(config)) return undefined
     return changeForLearner(before, config, { self, leader, isObserver, successor })
@@ -301,7 +308,7 @@ export class Learner implements GlobalUpstream {
   private commitAndActivate(zxid: bigint, successor: ServerId): void {
     const txn = this.nextPending(zxid)
     const change = this.activate(configOf(txn), successor)
-    this.commit(txn)
+    this.commit(txn, successor)
     if (change !== undefined) this.end(change)
   }
 
@@ -379,12 +386,13 @@ export class Learner implements GlobalUpstream {
     return txn
   }
 
-  /** Applies the oldest pending transaction. */
-  private commit({ zxid, payload, header, txn, digest }: DecodedTxn): void {
+  /** Applies the oldest pending transaction. Where it changes the members, `successor` leads them. */
+  private commit({ zxid, payload, header, txn, digest }: DecodedTxn, successor?: ServerId): void {
     this.pending.shift()
     const { pipeline, db, committedLog } = this.parts
     pipeline.commit(this.takeTicket(header), header, txn)
     committedLog.add({ zxid, payload })
+    this.observers?.committed({ zxid, payload }, successor)
     if (digest !== undefined) db.checkDigest(zxid, digest)
   }
 
@@ -456,17 +464,16 @@ export class Learner implements GlobalUpstream {
     const writer = this.request(sessionId, ticket.xid, ticket.type)
     writer.raw(ticket.body!)
     this.link.send('request', -1n, writer.written())
-    this.syncs.push(ticket)
+    this.syncs.push(() => this.parts.pipeline.synced(ticket))
   }
 
   resumeSession(connection: ClientConnection, sessionId: bigint): void {
-    const writer = new Writer(12)
-    writer.long(sessionId)
-    writer.int(connection.timeoutMs)
-    this.link.send('revalidate', -1n, writer.written())
-    const waiting = this.revalidating.get(sessionId)
-    if (waiting === undefined) this.revalidating.set(sessionId, [connection])
-    else waiting.push(connection)
+    this.observers?.sessionCame(sessionId)
+    const { timeoutMs } = connection
+    this.relayRevalidation({ id: sessionId, timeoutMs }, (isValid) => {
+      const session = isValid ? this.sessionOf(sessionId) : undefined
+      this.parts.pipeline.resumed(connection, sessionId, session)
+    })
   }
 
   /** Only the leader decides which sessions live; here one is known as long as it is global. */
@@ -493,6 +500,7 @@ export class Learner implements GlobalUpstream {
     } else if (txn.type === op.closeSession) {
       this.sessions.delete(header.clientId)
       this.touched.delete(header.clientId)
+      this.observers?.sessionEnded(header.clientId)
     }
   }
 
@@ -531,8 +539,7 @@ export class Learner implements GlobalUpstream {
 
   /** Answers come in the order of the questions. */
   private synced(): void {
-    const ticket = this.syncs.shift()
-    if (ticket !== undefined) this.parts.pipeline.synced(ticket)
+    this.syncs.shift()?.()
   }
 
   private revalidated(data: Uint8Array | null): void {
@@ -540,14 +547,41 @@ export class Learner implements GlobalUpstream {
     const sessionId = reader.long()
     const isValid = reader.bool()
     const waiting = this.revalidating.get(sessionId)
-    const connection = waiting?.shift()
+    const answered = waiting?.shift()
     if (waiting?.length === 0) this.revalidating.delete(sessionId)
-    if (connection === undefined) return
-    this.parts.pipeline.resumed(
-      connection,
-      sessionId,
-      isValid ? this.sessionOf(sessionId) : undefined,
-    )
+    answered?.(isValid)
+  }
+
+  // --- what our observers want -----------------------------------------------------------------
+
+  get lastPending(): bigint | undefined {
+    return this.pending.last?.zxid
+  }
+
+  relay({ zxid, data, authinfo }: QuorumPacket): void {
+    this.link.send('request', zxid, data, authinfo)
+  }
+
+  relaySync(packet: QuorumPacket, answered: () => void): void {
+    this.relay(packet)
+    this.syncs.push(answered)
+  }
+
+  relayRevalidation(
+    { id, timeoutMs }: { readonly id: bigint; readonly timeoutMs: number },
+    answered: (isValid: boolean) => void,
+  ): void {
+    const writer = new Writer(12)
+    writer.long(id)
+    writer.int(timeoutMs)
+    this.link.send('revalidate', -1n, writer.written())
+    const waiting = this.revalidating.get(id)
+    if (waiting === undefined) this.revalidating.set(id, [answered])
+    else waiting.push(answered)
+  }
+
+  relayTouch(sessionId: bigint, timeoutMs: number): void {
+    this.touched.set(sessionId, timeoutMs)
   }
 }
 

@@ -1,5 +1,5 @@
 import type { LinkAction } from '../../src/election/links.ts'
-import type { EnsemblePeer, PeerNetwork } from '../../src/peer/ensemble-peer.ts'
+import type { Door, EnsemblePeer, PeerNetwork } from '../../src/peer/ensemble-peer.ts'
 import type { PacketLink, PeerWire } from '../../src/zab/packet-link.ts'
 import type { ServerId } from '../../src/zab/quorum.ts'
 import type { TestEnsemble } from './ensemble.ts'
@@ -51,7 +51,7 @@ class End {
 /** What one server reaches the others by. */
 export class TestNetwork implements PeerNetwork {
   peer!: EnsemblePeer
-  isListening = false
+  private readonly doors = new Set<Door>()
   private readonly world: TestEnsemble
   private readonly self: ServerId
   private readonly elections = new Map<number, End>()
@@ -69,19 +69,24 @@ export class TestNetwork implements PeerNetwork {
     for (const end of this.ends) end.close()
   }
 
-  listen(isOn: boolean): void {
-    this.isListening = isOn
+  listen(isOn: boolean, door: Door = 'quorum'): void {
+    if (isOn) this.doors.add(door)
+    else this.doors.delete(door)
   }
 
   /** Here a server is where its number says. */
   reconfigure(): void {}
 
-  async dial(server: ServerId, attach: (wire: PeerWire) => PacketLink): Promise<PacketLink> {
+  async dial(
+    server: ServerId,
+    attach: (wire: PeerWire) => PacketLink,
+    door: Door = 'quorum',
+  ): Promise<PacketLink> {
     await Promise.resolve()
     const there = this.reach(server)
-    if (there === undefined || !there.isListening) throw new Error('the connection was refused')
+    if (there === undefined || !there.doors.has(door)) throw new Error('the connection was refused')
     const [mine, theirs] = this.connect(there)
-    there.attachWire(theirs, this.self, (wire) => there.peer.acceptLearner(wire))
+    there.attachWire(theirs, this.self, (wire) => there.peer.acceptLearner(wire, door))
     return this.attachWire(mine, server, attach)
   }
 

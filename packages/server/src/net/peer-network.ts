@@ -1,5 +1,6 @@
 import { connect, createServer, type Server, type Socket } from 'node:net'
 import type {
+  Door,
   EnsemblePeer,
   HostPort,
   LinkAction,
@@ -19,6 +20,8 @@ export interface PeerNetworkOptions {
   readonly membership: Membership
   readonly connectTimeoutMs: number
   readonly listenOnAllAddresses: boolean
+  /** Where followers take observers; the same on every server. */
+  readonly observerMasterPort: number | undefined
 }
 
 /** Who connects to the election port must say who it is within this time. */
@@ -33,7 +36,7 @@ export class NodePeerNetwork implements PeerNetwork {
   private readonly options: PeerNetworkOptions
   private readonly logger: Logger
   private electionServer: Server | undefined
-  private quorumServer: Server | undefined
+  private readonly doors = new Map<Door, Server>()
   /** Told when the members are to find our client port elsewhere. */
   onClientMoved: ((address: HostPort) => void) | undefined
   private committed: Membership
@@ -41,7 +44,7 @@ export class NodePeerNetwork implements PeerNetwork {
   /** Also when we are no member, or no longer. */
   private own: PeerAddress
   private readonly connections = new Map<number, Socket>()
-  private readonly quorumSockets = new Set<Socket>()
+  private readonly learners = { quorum: new Set<Socket>(), observers: new Set<Socket>() }
   private nextId = 1
   private isStopped = false
 
@@ -103,6 +106,7 @@ export class NodePeerNetwork implements PeerNetwork {
   stop(): void {
     this.isStopped = true
     this.listen(false)
+    this.listen(false, 'observers')
     this.electionServer?.close()
     for (const socket of this.connections.values()) socket.destroy()
   }
@@ -185,24 +189,27 @@ export class NodePeerNetwork implements PeerNetwork {
 
   // --- the quorum port -------------------------------------------------------------------------
 
-  /** The port is open only while this server leads; it may take a moment to be free again. */
-  listen(isOn: boolean): void {
-    this.quorumServer?.close()
-    this.quorumServer = undefined
-    for (const socket of this.quorumSockets) if (!isOn) socket.end()
+  /**
+   * The port is open only while this server leads, or takes observers; it may take a moment to be
+   * free again.
+   */
+  listen(isOn: boolean, door: Door = 'quorum'): void {
+    this.doors.get(door)?.close()
+    this.doors.delete(door)
+    for (const socket of this.learners[door]) if (!isOn) socket.end()
     if (!isOn || this.isStopped) return
-    const { host, quorumPort } = this.own
-    const server = createServer((socket) => this.acceptLearner(socket))
-    this.quorumServer = server
-    // Leading may be over before the port is ours: then it must not be kept from the next time.
-    const isWanted = (): boolean => this.quorumServer === server
+    const { host, port } = this.doorAt(this.own, door)
+    const server = createServer((socket) => this.acceptLearner(socket, door))
+    this.doors.set(door, server)
+    // The role may be over before the port is ours: then it must not be kept from the next time.
+    const isWanted = (): boolean => this.doors.get(door) === server
     const bind = (): void => {
       if (!isWanted()) return
-      listen(server, quorumPort, this.bindHost(host)).then(
+      listen(server, port, this.bindHost(host)).then(
         () => isWanted() || server.close(),
         (error: Error) => {
           if (!isWanted()) return
-          this.logger.warn(`the quorum port ${quorumPort}: ${error.message}; trying again`)
+          this.logger.warn(`the ${door} port ${port}: ${error.message}; trying again`)
           setTimeout(bind, rebindPauseMs).unref()
         },
       )
@@ -210,25 +217,30 @@ export class NodePeerNetwork implements PeerNetwork {
     bind()
   }
 
-  private acceptLearner(socket: Socket): void {
-    this.quorumSockets.add(socket)
-    socket.on('close', () => this.quorumSockets.delete(socket))
+  private acceptLearner(socket: Socket, door: Door): void {
+    const sockets = this.learners[door]
+    sockets.add(socket)
+    socket.on('close', () => sockets.delete(socket))
     const wire = new PeerSocket(socket, this.turn)
-    this.turn.run(() => wire.attach(this.peer.acceptLearner(wire)))
+    this.turn.run(() => wire.attach(this.peer.acceptLearner(wire, door)))
   }
 
-  dial(server: ServerId, attach: (wire: PeerWire) => PacketLink): Promise<PacketLink> {
-    const { host, quorumPort } = this.addressOf(server)
+  dial(
+    server: ServerId,
+    attach: (wire: PeerWire) => PacketLink,
+    door: Door = 'quorum',
+  ): Promise<PacketLink> {
+    const { host, port } = this.doorAt(this.addressOf(server), door)
     return new Promise((resolve, reject) => {
-      const socket = connect({ host, port: quorumPort, noDelay: true })
+      const socket = connect({ host, port, noDelay: true })
       const timer = setTimeout(
-        () => socket.destroy(new Error(`${host}:${quorumPort} does not answer`)),
+        () => socket.destroy(new Error(`${host}:${port} does not answer`)),
         this.options.connectTimeoutMs,
       )
       socket.once('error', reject)
       socket.once('close', () => {
         clearTimeout(timer)
-        reject(new Error(`${host}:${quorumPort} closed the connection`))
+        reject(new Error(`${host}:${port} closed the connection`))
       })
       socket.once('connect', () => {
         clearTimeout(timer)
@@ -243,6 +255,10 @@ export class NodePeerNetwork implements PeerNetwork {
   private find(server: ServerId): PeerAddress | undefined {
     const spec = this.committed.servers.get(server) ?? this.seen?.servers.get(server)
     return spec?.addresses[0]
+  }
+
+  private doorAt({ host, quorumPort }: PeerAddress, door: Door): { host: string; port: number } {
+    return { host, port: door === 'quorum' ? quorumPort : (this.options.observerMasterPort ?? 0) }
   }
 
   private addressOf(server: ServerId): PeerAddress {

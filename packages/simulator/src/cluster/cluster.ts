@@ -57,6 +57,7 @@ export class Cluster {
             membership,
             random.fork('ensemble options'),
             isChanging ? drawStrangers(membership, random.fork('strangers')) : undefined,
+            mutant?.observerMasters,
           )
     this.names = options.map((_, i) => `server-${i + 1}`)
     const { world, network, recorder } = this

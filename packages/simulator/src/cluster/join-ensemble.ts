@@ -31,6 +31,8 @@ export interface EnsembleSettings {
   readonly counterMax: bigint | undefined
   /** Whether members change; then they are kept on disk. */
   readonly isChanging: boolean
+  /** Followers take observers, where there are any. */
+  readonly observerMasters: boolean
 }
 
 /** What the ensemble's watcher is told of one process. */
@@ -98,7 +100,7 @@ export async function joinEnsemble(
   settings: EnsembleSettings,
 ): Promise<{ peer: EnsemblePeer; network: SimPeerNetwork }> {
   const { db, recovery, disk, log, committedLog, host, ports, wake, events } = parts
-  const { self, initLimit, syncLimit, counterMax, isChanging } = settings
+  const { self, initLimit, syncLimit, counterMax, isChanging, observerMasters } = settings
   const membership = isChanging ? await readMembers(disk) : settings.membership
   const epochs = await Epochs.load(disk, recovery.snapshotDir, db.lastZxid)
   events.epochs(epochs, db.lastZxid)
@@ -126,6 +128,7 @@ export async function joinEnsemble(
       initLimit,
       syncLimit,
       ...(counterMax === undefined ? {} : { counterMax }),
+      observerMaster: observerMasters ? { queueBytesMax: 1024 * 1024 } : undefined,
       electionAddresses: [`${serverName(self)}:1`],
     },
     parts.clock(),

@@ -66,12 +66,14 @@ export function asEnsemble(
   membership: Membership,
   random: Random,
   strangers: readonly Stranger[] | undefined,
+  hasObserverMasters?: boolean,
 ): ServerOptions[] {
   const initLimit = random.pick([5, 10])
   const syncLimit = random.pick([2, 5])
   const commitLogCount = random.pick([3, 20, 500])
   const counters = random.fork('counters')
   const counterMax = counters.chance(0.3) ? BigInt(counters.pick([20, 70, 200])) : undefined
+  const observerMasters = hasObserverMasters ?? random.fork('observer masters').chance(0.5)
   const logBytesMax = random.chance(0.3) ? 1000 : options.journal.logBytesMax
   const isChanging = strangers !== undefined
   const members = [...membership.servers.keys()].map((self) => ({ self, membership }))
@@ -92,6 +94,7 @@ export function asEnsemble(
       commitLogCount,
       counterMax,
       isChanging,
+      observerMasters,
     },
   }))
 }

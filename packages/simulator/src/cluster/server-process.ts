@@ -315,7 +315,11 @@ export class ServerProcess {
             voted: (...args) => this.events.voted(...args),
             takeHeard: () => this.takeHeard(),
             told: (sessions) => {
-              for (const id of sessions) this.lastHeardMs.set(id, Math.floor(this.monotonicMs))
+              for (const id of sessions) {
+                this.lastHeardMs.set(id, Math.floor(this.monotonicMs))
+                // A follower that takes observers tells its leader in turn.
+                this.heard.add(id)
+              }
             },
           },
         },

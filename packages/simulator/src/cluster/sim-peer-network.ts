@@ -1,4 +1,5 @@
 import type {
+  Door,
   EnsemblePeer,
   LinkAction,
   PacketLink,
@@ -29,8 +30,8 @@ export function serverName(server: ServerId): string {
   return `server-${server}`
 }
 
-function quorumPort(server: string): string {
-  return `${server}:quorum`
+function portOf(server: string, door: Door): string {
+  return `${server}:${door}`
 }
 
 function electionPort(server: string): string {
@@ -69,7 +70,9 @@ export class SimPeerNetwork implements PeerNetwork {
   /** The process is gone; its kernel closes everything, or, without power, nothing is said. */
   die(how: 'close' | 'vanish'): void {
     this.network.acceptors.delete(electionPort(this.host.name))
-    this.network.acceptors.delete(quorumPort(this.host.name))
+    for (const door of ['quorum', 'observers'] as const) {
+      this.network.acceptors.delete(portOf(this.host.name, door))
+    }
     for (const stream of this.streams()) stream[how]()
   }
 
@@ -153,8 +156,8 @@ export class SimPeerNetwork implements PeerNetwork {
 
   // --- the quorum port -------------------------------------------------------------------------
 
-  listen(isOn: boolean): void {
-    const address = quorumPort(this.host.name)
+  listen(isOn: boolean, door: Door = 'quorum'): void {
+    const address = portOf(this.host.name, door)
     if (!isOn) {
       this.network.acceptors.delete(address)
       for (const wire of this.wires) if (wire.isAccepted) wire.close()
@@ -164,7 +167,7 @@ export class SimPeerNetwork implements PeerNetwork {
       accept: (end) =>
         this.take(end, () => {
           const wire = this.wire(end, true)
-          wire.attach(this.peer.acceptLearner(wire))
+          wire.attach(this.peer.acceptLearner(wire, door))
         }),
     })
   }
@@ -172,10 +175,14 @@ export class SimPeerNetwork implements PeerNetwork {
   /** Here a server is where its number says. */
   reconfigure(): void {}
 
-  dial(server: ServerId, attach: (wire: PeerWire) => PacketLink): Promise<PacketLink> {
+  dial(
+    server: ServerId,
+    attach: (wire: PeerWire) => PacketLink,
+    door: Door = 'quorum',
+  ): Promise<PacketLink> {
     return new Promise((resolve, reject) => {
       this.connect(
-        quorumPort(serverName(server)),
+        portOf(serverName(server), door),
         (end) => {
           const wire = this.wire(end, false)
           const link = attach(wire)

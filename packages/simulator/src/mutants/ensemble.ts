@@ -2,6 +2,7 @@ import { broadcastMutants } from './broadcast.ts'
 import { epochMutants } from './epochs.ts'
 import { memberMutants } from './members.ts'
 import type { Mutant } from './mutant.ts'
+import { observerMutants } from './observers.ts'
 import { sessionMutants } from './sessions.ts'
 import { synchronisationMutants } from './synchronisation.ts'
 
@@ -12,4 +13,5 @@ export const ensembleMutants: readonly Mutant[] = [
   ...broadcastMutants,
   ...sessionMutants,
   ...memberMutants,
+  ...observerMutants,
 ]

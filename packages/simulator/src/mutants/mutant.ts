@@ -25,5 +25,7 @@ export interface Mutant {
   readonly shape?: Shape
   /** It shows only where members come and go. */
   readonly isChanging?: boolean
+  /** Where it shows only if followers take the observers. */
+  readonly observerMasters?: boolean
   readonly joined?: (peer: EnsemblePeer) => void
 }

@@ -21,7 +21,7 @@ export function ofLeader(
 export function ofLearner(
   name: string,
   change: (learner: Record<string, unknown>, peer: EnsemblePeer) => void,
-  options: Pick<Mutant, 'shape' | 'isChanging'> = {},
+  options: Pick<Mutant, 'shape' | 'isChanging' | 'observerMasters'> = {},
 ): Mutant {
   return { name, servers: 3, ...options, joined: (peer) => onRole(peer, 'learner', change) }
 }

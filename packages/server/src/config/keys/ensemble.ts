@@ -125,7 +125,7 @@ export const ensemble = {
   'observer.election.DelayMs': property(ms, 200, 'An observer waits this before an election.', {
     use,
   }),
-  'observerMaster.sizeLimit': property(int, 33_554_432, 'Bytes a follower keeps for observers.', {
+  'observerMaster.sizeLimit': property(int, 33_554_432, 'Bytes that may wait for an observer.', {
     use,
   }),
   tcpKeepAlive: property(bool, false, 'TCP keep-alive between servers.', { use }),

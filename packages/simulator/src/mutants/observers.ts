@@ -1,0 +1,70 @@
+/** Errors of followers that take observers. */
+import { replace } from './inside.ts'
+import type { Mutant } from './mutant.ts'
+import { ofLearner, type LinkInside } from './roles.ts'
+
+interface MasterInside {
+  readonly parts: { up: { lastPending: bigint | undefined } }
+  readonly owners: Map<bigint, unknown>
+}
+
+/** Does something to what takes the observers, once there is one. */
+function ofMaster(name: string, change: (master: MasterInside & object) => void): Mutant {
+  const options = { shape: 'observers', observerMasters: true } as const
+  return ofLearner(
+    name,
+    (learner) => {
+      let master: unknown
+      Object.defineProperty(learner, 'observers', {
+        get: () => master,
+        set: (value: unknown) => {
+          master = value
+          if (typeof value === 'object' && value !== null) change(value as MasterInside)
+        },
+      })
+    },
+    options,
+  )
+}
+
+export const observerMutants: readonly Mutant[] = [
+  ofMaster('now and then a follower does not inform its observer', (master) => {
+    replace<[LinkInside], void>(master, 'accept', (original) => (link) => {
+      let informed = 0
+      replace<Parameters<LinkInside['send']>, void>(link, 'send', (send) => (...args) => {
+        if (args[0] !== 'inform' || ++informed % 10 !== 0) send(...args)
+      })
+      original(link)
+    })
+  }),
+  ofMaster('a follower keeps to itself which clients of its observers were heard of', (master) => {
+    replace<[unknown], void>(master, 'touch', () => () => {})
+  }),
+  ofMaster('an observer is told at once that a session is valid', (master) => {
+    const { up } = master.parts
+    Reflect.set(master, 'parts', {
+      ...master.parts,
+      up: new Proxy(up, {
+        get: (target, name) => {
+          if (name === 'lastPending') return undefined
+          const value: unknown = Reflect.get(target, name)
+          return typeof value === 'function' ? value.bind(target) : value
+        },
+      }),
+    })
+  }),
+  ofMaster('what is committed while an observer joins is not told to it', (master) => {
+    replace<[{ held: unknown[] | undefined }], void>(
+      master,
+      'release',
+      (original) => (observer) => {
+        if (observer.held !== undefined) observer.held = []
+        original(observer as never)
+      },
+    )
+  }),
+  ofMaster('a sync of an observer is answered without asking the leader', (master) => {
+    const { up } = master.parts
+    replace<[unknown, () => void], void>(up, 'relaySync', () => (_packet, answered) => answered())
+  }),
+]
