@@ -135,6 +135,8 @@ function describeZab(event: ZabEvent): string {
       return 'looking for a leader'
     case 'readOnly':
       return `no leader was found in ${event.afterMs} ms: serving reads to those who can do with them`
+    case 'readOnlyWhileFull':
+      return 'until there is room on the disk: serving reads to those who can do with them'
     case 'elected':
       return `server ${event.leader} is elected`
     case 'appointed':

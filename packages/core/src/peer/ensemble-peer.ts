@@ -260,6 +260,10 @@ export class EnsemblePeer extends PeerBase {
       this.roomPauseMs = Math.min(Math.max(2 * this.roomPauseMs, roomPauseMs), roomPauseMsMax)
       await this.pause(this.roomPauseMs)
     }
+    await this.readOnlyWhile(() => this.roomForPromises())
+  }
+
+  private async roomForPromises(): Promise<void> {
     const { epochs } = this.parts
     for (;;) {
       try {
@@ -269,6 +273,18 @@ export class EnsemblePeer extends PeerBase {
         if (faultCode(error) !== 'ENOSPC') throw error
         await this.pause(roomPauseMs)
       }
+    }
+  }
+
+  /** Who waits for room has no part in anything, but what it knew before can still be read. */
+  private async readOnlyWhile(waiting: () => Promise<void>): Promise<void> {
+    if (this.options.readOnlyMode !== true) return waiting()
+    this.parts.zabTrace({ type: 'readOnlyWhileFull' })
+    this.serveReads()
+    try {
+      await waiting()
+    } finally {
+      this.stopServing()
     }
   }
 
@@ -362,6 +378,10 @@ export class EnsemblePeer extends PeerBase {
   /** Who can do with what was known before this server was cut off is served that. */
   private serveReadOnly(afterMs: number): void {
     this.parts.zabTrace({ type: 'readOnly', afterMs })
+    this.serveReads()
+  }
+
+  private serveReads(): void {
     this.showConfig()
     this.pipeline.upstream = this.keepingLocal(new NoQuorum(this.pipeline), false)
   }
@@ -599,7 +619,9 @@ export class EnsemblePeer extends PeerBase {
     await this.replacing?.catch(() => {})
     this.replacing = undefined
     if (this.isStopped) return
-    await this.flush()
+    const isWhole = learner?.isTorn !== true
+    if (this.isFull && isWhole) await this.readOnlyWhile(() => this.flush())
+    else await this.flush()
     if (learner?.isTorn === true) {
       await this.journal.undisturbed(() => this.reload())
       this.seeWhatIsLogged()

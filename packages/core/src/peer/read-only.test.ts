@@ -172,3 +172,69 @@ describe('a server that finds no leader', () => {
     expect(client.isClosed).toBe(true)
   })
 })
+
+describe('a server whose disk is full', () => {
+  async function fillDisk(): Promise<void> {
+    alone.disk.fault = (call) => (call === 'write' || call === 'create' ? 'ENOSPC' : undefined)
+    const client = await ensemble.leader.connect()
+    expect(await client.create('/later')).toBe(ok)
+    await ensemble.until('it serves reads', () => alone.peer!.isReadOnly)
+  }
+
+  test('serves reads of what it knew, until there is room', async () => {
+    await fillDisk()
+    expect(alone.events.at(-1)).toEqual({ type: 'readOnlyWhileFull' })
+    const client = await alone.connect({ readOnly })
+    expect(client.isReadOnly).toBe(true)
+    expect(await client.exists('/a')).toBe(ok)
+    expect(await client.create('/b')).toBe(notReadOnly)
+    alone.disk.fault = undefined
+    await ensemble.until('it follows', () => alone.isServing && !alone.peer!.isReadOnly)
+    expect(client.isClosed).toBe(true)
+    const back = await alone.connect({ session: member, readOnly })
+    expect(await back.exists('/later')).toBe(ok)
+    expect(await back.create('/b')).toBe(ok)
+  })
+
+  test('serves nobody who wants to write, or whose session the ensemble knows', async () => {
+    await fillDisk()
+    expect(await alone.connect()).toMatchObject({ isClosed: true, timeoutMs: undefined })
+    expect(await alone.connect({ session: member, readOnly })).toMatchObject({ isClosed: true })
+  })
+
+  test('shows nobody what was logged and not committed, when there is room again', async () => {
+    await fillDisk()
+    const client = await alone.connect({ readOnly })
+    client.ask('exists', { path: '/later', watch: true })
+    await ensemble.settle()
+    const told = client.replies.length
+    alone.disk.fault = undefined
+    await ensemble.until('it follows', () => alone.isServing && !alone.peer!.isReadOnly)
+    expect(client.replies).toHaveLength(told)
+  })
+
+  test('serves reads also when it is started so', async () => {
+    alone.crash()
+    await ensemble.pass(100)
+    const promised = alone.epochs!.accepted
+    ensemble.leader.crash()
+    await ensemble.pass(100)
+    for (const server of others()) if (!server.isUp) await server.start()
+    await ensemble.until('they go on', () => others().every((one) => one.isServing))
+    await alone.start()
+    alone.disk.fault = (call) => (call === 'write' || call === 'create' ? 'ENOSPC' : undefined)
+    await ensemble.until('it serves reads', () => alone.peer!.isReadOnly)
+    expect(alone.epochs!.accepted).toBe(promised)
+    const client = await alone.connect({ readOnly })
+    expect(await client.exists('/a')).toBe(ok)
+    alone.disk.fault = undefined
+    await ensemble.until('it follows', () => alone.isServing && !alone.peer!.isReadOnly)
+  })
+
+  test('can be stopped', async () => {
+    await fillDisk()
+    const client = await alone.connect({ readOnly })
+    await alone.stop()
+    expect(client.isClosed).toBe(true)
+  })
+})

@@ -26,6 +26,7 @@ export interface ZabOptions {
 export type ZabEvent =
   | { readonly type: 'looking' }
   | { readonly type: 'readOnly'; readonly afterMs: number }
+  | { readonly type: 'readOnlyWhileFull' }
   | { readonly type: 'elected'; readonly leader: ServerId }
   /** As elected, but by a change of configuration. */
   | { readonly type: 'appointed'; readonly leader: ServerId }
