@@ -24,7 +24,7 @@ export class AdminEnsemble {
   readonly name: string
   private readonly members: readonly Member[]
 
-  static async start(by: ServerCommand): Promise<AdminEnsemble> {
+  static async start(kind: ServerCommand): Promise<AdminEnsemble> {
     const ids = [...voters, observer]
     const ports = await freePorts(4 * ids.length)
     const portsOf = (id: number): number[] => ports.slice(4 * (id - 1), 4 * id)
@@ -37,10 +37,10 @@ export class AdminEnsemble {
       const [, , port = 0, admin = 0] = portsOf(id)
       const own = id === observer ? 'peerType=observer' : ''
       const cfg = `${commonCfg}${lines.join('\n')}\nadmin.serverPort=${admin}\n${own}`
-      const server = new ManagedServer(by, { cfg, myid: id, port, properties })
+      const server = new ManagedServer(kind, { cfg, myid: id, port, properties })
       return { id, server, adminPort: admin }
     })
-    const ensemble = new AdminEnsemble(by.name, members)
+    const ensemble = new AdminEnsemble(kind.name, members)
     try {
       // The third has the highest number, and leads, since all three are there from the start.
       await Promise.all(members.map(({ server }) => server.launch()))

@@ -3,6 +3,8 @@ import { MalformedError } from './jute.ts'
 /** Takes frames as they become complete; answers false to get no more until `resume`. */
 export interface FrameSink {
   frame(bytes: Uint8Array, start: number, end: number): boolean
+  /** Told how long a frame is going to be of which only a part is there; may throw. */
+  readonly announce?: ((bytes: number) => void) | undefined
 }
 
 const lengthBytes = 4
@@ -71,7 +73,10 @@ export class FrameCutter {
         throw new MalformedError(`a frame of ${length} bytes, where ${this.bytesMax} are allowed`)
       }
       const frameEnd = at + lengthBytes + length
-      if (frameEnd > end) break
+      if (frameEnd > end) {
+        sink.announce?.(length)
+        break
+      }
       const frameStart = at + lengthBytes
       at = frameEnd
       if (!sink.frame(bytes, frameStart, frameEnd)) {

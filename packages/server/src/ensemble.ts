@@ -87,6 +87,9 @@ export async function joinEnsemble(
       syncLimit: ensemble.syncLimitTicks,
       localSessions: ensemble.localSessions.enabled ? ensemble.localSessions : undefined,
       readOnlyMode: ensemble.readOnlyMode,
+      leaderServes: ensemble.leaderServes,
+      dialPauseMs: ensemble.leaderConnectDelayMs,
+      ...(ensemble.connectLimitTicks > 0 ? { dialLimit: ensemble.connectLimitTicks } : {}),
       snapshotSizeFactor: ensemble.snapshotSizeFactor,
       alwaysSendSnapshot: ensemble.forceSnapshotSync,
       observerMaster:

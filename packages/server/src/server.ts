@@ -445,6 +445,24 @@ function peerOptions(config: ServerConfig): PeerOptions {
       neverUsedMsMax: config.containers.maxNeverUsedMs,
     },
     requiredSchemes: config.enforceAuth.enabled ? config.enforceAuth.schemes : [],
+    ...throttlingOptions(config),
+  }
+}
+
+function throttlingOptions({
+  throttling,
+  largeRequests,
+}: ServerConfig): Pick<PeerOptions, 'connectionThrottle' | 'largeRequests' | 'waiting'> {
+  const { connections, maxRequests, staleLatencyCheck, dropStale, opWaitMs } = throttling
+  const { threshold, maxBytes } = largeRequests
+  return {
+    connectionThrottle:
+      connections.tokens > 0 ? { ...connections, random: () => nodeHost.random() } : undefined,
+    largeRequests: threshold >= 0 ? { threshold, bytesMax: maxBytes } : undefined,
+    waiting:
+      maxRequests > 0
+        ? { staleAfterTimeout: staleLatencyCheck, dropStale, refuseAfterMs: opWaitMs }
+        : undefined,
   }
 }
 

@@ -60,6 +60,20 @@ describe('a new ensemble', () => {
   })
 })
 
+test('a leader that is not to serve clients turns them away, and leads all the same', async () => {
+  const members = { 1: 'participant', 2: 'participant', 3: 'participant' } as const
+  ensemble = new TestEnsemble(members, { leaderServes: false })
+  await ensemble.start(1, 2, 3)
+  await ensemble.serving(3)
+  const { leader, followers } = ensemble
+  expect(await leader.connect()).toMatchObject({ isClosed: true, timeoutMs: undefined })
+  const client = await followers[0]!.connect()
+  expect(await client.create('/a')).toBe(0)
+  leader.crash()
+  await ensemble.serving(2)
+  expect(await ensemble.followers[0]!.connect()).toMatchObject({ isClosed: false })
+})
+
 describe('a server that lacks the data it should have', () => {
   test('is not elected, and gets everything', async () => {
     three().server(3).lacksAll = true

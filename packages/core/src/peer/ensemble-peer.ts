@@ -28,6 +28,7 @@ import type { TxnLog } from '../storage/txn-log.ts'
 import { CommittedLog, type LoggedTxn } from '../zab/committed-log.ts'
 import { decodeTxn } from '../zab/decoded-txn.ts'
 import { Deferred, within } from '../zab/deferred.ts'
+import { dialPauses } from '../zab/dial-pauses.ts'
 import { epochOf, type Epochs } from '../zab/epochs.ts'
 import { readHistory } from '../zab/history.ts'
 import { Leader, type LeaderParts, type LearnerView } from '../zab/leader.ts'
@@ -91,6 +92,12 @@ export interface EnsembleOptions extends PeerOptions, ZabOptions {
   readonly observerMaster?: { readonly queueBytesMax: number } | undefined
   /** Whether reads are served while no leader is found. */
   readonly readOnlyMode?: boolean
+  /** Whether a leader takes clients; it does unless told. */
+  readonly leaderServes?: boolean
+  /** The longest pause between attempts to reach a leader. */
+  readonly dialPauseMs?: number
+  /** How long all of them may take, in ticks; as long as joining it unless told. */
+  readonly dialLimit?: number
 }
 
 /** What a leader tells of itself. */
@@ -103,12 +110,6 @@ export interface Leadership {
 
 /** A server that has looked for a leader so long is cut off; at least a tick, though. */
 const readOnlyAfterMsMin = 2000
-/**
- * How long a learner waits between its attempts to reach its leader. It may know the outcome of an
- * election before the leader does, and the port opens only then: mostly a moment later, with an
- * Apache leader after some 200 ms.
- */
-const dialPausesMs = [5, 10, 20, 40, 80, 100, 100, 100]
 /** Before looking again for a leader after one that could not be joined. */
 const rejoinPauseMs = 100
 /** The same where it was for want of room, at first; doubled each time, up to the second. */
@@ -402,6 +403,7 @@ export class EnsemblePeer extends PeerBase {
   /** Sessions that only this server knew end with the role, as in Apache. */
   private stopServing(): void {
     this.local = undefined
+    this.pipeline.takesClients = true
     this.pipeline.stopServing()
   }
 
@@ -469,6 +471,7 @@ export class EnsemblePeer extends PeerBase {
       },
       this.options,
     )
+    pipeline.takesClients = this.options.leaderServes !== false
     pipeline.upstream = this.upstreamTo(this.proposer)
     this.leadingAgain?.resolve()
     this.proposer.dropOrphans()
@@ -571,7 +574,7 @@ export class EnsemblePeer extends PeerBase {
     ) {
       let next = Math.floor(host.random() * followers.length)
       // They may not be up to date with the leader yet, and then they take nobody.
-      for (const pauseMs of dialPausesMs) {
+      for (const pauseMs of dialPauses(this.options.dialPauseMs)) {
         const master = followers[next++ % followers.length]!
         const link = await this.dialOnce(master, 'observers').catch(() => undefined)
         if (link !== undefined) return { link, master }
@@ -584,11 +587,11 @@ export class EnsemblePeer extends PeerBase {
 
   private async dialOnce(server: ServerId, door: Door): Promise<PacketLink> {
     const { host, network } = this.parts
-    const { tickMs, initLimit } = this.options
+    const { tickMs, initLimit, dialLimit = initLimit } = this.options
     const attach = (wire: PeerWire): PacketLink => new PacketLink(wire, this.clock.nowMs)
     const dialling = network.dial(server, attach, door)
     try {
-      return await within(host, tickMs * initLimit, 'connecting to another server', dialling)
+      return await within(host, tickMs * dialLimit, 'connecting to another server', dialling)
     } catch (error) {
       // Nobody waits any more for a connection that comes about late.
       dialling.then((link) => link.close()).catch(() => {})
@@ -598,11 +601,12 @@ export class EnsemblePeer extends PeerBase {
 
   private async dialLeader(leader: ServerId): Promise<PacketLink> {
     const { host } = this.parts
+    const pausesMs = dialPauses(this.options.dialPauseMs)
     for (let attempt = 0; ; attempt++) {
       try {
         return await this.dialOnce(leader, 'quorum')
       } catch (error) {
-        const pauseMs = dialPausesMs[attempt]
+        const pauseMs = pausesMs[attempt]
         if (pauseMs === undefined || this.isStopped) {
           throw new LinkLostError(`the leader cannot be reached: ${(error as Error).message}`)
         }

@@ -71,6 +71,11 @@ export abstract class PeerBase implements BatchSource {
     return this.pipeline.connections
   }
 
+  /** With which probability a new connection is turned away. */
+  get dropProbability(): number {
+    return this.pipeline.connectionThrottle?.dropProbability ?? 0
+  }
+
   get outstandingRequests(): number {
     return this.pipeline.outstandingRequests
   }
@@ -115,7 +120,8 @@ export abstract class PeerBase implements BatchSource {
 
   /** The socket is gone. The session lives on until it is resumed or expires. */
   closed(connection: ClientConnection): void {
-    if (connection.state !== 'closed') this.stats.connectionsDropped++
+    const { state } = connection
+    if (state === 'open' || state === 'connecting') this.stats.connectionsDropped++
     this.pipeline.closed(connection)
   }
 

@@ -6,6 +6,7 @@ import type { Session } from '../session/tracker.ts'
 import type { Trace } from '../trace.ts'
 import type { Clock, PipelineOptions } from './client-pipeline.ts'
 import type { ClientConnection } from './connection.ts'
+import type { ConnectionThrottle } from './connection-throttle.ts'
 import { op } from './opcodes.ts'
 import type { Replies } from './replies.ts'
 import type { ServerStats } from './stats.ts'
@@ -15,6 +16,7 @@ import type { Upstream } from './upstream.ts'
 export interface AdmissionHost {
   /** Undefined while this server does not serve: then it takes no handshake. */
   readonly upstream: Upstream | undefined
+  readonly takesClients: boolean
   close(connection: ClientConnection): void
   /** Has a session created for this connection, which waits for it. */
   proposeSession(connection: ClientConnection, upstream: Upstream): void
@@ -27,6 +29,7 @@ interface Parts {
   readonly sessionIds: SessionIds
   readonly stats: ServerStats
   readonly replies: Replies
+  readonly throttle: ConnectionThrottle | undefined
 }
 
 type Options = Pick<PipelineOptions, 'sessionTimeoutMsMin' | 'sessionTimeoutMsMax'>
@@ -62,11 +65,17 @@ export class Admission {
     const { stats, db } = this.parts
     const { upstream } = this.host
     stats.packetsReceived++
-    stats.connectionRequests++
     connection.packetsReceived++
     const { lastZxidSeen, sessionId } = request
+    if (upstream !== undefined && !this.admits(upstream, sessionId)) {
+      stats.connectionsRejected++
+      this.host.close(connection)
+      return false
+    }
+    stats.connectionRequests++
     if (
       upstream === undefined ||
+      !this.host.takesClients ||
       lastZxidSeen > db.lastZxid ||
       this.needsQuorum(upstream, request)
     ) {
@@ -90,6 +99,16 @@ export class Admission {
       this.refuse(connection, sessionId, 'password')
     }
     return isAdmitted(connection)
+  }
+
+  private admits({ localSessions }: Upstream, sessionId: bigint): boolean {
+    const { throttle, stats, clock } = this.parts
+    if (throttle === undefined) return true
+    const isNew = sessionId === 0n
+    const kind = !isNew ? 'renewed' : localSessions === undefined ? 'global' : 'local'
+    if (!throttle.admits(kind, clock.nowMs)) return false
+    stats.tokenDeficit.add(throttle.deficit)
+    return true
   }
 
   /** The session is begun: its connection is told so. */

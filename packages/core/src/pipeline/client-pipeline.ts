@@ -24,6 +24,7 @@ import type { Trace } from '../trace.ts'
 import { Admission, type AdmissionHost } from './admission.ts'
 import { ByteKeeper } from './byte-keeper.ts'
 import { ClientConnection, type ClientLink, type Queued } from './connection.ts'
+import { ConnectionThrottle, type ConnectionThrottleOptions } from './connection-throttle.ts'
 import { clientWrites, op } from './opcodes.ts'
 import { Replies, replyErrorAt } from './replies.ts'
 import { ServerStats } from './stats.ts'
@@ -41,6 +42,20 @@ export interface PipelineOptions {
   readonly handshakeMsMax: number
   /** Schemes of which a connection must prove one before anything else; empty asks for none. */
   readonly requiredSchemes: readonly string[]
+  readonly connectionThrottle?: ConnectionThrottleOptions | undefined
+  /** Requests longer than `threshold` may be so many bytes together, while they are in flight. */
+  readonly largeRequests?: { readonly threshold: number; readonly bytesMax: number } | undefined
+  /** What becomes of requests that have waited because too many were in flight. */
+  readonly waiting?: WaitingOptions | undefined
+}
+
+export interface WaitingOptions {
+  /** After the time that its session has, a request is stale. */
+  readonly staleAfterTimeout: boolean
+  /** What is stale costs its connection; otherwise it is only counted. */
+  readonly dropStale: boolean
+  /** After this long a request is refused instead; 0: never. */
+  readonly refuseAfterMs: number
 }
 
 /** The time, as the host last told it. */
@@ -68,6 +83,10 @@ export class ClientPipeline implements AdmissionHost {
   readonly connections = new Set<ClientConnection>()
   /** Undefined while this server does not serve: then it takes no handshake. */
   upstream: Upstream | undefined
+  readonly connectionThrottle: ConnectionThrottle | undefined
+  /** False: this server has better things to do than to serve clients. */
+  takesClients = true
+  private largeBytes = 0
   private readonly options: PipelineOptions
   private readonly clock: Clock
   private readonly authenticator: Authenticator
@@ -97,7 +116,12 @@ export class ClientPipeline implements AdmissionHost {
     this.trace = parts.trace
     this.options = options
     this.replies = new Replies(parts.db, parts.clock, stats)
-    this.admission = new Admission({ ...parts, stats, replies: this.replies }, options, this)
+    const { connectionThrottle } = options
+    const throttle =
+      connectionThrottle && new ConnectionThrottle(connectionThrottle, parts.clock.nowMs)
+    this.connectionThrottle = throttle
+    const { replies } = this
+    this.admission = new Admission({ ...parts, stats, replies, throttle }, options, this)
   }
 
   get outstandingRequests(): number {
@@ -110,6 +134,9 @@ export class ClientPipeline implements AdmissionHost {
     const { frameBytesMax } = this.options
     const { nowMs, wallMs } = this.clock
     const connection = new ClientConnection(link, { frameBytesMax, nowMs, wallMs }, this.onFrame)
+    if (this.options.largeRequests !== undefined) {
+      connection.announce = (bytes) => this.refuseLarge(bytes)
+    }
     this.connections.add(connection)
     return connection
   }
@@ -130,6 +157,7 @@ export class ClientPipeline implements AdmissionHost {
     this.admission.left(connection)
     // Writes in flight go on without anybody to answer; reads that waited are not needed.
     this.outstanding -= connection.queue.length
+    this.releaseLarge(connection, connection.queue.length)
     connection.queue.length = 0
   }
 
@@ -158,7 +186,12 @@ export class ClientPipeline implements AdmissionHost {
     start: number,
     end: number,
   ): boolean => {
-    if (connection.state === 'open') return this.request(connection, bytes, start, end)
+    const { largeRequests } = this.options
+    if (connection.state === 'open') {
+      return largeRequests === undefined || end - start <= largeRequests.threshold
+        ? this.request(connection, bytes, start, end)
+        : this.largeRequest(connection, bytes, start, end)
+    }
     if (connection.state === 'greeting') return this.greet(connection, bytes, start, end)
     return false
   }
@@ -222,6 +255,10 @@ export class ClientPipeline implements AdmissionHost {
     assert(upstream !== undefined, 'a connection is open only while this server serves')
     if (connection.session!.isClosing) return true
     upstream.touch(connection)
+    if (connection.isLate && type !== op.ping && type !== op.closeSession) {
+      stats.throttledOps++
+      return this.enqueueRead(connection, xid, type, undefined, errorCodes.throttledOp)
+    }
     if (upstream.isReadOnly === true && (type === op.sync || clientWrites.has(type))) {
       return this.enqueueRead(connection, xid, type, undefined, errorCodes.notReadOnly)
     }
@@ -250,6 +287,36 @@ export class ClientPipeline implements AdmissionHost {
     }
     if (clientWrites.has(type)) return this.write(connection, upstream, xid, type)
     return this.refuseUnknown(connection, xid, type)
+  }
+
+  /** Counts against what large requests may take together, from its arrival to its answer. */
+  private largeRequest(
+    connection: ClientConnection,
+    bytes: Uint8Array,
+    start: number,
+    end: number,
+  ): boolean {
+    const length = end - start
+    this.refuseLarge(length)
+    const before = connection.queue.length
+    const goesOn = this.request(connection, bytes, start, end)
+    if (connection.queue.length > before) {
+      connection.queue.at(-1)!.largeBytes = length
+      this.largeBytes += length
+    }
+    return goesOn
+  }
+
+  private refuseLarge(length: number): void {
+    const { threshold, bytesMax } = this.options.largeRequests!
+    if (length <= threshold || this.largeBytes + length <= bytesMax) return
+    this.stats.largeRequestsRejected++
+    throw new MalformedError(`a request of ${length} bytes, while ${this.largeBytes} are in flight`)
+  }
+
+  private releaseLarge({ queue }: ClientConnection, count: number): void {
+    if (this.largeBytes === 0) return
+    for (let i = 0; i < count; i++) this.largeBytes -= queue[i]!.largeBytes ?? 0
   }
 
   /** Nobody else knows it: that it ends is said in its turn, and is no transaction. */
@@ -334,6 +401,8 @@ export class ClientPipeline implements AdmissionHost {
   private throttle(connection: ClientConnection): void {
     if (connection.isThrottled) return
     connection.isThrottled = true
+    connection.waitingSinceMs ??= this.clock.nowMs
+    this.stats.throttleWaits++
     this.throttled.add(connection)
     connection.link.pause()
   }
@@ -459,6 +528,7 @@ export class ClientPipeline implements AdmissionHost {
         connection.identities = present
       }
     }
+    this.releaseLarge(connection, done)
     if (done === queue.length) queue.length = 0
     else queue.splice(0, done)
     this.outstanding -= done
@@ -479,9 +549,28 @@ export class ClientPipeline implements AdmissionHost {
       if (connection.out.position + connection.link.unsentBytes > unsentBytesMax) continue
       this.throttled.delete(connection)
       connection.isThrottled = false
+      if (this.isStale(connection)) continue
       this.guard(connection, () => connection.cutter.resume(connection))
+      connection.isLate = false
+      if (!connection.isThrottled) connection.waitingSinceMs = undefined
       if (!connection.isThrottled && connection.state !== 'closed') connection.link.resume()
     }
+  }
+
+  /** Looks at how long what comes next from a connection has waited; true where it is dropped. */
+  private isStale(connection: ClientConnection): boolean {
+    const { waiting } = this.options
+    if (waiting === undefined || connection.cutter.keptBytes === 0) return false
+    const waitedMs = this.clock.nowMs - (connection.waitingSinceMs ?? this.clock.nowMs)
+    connection.isLate = waiting.refuseAfterMs > 0 && waitedMs > waiting.refuseAfterMs
+    if (!waiting.staleAfterTimeout || waitedMs <= connection.timeoutMs) return false
+    if (!waiting.dropStale) {
+      this.stats.staleRequests++
+      return false
+    }
+    this.stats.staleRequestsDropped++
+    this.close(connection)
+    return true
   }
 
   // --- replies ---------------------------------------------------------------------------------

@@ -28,6 +28,7 @@ export interface QueuedRead {
   readonly body: Uint8Array | undefined
   readonly error: number
   readonly receivedMs: number
+  largeBytes?: number
   /** Those the connection had when the request was read; what is proven later is for later ones. */
   readonly identities: Id[]
 }
@@ -52,6 +53,12 @@ export class ClientConnection implements Requester, FrameSink {
   lastFiring = 0
   /** Reading stopped because too much is outstanding. */
   isThrottled = false
+  /** Since when what it sent has had to wait; undefined when nothing does. */
+  waitingSinceMs: number | undefined
+  /** What is read now has waited longer than it may. */
+  isLate = false
+  /** Told of the length of a frame of which a part has come. */
+  announce: ((bytes: number) => void) | undefined
   /** Oldest first; replies leave in this order. */
   readonly queue: Queued[] = []
   private readonly onFrame: (

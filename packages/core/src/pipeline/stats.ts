@@ -101,6 +101,14 @@ export class ServerStats {
   sessionsExpired = 0
   sessionlessExpired = 0
   connectionsRejected = 0
+  /** Tokens that were missing in the bucket of the connection throttle, when one was let in. */
+  readonly tokenDeficit = new Summary()
+  largeRequestsRejected = 0
+  /** Connections that had to wait because too many requests were in flight. */
+  throttleWaits = 0
+  throttledOps = 0
+  staleRequests = 0
+  staleRequestsDropped = 0
   connectionRequests = 0
   /** Of these, those that wanted to go on with a session. */
   connectionRevalidations = 0

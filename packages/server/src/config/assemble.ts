@@ -173,8 +173,15 @@ function throttling(values: Values): Throttling {
       decreaseRatio: values.connection_throttle_decrease_ratio,
       weights: values.connection_throttle_weight_enabled
         ? {
-            global: values.connection_throttle_global_session_weight,
-            renewed: values.connection_throttle_renew_session_weight,
+            // A local session is never the most expensive, as in Apache.
+            global: Math.max(
+              values.connection_throttle_global_session_weight,
+              values.connection_throttle_local_session_weight,
+            ),
+            renewed: Math.max(
+              values.connection_throttle_renew_session_weight,
+              values.connection_throttle_local_session_weight,
+            ),
             local: values.connection_throttle_local_session_weight,
           }
         : undefined,

@@ -52,7 +52,13 @@ function gauges(view: ServerView): Value[] {
     gauge('max_client_response_size', stats.maxResponseBytes, 'Bytes of the longest reply.'),
     gauge('min_client_response_size', stats.minResponseBytes, 'Bytes of the shortest reply.'),
     gauge('auth_failed_count', stats.authFailures, 'Failed authentications.'),
-    fraction(gauge('connection_drop_probability', 0, 'Share of new connections being dropped.')),
+    fraction(
+      gauge(
+        'connection_drop_probability',
+        peer.dropProbability,
+        'Share of new connections being dropped.',
+      ),
+    ),
     gauge('outstanding_tls_handshake', 0, 'TLS handshakes under way.'),
     gauge('non_mtls_remote_conn_count', 0, 'Connections from elsewhere without a certificate.'),
     gauge('non_mtls_local_conn_count', 0, 'Local connections without a certificate.'),
@@ -91,6 +97,11 @@ function counters(view: ServerView): Value[] {
       'Handshakes that wanted to go on with a session.',
     ),
     counter('connection_drop_count', stats.connectionsDropped, 'Connections that clients ended.'),
+    counter('large_requests_rejected', stats.largeRequestsRejected, 'Over largeRequestMaxBytes.'),
+    counter('request_throttle_wait_count', stats.throttleWaits, 'Connections made to wait.'),
+    counter('throttled_ops', stats.throttledOps, 'Requests refused for having waited too long.'),
+    counter('stale_requests', stats.staleRequests, 'Executed although they had waited too long.'),
+    counter('stale_requests_dropped', stats.staleRequestsDropped, 'Connections closed for that.'),
     counter('connection_rejected', stats.connectionsRejected, 'Connections over a limit.'),
     counter(
       'sessionless_connections_expired',
@@ -144,6 +155,7 @@ function summaries(view: ServerView): Metric[] {
   return [
     summary('readlatency', stats.readLatency, 'Milliseconds from a read to its reply.'),
     summary('updatelatency', stats.writeLatency, 'Milliseconds from a write to its reply.'),
+    summary('connection_token_deficit', stats.tokenDeficit, 'Tokens missing at a handshake.'),
     summary('fsynctime', disk.syncMs, 'Milliseconds until a batch of the log is durable.'),
     summary('sync_processor_batch_size', disk.batchSize, 'Transactions made durable together.'),
     summary('snapshottime', disk.snapshotMs, 'Milliseconds that a snapshot took.'),

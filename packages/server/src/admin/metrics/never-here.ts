@@ -1,6 +1,6 @@
 /**
  * Counters of ZooKeeper for things that cannot happen in this server: no caches of replies, no
- * queues of stale requests, no cleaner of dead watchers. Told as 0, because boards and alerts
+ * cleaner of dead watchers. Told as 0, because boards and alerts
  * that sum them up would otherwise show nothing at all.
  */
 export const neverHere = [
@@ -12,8 +12,6 @@ export const neverHere = [
   'ensemble_auth_skip',
   'ensemble_auth_success',
   'insecure_admin_count',
-  'large_requests_rejected',
-  'request_throttle_wait_count',
   'requests_not_forwarded_to_commit_processor',
   'response_packet_cache_hits',
   'response_packet_cache_misses',
@@ -21,9 +19,6 @@ export const neverHere = [
   'response_packet_get_children_cache_misses',
   'skip_learner_request_to_next_processor_count',
   'stale_replies',
-  'stale_requests',
-  'stale_requests_dropped',
-  'throttled_ops',
   'tls_handshake_exceeded',
   'unrecoverable_error_count',
   'unsuccessful_handshake',

@@ -103,9 +103,12 @@ export const ensemble = {
   }),
   'fastleader.minNotificationInterval': property(ms, 200, 'First wait for votes.', { use }),
   'fastleader.maxNotificationInterval': property(ms, 60_000, 'Longest wait for votes.', { use }),
-  leaderConnectDelayDuringRetryMs: property(ms, 100, 'Pause between attempts to reach a leader.', {
-    use,
-  }),
+  leaderConnectDelayDuringRetryMs: property(
+    ms,
+    100,
+    'Pause between attempts to reach a leader, after a few shorter ones.',
+    { use, range: { min: 1, outside: 'default' } },
+  ),
   'leader.maxTimeToWaitForEpoch': property(
     ms,
     -1,
