@@ -1,12 +1,20 @@
-/** A database taken from a snapshot into a running ensemble, told as short stories. */
+/** A database taken from a snapshot into running servers, told as short stories. */
 import { encodeText } from '@zabra/protocol'
 import { afterEach, expect, test } from 'vitest'
 import { TestEnsemble } from '../../test/support/ensemble.ts'
 import type { TestServer } from '../../test/support/test-server.ts'
+import { Database } from '../database.ts'
 import type { EnsembleOptions } from './ensemble-peer.ts'
+import { loadDatabase } from '../storage/load.ts'
+import { MemoryDisk } from '../storage/memory-disk.ts'
 import { loadRestored, type RestoredDatabase } from '../storage/restored.ts'
+import { writeSnapshot } from '../storage/snapshot.ts'
+import { TxnLog } from '../storage/txn-log.ts'
+import { Journal } from './journal.ts'
+import { Peer } from './peer.ts'
 
 const directory = 'data/version-2'
+const directories = { snapshotDir: directory, logDir: directory }
 const databaseOptions = {
   extendedTypes: true,
   digests: true,
@@ -156,4 +164,113 @@ test('a follower says that only the leader can', async () => {
   await ensemble.until('it has refused', () => seen.outcome !== undefined)
   expect(seen.outcome).toContain('only the leader can restore')
   expect(followers[0]!.isServing).toBe(true)
+})
+
+test('wherever the leader loses power, all servers agree afterwards, on the one state or the other', async () => {
+  const outcomes = new Set<string>()
+  for (let point = 0; ; point++) {
+    const { leader } = await threeServing()
+    const restored = await before(leader)
+    let calls = 0
+    leader.disk.fault = () => {
+      if (calls++ === point) leader.crash()
+      return undefined
+    }
+    const seen = restoring(leader, restored)
+    await ensemble.until('it is over', () => seen.outcome !== undefined || !leader.isUp)
+    const isOver = leader.isUp
+    if (leader.isUp) leader.disk.fault = undefined
+    else await leader.start()
+    await ensemble.serving(3)
+    const client = await ensemble.leader.connect()
+    expect(await client.create('/after')).toBe(0)
+    await ensemble.pass(200)
+    const states = [...ensemble.servers.values()].map(({ paths }) => paths.join(' '))
+    expect(new Set(states).size).toBe(1)
+    if (seen.outcome === 'restored') expect(states[0]).toBe('/after /kept')
+    outcomes.add(states[0]!)
+    for (const server of ensemble.servers.values()) expect(server.failures).toEqual([])
+    if (isOver) break
+  }
+  expect([...outcomes].toSorted()).toEqual(['/after /kept', '/after /kept /later'])
+})
+
+/** A server of its own on a disk that forgets, and how it is made to write. */
+async function alone(disk: MemoryDisk): Promise<{ peer: Peer; journal: Journal }> {
+  const { db } = await loadDatabase(disk, directories, databaseOptions)
+  const log = new TxnLog(disk, { directory, preAllocBytes: 0, lastZxid: db.lastZxid })
+  const peer = new Peer(
+    db,
+    {
+      serverId: 1,
+      tickMs: 1000,
+      sessionTimeoutMsMin: 1000,
+      sessionTimeoutMsMax: 20_000,
+      outstandingMax: 100,
+      frameBytesMax: 1024,
+      handshakeMsMax: 5000,
+      requiredSchemes: [],
+      rules: { enforceQuota: false, reconfigEnabled: false, closeSessionPaths: true },
+      reclaim: { checkIntervalMs: 60_000, perMinuteMax: 1, neverUsedMsMax: 0 },
+    },
+    { authenticator: { schemes: new Set(), authenticate: () => undefined }, trace: () => {} },
+    { nowMs: 0, wallMs: 1_700_000_000_000 },
+  )
+  const delay = { done: Promise.resolve(), cut: () => {} }
+  const host = { monotonicMs: () => 0, wallMs: () => 0, random: () => 0, delay: () => delay }
+  const journal = new Journal(
+    { source: peer, log, disk, host, trace: () => {}, turn: (work) => work() },
+    {
+      ...directories,
+      snapCount: 1000,
+      snapBytes: undefined,
+      logBytesMax: undefined,
+      slowSyncMs: 1000,
+      retainCount: 3,
+      retainBytes: 0,
+      purges: false,
+      snapshotMethod: 'plain',
+      compression: undefined,
+    },
+    () => {},
+  )
+  return { peer, journal }
+}
+
+/** A database with nothing in it but a session, which the snapshot of a server of its own has. */
+async function anotherDatabase(): Promise<RestoredDatabase> {
+  const disk = new MemoryDisk()
+  await disk.makeDirectory(directory)
+  const db = new Database(databaseOptions)
+  db.createSystemNodes()
+  db.session(77n, 5000)
+  db.advance(5n)
+  const { file } = await writeSnapshot(disk, directory, db.snapshotSource())
+  return loadRestored(disk, directory, file, databaseOptions)
+}
+
+test('a server of its own that loses power while it restores has the one state or the other', async () => {
+  const outcomes = new Set<string>()
+  for (let point = 0; ; point++) {
+    const disk = new MemoryDisk({ forgetful: true })
+    const { peer, journal } = await alone(disk)
+    let calls = 0
+    let found: MemoryDisk | undefined
+    disk.fault = () => {
+      if (calls++ !== point) return found === undefined ? undefined : 'EIO'
+      disk.crash()
+      found = disk.copy()
+      return 'EIO'
+    }
+    const restoring = peer.restore(await anotherDatabase(), journal)
+    await restoring.catch(() => {})
+    const { db } = await loadDatabase(found ?? disk.copy(), directories, databaseOptions)
+    outcomes.add(`${db.lastZxid}: ${[...db.sessions.keys()].join()}`)
+    if (found !== undefined) continue
+    await restoring
+    expect([...peer.db.sessions.keys()]).toEqual([77n])
+    expect(peer.isServing).toBe(true)
+    break
+  }
+  expect([...outcomes].toSorted()).toEqual(['0: ', '5: 77'])
 })
