@@ -90,6 +90,8 @@ export async function joinEnsemble(
       leaderServes: ensemble.leaderServes,
       dialPauseMs: ensemble.leaderConnectDelayMs,
       ...(ensemble.connectLimitTicks > 0 ? { dialLimit: ensemble.connectLimitTicks } : {}),
+      syncsMax: { snaps: ensemble.snapSyncsMax, diffs: ensemble.diffSyncsMax },
+      reconnectDelayMs: ensemble.observerReconnectDelayMs,
       snapshotSizeFactor: ensemble.snapshotSizeFactor,
       alwaysSendSnapshot: ensemble.forceSnapshotSync,
       observerMaster:

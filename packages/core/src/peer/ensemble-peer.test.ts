@@ -131,6 +131,23 @@ describe('a server that comes back', () => {
     expect(away.paths).toHaveLength(count + 1)
   })
 
+  test('comes again where others are being brought up at the same time', async () => {
+    const members = { 1: 'participant', 2: 'participant', 3: 'participant' } as const
+    const more = { 4: 'participant', 5: 'participant' } as const
+    const options = { alwaysSendSnapshot: true, syncsMax: { snaps: 1, diffs: 1 } }
+    ensemble = new TestEnsemble({ ...members, ...more }, options)
+    await ensemble.start(1, 2, 3)
+    await ensemble.serving(3)
+    const { leader } = ensemble
+    const refusals = (): string[] =>
+      leader.events.flatMap((event) => (event.type === 'learnerRefused' ? [event.reason] : []))
+    // Before there is a quorum, nobody is sent away.
+    expect(refusals()).toEqual([])
+    await ensemble.start(4, 5)
+    await ensemble.serving(5)
+    expect(refusals()[0]).toMatch(/^server [45] has to wait: 1 are brought up$/)
+  })
+
   test('gets nothing it has, also after an epoch in which nothing was written', async () => {
     const { leader } = await threeServing()
     const client = await leader.connect()
@@ -458,6 +475,19 @@ describe('a session', () => {
 })
 
 describe('an observer', () => {
+  test('waits before it comes again, where it is told to', async () => {
+    const members = { 1: 'participant', 2: 'participant', 3: 'observer' } as const
+    ensemble = new TestEnsemble(members, { reconnectDelayMs: 10_000 })
+    await ensemble.start(1, 2, 3)
+    await ensemble.serving(3)
+    const [observer, away] = [ensemble.server(3), ensemble.leader]
+    away.crash()
+    await away.start()
+    await ensemble.serving(2)
+    expect(observer.isServing).toBe(false)
+    await ensemble.until('it is back', () => observer.isServing)
+  })
+
   test('knows what is committed, forwards writes, and counts for no quorum', async () => {
     ensemble = new TestEnsemble({ 1: 'participant', 2: 'participant', 3: 'observer' })
     await ensemble.start(1, 2, 3)

@@ -94,6 +94,8 @@ export interface EnsembleOptions extends PeerOptions, ZabOptions {
   readonly readOnlyMode?: boolean
   /** Whether a leader takes clients; it does unless told. */
   readonly leaderServes?: boolean
+  /** An observer that has lost its leader waits up to this, by chance, before it looks again. */
+  readonly reconnectDelayMs?: number
   /** The longest pause between attempts to reach a leader. */
   readonly dialPauseMs?: number
   /** How long all of them may take, in ticks; as long as joining it unless told. */
@@ -242,6 +244,10 @@ export class EnsemblePeer extends PeerBase {
     }
     // With a full disk this takes until there is room, and so long we do not vote.
     await this.leaveRole()
+    const { reconnectDelayMs = 0 } = this.options
+    if (decision.state === 'observing' && reconnectDelayMs > 0) {
+      await this.pause(this.parts.host.random() * reconnectDelayMs)
+    }
     if (lacksRoom) await this.untilRoom()
     else if (!this.hasServed && this.appointed === undefined) await this.pause(rejoinPauseMs)
   }

@@ -22,7 +22,7 @@ import type { ConfigBook } from './config-book.ts'
 import { Deferred, TimeoutError, within } from './deferred.ts'
 import { counterOf, epochOf, epochStart, follows, type Epochs } from './epochs.ts'
 import { drained, sendHistory } from './pace.ts'
-import { expectPacket, LinkLostError, type PacketLink } from './packet-link.ts'
+import { expectPacket, LinkLostError, ProtocolError, type PacketLink } from './packet-link.ts'
 import { verifierOf, type Membership } from './membership.ts'
 import type { ServerId } from './quorum.ts'
 import { mayGoOnLeading, RoleChange } from './role-change.ts'
@@ -107,6 +107,8 @@ interface Learner {
   readonly acks: AckWatch
   readonly joinedWallMs: number
   requests: number
+  /** How it is brought up, once that is decided. */
+  plan: 'snap' | 'diff' | undefined
 }
 
 /**
@@ -400,6 +402,7 @@ export class Leader {
       acks: new AckWatch(),
       joinedWallMs: host.wallMs(),
       requests: 0,
+      plan: undefined,
     }
     this.replaceOlder(sid)
     this.learners.add(learner)
@@ -468,6 +471,7 @@ export class Leader {
     // What it acknowledged on an earlier connection it may now have to cut off again: that counts
     // only once it is logged anew.
     this.acknowledged.delete(sid)
+    this.refuseTooMany(learner, plan.kind === 'snap')
     const fromDisk = plan.kind !== 'snap' && older.length > 0
     trace({ type: 'synchronising', sid, plan: plan.kind, fromDisk })
     let sent: bigint
@@ -500,6 +504,18 @@ export class Leader {
     learner.isSent = true
     learner.history = sent
     learner.deadlineTick = this.joinDeadline()
+  }
+
+  /** Without a quorum everybody is needed; afterwards many at once would only slow each other down. */
+  private refuseTooMany(learner: Learner, isSnap: boolean): void {
+    learner.plan = isSnap ? 'snap' : 'diff'
+    const { syncsMax } = this.options
+    if (syncsMax === undefined || this.proposer === undefined) return
+    const alike = [...this.learners].filter(
+      ({ plan, hasAckedNewLeader }) => plan === learner.plan && !hasAckedNewLeader,
+    )
+    if (alike.length <= (isSnap ? syncsMax.snaps : syncsMax.diffs)) return
+    throw new ProtocolError(`server ${learner.sid} has to wait: ${alike.length - 1} are brought up`)
   }
 
   /** What we have proposed since we lead is not committed yet: it comes as a proposal. */

@@ -18,6 +18,11 @@ export interface ZabOptions {
    * nothing, only what memory holds. 0: however much it is.
    */
   readonly snapshotSizeFactor?: number
+  /**
+   * How many learners may be brought up at once, by snapshots and otherwise, once there is a quorum;
+   * others have to come again. No bound where left out.
+   */
+  readonly syncsMax?: { readonly snaps: number; readonly diffs: number }
   /** Every learner is sent everything, whatever it lacks. */
   readonly alwaysSendSnapshot?: boolean
 }

@@ -71,10 +71,16 @@ export const ensemble = {
     use,
     range: { min: 0, max: 65_535, outside: 'error' },
   }),
-  syncEnabled: setting(bool, true, 'Observers keep logs and snapshots.', { use }),
-  'observer.syncEnabled': property(bool, true, 'The same, as a system property.', { use }),
+  syncEnabled: setting(bool, true, 'Observers keep logs and snapshots.', {
+    use: 'unused',
+    notice: 'observers always do',
+  }),
+  'observer.syncEnabled': property(bool, true, 'The same, as a system property.', {
+    use: 'unused',
+    notice: 'observers always do',
+  }),
   oraclePath: setting(path, undefined, 'File that decides for one of two servers.', {
-    use,
+    use: 'planned',
     defaultText: 'none',
   }),
   leaderServes: property(yesNo, true, 'The leader accepts clients.', { use }),
@@ -112,21 +118,27 @@ export const ensemble = {
   'leader.maxTimeToWaitForEpoch': property(
     ms,
     -1,
-    'How long an elected leader waits for a quorum.',
+    'How long an elected leader waits for a quorum that has left it.',
     {
-      use,
+      use: 'unused',
+      notice: 'it gives up at once',
       defaultText: 'initLimit',
     },
   ),
   'leader.maxConcurrentSnapSyncs': property(int, 10, 'Snapshots sent to learners at once.', {
     use,
+    range: { min: 1, outside: 'default' },
   }),
-  'leader.maxConcurrentDiffSyncs': property(int, 100, 'Logs sent to learners at once.', { use }),
+  'leader.maxConcurrentDiffSyncs': property(int, 100, 'Logs sent to learners at once.', {
+    use,
+    range: { min: 1, outside: 'default' },
+  }),
   'observer.reconnectDelayMs': property(ms, 0, 'An observer waits up to this to reconnect.', {
     use,
   }),
   'observer.election.DelayMs': property(ms, 200, 'An observer waits this before an election.', {
-    use,
+    use: 'unused',
+    notice: 'it does not wait',
   }),
   'observerMaster.sizeLimit': property(int, 33_554_432, 'Bytes that may wait for an observer.', {
     use,
