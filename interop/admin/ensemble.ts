@@ -17,6 +17,7 @@ admin.rateLimiterIntervalInMS=0
 `
 const properties = ['zookeeper.admin.rateLimiterIntervalInMS=0']
 const voters = [1, 2, 3]
+const leading = 3
 const observer = 4
 
 /** Three voters and an observer, with their admin ports. */
@@ -24,7 +25,8 @@ export class AdminEnsemble {
   readonly name: string
   private readonly members: readonly Member[]
 
-  static async start(kind: ServerCommand): Promise<AdminEnsemble> {
+  /** The third voter, which leads, and all others. */
+  static async start(leader: ServerCommand, others = leader): Promise<AdminEnsemble> {
     const ids = [...voters, observer]
     const ports = await freePorts(4 * ids.length)
     const portsOf = (id: number): number[] => ports.slice(4 * (id - 1), 4 * id)
@@ -37,14 +39,23 @@ export class AdminEnsemble {
       const [, , port = 0, admin = 0] = portsOf(id)
       const own = id === observer ? 'peerType=observer' : ''
       const cfg = `${commonCfg}${lines.join('\n')}\nadmin.serverPort=${admin}\n${own}`
-      const server = new ManagedServer(kind, { cfg, myid: id, port, properties })
+      const server = new ManagedServer(id === leading ? leader : others, {
+        cfg,
+        myid: id,
+        port,
+        properties,
+      })
       return { id, server, adminPort: admin }
     })
-    const ensemble = new AdminEnsemble(kind.name, members)
+    const ensemble = new AdminEnsemble(leader.name, members)
     try {
-      // The third has the highest number, and leads, since all three are there from the start.
-      await Promise.all(members.map(({ server }) => server.launch()))
-      await Promise.all(members.map(({ server }) => server.untilServing()))
+      // Of two that are enough, the one with the higher number leads.
+      const first = members.filter(({ id }) => id === leading || id === leading - 1)
+      const later = members.filter((member) => !first.includes(member))
+      for (const some of [first, later]) {
+        await Promise.all(some.map(({ server }) => server.launch()))
+        await Promise.all(some.map(({ server }) => server.untilServing()))
+      }
     } catch (error) {
       await ensemble.dispose()
       throw error
@@ -63,6 +74,24 @@ export class AdminEnsemble {
       if (answer.includes(`Mode: ${role}`)) return member
     }
     throw new Error(`${this.name} has no ${role}`)
+  }
+
+  /** What each server has below the root. */
+  async names(): Promise<string[]> {
+    const clients = await Promise.all(this.members.map((member) => this.connect(member)))
+    const listings = await Promise.all(
+      clients.map(async (client) => {
+        await client.must('sync', { path: '/' })
+        const { children } = await client.must('getChildren', { path: '/', watch: false })
+        await client.close()
+        return children.toSorted().join(' ')
+      }),
+    )
+    return listings
+  }
+
+  async untilServing(): Promise<void> {
+    await Promise.all(this.members.map(({ server }) => server.untilServing()))
   }
 
   connect({ server }: Member): Promise<RawClient> {

@@ -64,6 +64,9 @@ async function main(): Promise<number> {
     }
     problems.push(...(await handOver(reference, candidate)))
     problems.push(...(await handOver(candidate, reference)))
+    const mixed = await AdminEnsemble.start(zabra, apacheCommand(apache))
+    sides.push(mixed)
+    problems.push(...(await restoreForOthers(mixed)))
   } finally {
     await Promise.all(sides.map((side) => side.dispose()))
   }
@@ -119,4 +122,21 @@ async function handOver(from: AdminEnsemble, to: AdminEnsemble): Promise<string[
   const text = Buffer.from(restored.body).toString()
   if (restored.status === 200 && text.includes(`"last_zxid" : ${lastZxid}`)) return []
   return [`${what}: restoring it answers ${restored.status}: ${text}`]
+}
+
+/** What a zabra leader restores, its Apache followers and observers have too. */
+async function restoreForOthers(mixed: AdminEnsemble): Promise<string[]> {
+  const leader = await mixed.memberOf('leader')
+  if (leader.server.name !== 'zabra') return ['mixed: zabra was to lead, and does not']
+  const client = await mixed.connect(await mixed.memberOf('follower'))
+  await client.create('/kept', 'before')
+  const taken = await command(leader, 'snapshot', { headers: authorization })
+  for (let i = 0; i < 20; i++) await client.create(`/later-${i}`)
+  const init = { method: 'POST', headers: authorization, body: taken.body }
+  const { status, body } = await command(leader, 'restore', init)
+  if (status !== 200) return [`mixed: restoring answers ${status}: ${Buffer.from(body).toString()}`]
+  await mixed.untilServing()
+  const names = await mixed.names()
+  if (names.every((listing) => listing === 'kept zookeeper')) return []
+  return [`mixed: after restoring the servers have ${names.join(', ')}`]
 }

@@ -262,12 +262,12 @@ test('a server of its own that loses power while it restores has the one state o
       found = disk.copy()
       return 'EIO'
     }
-    const restoring = peer.restore(await anotherDatabase(), journal)
-    await restoring.catch(() => {})
+    const outcome = peer.restore(await anotherDatabase(), journal)
+    await outcome.catch(() => {})
     const { db } = await loadDatabase(found ?? disk.copy(), directories, databaseOptions)
     outcomes.add(`${db.lastZxid}: ${[...db.sessions.keys()].join()}`)
     if (found !== undefined) continue
-    await restoring
+    await outcome
     expect([...peer.db.sessions.keys()]).toEqual([77n])
     expect(peer.isServing).toBe(true)
     break
