@@ -75,8 +75,7 @@ async function cutTail(
   const writer = await RawClient.connect(three.port, { timeoutMs: 120_000 })
   await writer.create('/last-acknowledged')
   for (const member of ensemble.members) await member.untilLogged('/last-acknowledged')
-  one.server.freeze()
-  two.server.freeze()
+  await Promise.all([one, two].map(({ server }) => server.freeze()))
   const gone = Array.from({ length: tailLength }, (_, i) => `/tail-${i}-end`)
   const answers = gone.map((path) => {
     return writer.call('create', { path, data: null, acl: openAcl, flags: 0 })

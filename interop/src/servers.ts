@@ -14,6 +14,7 @@ import {
   mkdirSync,
   mkdtempSync,
   openSync,
+  readdirSync,
   readFileSync,
   rmSync,
   writeFileSync,
@@ -197,9 +198,15 @@ export class ManagedServer {
     if (cfg !== undefined) this.#options = { ...this.#options, cfg }
   }
 
-  /** The process does nothing any more, but its connections stay; what follows is `stop`. */
-  freeze(): void {
-    if (this.#child !== undefined && this.running) signalGroup(this.#child, 'SIGSTOP')
+  /**
+   * Resolves when the process does nothing any more; its connections stay. What follows is `stop`.
+   * On a busy machine its threads may run on for a while after the signal.
+   */
+  async freeze(): Promise<void> {
+    const child = this.#child
+    if (child === undefined || !this.running) return
+    signalGroup(child, 'SIGSTOP')
+    while (this.running && !isStopped(child.pid)) await delay(5)
   }
 
   /** Everything the server has printed so far, in all its lives. */
@@ -269,6 +276,19 @@ function endWithUs(child: ChildProcess): void {
 
 function killChildren(): void {
   for (const child of children) signalGroup(child, 'SIGKILL')
+}
+
+/** Whether every thread of a process is stopped; taken for granted where the system won't say. */
+function isStopped(pid: number | undefined): boolean {
+  try {
+    const tasks = readdirSync(`/proc/${pid}/task`)
+    return tasks.every((task) => {
+      const stat = readFileSync(`/proc/${pid}/task/${task}/stat`, 'utf8')
+      return stat.slice(stat.lastIndexOf(')') + 2).startsWith('T')
+    })
+  } catch {
+    return true
+  }
 }
 
 function signalGroup(child: ChildProcess, signal: NodeJS.Signals): void {
