@@ -208,3 +208,48 @@ test('one who was elected learns that the others have changed their minds', () =
   election.joined(1n)
   expect(election.isDeserted).toBe(false)
 })
+
+const four = membership(line(1), line(2), line(3), line(4), 'version=8')
+const threeText = [line(1), line(2), line(3), 'version=0'].join('\n')
+
+test('a voter of a configuration that is only proposed may lead', () => {
+  const election = electionOf(4n, {
+    config: { committed: three, lastSeen: four },
+    reconfigEnabled: true,
+  })
+  election.start({ zxid: 5n, peerEpoch: 1n }, 0)
+  const { send } = election.takeReady()
+  expect(send.map(({ to }) => to)).toEqual([1n, 2n, 3n])
+  expect(send[0]!.notification).toMatchObject({ leader: 4n, zxid: 5n })
+})
+
+test('a configuration that came to nothing keeps nobody from a leader that is there', () => {
+  const proposed = membership(line(1), line(5), line(6), 'version=8')
+  const election = electionOf(1n, { config: { committed: three, lastSeen: proposed } })
+  election.start({ zxid: 9n, peerEpoch: 1n }, 0)
+  election.receive(2n, { ...vote, state: 'leading' }, 0)
+  election.receive(3n, { ...vote, state: 'following' }, 0)
+  expect(election.takeReady().decision).toMatchObject({ state: 'following', leader: 2n })
+})
+
+test('one that can name nobody comes to the round of those who can', () => {
+  const election = electionOf(4n)
+  election.start({ zxid: 0n, peerEpoch: 1n }, 0)
+  election.start({ zxid: 0n, peerEpoch: 1n }, 10)
+  election.takeReady()
+  election.receive(2n, vote, 20)
+  expect(election.takeReady().send[0]!.notification).toMatchObject({ leader: 2n, round: 1n })
+})
+
+test('who is no member any more tells a voter that does not know of it, and no other', () => {
+  const lines = [line(2), line(3), line(4), 'version=8']
+  const config = { committed: membership(...lines) }
+  const election = electionOf(1n, { config, reconfigEnabled: true })
+  election.appoint({ leader: 2n, zxid: 5n, peerEpoch: 1n })
+  election.receive(4n, { ...vote, config: lines.join('\n') }, 300)
+  expect(election.takeReady().send).toEqual([])
+  election.receive(3n, { ...vote, config: threeText }, 300)
+  expect(election.takeReady().send).toMatchObject([
+    { to: 3n, notification: { state: 'following', leader: 2n, config: lines.join('\n') } },
+  ])
+})

@@ -8,6 +8,7 @@ import {
   type Membership,
 } from '../zab/membership.ts'
 import { combine, type QuorumVerifier, type ServerId } from '../zab/quorum.ts'
+import type { Role } from '../zab/server-spec.ts'
 import { beats, sameVote, supporters, type Candidate, type Vote } from './vote.ts'
 
 export interface ElectionOptions {
@@ -83,6 +84,7 @@ export class Election {
   private readonly reconfigEnabled: boolean
   private readonly isGone: (server: ServerId) => boolean
   private committed!: Membership
+  private lastSeen: Membership | undefined
   private configText!: string
   private quorum!: QuorumVerifier
   /** Without those whose configuration is not committed. */
@@ -139,6 +141,7 @@ export class Election {
   /** Decides by another configuration from now on. */
   reconfigure({ committed, lastSeen }: ElectionConfig): void {
     this.committed = committed
+    this.lastSeen = lastSeen
     this.configText = formatMembership(committed)
     this.committedQuorum = verifierOf(committed)
     this.quorum = combine(this.committedQuorum, lastSeen && verifierOf(lastSeen))
@@ -245,6 +248,7 @@ export class Election {
    * which may be 200 ms later.) Whoever is told takes our vote over: that is the end of it.
    */
   private knowsBetter(notification: Notification): boolean {
+    if (this.proposal.leader === noVote) return false
     if (notification.round !== this.round) return notification.round < this.round
     return beats(this.proposal, notification, this.quorum)
   }
@@ -277,12 +281,24 @@ export class Election {
 
   private firstVote({ zxid, peerEpoch }: { zxid: bigint; peerEpoch: bigint }): Candidate {
     if (this.isObserver()) return nobody
-    const mayLead = this.committed.servers.get(this.self)?.role === 'participant'
+    const mayLead = this.hasRole('participant', this.committed) || this.isToVote()
     return { leader: mayLead ? this.self : noVote, zxid, peerEpoch }
   }
 
   private isObserver(): boolean {
-    return this.committed.servers.get(this.self)?.role === 'observer'
+    return this.hasRole('observer', this.committed) && !this.isToVote()
+  }
+
+  /**
+   * A configuration is proposed in which this server has a vote. If it was committed, what came then
+   * may be in the logs of its voters only, and of those one has to lead, whoever may not know of it.
+   */
+  private isToVote(): boolean {
+    return this.lastSeen !== undefined && this.hasRole('participant', this.lastSeen)
+  }
+
+  private hasRole(role: Role, { servers }: Membership): boolean {
+    return servers.get(this.self)?.role === role
   }
 
   private roleUnder(leader: ServerId): Decision['state'] {
@@ -381,8 +397,10 @@ export class Election {
   private considerVote(from: ServerId, notification: Notification): void {
     // A database that is unexpectedly empty has no say.
     if (this.initial.zxid === -1n || notification.zxid === -1n) return
-    if (notification.round < this.round) return
-    if (notification.round > this.round) {
+    // Who can name nobody is heard by nobody: the others do not come to its round, but it to theirs.
+    const isFree = this.proposal.leader === noVote && beats(notification, this.initial, this.quorum)
+    if (notification.round < this.round && !isFree) return
+    if (notification.round !== this.round) {
       this.round = notification.round
       this.votes.clear()
       this.settleFor(beats(notification, this.initial, this.quorum) ? notification : this.initial)
