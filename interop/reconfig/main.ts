@@ -6,7 +6,9 @@
  * The same story is played everywhere, and what happened in an ensemble of Apache alone is what must
  * happen in the others; `story.ts` tells it. Server 2 leads at first, server 4 joins.
  */
+import { delimiter } from 'node:path'
 import { parseArgs } from 'node:util'
+import { javaCommand } from '../clients/java/prepare.ts'
 import { findApache, type ApacheRelease } from '../src/apache.ts'
 import { apacheCommand, zabraCommand } from '../src/servers.ts'
 import { textTable } from '../src/text-table.ts'
@@ -27,6 +29,9 @@ if (!apache.ok) {
   process.exit(1)
 }
 const commands = { A: apacheCommand(apache), Z: zabraCommand() }
+// Without jline the shell reads its commands from a pipe, one to a line.
+const jars = apache.classPath.split(delimiter).filter((jar) => !/jline/.test(jar))
+const shell = javaCommand(jars, 'org.apache.zookeeper.ZooKeeperMain')
 
 const reference = await tell('AAAA')
 if (values.verbose) console.log(reference.lines.join('\n'))
@@ -50,7 +55,8 @@ process.exitCode = reasons.length === 0 ? 0 : 1
 
 async function tell(kinds: string): ReturnType<typeof play> {
   const startedMs = performance.now()
-  const told = await play(kinds.split('').map((kind) => (kind === 'A' ? commands.A : commands.Z)))
+  const servers = kinds.split('').map((kind) => (kind === 'A' ? commands.A : commands.Z))
+  const told = await play(servers, shell)
   const tookMs = Math.round(performance.now() - startedMs)
   say(
     `${kinds}: ${told.lines.length} steps${told.problem === undefined ? '' : ', FAILED'}, ${tookMs} ms`,

@@ -1,7 +1,8 @@
+import { spawn } from 'node:child_process'
 import { errorName } from '@zabra/protocol'
 import { RawClient } from '../../packages/server/test/support/raw-client.ts'
 import { loopback, type ServerCommand } from '../src/servers.ts'
-import { connectAsSuper } from '../src/super-user.ts'
+import { connectAsSuper, password } from '../src/super-user.ts'
 import { ChangingEnsemble, until, type Member } from './ensemble.ts'
 
 interface Change {
@@ -17,10 +18,13 @@ export interface Told {
   readonly problem: string | undefined
 }
 
-/** Members come, go and change; server 2 leads at first. */
-export async function play(commands: readonly ServerCommand[]): Promise<Told> {
+/** Members come, go and change; server 2 leads at first. `shell` is Apache's command line. */
+export async function play(
+  commands: readonly ServerCommand[],
+  shell: readonly string[],
+): Promise<Told> {
   const ensemble = await ChangingEnsemble.open(commands)
-  const story = new Story(ensemble)
+  const story = new Story(ensemble, shell)
   try {
     await story.play()
     return { lines: story.lines, problem: undefined }
@@ -39,9 +43,11 @@ class Story {
   /** Versions by the order in which they came to be. */
   private readonly versions: string[] = []
   private writes = 0
+  private readonly shell: readonly string[]
 
-  constructor(ensemble: ChangingEnsemble) {
+  constructor(ensemble: ChangingEnsemble, shell: readonly string[]) {
     this.ensemble = ensemble
+    this.shell = shell
   }
 
   async play(): Promise<void> {
@@ -57,6 +63,7 @@ class Story {
     await this.changeRoles()
     await this.removeLeader()
     await this.moveClientPort()
+    await this.useShell()
     await this.restartAll()
     this.tellFiles()
   }
@@ -159,6 +166,37 @@ class Story {
     await moved.untilServing()
     await this.expectEverywhere('a client port moves', [1, 2, 3, 4])
     await this.write(moved.id)
+  }
+
+  /** As an operator does it. */
+  private async useShell(): Promise<void> {
+    const { ensemble } = this
+    const { id } = await ensemble.leader()
+    const [home, other] = ensemble.members.filter((member) => member.id !== id) as [Member, Member]
+    const said = await this.inShell(home, [
+      `addauth digest ${password}`,
+      'config',
+      `reconfig -remove ${other.id}`,
+      `reconfig -add ${other.line()}`,
+      'quit',
+    ])
+    // Who leads by now, and so whom it concerns, is not the same everywhere.
+    const lines = said.split('\n').filter((line) => /^(Committed|server\.|version=)/.test(line))
+    for (const line of lines) this.tell(this.named(line.replace(/^server\..*/, 'a server')))
+    await this.expectEverywhere('after the shell', [1, 2, 3, 4])
+  }
+
+  private inShell(member: Member, script: readonly string[]): Promise<string> {
+    const [program, ...args] = [...this.shell, '-server', `${loopback}:${member.port}`]
+    return new Promise((resolve, reject) => {
+      const child = spawn(program!, args, { stdio: ['pipe', 'pipe', 'pipe'], timeout: 30_000 })
+      let said = ''
+      child.stdout.on('data', (chunk: Buffer) => (said += chunk.toString()))
+      child.stderr.on('data', (chunk: Buffer) => (said += chunk.toString()))
+      child.on('error', reject)
+      child.on('close', () => resolve(said))
+      child.stdin.end(`${script.join('\n')}\n`)
+    })
   }
 
   /** With what they have made of their files. */

@@ -2,7 +2,8 @@ import { createHash } from 'node:crypto'
 import { RawClient } from '../../packages/server/test/support/raw-client.ts'
 import { readTree, type Tree } from '../exchange/tree.ts'
 
-const password = 'super:interop'
+/** What `addauth digest` takes. */
+export const password = 'super:interop'
 const digest = createHash('sha1').update(password).digest('base64')
 
 /** The line of a configuration that lets `wholeTree` read everything. */
