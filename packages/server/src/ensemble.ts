@@ -162,6 +162,8 @@ function describeZab(event: ZabEvent): string {
       return `dropped server ${event.sid}: ${event.reason}`
     case 'learnerRefused':
       return `a server was turned away: ${event.reason}`
+    case 'changeProposed':
+      return `configuration ${event.version.toString(16)} is proposed: ${describeChange(event)}`
     case 'reconfigured':
       return `configuration ${event.version.toString(16)}: ${describeChange(event)}`
     case 'configNotSaved':

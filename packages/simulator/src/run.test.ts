@@ -5,9 +5,11 @@ import { mutants, run, shrink } from './index.ts'
 const budgetMs = 20_000
 const ensembleBudgetMs = 10_000
 
-async function expectGood(seed: number, servers?: number): Promise<void> {
-  const { violations } = await run({ seed, servers })
-  const how = servers === undefined ? '' : ` --servers ${servers}`
+async function expectGood(seed: number, servers?: number, isChanging?: boolean): Promise<void> {
+  const { violations } = await run({ seed, servers, isChanging })
+  const how =
+    (servers === undefined ? '' : ` --servers ${servers}`) +
+    (isChanging === true ? ' --changing' : '')
   expect(violations, `npm run sim -- --seed ${seed}${how}`).toEqual([])
 }
 
@@ -34,19 +36,25 @@ test.each([104, 550, 608, 656, 702, 2124, 2163, 5388, 5575])(
 
 test.each([55, 5013, 5095, 5210, 20_002, 40_128])(
   'nothing is violated any more by an ensemble under seed %i',
-  (seed) => expectGood(seed, 3),
+  (seed) => expectGood(seed, 3, false),
+)
+
+test.each([[1100, 5]])(
+  'nothing is violated any more while members change under seed %i',
+  (seed, servers) => expectGood(seed, servers, true),
 )
 
 test.each([
-  [1, budgetMs, 'servers on their own'],
-  [3, ensembleBudgetMs, 'ensembles'],
-])(
+  [1, budgetMs, 'servers on their own', false],
+  [3, ensembleBudgetMs, 'ensembles', false],
+  [3, ensembleBudgetMs, 'ensembles that change', true],
+] as const)(
   'nothing is violated under seeds that nobody has seen before, with %i servers',
-  async (servers, forMs, what) => {
+  async (servers, forMs, what, isChanging) => {
     const first = Math.floor(Date.now() / 1000) % 1_000_000_000
     const until = Date.now() + forMs
     let seed = first
-    for (; Date.now() < until; seed++) await expectGood(seed, servers)
+    for (; Date.now() < until; seed++) await expectGood(seed, servers, isChanging)
     console.log(`simulated the seeds ${first} to ${seed - 1}, ${what}`)
   },
   60_000,

@@ -178,7 +178,7 @@ export class EnsemblePeer extends PeerBase {
     this.configs = new ConfigBook(options.membership, {
       isEnabled: options.rules.reconfigEnabled,
       store: parts.configStore,
-      onChange: (_, before) => this.configChanged(before),
+      onChange: (before) => this.configChanged(before),
       onSaveFailed: ({ message }) => parts.zabTrace({ type: 'configNotSaved', reason: message }),
     })
     this.election = new Election({
@@ -756,7 +756,7 @@ export class EnsemblePeer extends PeerBase {
     return this.configs.saved
   }
 
-  private configChanged(before: Membership): void {
+  private configChanged(before: Pick<ConfigBook, 'committed' | 'seen'>): void {
     const { committed, seen } = this.configs
     this.election.reconfigure({ committed, lastSeen: seen })
     this.parts.network.reconfigure(committed, seen)
@@ -764,9 +764,19 @@ export class EnsemblePeer extends PeerBase {
     if (addresses !== undefined) {
       this.links.moved(addresses.map(({ host, electionPort }) => `${host}:${electionPort}`))
     }
-    if (committed.version === before.version) return
-    const { version } = committed
-    this.parts.zabTrace({ type: 'reconfigured', version, ...changeBetween(before, committed) })
+    this.traceChange(before)
+  }
+
+  private traceChange(before: Pick<ConfigBook, 'committed' | 'seen'>): void {
+    const { committed, seen } = this.configs
+    const { zabTrace } = this.parts
+    if (committed.version !== before.committed.version) {
+      const change = changeBetween(before.committed, committed)
+      zabTrace({ type: 'reconfigured', version: committed.version, ...change })
+    } else if (seen !== undefined && !sameMembership(seen, committed)) {
+      const change = changeBetween(committed, seen)
+      zabTrace({ type: 'changeProposed', version: seen.version, ...change })
+    }
   }
 
   /**

@@ -15,7 +15,7 @@ export interface ConfigBookOptions {
   readonly isEnabled: boolean
   readonly store?: ConfigStore | undefined
   /** Told of each change, when it is made. */
-  readonly onChange?: (book: ConfigBook, before: Membership) => void
+  readonly onChange?: (before: Pick<ConfigBook, 'committed' | 'seen'>) => void
   readonly onSaveFailed?: (error: Error) => void
 }
 
@@ -67,16 +67,17 @@ export class ConfigBook {
     if (!this.isEnabled) return
     const isNewer = config !== undefined && config.version > this.committed.version
     const seen = isNewer ? config : undefined
-    if (this.seen?.version === seen?.version) return
+    const before = { committed: this.committed, seen: this.seen }
+    if (before.seen?.version === seen?.version) return
     this.seen = seen
-    this.changed(this.committed)
+    this.changed(before)
     this.save((store) => store.saveSeen(seen))
   }
 
   /** A configuration is known to be committed; false where that changes nothing. */
   commit(config: Membership): boolean {
-    const before = this.committed
-    if (!this.isEnabled || config.version <= before.version) return false
+    const before = { committed: this.committed, seen: this.seen }
+    if (!this.isEnabled || config.version <= before.committed.version) return false
     this.committed = config
     if (this.seen !== undefined && this.seen.version <= config.version) this.seen = undefined
     const { seen } = this
@@ -92,9 +93,9 @@ export class ConfigBook {
     return this.saving
   }
 
-  private changed(before: Membership): void {
+  private changed(before: Pick<ConfigBook, 'committed' | 'seen'>): void {
     this.verifier = this.combined()
-    this.options.onChange?.(this, before)
+    this.options.onChange?.(before)
   }
 
   private combined(): QuorumVerifier {

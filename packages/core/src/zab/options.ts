@@ -54,6 +54,8 @@ export type ZabEvent =
     }
   | { readonly type: 'learnerDropped'; readonly sid: ServerId; readonly reason: string }
   | { readonly type: 'learnerRefused'; readonly reason: string }
+  /** A change of members is in the log; from now on old and new ones must agree. */
+  | ({ readonly type: 'changeProposed'; readonly version: bigint } & MembershipChange)
   | ({ readonly type: 'reconfigured'; readonly version: bigint } & MembershipChange)
   | { readonly type: 'configNotSaved'; readonly reason: string }
 

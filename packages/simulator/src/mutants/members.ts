@@ -8,6 +8,7 @@ import {
   type QuorumVerifier,
 } from '@zabra/core'
 import type { Notification } from '@zabra/protocol'
+import { changed } from './changed-disk.ts'
 import { inside, replace } from './inside.ts'
 import type { Mutant } from './mutant.ts'
 import { ofLeader, ofLearner } from './roles.ts'
@@ -78,17 +79,29 @@ export const memberMutants: readonly Mutant[] = [
     isChanging: true,
     joined: (peer) => {
       const election = inside(peer, 'election')
-      const book = bookOf(peer) as Book & { changed(before: Membership): void }
+      const book = bookOf(peer) as Book & { changed(before: { committed: Membership }): void }
       replace<[Notification], boolean>(election, 'isNewerConfig', () => ({ config }) => {
         const isOther = config !== undefined && config !== formatMembership(book.committed)
         const parsed = isOther && election.state === 'looking' ? parseMembership(config) : undefined
         if (parsed === undefined || !('value' in parsed)) return false
-        const before = book.committed
+        const { committed } = book
         book.committed = parsed.value
-        book.changed(before)
+        book.changed({ committed })
         return false
       })
     },
+  },
+  {
+    name: 'the members are written to disk and not synced',
+    servers: 3,
+    isChanging: true,
+    disk: (disk) =>
+      changed(disk, {
+        create: async (path, options) => {
+          const file = await disk.create(path, options)
+          return path.includes('zoo.cfg') ? { ...file, sync: () => Promise.resolve() } : file
+        },
+      }),
   },
   ofLeader(
     'a leader that is no member any more leads on',
