@@ -4,6 +4,7 @@ import { afterEach, beforeEach, describe, expect, test } from 'vitest'
 import { TestEnsemble, type Said } from '../../test/support/ensemble.ts'
 import type { TestClient } from '../../test/support/test-client.ts'
 import type { TestServer } from '../../test/support/test-server.ts'
+import { parseMembership } from '../zab/membership.ts'
 
 let ensemble: TestEnsemble
 let said: Said[]
@@ -382,6 +383,44 @@ describe('a server that was away', () => {
     await ensemble.start(4, 5)
     await ensemble.until('the new ones lead', () => all().some((one) => one.isUp && one.isLeading))
     expect([4n, 5n]).toContain(ensemble.leader.id)
+  })
+})
+
+describe('members in groups', () => {
+  const groups = ['group.1=1:2:3', 'weight.1=1', 'weight.2=1', 'weight.3=1']
+
+  async function startGrouped(): Promise<TestClient> {
+    ensemble = new TestEnsemble(three, { rules })
+    ensemble.skipAcl = true
+    for (const server of all()) {
+      const parsed = parseMembership([ensemble.text, ...groups].join('\n'))
+      if ('problem' in parsed) throw new Error(parsed.problem)
+      server.config = parsed.value
+    }
+    await ensemble.start(1, 2, 3)
+    await ensemble.serving(3)
+    return ensemble.leader.connect()
+  }
+
+  test('are not changed one by one: nobody would say in which group', async () => {
+    const client = await startGrouped()
+    expect(await reconfig(client, { leaving: '1' })).toBe(errorCodes.badArguments)
+  })
+
+  test('are named anew with their groups, and so become a plain majority', async () => {
+    const client = await startGrouped()
+    const lines = [lineOf(1), lineOf(2), lineOf(3)]
+    const heavy = [...lines, 'group.1=1:2:3', 'weight.1=0', 'weight.2=0', 'weight.3=1']
+    const { leader } = ensemble
+    expect(leader.id).toBe(3n)
+    expect(await reconfig(client, { members: heavy.join('\n') })).toBe(0)
+    expect(textOf(leader)).toContain('weight.3=1')
+    // Only the third counts: it commits alone.
+    for (const follower of ensemble.followers) ensemble.isolate(follower)
+    expect(await client.create('/alone')).toBe(0)
+    ensemble.heal()
+    expect(await reconfig(client, { members: lines.join(',') })).toBe(0)
+    expect(textOf(leader)).not.toContain('weight')
   })
 })
 

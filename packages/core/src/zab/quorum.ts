@@ -90,6 +90,6 @@ export function combine(committed: QuorumVerifier, lastSeen?: QuorumVerifier): Q
     voters: new Set([...committed.voters, ...lastSeen.voters]),
     observers: new Set([...committed.observers, ...lastSeen.observers]),
     isQuorum: (acks) => committed.isQuorum(acks) && lastSeen.isQuorum(acks),
-    weight: (server) => committed.weight(server),
+    weight: (server) => (committed.voters.has(server) ? committed : lastSeen).weight(server),
   }
 }
