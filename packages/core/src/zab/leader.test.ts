@@ -468,3 +468,12 @@ describe('a sync', () => {
     expect((await learner.heard()).slice(2)).toEqual(['commit 2.1', 'sync 0.0', 'commit 2.2'])
   })
 })
+
+test('who knows a newer configuration is not led', async () => {
+  const learner = new Puppet()
+  leader.accept(learner.link)
+  const writer = new Writer(20)
+  LearnerInfo.write(writer, { serverId: 2n, protocolVersion: 0x10000, configVersion: 7n })
+  await learner.say('followerInfo', '1.0', new Uint8Array(writer.written()))
+  expect(refused).toEqual(['server 2 knows a newer configuration than its leader'])
+})

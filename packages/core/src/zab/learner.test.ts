@@ -1,18 +1,22 @@
 /** A learner, and a leader that is played by hand. */
-import { Writer } from '@zabra/protocol'
+import { encodeText, Writer } from '@zabra/protocol'
 import { beforeEach, describe, expect, test } from 'vitest'
 import { LoadingDatabase } from '../storage/load.ts'
 import { CommittedLog } from './committed-log.ts'
 import { Deferred } from './deferred.ts'
+import type { ConfigBook } from './config-book.ts'
 import { Learner, type LearnerParts } from './learner.ts'
+import { formatMembership } from './membership.ts'
 import { sendSnapshot, receiveSnapshot } from './snapshot-stream.ts'
 import {
   makeParts,
+  membersOf,
   payloadOf,
   Puppet,
   threeMembers,
   settled,
   show,
+  zxidOf,
   type TestParts,
 } from '../../test/support/puppet.ts'
 
@@ -362,4 +366,75 @@ test('the sessions that were heard of are told with each ping, once', async () =
   await leader.heard()
   await leader.say('ping', '2.0')
   expect(Buffer.from(leader.link.out.written()).includes(Buffer.from(told.written()))).toBe(false)
+})
+
+describe('a change of members', () => {
+  const changeOf = (
+    zxid: string,
+    ids: readonly bigint[],
+  ): { text: Uint8Array; txn: Uint8Array } => {
+    const text = encodeText(formatMembership(membersOf(ids, zxidOf(zxid))))
+    const body = { path: '/zookeeper/config', data: text, version: -1 }
+    return { text, txn: payloadOf(zxid, { type: 16, body }) }
+  }
+  const named = (leaderId: bigint): Uint8Array => {
+    const writer = new Writer(8)
+    writer.long(leaderId)
+    return new Uint8Array(writer.written())
+  }
+
+  let configs: ConfigBook
+
+  beforeEach(async () => {
+    configs = threeMembers(true)
+    await join('1.5', 1n, { configs })
+    await agree()
+    await leader.say('diff', '1.5')
+  })
+
+  test('of NEWLEADER counts from UPTODATE on', async () => {
+    const { text } = changeOf('1.4', [1n, 2n, 3n, 4n])
+    await leader.say('newLeader', '2.0', text)
+    expect(configs.committed.version).toBe(0n)
+    expect(configs.seen?.version).toBe(zxidOf('1.4'))
+    await leader.say('upToDate', -1n)
+    expect(configs.committed.version).toBe(zxidOf('1.4'))
+    expect(reason).toBeUndefined()
+  })
+
+  test('that an Apache leader tells of before it is committed counts from its commit on', async () => {
+    const { text, txn } = changeOf('2.1', [1n, 2n, 4n])
+    await leader.say('newLeader', '2.0', text)
+    await leader.say('proposal', '2.1', txn)
+    await leader.say('upToDate', -1n)
+    expect(configs.committed.version).toBe(0n)
+    expect(configs.seen?.version).toBe(zxidOf('2.1'))
+    await leader.say('commitAndActivate', '2.1', named(1n))
+    expect(configs.committed.version).toBe(zxidOf('2.1'))
+    expect(configs.seen).toBeUndefined()
+    expect(reason).toBeUndefined()
+  })
+
+  test('that another leader is named with ends following, once it is applied', async () => {
+    const { txn } = changeOf('2.1', [2n, 3n])
+    await leader.say('newLeader', '2.0', encodeText(formatMembership(configs.committed)))
+    await leader.say('upToDate', -1n)
+    await leader.say('proposal', '2.1', txn)
+    await leader.say('commitAndActivate', '2.1', named(3n))
+    expect(reason).toBe('the new configuration is led by server 3')
+    expect(show(parts.db.lastZxid)).toBe('2.1')
+  })
+
+  test('without our leader, which the next one completed, makes us look for another', async () => {
+    const { text } = changeOf('1.4', [2n, 3n])
+    await leader.say('newLeader', '2.0', text)
+    await leader.say('upToDate', -1n)
+    expect(reason).toBe('the new configuration wants another leader')
+  })
+
+  test('that was seen is forgotten where the leader never heard of it', async () => {
+    configs.see(membersOf([1n, 2n, 5n], zxidOf('1.9')))
+    await leader.say('newLeader', '2.0', encodeText(formatMembership(configs.committed)))
+    expect(configs.seen).toBeUndefined()
+  })
 })

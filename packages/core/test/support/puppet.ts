@@ -19,6 +19,7 @@ import { MemoryDisk } from '../../src/storage/memory-disk.ts'
 import { ConfigBook } from '../../src/zab/config-book.ts'
 import { Epochs } from '../../src/zab/epochs.ts'
 import type { LeaderParts } from '../../src/zab/leader.ts'
+import type { Membership } from '../../src/zab/membership.ts'
 import { parseServerSpec } from '../../src/zab/server-spec.ts'
 import { PacketLink } from '../../src/zab/packet-link.ts'
 
@@ -165,12 +166,17 @@ export interface TestParts {
 
 export const directory = 'data/version-2'
 
-/** Three voters that stay what they are. */
-export function threeMembers(): ConfigBook {
+/** These as voters, in the configuration of a version. */
+export function membersOf(ids: readonly bigint[], version = 0n): Membership {
   const spec = parseServerSpec('host:1:2')
   if ('problem' in spec) throw new Error(spec.problem)
-  const servers = new Map([1n, 2n, 3n].map((id) => [id, spec.value] as const))
-  return new ConfigBook({ version: 0n, servers, hierarchy: undefined }, { isEnabled: false })
+  const servers = new Map(ids.map((id) => [id, spec.value] as const))
+  return { version, servers, hierarchy: undefined }
+}
+
+/** Three voters, that stay what they are unless it is said otherwise. */
+export function threeMembers(isEnabled = false): ConfigBook {
+  return new ConfigBook(membersOf([1n, 2n, 3n]), { isEnabled })
 }
 
 export async function makeParts(lastZxid: string, accepted: bigint): Promise<TestParts> {
