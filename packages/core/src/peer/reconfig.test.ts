@@ -161,6 +161,20 @@ describe('a server that joins', () => {
   })
 })
 
+test('an ensemble of one grows, and shrinks to another one', async () => {
+  const first = await start({ 1: 'participant' }, { rules: { standaloneEnabled: false } })
+  const second = await joiner(2)
+  const client = await first.connect()
+  expect(await reconfig(client, { joining: lineOf(2) })).toBe(0)
+  expect(await reconfig(client, { leaving: '1' })).toBe(0)
+  await ensemble.until('the second leads', () => second.isLeading)
+  await ensemble.until('the first follows', () => first.isServing)
+  expect(membersOf(second)).toBe('2p')
+  first.crash()
+  const alone = await second.connect()
+  expect(await alone.create('/a')).toBe(0)
+})
+
 describe('a change of roles', () => {
   test('makes an observer a voter, and a voter an observer', async () => {
     const leader = await start({ ...three, 4: 'observer' })

@@ -14,7 +14,9 @@ import {
 import { formatServerSpec, type Membership, type ServerId, type ServerSpec } from '@zabra/core'
 import type { Cluster } from '../cluster/cluster.ts'
 import { specOf } from '../cluster/shape.ts'
+import { inject } from '../faults/inject.ts'
 import { leaderOf } from '../faults/leader-of.ts'
+import type { Fault } from '../faults/schedule.ts'
 import type { Random } from '../world/random.ts'
 
 /** One change at one moment; whom it concerns depends on who the members are by then. */
@@ -22,13 +24,28 @@ export interface ChangeStep {
   readonly atMs: number
   readonly kind: 'join' | 'leave' | 'leaderLeaves' | 'role' | 'replace'
   readonly amount: number
+  /** What goes wrong while it is under way, and how long after it was asked for. */
+  readonly trouble: Fault | undefined
 }
 
 export function drawChanges(random: Random, durationMs: number): ChangeStep[] {
+  const troubles = random.fork('troubles')
   return Array.from({ length: random.between(2, 12) }, (): ChangeStep => {
     const kind = random.weighted({ join: 5, leave: 3, leaderLeaves: 3, role: 3, replace: 3 })
-    return { atMs: 300 + random.next() * durationMs, kind, amount: random.next() }
+    const atMs = 300 + random.next() * durationMs
+    return { atMs, kind, amount: random.next(), trouble: drawTrouble(troubles) }
   }).toSorted((a, b) => a.atMs - b.atMs)
+}
+
+function drawTrouble(random: Random): Fault | undefined {
+  if (random.chance(0.7)) return undefined
+  return {
+    kind: random.pick(['leaderCrash', 'leaderCrash', 'blackout', 'strandedLeader', 'cutOff']),
+    atMs: random.next() * random.pick([10, 60, 300]),
+    forMs: random.between(10, 2000),
+    client: 0,
+    amount: random.next(),
+  }
 }
 
 interface Wanted {
@@ -56,6 +73,10 @@ export class Admin {
     if (wanted === undefined || server === undefined) return
     recorder.count(`change: ${step.kind}`)
     this.ask(server.name, wanted)
+    const { trouble } = step
+    if (trouble !== undefined) {
+      this.cluster.world.after(trouble.atMs, () => inject(this.cluster, trouble))
+    }
   }
 
   private wanted({ kind, amount }: ChangeStep): Wanted | undefined {
