@@ -138,6 +138,11 @@ describe('after an epoch without transactions', () => {
 })
 
 describe('without any history in memory', () => {
+  test('one who lacks the first transaction of the epoch gets everything', () => {
+    expect(plan('2.0', [], '2.1')).toBe('SNAP')
+    expect(plan('2.0', [], '2.1', { epoch: 2n, zxid: zxid('2.1') })).toBe('SNAP')
+  })
+
   test('only who is where we are is up to date', () => {
     expect(plan('0.0', [], '0.0')).toBe('DIFF 0.0')
     expect(plan('2.5', [], '2.5')).toBe('DIFF 2.5')

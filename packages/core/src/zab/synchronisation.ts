@@ -45,8 +45,9 @@ export function planSync(
     return counterOf(max) === 0n ? { kind: 'snap' } : { kind: 'trunc', zxid: max, txns: [] }
   }
   // It has everything before an epoch of which we still have all transactions.
-  if (namesNoTxn && history[0]?.zxid === learner + 1n)
+  if (namesNoTxn && history[0]?.zxid === learner + 1n) {
     return { kind: 'diff', zxid: max, txns: history }
+  }
   if (learner < min || learner > max) return { kind: 'snap' }
   return planWithin(learner, history, max, namesNoTxn)
 }
