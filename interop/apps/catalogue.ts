@@ -2,6 +2,7 @@ import type { Application } from './application.ts'
 import { clickhouse } from './clickhouse/clickhouse.ts'
 import { curator } from './curator/curator.ts'
 import { hbase } from './hbase/hbase.ts'
+import { hdfs } from './hdfs/hdfs.ts'
 import { kafka } from './kafka/kafka.ts'
 import { patroni } from './patroni/patroni.ts'
 import { prometheus } from './prometheus/prometheus.ts'
@@ -13,6 +14,7 @@ export const applications: readonly Application[] = [
   patroni,
   clickhouse,
   hbase,
+  hdfs,
   solr,
   prometheus,
   curator('3.9'),

@@ -48,8 +48,12 @@ export class Stage {
   async tool(command: readonly string[], timeoutMs = 90_000): Promise<string> {
     const [program = '', ...args] = command
     const { ok, output } = await runTool(program, args, { timeoutMs, cwd: this.dir })
-    if (!ok)
-      throw new Error(`${args.slice(-6).join(' ')}\n${output.split('\n').slice(-15).join('\n')}`)
+    if (!ok) {
+      // A class path says nothing to whoever reads this.
+      const shown = args.filter((arg) => arg.length < 200).slice(-6)
+      const said = output.split('\n').slice(-15)
+      throw new Error([shown.join(' '), ...said].join('\n'))
+    }
     return output
   }
 

@@ -4,6 +4,7 @@ import { freePorts } from '../../../packages/server/test/support/free-ports.ts'
 import { Program } from '../../clients/program.ts'
 import { loopback } from '../../src/servers.ts'
 import type { Daemon } from '../daemon.ts'
+import { log4jProperties } from '../log4j.ts'
 import type { Stage } from '../stage.ts'
 
 const mainClasses = {
@@ -77,7 +78,7 @@ export class HBaseServers {
     })
     const site = `<configuration>\n${properties.join('\n')}\n</configuration>\n`
     writeFileSync(join(dir, 'hbase-site.xml'), site)
-    writeFileSync(join(dir, 'log4j.properties'), logging)
+    writeFileSync(join(dir, 'log4j.properties'), log4jProperties)
     return dir
   }
 
@@ -95,11 +96,3 @@ export class HBaseServers {
     return ['java', ...quick, ...opens, '-cp', [conf, this.classPath].join(delimiter)]
   }
 }
-
-const logging = `
-log4j.rootLogger=INFO, err
-log4j.appender.err=org.apache.log4j.ConsoleAppender
-log4j.appender.err.target=System.err
-log4j.appender.err.layout=org.apache.log4j.PatternLayout
-log4j.appender.err.layout.ConversionPattern=%d{HH:mm:ss,SSS} %p %c{1}: %m%n
-`
