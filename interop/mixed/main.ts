@@ -4,9 +4,10 @@
  *     npm run test:mixed -- [--release 3.9]... [--role leader]... [--sync TRUNC]... [--client zabra]...
  *
  * Every cell of the table is three servers of its own, from their first start to their end; read
- * `cell.ts` for what is done in each, `synchronise.ts` for how a learner comes to need what. The role
- * `observer-master` is apart: three voters of one kind, and an observer of the other that their
- * followers take (`observer-masters.ts`).
+ * `cell.ts` for what is done in each, `synchronise.ts` for how a learner comes to need what. Two
+ * are apart: `observer-master`, three voters of one kind and an observer of the other that their
+ * followers take (`observer-masters.ts`), and `hand-over`, zabra that makes place for an Apache
+ * leader (`hand-over.ts`).
  */
 import { parseArgs } from 'node:util'
 import { findApache, type ApacheRelease } from '../src/apache.ts'
@@ -15,6 +16,7 @@ import { textTable } from '../src/text-table.ts'
 import { say } from '../src/tools.ts'
 import { runCell, type Cell, type Role } from './cell.ts'
 import type { Kind, Sync } from './ensemble.ts'
+import { handOver } from './hand-over.ts'
 import { observeFollowers } from './observer-masters.ts'
 
 const { values } = parseArgs({
@@ -23,14 +25,14 @@ const { values } = parseArgs({
     role: {
       type: 'string',
       multiple: true,
-      default: ['follower', 'leader', 'observer', 'observer-master'],
+      default: ['follower', 'leader', 'observer', 'observer-master', 'hand-over'],
     },
     sync: { type: 'string', multiple: true, default: ['DIFF', 'TRUNC', 'SNAP'] },
     client: { type: 'string', multiple: true, default: ['zabra', 'apache'] },
   },
 })
 const releases = values.release as ApacheRelease[]
-const roles = values.role.filter((role) => role !== 'observer-master') as Role[]
+const roles = values.role.filter((role) => !role.includes('-')) as Role[]
 const syncs = values.sync as Sync[]
 const clients = values.client as Kind[]
 
@@ -54,7 +56,11 @@ for (const release of releases) {
       rows.push(row)
     }
   }
-  if (values.role.includes('observer-master')) await playObserverMasters(apacheCommand(apache))
+  const command = apacheCommand(apache)
+  if (values.role.includes('observer-master')) await playObserverMasters(command)
+  if (values.role.includes('hand-over')) {
+    reckon(`zabra hands over to ${command.name}`, await handOver(command))
+  }
 }
 
 console.log(`\n${textTable(rows)}\n`)
@@ -72,15 +78,19 @@ async function playObserverMasters(apache: ReturnType<typeof apacheCommand>): Pr
     const [voters, observer] =
       kind === 'zabra' ? [apache, zabraCommand()] : [zabraCommand(), apache]
     const problems = await observeFollowers(voters, observer)
-    const isGood = problems.length === 0
-    if (isGood) totals.passed++
-    else totals.failed++
     const where = `${observer.name} as the observer of a follower of ${voters.name}`
-    say(`${where}: ${isGood ? 'ok' : 'FAIL'}`)
-    for (const problem of problems) reasons.push(`FAIL ${where}: ${problem}`)
-    row.push(isGood ? 'ok' : 'FAIL')
+    row.push(reckon(where, problems) ? 'ok' : 'FAIL')
   }
   rows.push(row)
+}
+
+function reckon(where: string, problems: readonly string[]): boolean {
+  const isGood = problems.length === 0
+  if (isGood) totals.passed++
+  else totals.failed++
+  say(`${where}: ${isGood ? 'ok' : 'FAIL'}`)
+  for (const problem of problems) reasons.push(`FAIL ${where}: ${problem}`)
+  return isGood
 }
 
 async function play(

@@ -4,8 +4,7 @@ import type { Mutant } from './mutant.ts'
 import { ofLearner, type LinkInside } from './roles.ts'
 
 interface MasterInside {
-  readonly parts: { up: { lastPending: bigint | undefined } }
-  readonly owners: Map<bigint, unknown>
+  readonly parts: { readonly up: object }
 }
 
 /** Does something to what takes the observers, once there is one. */
@@ -39,19 +38,6 @@ export const observerMutants: readonly Mutant[] = [
   }),
   ofMaster('a follower keeps to itself which clients of its observers were heard of', (master) => {
     replace<[unknown], void>(master, 'touch', () => () => {})
-  }),
-  ofMaster('an observer is told at once that a session is valid', (master) => {
-    const { up } = master.parts
-    Reflect.set(master, 'parts', {
-      ...master.parts,
-      up: new Proxy(up, {
-        get: (target, name) => {
-          if (name === 'lastPending') return undefined
-          const value: unknown = Reflect.get(target, name)
-          return typeof value === 'function' ? value.bind(target) : value
-        },
-      }),
-    })
   }),
   ofMaster('what is committed while an observer joins is not told to it', (master) => {
     replace<[{ held: unknown[] | undefined }], void>(
