@@ -71,36 +71,38 @@ export class ClientListener {
   /** Takes connections elsewhere from now on; those there are stay. */
   async move(port: number, address: string | undefined): Promise<void> {
     const before = this.server
-    this.server = this.makeServer()
-    try {
-      await this.listen(port, address)
-    } catch (error) {
-      this.server = before
-      throw error
-    }
+    const server = this.makeServer()
+    await this.open(server, port, address)
+    this.server = server
     before.close()
+    if (this.isStopping) server.close()
   }
 
   /** Resolves with the port once connections are accepted. */
-  async listen(port = this.options.port, address = this.options.address): Promise<number> {
+  async listen(): Promise<number> {
+    const { port, address } = this.options
+    await this.open(this.server, port, address)
+    return this.address.port
+  }
+
+  private async open(server: Server, port: number, address: string | undefined): Promise<void> {
     const { backlog } = this.options
     await new Promise<void>((resolve, reject) => {
-      this.server.once('error', reject)
-      this.server.listen(
+      server.once('error', reject)
+      server.listen(
         {
           port,
           ...(address === undefined ? {} : { host: address }),
           backlog: backlog > 0 ? backlog : 4096,
         },
         () => {
-          this.server.off('error', reject)
-          this.takeHandles()
+          server.off('error', reject)
+          this.takeHandles(server)
           resolve()
         },
       )
     })
-    this.server.on('error', (error) => this.logger.error(`the client port: ${error.message}`))
-    return this.address.port
+    server.on('error', (error) => this.logger.error(`the client port: ${error.message}`))
   }
 
   get address(): AddressInfo {
@@ -148,8 +150,8 @@ export class ClientListener {
    * for each read, 10 to 25 % of the cost of a small request, and a socket for each connection.
    * Where the handles cannot be had, sockets and events do.
    */
-  private takeHandles(): void {
-    const { _handle: listening } = this.server as unknown as { _handle?: ListeningHandle }
+  private takeHandles(server: Server): void {
+    const { _handle: listening } = server as unknown as { _handle?: ListeningHandle }
     if (typeof listening?.onconnection !== 'function') return
     listening.onconnection = (status, handle) => {
       if (handle === undefined) {

@@ -91,7 +91,10 @@ export class NodePeerNetwork implements PeerNetwork {
     const bind = (): void => {
       if (this.isStopped || !isWanted()) return
       this.start().then(
-        () => this.logger.info(`the election port is ${electionPort} from now on`),
+        () => {
+          if (this.isStopped) this.electionServer?.close()
+          else this.logger.info(`the election port is ${electionPort} from now on`)
+        },
         (error: Error) => {
           this.logger.warn(`the election port ${electionPort}: ${error.message}; trying again`)
           setTimeout(bind, rebindPauseMs).unref()
