@@ -341,6 +341,28 @@ describe('a change needs a quorum of both', () => {
     for (const server of all()) expect(textOf(server)).toBe(textOf(successor))
   })
 
+  test('and one that was committed holds, though no server could write down that it was', async () => {
+    const leader = await start()
+    for (const id of [4, 5, 6]) await joiner(id)
+    await ensemble.pass(300)
+    const before = new Map(all().map((server) => [server, server.config]))
+    const client = await leader.connect()
+    const members = [4, 5, 6].map((id) => lineOf(id)).join('\n')
+    expect(await reconfig(client, { members })).toBe(0)
+    await ensemble.serving(6)
+    // What comes then is known to the new members only.
+    for (const id of [1, 2, 3]) ensemble.isolate(ensemble.server(id))
+    const later = await ensemble.leader.connect()
+    expect(await later.create('/late')).toBe(0)
+    for (const server of all()) server.crash()
+    for (const [server, config] of before) server.config = config
+    ensemble.healWithLoss()
+    await ensemble.start(1, 2, 3, 4, 5, 6)
+    await ensemble.serving(6)
+    expect(membersOf(ensemble.leader)).toBe('4p 5p 6p')
+    for (const server of all()) expect(server.paths).toEqual(['/late'])
+  })
+
   test('and one that only its leader has logged is forgotten with it', async () => {
     const leader = await start()
     await joiner(4)
