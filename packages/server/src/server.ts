@@ -41,6 +41,8 @@ import type { ServerView } from './server-view.ts'
 import { Turn } from './turn.ts'
 
 const formatFolder = 'version-2'
+/** So long after a start most clients are back. */
+const calmAfterMs = 10_000
 
 /** What a server runs on. */
 export interface Host {
@@ -377,11 +379,12 @@ async function load(
   if (peer instanceof Peer) peer.dropOrphans()
   ensemble?.connect(turn, journal)
   turn.schedule()
-  // The next start should not have to replay all this again.
-  const isLongReplay = recovered.recordsReplayed > config.snapCount / 2
-  // And one that had to trust that nothing was there before its logs should not have to again.
+  // One that had to trust that nothing was there before its logs should not have to again.
   const isWithoutSnapshot = recovered.snapshotFile === undefined && !recovered.isFresh
-  if (isLongReplay || recovered.damageAccepted || isWithoutSnapshot) void journal.snapshot()
+  // Nor should the next start have to replay all this.
+  const isLongReplay = recovered.recordsReplayed > config.snapCount / 2
+  if (recovered.damageAccepted || isWithoutSnapshot) void journal.snapshot()
+  else if (isLongReplay) void journal.snapshotAfter(calmAfterMs)
   const startup = {
     loadMs: loadedAt - loadStarted,
     recordsReplayed: recovered.recordsReplayed,

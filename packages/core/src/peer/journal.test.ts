@@ -45,6 +45,7 @@ function idleJournal(
   disk: MemoryDisk,
   db: Database,
   log = new TxnLog(disk, { directory, preAllocBytes: 0 }),
+  by: Host = host,
 ): { journal: Journal; waiting: LogBatch[]; logged: bigint[]; failures: Error[] } {
   const waiting: LogBatch[] = []
   const logged: bigint[] = []
@@ -61,7 +62,7 @@ function idleJournal(
   }
   const failures: Error[] = []
   const journal = new Journal(
-    { source, log, disk, host, trace: () => {}, turn: (work) => work() },
+    { source, log, disk, host: by, trace: () => {}, turn: (work) => work() },
     {
       snapshotDir: directory,
       logDir: directory,
@@ -122,4 +123,40 @@ test('no snapshot is taken of a database that is still being received', async ()
   expect(await disk.list(directory)).toEqual([])
   db.isExact = true
   expect(await journal.snapshotNow()).toMatchObject({ file: 'snapshot.0' })
+})
+
+test('a snapshot that can wait is taken when its time has come, unless there is one or an end', async () => {
+  const disk = new MemoryDisk()
+  await disk.makeDirectory(directory)
+  const db = new Database({
+    extendedTypes: false,
+    digests: false,
+    hashSeed: 1,
+    acl: { skipAcl: true, schemes: new Set() },
+  })
+  let calm = new Deferred<void>()
+  const waits: Host = {
+    ...host,
+    delay: () => ({ done: calm.promise, cut: () => calm.resolve() }),
+  }
+  const { journal } = idleJournal(disk, db, undefined, waits)
+  const taken = journal.snapshotAfter(1000)
+  await settle()
+  expect(journal.stats.snapshots).toBe(0)
+  calm.resolve()
+  await taken
+  expect(journal.stats.snapshots).toBe(1)
+
+  calm = new Deferred()
+  const needless = journal.snapshotAfter(1000)
+  await journal.snapshot()
+  calm.resolve()
+  await needless
+  expect(journal.stats.snapshots).toBe(2)
+
+  calm = new Deferred()
+  const late = journal.snapshotAfter(1000)
+  await journal.stop()
+  await late
+  expect(journal.stats.snapshots).toBe(2)
 })

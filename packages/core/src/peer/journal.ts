@@ -105,6 +105,7 @@ export class Journal {
   private snapshotAfterBytes = Infinity
   private isStopping = false
   private wakeRetry: (() => void) | undefined
+  private cutWait: (() => void) | undefined
   private abandonment: { isAbandoned: boolean } = { isAbandoned: false }
 
   constructor(
@@ -232,6 +233,15 @@ export class Journal {
     return this.snapshotting ?? Promise.resolve()
   }
 
+  /** As `snapshot`, but not while there is something better to do; nor if there is one by then. */
+  async snapshotAfter(ms: number): Promise<void> {
+    const { snapshots } = this.stats
+    const { done, cut } = this.host.delay(ms)
+    this.cutWait = cut
+    await done
+    if (!this.isStopping && this.stats.snapshots === snapshots) await this.snapshot()
+  }
+
   /** As `snapshot`, but one that starts now, and undefined when it failed. */
   async snapshotNow(): Promise<TakenSnapshot | undefined> {
     while (this.snapshotting !== undefined) await this.snapshotting
@@ -353,6 +363,7 @@ export class Journal {
   async stop(): Promise<void> {
     this.isStopping = true
     this.wakeRetry?.()
+    this.cutWait?.()
     // A batch may become ready while the last snapshot is being written: it is waited for, too.
     do {
       await this.snapshotting
