@@ -109,20 +109,19 @@ class Store {
   }
 
   async untilServers(count: number): Promise<void> {
-    let seen = ''
     await until(`there are not ${count} region servers`, patienceMs, async () => {
-      seen = await this.ask('servers')
-      return seen.split(' ').filter(Boolean).length === count
+      const ports = await this.ask('servers')
+      return ports.split(' ').filter(Boolean).length === count
     })
   }
 
   async ask(order: string): Promise<string> {
     this.program.tell(order)
     const line = await this.program.nextLine(patienceMs)
-    const [word] = order.split(' ')
+    const [word = ''] = order.split(' ')
     if (line === undefined) throw new Error(`no answer to ${order}: ${this.program.ending}`)
     if (!line.startsWith(`${word} `)) throw new Error(`${order}: ${line}`)
-    return line.slice(order.split(' ')[0]!.length + 1)
+    return line.slice(word.length + 1)
   }
 
   end(): Promise<void> {

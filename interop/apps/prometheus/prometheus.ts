@@ -122,27 +122,18 @@ class Discovery {
       }
     })
     const servers = stage.ensemble.connectString.split(',')
+    const job = (kind: Kind): object => ({
+      job_name: kind,
+      [`${kind}_sd_configs`]: [{ servers, paths: [folder(kind)], timeout: '6s' }],
+      // Whatever the member says, what is scraped is Prometheus itself: it is there.
+      relabel_configs: [
+        { source_labels: ['__address__'], target_label: 'found' },
+        { target_label: '__address__', replacement: `${loopback}:${port}` },
+      ],
+    })
     const config = {
       global: { scrape_interval: '1s' },
-      scrape_configs: [
-        {
-          job_name: 'serverset',
-          serverset_sd_configs: [{ servers, paths: [folder('serverset')], timeout: '6s' }],
-          // Whatever the member says, what is scraped is Prometheus itself: it is there.
-          relabel_configs: [
-            { source_labels: ['__address__'], target_label: 'found' },
-            { target_label: '__address__', replacement: `${loopback}:${port}` },
-          ],
-        },
-        {
-          job_name: 'nerve',
-          nerve_sd_configs: [{ servers, paths: [folder('nerve')], timeout: '6s' }],
-          relabel_configs: [
-            { source_labels: ['__address__'], target_label: 'found' },
-            { target_label: '__address__', replacement: `${loopback}:${port}` },
-          ],
-        },
-      ],
+      scrape_configs: [job('serverset'), job('nerve')],
     }
     const file = join(stage.dir, 'prometheus.yml')
     writeFileSync(file, JSON.stringify(config))
@@ -164,10 +155,8 @@ class Discovery {
   }
 
   async expect(kind: Kind, count: number): Promise<void> {
-    let seen: readonly string[] = []
     await until(`${kind} does not have ${count} targets`, patienceMs, async () => {
-      seen = await this.targets(kind)
-      return seen.length === count
+      return (await this.targets(kind)).length === count
     })
   }
 
