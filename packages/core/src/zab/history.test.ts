@@ -30,6 +30,13 @@ test('there is none where the logs do not reach back to the learner', async () =
   expect(await zxids(0n, 0x200000001n)).toBeUndefined()
 })
 
+test('there is none where it would be too much to be kept in memory', async () => {
+  const bytes = async (limit: number): Promise<unknown> =>
+    readHistory(disk, folders, 3n, 0x200000001n, 0, limit)
+  expect(await bytes(1000)).toHaveLength(5)
+  expect(await bytes(100)).toBeUndefined()
+})
+
 test.each([
   ['in the middle', 0x100000001, 40],
   ['in its first bytes', 0x100000001, 0],

@@ -12,23 +12,27 @@ import { counterOf, follows } from './epochs.ts'
 
 /** So much of the last snapshot's size may be sent as transactions instead of it. */
 const snapshotSizeFactorDefault = 0.33
+/** What is read waits in memory until the learner has taken it: a snapshot does not. */
+const historyBytesMax = 256 * 1024 * 1024
 
 /**
  * The logged transactions after one zxid and before another, for a learner that was away for so
  * long that memory does not reach back to it. Undefined where the logs do not either, where one
- * of them cannot be read to its end, or where the snapshot would be shorter.
+ * of them cannot be read to its end, or where the snapshot would be shorter or it is too much.
  */
 export async function readHistory(
   disk: Disk,
   { snapshotDir, logDir }: { snapshotDir: string; logDir: string },
   after: bigint,
   before: bigint,
-  /** Negative: never. 0: however much it is. */
+  /** Negative: never. 0: however much it is, within bounds. */
   snapshotSizeFactor = snapshotSizeFactorDefault,
+  limitBytes: number = historyBytesMax,
 ): Promise<LoggedTxn[] | undefined> {
   if (snapshotSizeFactor < 0) return undefined
   const snapshots = snapshotsAmong(await listIfThere(disk, snapshotDir))
-  const bytesMax = (snapshots.at(-1)?.bytes ?? Infinity) * snapshotSizeFactor || Infinity
+  const partMax = (snapshots.at(-1)?.bytes ?? Infinity) * snapshotSizeFactor || Infinity
+  const bytesMax = Math.min(partMax, limitBytes)
   const wanted = new Wanted(after, before, bytesMax, snapshots)
   const files = logsAmong(await listIfThere(disk, logDir))
   for (const { name } of files.slice(indexCovering(files, after))) {
