@@ -54,14 +54,9 @@ export {
   type JournalOptions,
   type TakenSnapshot,
 } from './peer/journal.ts'
-export {
-  EnsemblePeer,
-  rememberer,
-  type Door,
-  type EnsembleOptions,
-  type Leadership,
-  type PeerNetwork,
-} from './peer/ensemble-peer.ts'
+export { EnsemblePeer } from './peer/ensemble-peer.ts'
+export type { Door, EnsembleOptions, Leadership, PeerNetwork } from './peer/ensemble-parts.ts'
+export { rememberer } from './peer/own-history.ts'
 export { CommittedLog } from './zab/committed-log.ts'
 export type { ConfigStore } from './zab/config-book.ts'
 export { Epochs } from './zab/epochs.ts'

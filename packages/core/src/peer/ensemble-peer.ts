@@ -1,114 +1,38 @@
-import {
-  encodeNotification,
-  readNotification,
-  Reader,
-  TxnHeader,
-  type ServerState,
-} from '@zabra/protocol'
-import { assert, AssertionError } from '../assert.ts'
-import type { Database, DatabaseOptions } from '../database.ts'
-import { Election, type Decision, type ElectionTiming } from '../election/election.ts'
-import { Links, type LinkAction } from '../election/links.ts'
+import { encodeNotification, readNotification, type ServerState } from '@zabra/protocol'
+import { AssertionError } from '../assert.ts'
+import { Election, type Decision } from '../election/election.ts'
+import { Links } from '../election/links.ts'
 import type { Clock } from '../pipeline/client-pipeline.ts'
 import { LocalSessions, type GlobalUpstream } from '../pipeline/local-sessions.ts'
 import { NoQuorum } from '../pipeline/no-quorum.ts'
 import { Proposer } from '../pipeline/proposer.ts'
 import type { Upstream } from '../pipeline/upstream.ts'
-import { faultCode, type Disk, type Host } from '../ports.ts'
+import { faultCode } from '../ports.ts'
 import { serverIdOf } from '../session/session-ids.ts'
 import { SessionTracker } from '../session/tracker.ts'
-import { forgetAllBut } from '../storage/forget.ts'
-import { loadDatabase, LoadingDatabase } from '../storage/load.ts'
 import type { LogBatch } from '../storage/log-batch.ts'
 import { RecoveryError } from '../storage/recovery-error.ts'
-import type { RecoveryOptions } from '../storage/recovery.ts'
 import type { RestoredDatabase } from '../storage/restored.ts'
-import { truncateAfter, TruncateError } from '../storage/truncate.ts'
-import type { TxnLog } from '../storage/txn-log.ts'
-import { CommittedLog, type LoggedTxn } from '../zab/committed-log.ts'
-import { decodeTxn } from '../zab/decoded-txn.ts'
+import { TruncateError } from '../storage/truncate.ts'
+import type { LoggedTxn } from '../zab/committed-log.ts'
+import { ConfigBook } from '../zab/config-book.ts'
 import { Deferred, within } from '../zab/deferred.ts'
-import { dialPauses } from '../zab/dial-pauses.ts'
-import { epochOf, type Epochs } from '../zab/epochs.ts'
 import { readHistory } from '../zab/history.ts'
-import { Leader, type LeaderParts, type LearnerView } from '../zab/leader.ts'
+import { Leader, type LeaderParts } from '../zab/leader.ts'
 import { Learner } from '../zab/learner.ts'
-import { ConfigBook, type ConfigStore } from '../zab/config-book.ts'
 import { changeBetween, sameMembership, type Membership } from '../zab/membership.ts'
 import { ObserverMaster } from '../zab/observer-master.ts'
-import type { ZabEvent, ZabOptions, ZabTrace } from '../zab/options.ts'
-import { LinkLostError, PacketLink, type PeerWire } from '../zab/packet-link.ts'
+import type { ZabEvent, ZabTrace } from '../zab/options.ts'
+import { PacketLink, type PeerWire } from '../zab/packet-link.ts'
 import type { ServerId } from '../zab/quorum.ts'
 import { readConfig, RoleChange } from '../zab/role-change.ts'
 import { ZabStats } from '../zab/zab-stats.ts'
-import { receiveSnapshot } from '../zab/snapshot-stream.ts'
+import { Dialler } from './dialler.ts'
+import type { Door, EnsembleOptions, EnsembleParts, Leadership } from './ensemble-parts.ts'
 import type { Journal } from './journal.ts'
-import { PeerBase, renamed, RestoreRefusal, type PeerOptions, type PeerPorts } from './peer-base.ts'
-
-/** Where learners come in: the leader's quorum port, or where followers take observers. */
-export type Door = 'quorum' | 'observers'
-
-/** The network between servers, as the host provides it. */
-export interface PeerNetwork {
-  /** Connects to a server. Bytes that come go to the link's `received`. */
-  dial(server: ServerId, attach: (wire: PeerWire) => PacketLink, door?: Door): Promise<PacketLink>
-  /** Whether learners can connect here; each one goes to `acceptLearner`. */
-  listen(isOn: boolean, door?: Door): void
-  /** Where the members are from now on; of a change under way both places are known. */
-  reconfigure(committed: Membership, seen: Membership | undefined): void
-  /** Carries out what the election's connections ask for; `message` never comes here. */
-  perform(action: Exclude<LinkAction, { type: 'message' }>): void
-}
-
-export interface EnsembleParts {
-  readonly db: Database
-  /** Nothing was found where data should be: what this server holds counts for nothing. */
-  readonly lacksAll?: boolean
-  readonly databaseOptions: DatabaseOptions
-  readonly recovery: RecoveryOptions
-  readonly disk: Disk
-  readonly log: TxnLog
-  readonly epochs: Epochs
-  readonly committedLog: CommittedLog
-  readonly host: Host
-  readonly network: PeerNetwork
-  /** Where the members are kept; left out, only in memory. */
-  readonly configStore?: ConfigStore | undefined
-  readonly zabTrace: ZabTrace
-  readonly ports: PeerPorts
-  /** There is something to be logged. */
-  readonly wake: () => void
-}
-
-export interface EnsembleOptions extends PeerOptions, ZabOptions {
-  readonly self: ServerId
-  readonly membership: Membership
-  /** Where the others reach our election port. */
-  readonly electionAddresses: readonly string[]
-  readonly electionTiming?: Partial<ElectionTiming>
-  /** Sessions begin as known to this server alone; left out, they are global at once. */
-  readonly localSessions?: { readonly upgrading: boolean } | undefined
-  /** Followers take observers; what may wait for one of them before it is dropped. */
-  readonly observerMaster?: { readonly queueBytesMax: number } | undefined
-  /** Whether reads are served while no leader is found. */
-  readonly readOnlyMode?: boolean
-  /** Whether a leader takes clients; it does unless told. */
-  readonly leaderServes?: boolean
-  /** An observer that has lost its leader waits up to this, by chance, before it looks again. */
-  readonly reconnectDelayMs?: number
-  /** The longest pause between attempts to reach a leader. */
-  readonly dialPauseMs?: number
-  /** How long all of them may take, in ticks; as long as joining it unless told. */
-  readonly dialLimit?: number
-}
-
-/** What a leader tells of itself. */
-export interface Leadership {
-  readonly learners: readonly LearnerView[]
-  readonly pendingSyncs: number
-  readonly uptimeMs: number
-  resetObserverCounts(): void
-}
+import { NoRoomError, OwnHistory } from './own-history.ts'
+import { PeerBase } from './peer-base.ts'
+import { Restoring } from './restoring.ts'
 
 /** A server that has looked for a leader so long is cut off; at least a tick, though. */
 const readOnlyAfterMsMin = 2000
@@ -117,7 +41,6 @@ const rejoinPauseMs = 100
 /** The same where it was for want of room, at first; doubled each time, up to the second. */
 const roomPauseMs = 500
 const roomPauseMsMax = 8000
-const overtaken = 'another server was elected, and nothing is restored: ask that one'
 
 /**
  * A server of an ensemble: looks for a leader, leads or follows until that ends, and looks again.
@@ -138,6 +61,9 @@ export class EnsemblePeer extends PeerBase {
   private readonly election: Election
   private readonly links: Links
   private readonly noSessions: SessionTracker
+  private readonly history: OwnHistory
+  private readonly dialler: Dialler
+  private readonly restoring: Restoring
   private leader: Leader | undefined
   private learner: Learner | undefined
   private proposer: Proposer | undefined
@@ -146,9 +72,6 @@ export class EnsemblePeer extends PeerBase {
   private appointed: ServerId | undefined
   private lookingSinceMs = 0
   private local: LocalSessions | undefined
-  private appendedZxid = 0n
-  private loggedZxid = 0n
-  private readonly flushing: { upTo: bigint; done: Deferred<void> }[] = []
   private lastHalfTickMs = 0
   private readonly stopped = new Deferred<never>()
   private isStopped = false
@@ -163,10 +86,6 @@ export class EnsemblePeer extends PeerBase {
   private nextLeader: Deferred<ServerId> | undefined
   /** How long to wait before trying again with a disk that was full when we last tried to join. */
   private roomPauseMs = 0
-  /** Under way while another database takes the place of ours: nothing is proposed meanwhile. */
-  private replacing: Promise<void> | undefined
-  /** Settled by whoever is elected after we gave up our office. */
-  private leadingAgain: Deferred<void> | undefined
 
   constructor(parts: EnsembleParts, options: EnsembleOptions, start: Clock) {
     super(parts.db, options, parts.ports, start)
@@ -190,7 +109,31 @@ export class EnsemblePeer extends PeerBase {
     })
     this.links = new Links({ self: options.self, addresses: options.electionAddresses })
     this.noSessions = new SessionTracker(options.tickMs)
-    this.loggedZxid = this.appendedZxid = parts.db.lastZxid
+    this.history = new OwnHistory({
+      ...parts,
+      batch: () => this.batch,
+      journal: () => this.journal,
+    })
+    this.dialler = new Dialler(
+      {
+        ...parts,
+        nowMs: () => this.clock.nowMs,
+        voters: () => this.configs.verifier.voters,
+        isStopped: () => this.isStopped,
+      },
+      options,
+    )
+    this.restoring = new Restoring(
+      {
+        ...parts,
+        history: this.history,
+        configs: this.configs,
+        leader: () => this.leader,
+        canWrite: () => this.canWrite,
+        stopServing: () => this.stopServing(),
+      },
+      2 * options.tickMs * options.initLimit,
+    )
     this.wantsEverything = this.lacksAll = parts.lacksAll === true
     this.seeWhatIsLogged()
   }
@@ -334,9 +277,8 @@ export class EnsemblePeer extends PeerBase {
     this.decided?.reject(reason)
     this.nextLeader?.reject(reason)
     this.stopped.reject(reason)
-    this.leadingAgain?.reject(reason)
-    // Whether the log still gets anywhere is not known here; nobody votes with it any more.
-    for (const { done } of this.flushing.splice(0)) done.reject(reason)
+    this.restoring.stop(reason)
+    this.history.stop(reason)
   }
 
   /** The role that a change of configuration has left us, if any. */
@@ -464,11 +406,11 @@ export class EnsemblePeer extends PeerBase {
         trace,
         batch: () => this.batch,
         lastZxid: from.lastZxid,
-        mayPropose: (zxid) => this.replacing === undefined && from.mayPropose(zxid),
+        mayPropose: (zxid) => !this.restoring.isReplacing && from.mayPropose(zxid),
         mayBeLocal: (id) => this.mayBeLocalElsewhere(id),
         reconfiguring: from.reconfiguring,
         onProposed: (zxid, batch) => {
-          this.appendedZxid = zxid
+          this.history.appendedZxid = zxid
           const bytes = batch.writer.position - 1 - batch.payloadStart
           this.zabStats.proposed(bytes, this.clock.wallMs)
           from.onProposed(zxid, batch)
@@ -479,7 +421,7 @@ export class EnsemblePeer extends PeerBase {
     )
     pipeline.takesClients = this.options.leaderServes !== false
     pipeline.upstream = this.upstreamTo(this.proposer)
-    this.leadingAgain?.resolve()
+    this.restoring.leads()
     this.proposer.dropOrphans()
     this.nextLeader?.resolve(this.options.self)
     return this.proposer
@@ -494,7 +436,7 @@ export class EnsemblePeer extends PeerBase {
     const { self } = this.options
     const { epochs, db, committedLog, zabTrace } = this.parts
     const { wantsEverything, configs } = this
-    const dialling = this.dialMaster(decision)
+    const dialling = this.dialler.reachMaster(decision)
     const reached = Promise.race([dialling, this.stopped.promise]).catch((error: unknown) => {
       dialling.then((late) => late.link.close()).catch(() => {})
       throw error
@@ -516,9 +458,9 @@ export class EnsemblePeer extends PeerBase {
         trace: zabTrace,
         append: (txn) => this.append(txn),
         flush: () => this.flush(),
-        loadFrom: (from, zxid) => this.loadFrom(from, zxid),
+        loadFrom: (from, zxid) => this.history.loadFrom(from, zxid),
         truncate: (zxid) => this.truncate(zxid),
-        takeSnapshot: () => this.takeSnapshot(),
+        takeSnapshot: () => this.history.takeSnapshot(),
         serving: (epoch) => {
           this.showConfig()
           this.election.established(epoch)
@@ -526,7 +468,7 @@ export class EnsemblePeer extends PeerBase {
           this.roomPauseMs = 0
           this.wantsEverything = this.lacksAll = false
           this.nextLeader?.resolve(decision.leader)
-          this.leadingAgain?.reject(new RestoreRefusal(overtaken))
+          this.restoring.follows()
           if (decision.state === 'following') this.takeObservers(epoch)
         },
         behind: (learner) => this.upstreamTo(learner),
@@ -565,167 +507,30 @@ export class EnsemblePeer extends PeerBase {
     network.listen(true, 'observers')
   }
 
-  /**
-   * Who has a vote goes to the leader. Observers go to any of the followers where those take them,
-   * so that the leader has less to do, and to the leader where none can be reached.
-   */
-  private async dialMaster(decision: Decision): Promise<{ link: PacketLink; master: ServerId }> {
-    const { leader, state } = decision
-    const { host } = this.parts
-    const followers = [...this.configs.verifier.voters].filter((id) => id !== leader)
-    if (
-      state === 'observing' &&
-      this.options.observerMaster !== undefined &&
-      followers.length > 0
-    ) {
-      let next = Math.floor(host.random() * followers.length)
-      // They may not be up to date with the leader yet, and then they take nobody.
-      for (const pauseMs of dialPauses(this.options.dialPauseMs)) {
-        const master = followers[next++ % followers.length]!
-        const link = await this.dialOnce(master, 'observers').catch(() => undefined)
-        if (link !== undefined) return { link, master }
-        if (this.isStopped) throw new LinkLostError('this server is being stopped')
-        await host.delay(pauseMs).done
-      }
-    }
-    return { link: await this.dialLeader(leader), master: leader }
-  }
-
-  private async dialOnce(server: ServerId, door: Door): Promise<PacketLink> {
-    const { host, network } = this.parts
-    const { tickMs, initLimit, dialLimit = initLimit } = this.options
-    const attach = (wire: PeerWire): PacketLink => new PacketLink(wire, this.clock.nowMs)
-    const dialling = network.dial(server, attach, door)
-    try {
-      return await within(host, tickMs * dialLimit, 'connecting to another server', dialling)
-    } catch (error) {
-      // Nobody waits any more for a connection that comes about late.
-      dialling.then((link) => link.close()).catch(() => {})
-      throw error
-    }
-  }
-
-  private async dialLeader(leader: ServerId): Promise<PacketLink> {
-    const { host } = this.parts
-    const pausesMs = dialPauses(this.options.dialPauseMs)
-    for (let attempt = 0; ; attempt++) {
-      try {
-        return await this.dialOnce(leader, 'quorum')
-      } catch (error) {
-        const pauseMs = pausesMs[attempt]
-        if (pauseMs === undefined || this.isStopped) {
-          throw new LinkLostError(`the leader cannot be reached: ${(error as Error).message}`)
-        }
-        await host.delay(pauseMs).done
-      }
-    }
-  }
-
   /** Applies everything the log holds, or goes back to what the disk holds. */
   private async leaveRole(): Promise<void> {
     const { leader, learner } = this
     this.leader = this.learner = this.proposer = undefined
-    // What is being restored is what we vote with, even if we have lost our office meanwhile.
-    await this.replacing?.catch(() => {})
-    this.replacing = undefined
+    await this.restoring.roleEnded()
     if (this.isStopped) return
     const isWhole = learner?.isTorn !== true
     if (this.isFull && isWhole) await this.readOnlyWhile(() => this.flush())
     else await this.flush()
     if (learner?.isTorn === true) {
-      await this.journal.undisturbed(() => this.reload())
+      await this.journal.undisturbed(() => this.history.reload())
       this.seeWhatIsLogged()
       return
     }
     const uncommitted = leader?.uncommitted ?? learner?.uncommitted ?? []
     // What may yet be cut off again must not be in a snapshot whose name does not tell.
     if (uncommitted.length > 0) this.journal.abandonSnapshot()
-    for (const txn of uncommitted) this.applyLogged(txn)
+    for (const txn of uncommitted) this.history.apply(txn)
     this.seeWhatIsLogged()
   }
 
-  private applyLogged({ zxid, payload }: LoggedTxn): void {
-    const { header, txn } = decodeTxn(zxid, payload)
-    this.db.apply(header, txn)
-    this.parts.committedLog.add({ zxid, payload })
-  }
-
-  // --- restoring -------------------------------------------------------------------------------
-
-  /**
-   * Only a leader can: what it holds then counts as one more transaction of its history, which no
-   * other server has. It gives up its office, is elected again for the longer history, and brings
-   * everybody to it by a snapshot. Until a quorum has that, it may be lost like any transaction.
-   */
-  override async restore(restored: RestoredDatabase, journal: Journal): Promise<void> {
-    await this.surpass(epochOf(restored.reached))
-    const leader = this.establishedLeader()
-    this.replacing = this.replaceBy(restored, leader, journal)
-    await this.replacing.catch((error: Error) => {
-      leader.end(error)
-      throw error
-    })
-    await this.leadAgain('the database was restored: the others have to take it over')
-  }
-
-  private establishedLeader(): Leader {
-    const { leader } = this
-    if (leader?.isEstablished !== true) {
-      throw new RestoreRefusal(
-        'only the leader can restore: it passes the database on to the others',
-      )
-    }
-    if (!this.canWrite) throw new RestoreRefusal('there is no room on the disk')
-    return leader
-  }
-
-  /**
-   * What comes from an ensemble with more epochs than ours must not be of a future one here. As all
-   * histories are equal, another server may be elected; who asks that one finds the epochs passed.
-   */
-  private async surpass(epoch: bigint): Promise<void> {
-    const leader = this.establishedLeader()
-    if (epoch <= leader.epoch) return
-    await this.parts.epochs.setAccepted(epoch)
-    await this.leadAgain('the epochs of the database to be restored must lie behind us')
-  }
-
-  private async replaceBy(
-    restored: RestoredDatabase,
-    leader: Leader,
-    journal: Journal,
-  ): Promise<void> {
-    const { committedLog } = this.parts
-    const { committed, committedText } = this.configs
-    this.stopServing()
-    await leader.finish()
-    if (leader.uncommitted.length > 0) throw new Error('what is proposed cannot be committed')
-    const db = renamed(
-      restored,
-      this.appendedZxid > this.db.lastZxid ? this.appendedZxid : this.db.lastZxid,
-    )
-    // Who the members are is not a matter of what they hold.
-    db.setConfig(committedText, committed.version, this.clock.wallMs)
-    await journal.replaceBy(
-      () => db.snapshotSource(),
-      () => {
-        this.db.adopt(db)
-        committedLog.clear()
-        this.loggedZxid = this.appendedZxid = db.lastZxid
-      },
-    )
-  }
-
-  /** Gives up our office; resolves when it is ours again, and a quorum has what we have. */
-  private async leadAgain(reason: string): Promise<void> {
-    const { tickMs, initLimit } = this.options
-    const again = (this.leadingAgain = new Deferred<void>())
-    this.leader?.end(new Error(reason))
-    try {
-      await within(this.parts.host, 2 * tickMs * initLimit, 'being elected again', again.promise)
-    } finally {
-      this.leadingAgain = undefined
-    }
+  /** See `Restoring`. */
+  override restore(restored: RestoredDatabase, journal: Journal): Promise<void> {
+    return this.restoring.restore(restored, journal)
   }
 
   // --- the members -----------------------------------------------------------------------------
@@ -792,74 +597,23 @@ export class EnsemblePeer extends PeerBase {
 
   // --- what a learner asks for -----------------------------------------------------------------
 
-  private append({ zxid, payload }: LoggedTxn): void {
-    this.batch.begin()
-    this.batch.writer.raw(payload)
-    this.batch.end(zxid)
-    this.appendedZxid = zxid
-    this.zabStats.received(payload, this.state, this.clock.wallMs)
-    this.parts.wake()
+  private append(txn: LoggedTxn): void {
+    this.history.append(txn)
+    this.zabStats.received(txn.payload, this.state, this.clock.wallMs)
   }
 
   /** Resolves when everything appended so far is durable. */
   flush(): Promise<void> {
-    if (this.loggedZxid >= this.appendedZxid) return Promise.resolve()
-    if (this.isStopped) return Promise.reject(new Error('this server is being stopped'))
-    const done = new Deferred<void>()
-    this.flushing.push({ upTo: this.appendedZxid, done })
-    return done.promise
+    return this.history.flush()
   }
 
-  private async loadFrom(link: PacketLink, zxid: bigint): Promise<void> {
-    const { databaseOptions, log } = this.parts
-    const loading = new LoadingDatabase(databaseOptions)
-    await receiveSnapshot(link, loading)
-    loading.lastZxid = zxid
-    loading.db.finishLoading()
-    await this.journal.undisturbed(async () => {
-      await log.close()
-      this.db.adopt(loading.db)
-      log.restart(zxid)
-      this.loggedZxid = this.appendedZxid = zxid
-    })
-  }
-
-  private truncate(zxid: bigint): Promise<void> {
-    const { disk, recovery, log } = this.parts
-    return this.journal.undisturbed(async () => {
-      await log.close()
-      try {
-        await truncateAfter(disk, recovery, zxid)
-      } catch (error) {
-        if (error instanceof TruncateError) this.wantsEverything = true
-        throw error
-      }
-      await this.reload()
-      assert(this.db.lastZxid === zxid, 'a truncated log ends where it was cut')
-    })
-  }
-
-  /** Back to what a restart would read. */
-  private async reload(): Promise<void> {
-    const { disk, recovery, databaseOptions, log, committedLog } = this.parts
-    await log.close()
-    committedLog.clear()
-    const remember = rememberer(committedLog)
-    const { db } = await loadDatabase(disk, recovery, databaseOptions, remember)
-    this.db.adopt(db)
-    log.restart(db.lastZxid)
-    this.loggedZxid = this.appendedZxid = db.lastZxid
-  }
-
-  private async takeSnapshot(): Promise<void> {
-    const taken = await this.journal.snapshotNow()
-    // Of whatever kind the trouble is, what was sent is large: it is not asked for in a storm.
-    if (taken === undefined) {
-      throw new NoRoomError('the snapshot from the leader could not be stored')
+  private async truncate(zxid: bigint): Promise<void> {
+    try {
+      await this.history.truncate(zxid)
+    } catch (error) {
+      if (error instanceof TruncateError) this.wantsEverything = true
+      throw error
     }
-    await forgetAllBut(this.parts.disk, this.parts.recovery, taken.zxid)
-    this.parts.log.restart(this.db.lastZxid)
-    this.loggedZxid = this.appendedZxid = this.db.lastZxid
   }
 
   // --- from the host ---------------------------------------------------------------------------
@@ -867,13 +621,10 @@ export class EnsemblePeer extends PeerBase {
   override logged(batch: LogBatch): void {
     const upTo = batch.lastZxid
     this.giveBack(batch)
-    this.loggedZxid = upTo
     this.zabStats.logged(this.clock.wallMs)
     this.leader?.logged(upTo)
     this.learner?.logged(upTo)
-    while (this.flushing.length > 0 && this.flushing[0]!.upTo <= upTo) {
-      this.flushing.shift()!.done.resolve()
-    }
+    this.history.logged(upTo)
   }
 
   override tick(): void {
@@ -966,22 +717,9 @@ export class EnsemblePeer extends PeerBase {
 
 const nothing = new Uint8Array(0)
 
-/** What this server was to keep, its disk does not take. */
-class NoRoomError extends Error {
-  override readonly name = 'NoRoomError'
-}
-
 /** What the next role would meet again, or must not be built upon: a failing disk, or a bug. */
 function isFatal(error: unknown): boolean {
   if (error instanceof AssertionError || error instanceof RecoveryError) return true
   const code = faultCode(error)
   return code !== undefined && code !== 'ENOSPC'
-}
-
-/** Keeps what recovery replays, as the history that learners are brought up from. */
-export function rememberer(committedLog: CommittedLog): (payload: Uint8Array) => void {
-  return (payload) => {
-    const kept = new Uint8Array(payload)
-    committedLog.add({ zxid: TxnHeader.read(new Reader(kept)).zxid, payload: kept })
-  }
 }

@@ -3,7 +3,7 @@ import { afterEach, describe, expect, test } from 'vitest'
 import { TestEnsemble } from '../../test/support/ensemble.ts'
 import type { TestClient } from '../../test/support/test-client.ts'
 import type { TestServer } from '../../test/support/test-server.ts'
-import type { EnsembleOptions } from './ensemble-peer.ts'
+import type { EnsembleOptions } from './ensemble-parts.ts'
 
 let ensemble: TestEnsemble
 

@@ -1,6 +1,6 @@
 /** Whole servers of an ensemble in one process: virtual time, disks that forget, no sockets. */
 import type { PacketName } from '@zabra/protocol'
-import type { EnsembleOptions } from '../../src/peer/ensemble-peer.ts'
+import type { EnsembleOptions } from '../../src/peer/ensemble-parts.ts'
 import type { Host } from '../../src/ports.ts'
 import type { ServerId } from '../../src/zab/quorum.ts'
 import { TestServer } from './test-server.ts'

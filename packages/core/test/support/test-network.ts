@@ -1,5 +1,6 @@
 import type { LinkAction } from '../../src/election/links.ts'
-import type { Door, EnsemblePeer, PeerNetwork } from '../../src/peer/ensemble-peer.ts'
+import type { Door, PeerNetwork } from '../../src/peer/ensemble-parts.ts'
+import type { EnsemblePeer } from '../../src/peer/ensemble-peer.ts'
 import type { PacketLink, PeerWire } from '../../src/zab/packet-link.ts'
 import type { ServerId } from '../../src/zab/quorum.ts'
 import type { TestEnsemble } from './ensemble.ts'

@@ -1,4 +1,5 @@
-import { EnsemblePeer, rememberer } from '../../src/peer/ensemble-peer.ts'
+import { EnsemblePeer } from '../../src/peer/ensemble-peer.ts'
+import { rememberer } from '../../src/peer/own-history.ts'
 import { Journal } from '../../src/peer/journal.ts'
 import type { Host } from '../../src/ports.ts'
 import { loadDatabase } from '../../src/storage/load.ts'

@@ -1,0 +1,85 @@
+import type { Decision } from '../election/election.ts'
+import type { Host } from '../ports.ts'
+import { within } from '../zab/deferred.ts'
+import { dialPauses } from '../zab/dial-pauses.ts'
+import { LinkLostError, PacketLink, type PeerWire } from '../zab/packet-link.ts'
+import type { ServerId } from '../zab/quorum.ts'
+import type { Door, EnsembleOptions, PeerNetwork } from './ensemble-parts.ts'
+
+export interface DiallerParts {
+  readonly network: PeerNetwork
+  readonly host: Host
+  readonly nowMs: () => number
+  /** Those who may take observers, the leader among them. */
+  readonly voters: () => ReadonlySet<ServerId>
+  readonly isStopped: () => boolean
+}
+
+/** Finds who is to bring this server up, and connects to it. */
+export class Dialler {
+  private readonly parts: DiallerParts
+  private readonly options: EnsembleOptions
+
+  constructor(parts: DiallerParts, options: EnsembleOptions) {
+    this.parts = parts
+    this.options = options
+  }
+
+  /**
+   * Who has a vote goes to the leader. Observers go to any of the followers where those take them,
+   * so that the leader has less to do, and to the leader where none can be reached.
+   */
+  async reachMaster({ leader, state }: Decision): Promise<{ link: PacketLink; master: ServerId }> {
+    const followers = [...this.parts.voters()].filter((id) => id !== leader)
+    const mayFollow = state === 'observing' && this.options.observerMaster !== undefined
+    const found = mayFollow ? await this.reachAny(followers) : undefined
+    return found ?? { link: await this.reachLeader(leader), master: leader }
+  }
+
+  private async reachAny(
+    followers: readonly ServerId[],
+  ): Promise<{ link: PacketLink; master: ServerId } | undefined> {
+    if (followers.length === 0) return undefined
+    const { host, isStopped } = this.parts
+    let next = Math.floor(host.random() * followers.length)
+    // They may not be up to date with the leader yet, and then they take nobody.
+    for (const pauseMs of dialPauses(this.options.dialPauseMs)) {
+      const master = followers[next++ % followers.length]!
+      const link = await this.dial(master, 'observers').catch(() => undefined)
+      if (link !== undefined) return { link, master }
+      if (isStopped()) throw new LinkLostError('this server is being stopped')
+      await host.delay(pauseMs).done
+    }
+    return undefined
+  }
+
+  private async reachLeader(leader: ServerId): Promise<PacketLink> {
+    const { host, isStopped } = this.parts
+    const pausesMs = dialPauses(this.options.dialPauseMs)
+    for (let attempt = 0; ; attempt++) {
+      try {
+        return await this.dial(leader, 'quorum')
+      } catch (error) {
+        const pauseMs = pausesMs[attempt]
+        if (pauseMs === undefined || isStopped()) {
+          throw new LinkLostError(`the leader cannot be reached: ${(error as Error).message}`)
+        }
+        await host.delay(pauseMs).done
+      }
+    }
+  }
+
+  private async dial(server: ServerId, door: Door): Promise<PacketLink> {
+    const { host, network, nowMs } = this.parts
+    const { tickMs, initLimit, dialLimit = initLimit } = this.options
+    const attach = (wire: PeerWire): PacketLink => new PacketLink(wire, nowMs())
+    const dialling = network.dial(server, attach, door)
+    try {
+      return await within(host, tickMs * dialLimit, 'connecting to another server', dialling)
+    } catch (error) {
+      // Nobody waits any more for a connection that comes about late.
+      dialling.then((link) => link.close()).catch(() => {})
+      throw error
+    }
+  }
+}

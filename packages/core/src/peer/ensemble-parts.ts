@@ -1,0 +1,80 @@
+import type { Database, DatabaseOptions } from '../database.ts'
+import type { ElectionTiming } from '../election/election.ts'
+import type { LinkAction } from '../election/links.ts'
+import type { Disk, Host } from '../ports.ts'
+import type { RecoveryOptions } from '../storage/recovery.ts'
+import type { TxnLog } from '../storage/txn-log.ts'
+import type { CommittedLog } from '../zab/committed-log.ts'
+import type { ConfigStore } from '../zab/config-book.ts'
+import type { Epochs } from '../zab/epochs.ts'
+import type { LearnerView } from '../zab/leader.ts'
+import type { Membership } from '../zab/membership.ts'
+import type { ZabOptions, ZabTrace } from '../zab/options.ts'
+import type { PacketLink, PeerWire } from '../zab/packet-link.ts'
+import type { ServerId } from '../zab/quorum.ts'
+import type { PeerOptions, PeerPorts } from './peer-base.ts'
+
+/** Where learners come in: the leader's quorum port, or where followers take observers. */
+export type Door = 'quorum' | 'observers'
+
+/** The network between servers, as the host provides it. */
+export interface PeerNetwork {
+  /** Connects to a server. Bytes that come go to the link's `received`. */
+  dial(server: ServerId, attach: (wire: PeerWire) => PacketLink, door?: Door): Promise<PacketLink>
+  /** Whether learners can connect here; each one goes to `acceptLearner`. */
+  listen(isOn: boolean, door?: Door): void
+  /** Where the members are from now on; of a change under way both places are known. */
+  reconfigure(committed: Membership, seen: Membership | undefined): void
+  /** Carries out what the election's connections ask for; `message` never comes here. */
+  perform(action: Exclude<LinkAction, { type: 'message' }>): void
+}
+
+export interface EnsembleParts {
+  readonly db: Database
+  /** Nothing was found where data should be: what this server holds counts for nothing. */
+  readonly lacksAll?: boolean
+  readonly databaseOptions: DatabaseOptions
+  readonly recovery: RecoveryOptions
+  readonly disk: Disk
+  readonly log: TxnLog
+  readonly epochs: Epochs
+  readonly committedLog: CommittedLog
+  readonly host: Host
+  readonly network: PeerNetwork
+  /** Where the members are kept; left out, only in memory. */
+  readonly configStore?: ConfigStore | undefined
+  readonly zabTrace: ZabTrace
+  readonly ports: PeerPorts
+  /** There is something to be logged. */
+  readonly wake: () => void
+}
+
+export interface EnsembleOptions extends PeerOptions, ZabOptions {
+  readonly self: ServerId
+  readonly membership: Membership
+  /** Where the others reach our election port. */
+  readonly electionAddresses: readonly string[]
+  readonly electionTiming?: Partial<ElectionTiming>
+  /** Sessions begin as known to this server alone; left out, they are global at once. */
+  readonly localSessions?: { readonly upgrading: boolean } | undefined
+  /** Followers take observers; what may wait for one of them before it is dropped. */
+  readonly observerMaster?: { readonly queueBytesMax: number } | undefined
+  /** Whether reads are served while no leader is found. */
+  readonly readOnlyMode?: boolean
+  /** Whether a leader takes clients; it does unless told. */
+  readonly leaderServes?: boolean
+  /** An observer that has lost its leader waits up to this, by chance, before it looks again. */
+  readonly reconnectDelayMs?: number
+  /** The longest pause between attempts to reach a leader. */
+  readonly dialPauseMs?: number
+  /** How long all of them may take, in ticks; as long as joining it unless told. */
+  readonly dialLimit?: number
+}
+
+/** What a leader tells of itself. */
+export interface Leadership {
+  readonly learners: readonly LearnerView[]
+  readonly pendingSyncs: number
+  readonly uptimeMs: number
+  resetObserverCounts(): void
+}
