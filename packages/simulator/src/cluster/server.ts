@@ -172,14 +172,19 @@ export class SimServer {
     this.recorder.count(`zab: ${event.type}${howOf(event)}`)
     const { ensemble } = this.recorder
     ensemble?.zab(this.name, event, lastZxid)
-    const { peer } = this.process ?? {}
-    if (event.type === 'reconfigured' && peer instanceof EnsemblePeer) {
-      ensemble?.activated(this.name, peer.config)
-    }
+    this.goesBy(event)
     const db = this.process?.peer?.db
     if (event.type === 'looking' && db !== undefined && this.epochs !== undefined) {
       void ensemble?.promises.votes(this, db, this.epochs.current)
     }
+  }
+
+  private goesBy(event: ZabEvent): void {
+    const { peer } = this.process ?? {}
+    if (!(peer instanceof EnsemblePeer)) return
+    const { ensemble } = this.recorder
+    if (event.type === 'reconfigured') ensemble?.activated(this.name, peer.config)
+    if (event.type === 'leading') ensemble?.leadsBy(this.name, event.epoch, peer.config)
   }
 
   /** Only what is cut off by order of the leader goes from the end. */

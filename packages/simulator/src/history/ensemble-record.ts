@@ -7,6 +7,7 @@ import {
   type ServerId,
   type ZabEvent,
 } from '@zabra/core'
+import { Reader, TxnHeader } from '@zabra/protocol'
 import type { SimServer } from '../cluster/server.ts'
 import { isEnough } from '../cluster/shape.ts'
 import { serverName } from '../cluster/sim-peer-network.ts'
@@ -20,6 +21,8 @@ interface Reign {
   readonly base: bigint
 }
 
+const reconfigType = 16
+
 /** Servers that are all right never catch each other saying what cannot be. */
 const accusations = /something is missing|not the next proposal|only of what is committed/
 
@@ -29,6 +32,8 @@ export class EnsembleRecord {
   readonly membership: Membership
   /** What anybody took for committed, by version, oldest first. */
   private readonly configs = new Map<bigint, Membership>()
+  /** The transactions that change the members, committed or not. */
+  private readonly changes = new Set<bigint>()
   /** By which each server goes, in its present life. */
   private readonly versions = new Map<string, bigint>()
   /** Everything that some server applied as committed, and who did so first. */
@@ -217,9 +222,27 @@ export class EnsembleRecord {
     }
   }
 
+  /** Who leads has completed what its history says about the members. */
+  leadsBy(server: string, epoch: bigint, { version }: Membership): void {
+    const { base } = this.reigns.get(epoch)!
+    const missed = [...this.changes].find((zxid) => zxid > version && this.isBefore(zxid, base))
+    if (missed === undefined) return
+    this.recorder.violation(
+      `${server} leads by ${hex(version)}, and its history has ${hex(missed)}`,
+    )
+  }
+
+  /** Whether a transaction is part of the history that ends there. */
+  private isBefore(zxid: bigint, last: bigint): boolean {
+    let end = last
+    while (epochOf(end) > epochOf(zxid)) end = this.reigns.get(epochOf(end))?.base ?? 0n
+    return epochOf(end) === epochOf(zxid) && zxid <= end
+  }
+
   /** One zxid is one transaction, committed or not, on whatever server and at whatever time. */
   applied(zxid: bigint, payload: Uint8Array): void {
     this.recorder.note(zxid, payload)
+    if (TxnHeader.read(new Reader(payload)).type === reconfigType) this.changes.add(zxid)
   }
 
   /** It was applied as committed, and left the tree with this digest. */
