@@ -3,22 +3,20 @@ export interface PollPorts {
   nowMs(): number
   /** Does it in the next round of the loop, which then does not go to sleep. */
   soon(work: () => void): void
-  /** The disk is at work: the thread that writes wants the core that polling would keep. */
-  isLogging(): boolean
+  /** Something waits for the disk or for another server: they may want the core we would keep. */
+  isAwaited(): boolean
 }
 
 /**
- * Waking a process that sleeps takes longer than most requests: 40 of the 60 microseconds of a read.
- * So where requests follow one another closely the loop looks for the next one for a moment before
- * it sleeps. What comes now and then finds it asleep, and costs nothing more.
+ * Waking a process that sleeps takes longer than most reads: 40 of their 60 microseconds. So where
+ * reads follow one another closely the loop looks for the next one for a moment before it sleeps.
+ * What comes now and then finds it asleep, and costs nothing more.
  */
 export class IdlePoll {
   private readonly windowMs: number
   private readonly ports: PollPorts
   private lastMs = -Infinity
   private untilMs = 0
-  /** The last request came soon after what was done before it. */
-  private isWorthwhile = false
   private isPolling = false
 
   constructor(windowMicros: number, ports: PollPorts) {
@@ -26,16 +24,11 @@ export class IdlePoll {
     this.ports = ports
   }
 
-  /** Something came from a socket. */
+  /** Something came from a client. */
   arrived(nowMs: number): void {
-    if (nowMs - this.lastMs < this.windowMs) this.isWorthwhile = true
-    this.worked(nowMs)
-  }
-
-  /** Something was done, and what was waiting for it may now ask for more. */
-  worked(nowMs: number): void {
+    const isClose = nowMs - this.lastMs < this.windowMs
     this.lastMs = nowMs
-    if (!this.isWorthwhile) return
+    if (!isClose) return
     this.untilMs = nowMs + this.windowMs
     if (this.isPolling) return
     this.isPolling = true
@@ -44,13 +37,7 @@ export class IdlePoll {
 
   private readonly poll = (): void => {
     const { ports } = this
-    if (!ports.isLogging()) {
-      if (ports.nowMs() < this.untilMs) {
-        ports.soon(this.poll)
-        return
-      }
-      this.isWorthwhile = false
-    }
-    this.isPolling = false
+    this.isPolling = !ports.isAwaited() && ports.nowMs() < this.untilMs
+    if (this.isPolling) ports.soon(this.poll)
   }
 }

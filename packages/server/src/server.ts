@@ -353,7 +353,7 @@ async function load(
   const idlePoll = new IdlePoll(config.idlePollMicros, {
     nowMs: () => performance.now(),
     soon: setImmediate,
-    isLogging: () => journal.isWriting,
+    isAwaited: () => journal.isWriting || peer.outstandingRequests > 0,
   })
   const turn = new Turn(peer, () => journal.batchReady(), idlePoll)
   const journal = new Journal(

@@ -23,11 +23,12 @@ export class Turn {
     this.idlePoll = idlePoll
   }
 
-  /** Something came from a socket: tells the peer what time it is. */
+  /** Something came from a client. */
   begin(): void {
     this.idlePoll.arrived(this.setTime())
   }
 
+  /** Tells the peer what time it is, and everybody else. */
   setTime(): number {
     const nowMs = performance.now()
     this.peer.setTime(Math.floor(nowMs), Date.now())
@@ -59,7 +60,7 @@ export class Turn {
 
   /** Work that did not come from a socket, as a turn of its own. */
   run(work: () => void): void {
-    this.idlePoll.worked(this.setTime())
+    this.setTime()
     work()
     this.flush()
     if (this.peer.hasBatch) this.schedule()

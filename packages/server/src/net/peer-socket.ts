@@ -29,7 +29,7 @@ export class PeerSocket implements PeerWire {
   attach(link: PacketLink): void {
     this.link = link
     this.socket.on('data', (bytes: Buffer) => {
-      this.turn.begin()
+      this.turn.setTime()
       link.received(bytes, Math.floor(performance.now()))
       // Where there is little to do it is done at once, where there is much it is gathered.
       if (bytes.length < fewBytes) this.turn.finish()

@@ -45,7 +45,7 @@ export const listening = {
   idlePollMicros: setting(
     int,
     100,
-    'Microseconds the server looks for the next request before it sleeps, where requests follow one another closely; 0 for never.',
+    'Microseconds the server looks for the next request before it sleeps, where reads follow one another closely; 0 for never.',
     {
       range: { min: 0, max: 10_000, outside: 'error' },
       departs: "zabra's own; ZooKeeper takes no notice of it.",
