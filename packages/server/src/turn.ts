@@ -28,7 +28,7 @@ export class Turn {
     this.idlePoll.arrived(this.setTime())
   }
 
-  /** Tells the peer what time it is, and everybody else. */
+  /** Tells the peer what time it is. */
   setTime(): number {
     const nowMs = performance.now()
     this.peer.setTime(Math.floor(nowMs), Date.now())
