@@ -1,6 +1,5 @@
-import { compile, javaCommand } from '../clients/java/prepare.ts'
-import { Program } from '../clients/program.ts'
 import type { Apache } from '../src/apache.ts'
+import { JavaLoad } from '../src/java-load.ts'
 
 /** What came to pass in one step. */
 export interface StepCounts {
@@ -16,26 +15,22 @@ export interface StepCounts {
   readonly ownMs: number
 }
 
-const answerMsMax = 120_000
-
-/** Apache's Java clients at work, in a process of their own. */
+/** Apache's Java clients at work. */
 export class Sessions {
-  /** What they say went wrong. */
-  readonly problems: string[] = []
-  private readonly program: Program
+  private readonly load: JavaLoad
 
   static async start(apache: Apache, servers: string, count: number): Promise<Sessions> {
-    const name = `rolling-${apache.release}`
-    const classes = await compile(name, ['Sessions'], apache.classPath, import.meta.dirname)
-    if (!classes.ok) throw new Error(`javac failed: ${classes.output}`)
-    const command = javaCommand([classes.dir, apache.classPath], 'Sessions')
-    const sessions = new Sessions(new Program([...command, servers, `${count}`]))
-    await sessions.untilSays('ready')
-    return sessions
+    const load = { name: 'rolling', folder: import.meta.dirname, sources: ['Sessions'] }
+    return new Sessions(await JavaLoad.start(apache, load, servers, count))
   }
 
-  private constructor(program: Program) {
-    this.program = program
+  private constructor(load: JavaLoad) {
+    this.load = load
+  }
+
+  /** What they say went wrong. */
+  get problems(): readonly string[] {
+    return this.load.problems
   }
 
   /** What happened since it was last asked. */
@@ -49,15 +44,11 @@ export class Sessions {
   }
 
   end(): Promise<void> {
-    return this.program.end()
+    return this.load.end()
   }
 
   private async ask(what: string): Promise<StepCounts> {
-    this.program.tell(what)
-    const line = await this.untilSays(what)
-    const number = (name: string): number => {
-      return Number(new RegExp(`\\b${name}=(\\d+)`).exec(line)?.[1])
-    }
+    const number = await this.load.ask(what)
     return {
       writes: number('writes'),
       unanswered: number('unanswered'),
@@ -65,16 +56,6 @@ export class Sessions {
       lost: number('lost'),
       longestMs: number('longestUs') / 1000,
       ownMs: number('ownUs') / 1000,
-    }
-  }
-
-  private async untilSays(start: string): Promise<string> {
-    const deadline = Date.now() + answerMsMax
-    for (;;) {
-      const line = await this.program.nextLine(deadline - Date.now())
-      if (line === undefined) throw new Error(`the clients are gone: ${this.program.ending}`)
-      if (line.startsWith('FAIL ')) this.problems.push(line.slice(5))
-      else if (line.startsWith(start)) return line
     }
   }
 }
