@@ -1,5 +1,5 @@
 /** What an election machine does around an election: answers, appointments, configurations. */
-import type { Notification } from '@zabra/protocol'
+import { noVote, type Notification } from '@zabra/protocol'
 import { expect, test } from 'vitest'
 import { parseMembership, type Membership } from '../zab/membership.ts'
 import { Election, type ElectionOptions } from './election.ts'
@@ -212,15 +212,28 @@ test('one who was elected learns that the others have changed their minds', () =
 const four = membership(line(1), line(2), line(3), line(4), 'version=8')
 const threeText = [line(1), line(2), line(3), 'version=0'].join('\n')
 
-test('a voter of a configuration that is only proposed may lead', () => {
+test('a voter of a configuration that is only proposed leads where no quorum has as much', () => {
+  const election = electionOf(4n, {
+    config: { committed: three, lastSeen: four },
+    reconfigEnabled: true,
+  })
+  election.start({ zxid: 6n, peerEpoch: 1n }, 0)
+  election.receive(2n, vote, 0)
+  expect(election.takeReady().send.at(-1)!.notification).toMatchObject({ leader: noVote, zxid: 6n })
+  election.receive(1n, { ...vote, leader: 1n }, 0)
+  const { send } = election.takeReady()
+  expect(send.map(({ to }) => to)).toEqual([1n, 2n, 3n])
+  expect(send[0]!.notification).toMatchObject({ leader: 4n, zxid: 6n })
+})
+
+test('and follows one that has', () => {
   const election = electionOf(4n, {
     config: { committed: three, lastSeen: four },
     reconfigEnabled: true,
   })
   election.start({ zxid: 5n, peerEpoch: 1n }, 0)
-  const { send } = election.takeReady()
-  expect(send.map(({ to }) => to)).toEqual([1n, 2n, 3n])
-  expect(send[0]!.notification).toMatchObject({ leader: 4n, zxid: 5n })
+  for (const from of [2n, 3n]) election.receive(from, vote, 0)
+  expect(election.takeReady().send.at(-1)!.notification).toMatchObject({ leader: 2n })
 })
 
 test('a configuration that came to nothing keeps nobody from a leader that is there', () => {

@@ -101,6 +101,8 @@ export class Election {
   private proposal: Candidate = nobody
   /** Votes of this round. */
   private readonly votes = new Map<ServerId, Vote>()
+  /** Voters that want one with less than we have, who may not lead yet. */
+  private readonly behind = new Set<ServerId>()
   /** What servers say that have a leader, whatever their round. */
   private readonly settled = new Map<ServerId, Vote>()
   /** What the last election came to, as others are told. */
@@ -170,6 +172,7 @@ export class Election {
     this.running = true
     this.round++
     this.votes.clear()
+    this.behind.clear()
     this.settled.clear()
     this.loopback.length = 0
     this.intervalMs = this.timing.notificationMinMs
@@ -281,7 +284,7 @@ export class Election {
 
   private firstVote({ zxid, peerEpoch }: { zxid: bigint; peerEpoch: bigint }): Candidate {
     if (this.isObserver()) return nobody
-    const mayLead = this.hasRole('participant', this.committed) || this.isToVote()
+    const mayLead = this.hasRole('participant', this.committed)
     return { leader: mayLead ? this.self : noVote, zxid, peerEpoch }
   }
 
@@ -289,10 +292,7 @@ export class Election {
     return this.hasRole('observer', this.committed) && !this.isToVote()
   }
 
-  /**
-   * A configuration is proposed in which this server has a vote. If it was committed, what came then
-   * may be in the logs of its voters only, and of those one has to lead, whoever may not know of it.
-   */
+  /** A configuration is proposed in which this server has a vote. */
   private isToVote(): boolean {
     return this.lastSeen !== undefined && this.hasRole('participant', this.lastSeen)
   }
@@ -399,6 +399,7 @@ export class Election {
     if (this.initial.zxid === -1n || notification.zxid === -1n) return
     // Who can name nobody is heard by nobody: the others do not come to its round, but it to theirs.
     const isFree = this.proposal.leader === noVote && beats(notification, this.initial, this.quorum)
+    if (!isFree && this.mustStand(from, notification)) this.stand()
     if (notification.round < this.round && !isFree) return
     if (notification.round !== this.round) {
       this.round = notification.round
@@ -408,6 +409,23 @@ export class Election {
       this.settleFor(notification)
     }
     this.votes.set(from, voteOf(notification))
+  }
+
+  /**
+   * A configuration that is proposed may have been committed, and then what came next is in the logs
+   * of its voters only. One of those has to lead where no quorum of the others has as much. It does
+   * not stand before: who has not heard of that configuration would not elect it.
+   */
+  private mustStand(from: ServerId, notification: Notification): boolean {
+    if (this.proposal.leader !== noVote || !this.isToVote()) return false
+    if (beats(notification, this.initial, this.quorum)) return false
+    this.behind.add(from)
+    return this.committedQuorum.isQuorum(this.behind)
+  }
+
+  private stand(): void {
+    this.initial = { ...this.initial, leader: this.self }
+    this.settleFor(this.initial)
   }
 
   private settleFor({ leader, zxid, peerEpoch }: Candidate): void {
