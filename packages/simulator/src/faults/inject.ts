@@ -7,6 +7,7 @@ import { leaderOf } from './leader-of.ts'
 import type { Fault } from './schedule.ts'
 import { staleLeader } from './stale.ts'
 import { strandLeader } from './strand.ts'
+import { withdrawnAck } from './withdrawn.ts'
 
 /** Makes a fault happen now. */
 export function inject(cluster: Cluster, fault: Fault): void {
@@ -100,6 +101,9 @@ export function inject(cluster: Cluster, fault: Fault): void {
       return
     case 'lateFollower':
       lateFollower(cluster, fault)
+      return
+    case 'withdrawnAck':
+      withdrawnAck(cluster, fault)
       return
     case 'emptied':
       emptyOne(cluster, server, forMs)

@@ -36,6 +36,7 @@ const ensembleWeights = {
   strandedLeader: 16,
   staleLeader: 5,
   lateFollower: 6,
+  withdrawnAck: 6,
   emptied: 3,
   blackout: 4,
   cutOff: 5,

@@ -23,6 +23,9 @@ export const synchronisationMutants: readonly Mutant[] = [
       original().catch(() => {})
     })
   }),
+  ofLeader('what a server acknowledged counts although it had to cut it off again', (leader) => {
+    replace<[bigint], boolean>(inside(leader, 'acknowledged'), 'delete', () => () => false)
+  }),
   ofLearner('a snapshot from the leader is not stored', (learner) => {
     replace<[], Promise<void>>(inside(learner, 'parts'), 'takeSnapshot', () => async () => {})
   }),
