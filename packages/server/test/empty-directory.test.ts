@@ -5,6 +5,7 @@ import { afterEach, beforeEach, describe, expect, onTestFinished, test } from 'v
 import { startServer, type RunningServer } from '../src/index.ts'
 import { EmbeddedEnsemble } from './support/embedded-ensemble.ts'
 import { RawClient } from './support/raw-client.ts'
+import { until } from './support/until.ts'
 
 let dataDir: string
 
@@ -44,11 +45,11 @@ describe('with db.autocreate=false', () => {
     await client.create('/kept')
     // The highest number, which would be elected if it had anything to be elected for.
     await ensemble.stop(3)
-    await ensemble.until(() => ensemble.leader !== undefined)
+    await until(() => ensemble.leader !== undefined)
     rmSync(join(ensemble.folderOf(3), 'version-2'), { recursive: true })
     for (const id of [1, 2]) await ensemble.stop(id)
     await Promise.all(ensemble.ids.map((id) => ensemble.start(id)))
-    await ensemble.until(() => [...ensemble.servers.values()].every(({ peer }) => peer.isServing))
+    await until(() => [...ensemble.servers.values()].every(({ peer }) => peer.isServing))
     expect(ensemble.leader).not.toBe(3)
     expect(ensemble.server(3).peer.db.tree.find('/kept')).not.toBe(0)
   })

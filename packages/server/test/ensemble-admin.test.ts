@@ -2,6 +2,7 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { createFlags } from '@zabra/protocol'
 import { EmbeddedEnsemble } from './support/embedded-ensemble.ts'
+import { until } from './support/until.ts'
 
 type Role = 'leader' | 'follower' | 'observer'
 type Answer = Record<string, unknown>
@@ -17,7 +18,7 @@ beforeAll(async () => {
   const remote = await ensemble.connect(observer)
   await remote.create('/by-observer')
   const { leader } = ensemble
-  await ensemble.until(() =>
+  await until(() =>
     ensemble.ids.every((id) => ensemble.server(id).peer.lastZxid >= remote.lastZxid),
   )
   expect(leader).toBe(ensemble.leader)
@@ -146,7 +147,7 @@ test('a server that looks for a leader says so, and answers few commands', async
   try {
     const last = lonely.server(lonely.leader)
     for (const id of lonely.followers) await lonely.stop(id)
-    await lonely.until(() => !last.peer.isServing)
+    await until(() => !last.peer.isServing)
     const ask = async (name: string): Promise<Answer> =>
       (await (await fetch(`${last.adminAddress}/commands/${name}`)).json()) as Answer
     expect(await ask('lead')).toEqual({

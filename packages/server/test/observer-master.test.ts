@@ -6,6 +6,7 @@ import { startServer } from '../src/embedded.ts'
 import type { RunningServer } from '../src/server.ts'
 import { freePorts } from './support/free-ports.ts'
 import { RawClient } from './support/raw-client.ts'
+import { until } from './support/until.ts'
 
 test('an observer goes to the follower, and its clients read, write and keep their sessions', async () => {
   const folder = mkdtempSync(join(tmpdir(), 'zabra-observers-'))
@@ -35,8 +36,7 @@ test('an observer goes to the follower, and its clients read, write and keep the
     const say = (text: string): void => void (id === 3 && said.push(text))
     servers.push(await startServer({ config, logger: { info: say, warn: say, error: say } }))
   }
-  const isServing = (): boolean => servers.every(({ peer }) => peer.isServing)
-  while (!isServing()) await new Promise((resolve) => setTimeout(resolve, 10))
+  await until(() => servers.every(({ peer }) => peer.isServing))
   const follower = servers.findIndex(({ ensembleState }) => ensembleState === 'following') + 1
   expect(said.at(-1)).toBe(`following server ${follower} in epoch 1`)
   const [observer] = servers.filter(({ ensembleState }) => ensembleState === 'observing')

@@ -2,6 +2,7 @@ import { afterEach, beforeEach, expect, test } from 'vitest'
 import { readiness } from '../src/admin/probes.ts'
 import { EmbeddedEnsemble } from './support/embedded-ensemble.ts'
 import { openAcl } from './support/raw-client.ts'
+import { until } from './support/until.ts'
 
 const warning = 'READ-ONLY mode; serving only read-only clients'
 
@@ -28,7 +29,7 @@ test('a server without a quorum serves reads, and everything once it has one aga
   await Promise.all(others.map((id) => ensemble.stop(id)))
   await writer.ended
   const { peer } = ensemble.server(alone)
-  await ensemble.until(() => peer.isReadOnly)
+  await until(() => peer.isReadOnly)
 
   expect(await ensemble.ask(alone, 'isro')).toBe('ro')
   expect(lines(await ensemble.ask(alone, 'srvr'))).toMatchObject({
@@ -50,7 +51,7 @@ test('a server without a quorum serves reads, and everything once it has one aga
 
   await ensemble.start(others[0]!)
   await reader.ended
-  await ensemble.until(() => peer.isServing && !peer.isReadOnly)
+  await until(() => peer.isServing && !peer.isReadOnly)
   expect(await ensemble.ask(alone, 'isro')).toBe('rw')
   const { sessionId, password } = writer
   const back = await ensemble.connect(alone, { session: { sessionId, password } })

@@ -16,6 +16,7 @@ import { silent } from '../src/logger.ts'
 import { RunningServer } from '../src/server.ts'
 import { freePorts } from './support/free-ports.ts'
 import { RawClient } from './support/raw-client.ts'
+import { until } from './support/until.ts'
 
 let folder: string
 let ports: readonly number[]
@@ -74,10 +75,6 @@ async function start(...ids: number[]): Promise<void> {
 async function threeServing(): Promise<void> {
   for (const id of [1, 2, 3]) write(id, [1, 2, 3])
   await start(1, 2, 3)
-}
-
-async function until(isSo: () => boolean): Promise<void> {
-  while (!isSo()) await new Promise((resolve) => setTimeout(resolve, 10))
 }
 
 const idWhere = (state: string): number =>

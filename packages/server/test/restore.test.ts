@@ -1,6 +1,7 @@
 import { afterEach, beforeEach, expect, test } from 'vitest'
 import type { RunningServer } from '../src/server.ts'
 import { EmbeddedEnsemble } from './support/embedded-ensemble.ts'
+import { until } from './support/until.ts'
 
 const headers = { Authorization: 'digest user:password' }
 const settings = {
@@ -44,7 +45,7 @@ test('what the leader restores, every server has, and goes on from', async () =>
   const response = await restore(leader, taken)
   expect(await response.text()).toContain('"error" : null')
   expect(response.status).toBe(200)
-  await ensemble.until(() => all().every(({ peer }) => peer.isServing))
+  await until(() => all().every(({ peer }) => peer.isServing))
 
   for (const server of all()) expect(paths(server)).toEqual(['/kept', '/zookeeper'])
   for (const id of ensemble.ids) {
@@ -54,7 +55,7 @@ test('what the leader restores, every server has, and goes on from', async () =>
     await client.close()
   }
   const { lastZxid } = ensemble.server(ensemble.leader).peer
-  await ensemble.until(() => all().every(({ peer }) => peer.lastZxid >= lastZxid))
+  await until(() => all().every(({ peer }) => peer.lastZxid >= lastZxid))
   expect(new Set(all().map(({ peer }) => peer.db.tree.digest.value)).size).toBe(1)
   for (const { peer } of all()) expect(peer.stats.digestMismatches).toBe(0)
 })
@@ -70,7 +71,7 @@ test('a restored database survives the restart of all servers, one that was away
   expect(await response.text()).toContain('"error" : null')
   for (const id of ensemble.servers.keys()) await ensemble.stop(id)
   await Promise.all(ensemble.ids.map((id) => ensemble.start(id)))
-  await ensemble.until(() => all().every(({ peer }) => peer.isServing))
+  await until(() => all().every(({ peer }) => peer.isServing))
   for (const server of all()) expect(paths(server)).toEqual(['/kept', '/zookeeper'])
 })
 
@@ -80,9 +81,9 @@ test('a snapshot from an ensemble with more epochs does not lie in the future he
     for (let i = 0; i < 3; i++) {
       const leader = older.leader
       await older.stop(leader)
-      await older.until(() => older.leader !== undefined)
+      await until(() => older.leader !== undefined)
       await older.start(leader)
-      await older.until(() => [...older.servers.values()].every(({ peer }) => peer.isServing))
+      await until(() => [...older.servers.values()].every(({ peer }) => peer.isServing))
     }
     const writer = await older.connect(older.leader)
     await writer.create('/from-afar')
@@ -90,13 +91,13 @@ test('a snapshot from an ensemble with more epochs does not lie in the future he
     let response = await restore(ensemble.server(ensemble.leader), taken)
     if (response.status === 503) {
       // The election that left those epochs behind was won by another server.
-      await ensemble.until(() => all().every(({ peer }) => peer.isServing))
+      await until(() => all().every(({ peer }) => peer.isServing))
       response = await restore(ensemble.server(ensemble.leader), taken)
     }
     expect(await response.text()).toContain(`"last_zxid" : ${writer.lastZxid}`)
     const { lastZxid } = ensemble.server(ensemble.leader).peer
     expect(lastZxid).toBeGreaterThan(writer.lastZxid)
-    await ensemble.until(() => all().every(({ peer }) => peer.isServing))
+    await until(() => all().every(({ peer }) => peer.isServing))
     for (const server of all()) expect(paths(server)).toContain('/from-afar')
   } finally {
     await older.dispose()

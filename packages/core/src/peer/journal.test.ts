@@ -21,6 +21,15 @@ const host: Host = {
   delay: () => ({ done: Promise.resolve(), cut: () => {} }),
 }
 
+function emptyDatabase(): Database {
+  return new Database({
+    extendedTypes: false,
+    digests: false,
+    hashSeed: 1,
+    acl: { skipAcl: true, schemes: new Set() },
+  })
+}
+
 function batchOf(zxid: bigint): LogBatch {
   const batch = new LogBatch()
   batch.begin()
@@ -87,12 +96,7 @@ test('a batch that becomes ready while the last snapshot is written is durable b
   const disk = heldDisk({ snapshot: snapshot.promise, 'log.': append.promise })
   await disk.makeDirectory(directory)
   const log = new TxnLog(disk, { directory, preAllocBytes: 0 })
-  const db = new Database({
-    extendedTypes: false,
-    digests: false,
-    hashSeed: 1,
-    acl: { skipAcl: true, schemes: new Set() },
-  })
+  const db = emptyDatabase()
   const { journal, waiting, logged, failures } = idleJournal(disk, db, log)
   void journal.snapshot()
   const stopping = journal.stop()
@@ -111,12 +115,7 @@ test('a batch that becomes ready while the last snapshot is written is durable b
 test('no snapshot is taken of a database that is still being received', async () => {
   const disk = new MemoryDisk()
   await disk.makeDirectory(directory)
-  const db = new Database({
-    extendedTypes: false,
-    digests: false,
-    hashSeed: 1,
-    acl: { skipAcl: true, schemes: new Set() },
-  })
+  const db = emptyDatabase()
   const { journal } = idleJournal(disk, db)
   db.isExact = false
   expect(await journal.snapshotNow()).toBeUndefined()
@@ -128,12 +127,7 @@ test('no snapshot is taken of a database that is still being received', async ()
 test('a snapshot that can wait is taken when its time has come, unless there is one or an end', async () => {
   const disk = new MemoryDisk()
   await disk.makeDirectory(directory)
-  const db = new Database({
-    extendedTypes: false,
-    digests: false,
-    hashSeed: 1,
-    acl: { skipAcl: true, schemes: new Set() },
-  })
+  const db = emptyDatabase()
   let calm = new Deferred<void>()
   const waits: Host = {
     ...host,

@@ -6,8 +6,7 @@ import { startServer } from '../../src/embedded.ts'
 import type { RunningServer } from '../../src/server.ts'
 import { freePorts } from './free-ports.ts'
 import { RawClient, type ConnectOptions } from './raw-client.ts'
-
-const pollMs = 10
+import { until } from './until.ts'
 
 /** Three servers of one ensemble in this process, with real sockets and files; or four, see below. */
 export class EmbeddedEnsemble {
@@ -40,7 +39,7 @@ export class EmbeddedEnsemble {
       prepare(ensemble.folderOf(id))
     }
     await Promise.all(ensemble.ids.map((id) => ensemble.start(id)))
-    await ensemble.until(() => [...ensemble.servers.values()].every(({ peer }) => peer.isServing))
+    await until(() => [...ensemble.servers.values()].every(({ peer }) => peer.isServing))
     return ensemble
   }
 
@@ -90,10 +89,5 @@ export class EmbeddedEnsemble {
   /** What a server answers to a four-letter word. */
   ask(id: number, word: string): Promise<string> {
     return ask(this.server(id).clientPort, word)
-  }
-
-  /** Until it is so; the deadline is the test's. */
-  async until(isSo: () => boolean): Promise<void> {
-    while (!isSo()) await new Promise((resolve) => setTimeout(resolve, pollMs))
   }
 }
