@@ -8,7 +8,8 @@ const patienceMs = 25_000
 export async function until(isSo: () => boolean): Promise<void> {
   const deadline = Date.now() + patienceMs
   while (!isSo()) {
-    if (Date.now() > deadline) throw new Error(`in ${patienceMs} ms it did not come to ${isSo}`)
+    if (Date.now() > deadline)
+      throw new Error(`in ${patienceMs} ms it did not come to ${String(isSo)}`)
     await new Promise((resolve) => setTimeout(resolve, pollMs))
   }
 }
