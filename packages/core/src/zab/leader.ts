@@ -22,6 +22,7 @@ import type { ConfigBook } from './config-book.ts'
 import { Deferred, TimeoutError, within } from './deferred.ts'
 import { counterOf, epochOf, epochStart, follows, type Epochs } from './epochs.ts'
 import { drained, sendHistory } from './pace.ts'
+import { LearnerLinks } from './learner-links.ts'
 import { expectPacket, LinkLostError, ProtocolError, type PacketLink } from './packet-link.ts'
 import { verifierOf, type Membership } from './membership.ts'
 import type { ServerId } from './quorum.ts'
@@ -123,7 +124,7 @@ export class Leader {
   private readonly options: ZabOptions
   private readonly learners = new Set<Learner>()
   /** Of all who connected, also before it is known who they are. */
-  private readonly links = new Set<PacketLink>()
+  private readonly links: LearnerLinks
   private readonly ended = new Deferred<never>()
   private readonly epochChosen = new Deferred<bigint>()
   private readonly epochAcked = new Deferred<void>()
@@ -146,7 +147,6 @@ export class Leader {
   /** Resolves when none is. */
   private reconfigured = nothingPending()
   private ticks = 0
-  private isOver = false
   /** Set by `finish`: resolves when nothing is outstanding. */
   private finished: Deferred<void> | undefined
   private readonly counterMax: bigint
@@ -154,8 +154,13 @@ export class Leader {
   constructor(parts: LeaderParts, options: ZabOptions) {
     this.parts = parts
     this.options = options
+    this.links = new LearnerLinks(parts.trace)
     this.counterMax = options.counterMax ?? counterMaxDefault
     this.start = { epoch: parts.epochs.current, zxid: parts.db.lastZxid }
+  }
+
+  private get isOver(): boolean {
+    return this.links.isOver
   }
 
   get epoch(): bigint {
@@ -305,8 +310,7 @@ export class Leader {
 
   private stop(): void {
     if (this.isOver) return
-    this.isOver = true
-    for (const link of this.links) link.close()
+    this.links.end()
     this.learners.clear()
   }
 
@@ -350,23 +354,13 @@ export class Leader {
 
   /** A server connected to be led. */
   accept(link: PacketLink): void {
-    if (this.isOver) {
-      link.close()
-      return
-    }
-    this.links.add(link)
-    link.onClosed = () => this.links.delete(link)
-    this.serveLearner(link).catch((error: Error) => {
-      link.close()
-      const isOrdinary = error instanceof LinkLostError || this.isOver
-      if (!isOrdinary) this.parts.trace({ type: 'learnerRefused', reason: error.message })
-    })
+    this.links.accept(link, () => this.serveLearner(link))
   }
 
   private async serveLearner(link: PacketLink): Promise<void> {
     const { host } = this.parts
     const limitMs = this.options.tickMs * this.options.initLimit
-    const hello = await this.of(link, within(host, limitMs, 'an introduction', link.next()))
+    const hello = await this.links.of(link, within(host, limitMs, 'an introduction', link.next()))
     const isObserver = expectPacket(hello, 'followerInfo', 'observerInfo') === 'observerInfo'
     const info = readLearnerInfo(hello.data)
     if (info === undefined) throw new MalformedError('a learner that does not say who it is')
@@ -379,14 +373,17 @@ export class Leader {
       this.parts.joined?.(sid)
       this.join(sid, epochOf(hello.zxid))
     }
-    const epoch = await this.of(link, this.epochChosen.promise)
+    const epoch = await this.links.of(link, this.epochChosen.promise)
     link.send('leaderInfo', epochStart(epoch), encodeInt(quorumProtocolVersion))
-    const ack = await this.of(link, within(host, limitMs, 'an answer to the epoch', link.next()))
+    const ack = await this.links.of(
+      link,
+      within(host, limitMs, 'an answer to the epoch', link.next()),
+    )
     expectPacket(ack, 'ackEpoch')
     if (ack.data === null) throw new MalformedError('an acknowledgement without an epoch')
     const currentEpoch = BigInt(new Reader(ack.data).int())
     if (!isObserver && currentEpoch >= 0n) this.acknowledgeEpoch(sid, currentEpoch, ack.zxid)
-    await this.of(link, this.epochAcked.promise)
+    await this.links.of(link, this.epochAcked.promise)
 
     const learner: Learner = {
       link,
@@ -407,22 +404,15 @@ export class Leader {
     this.replaceOlder(sid)
     this.learners.add(learner)
     link.onClosed = () => {
-      this.links.delete(link)
+      this.links.forget(link)
       this.lost(learner)
     }
-    const older = await this.of(link, this.olderHistory(ack.zxid))
+    const older = await this.links.of(link, this.olderHistory(ack.zxid))
     await this.synchronise(learner, ack.zxid, older)
     link.onPacket(
       (packet) => this.receive(learner, packet),
       () => this.commitWhatCan(),
     )
-  }
-
-  /** What was waited for, if by then the connection and our leadership still stand. */
-  private async of<T>(link: PacketLink, promise: Promise<T>): Promise<T> {
-    const value = await promise
-    if (this.isOver || link.isClosed) throw new LinkLostError('it is gone, or we lead no longer')
-    return value
   }
 
   private joinDeadline(): number {
@@ -485,7 +475,7 @@ export class Leader {
       this.forward(learner, sent)
       await sendSnapshot(link, source, () => this.drained(link))
       // An Apache learner would take what it is told before NEWLEADER for committed.
-      do await this.of(link, this.reconfigured.promise)
+      do await this.links.of(link, this.reconfigured.promise)
       while (this.reconfigZxid >= 0n)
       this.release(learner)
       config = this.configNow

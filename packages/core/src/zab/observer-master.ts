@@ -16,6 +16,7 @@ import { within } from './deferred.ts'
 import { epochOf, epochStart } from './epochs.ts'
 import type { ZabOptions, ZabTrace } from './options.ts'
 import { drained, sendHistory } from './pace.ts'
+import { LearnerLinks } from './learner-links.ts'
 import { expectPacket, LinkLostError, type PacketLink } from './packet-link.ts'
 import type { ServerId } from './quorum.ts'
 import { sendSnapshot } from './snapshot-stream.ts'
@@ -83,17 +84,17 @@ export class ObserverMaster {
   private readonly parts: ObserverMasterParts
   private readonly options: ZabOptions
   private readonly observers = new Set<Observer>()
-  private readonly links = new Set<PacketLink>()
+  private readonly links: LearnerLinks
   /** With whom the sessions are that came through here; undefined for this server itself. */
   private readonly owners = new Map<bigint, Observer | undefined>()
   /** What observers are told behind a transaction that is not committed yet, oldest first. */
   private behind: { readonly zxid: bigint; readonly send: () => void }[] = []
   private halfTicks = 0
-  private isOver = false
 
   constructor(parts: ObserverMasterParts, options: ZabOptions) {
     this.parts = parts
     this.options = options
+    this.links = new LearnerLinks(parts.trace)
   }
 
   get observerCount(): number {
@@ -102,31 +103,20 @@ export class ObserverMaster {
 
   /** This server follows no longer: its observers look for another. */
   end(): void {
-    this.isOver = true
-    for (const link of this.links) link.close()
+    this.links.end()
     this.observers.clear()
   }
 
   // --- joining ---------------------------------------------------------------------------------
 
   accept(link: PacketLink): void {
-    if (this.isOver) {
-      link.close()
-      return
-    }
-    this.links.add(link)
-    link.onClosed = () => this.links.delete(link)
-    this.serve(link).catch((error: Error) => {
-      link.close()
-      const isOrdinary = error instanceof LinkLostError || this.isOver
-      if (!isOrdinary) this.parts.trace({ type: 'learnerRefused', reason: error.message })
-    })
+    this.links.accept(link, () => this.serve(link))
   }
 
   private async serve(link: PacketLink): Promise<void> {
     const { epoch, self, db, host } = this.parts
     const { limitMs } = this
-    const hello = await this.of(link, within(host, limitMs, 'an introduction', link.next()))
+    const hello = await this.links.of(link, within(host, limitMs, 'an introduction', link.next()))
     expectPacket(hello, 'observerInfo')
     const info = readLearnerInfo(hello.data)
     if (info === undefined) throw new MalformedError('an observer that does not say who it is')
@@ -135,7 +125,10 @@ export class ObserverMaster {
     const version = new Writer(4)
     version.int(quorumProtocolVersion)
     link.send('leaderInfo', epochStart(epoch), version.written())
-    const ack = await this.of(link, within(host, limitMs, 'an answer to the epoch', link.next()))
+    const ack = await this.links.of(
+      link,
+      within(host, limitMs, 'an answer to the epoch', link.next()),
+    )
     expectPacket(ack, 'ackEpoch')
     // It comes from a follower that had heard of more. Nothing of that is to be cut off: it comes
     // back in a moment, or goes to another.
@@ -161,13 +154,6 @@ export class ObserverMaster {
 
   private get limitMs(): number {
     return this.options.tickMs * this.options.initLimit
-  }
-
-  /** What was waited for, if by then the connection and our service still stand. */
-  private async of<T>(link: PacketLink, promise: Promise<T>): Promise<T> {
-    const value = await promise
-    if (this.isOver || link.isClosed) throw new LinkLostError('it is gone, or we follow no longer')
-    return value
   }
 
   /** Whatever is committed from now on reaches the observer behind its history. */
@@ -217,7 +203,7 @@ export class ObserverMaster {
   }
 
   private lost(observer: Observer): void {
-    this.links.delete(observer.link)
+    this.links.forget(observer.link)
     this.observers.delete(observer)
   }
 
@@ -270,7 +256,7 @@ export class ObserverMaster {
   // --- from observers --------------------------------------------------------------------------
 
   private receive(observer: Observer, packet: QuorumPacket): void {
-    if (this.isOver) return
+    if (this.links.isOver) return
     observer.deadline = this.halfTicks + 2 * this.options.syncLimit
     switch (packet.type) {
       case packetTypes.ack:
