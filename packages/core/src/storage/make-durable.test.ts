@@ -1,4 +1,5 @@
 import { expect, test } from 'vitest'
+import { endMarkBytes } from './end-mark.ts'
 import { MemoryDisk } from './memory-disk.ts'
 import { batchOf, directory, range, recoverTest } from './testing.ts'
 import { TxnLog } from './txn-log.ts'
@@ -52,4 +53,62 @@ test('a log that does not read the same twice is not cut off', async () => {
   }
   await expect(recoverTest(disk)).rejects.toThrow('another time')
   expect((await recoverTest(disk)).zxid).toBe(3n)
+})
+
+/** From the `from`th read of the log on, the disk gives another last byte than it has. */
+function erringIn(disk: MemoryDisk, from: number, to: number): void {
+  const openRead = disk.openRead.bind(disk)
+  let reads = 0
+  disk.openRead = async (path) => {
+    const handle = await openRead(path)
+    if (!path.endsWith('log.1')) return handle
+    const read = async (position: number, into: Uint8Array): Promise<number> => {
+      const count = await handle.read(position, into)
+      if (++reads >= from && reads <= to) into[count - 1]! ^= 1
+      return count
+    }
+    return { bytes: handle.bytes, read, close: () => handle.close() }
+  }
+}
+
+test('what cannot be read a second time is not served, as it could not be written again', async () => {
+  let refused = 0
+  for (let at = 1; at <= 12; at++) {
+    const disk = await withUnsyncedAppend()
+    disk.forgetDirty(`${directory}/log.1`)
+    erringIn(disk, at, at)
+    const zxid = await recoverTest(disk).then(
+      (recovered) => recovered.zxid,
+      () => undefined,
+    )
+    if (zxid === undefined) refused++
+    erringIn(disk, Infinity, Infinity)
+    disk.crash()
+    expect((await recoverTest(disk)).zxid).toBeGreaterThanOrEqual(zxid ?? 0n)
+  }
+  expect(refused).toBeGreaterThan(1)
+})
+
+test('without a mark, as in a log of Apache, the end is written again too', async () => {
+  const disk = await withUnsyncedAppend()
+  const path = `${directory}/log.1`
+  const { bytes } = await disk.openRead(path)
+  const handle = await disk.openWrite(path)
+  await handle.setSize(bytes - endMarkBytes)
+  disk.forgetDirty(path)
+  expect((await recoverTest(disk)).zxid).toBe(5n)
+  disk.crash()
+  expect((await recoverTest(disk)).zxid).toBe(5n)
+})
+
+test('what is left of an unfinished write is written again when the rest is cut off', async () => {
+  const disk = await withUnsyncedAppend()
+  const path = `${directory}/log.1`
+  const { bytes } = await disk.openRead(path)
+  const handle = await disk.openWrite(path)
+  await handle.setSize(bytes - endMarkBytes - 3)
+  disk.forgetDirty(path)
+  expect((await recoverTest(disk)).zxid).toBe(4n)
+  disk.crash()
+  expect((await recoverTest(disk)).zxid).toBe(4n)
 })

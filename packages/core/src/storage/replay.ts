@@ -3,7 +3,7 @@ import type { Disk } from '../ports.ts'
 import { indexCovering, unfinishedName, type StoredFile } from './files.ts'
 import { judgeEnd } from './log-damage.ts'
 import { LogFileReader, type LogReaderOptions, type LogRecords } from './log-reader.ts'
-import { makeDurable } from './make-durable.ts'
+import { cutOff, makeDurable } from './make-durable.ts'
 import { RecoveryError } from './recovery-error.ts'
 import { hex, type RecoveryEvent } from './recovery-events.ts'
 import type { RecoveryOptions, RecoveryTarget } from './recovery.ts'
@@ -199,13 +199,7 @@ class Replay implements Replayed {
     const file = log.path
     if (kind === 'torn') {
       await this.refuseFickle(log)
-      const handle = await this.disk.openWrite(file)
-      try {
-        await handle.setSize(position)
-        await handle.sync()
-      } finally {
-        await handle.close()
-      }
+      await cutOff(this.disk, log)
       this.trace({
         type: 'tornTail',
         file,
