@@ -137,8 +137,9 @@ async function survey(log: LogFileReader, position: number): Promise<Survey> {
   }
   // The mark at the position itself belongs to the write before.
   let at = position + 1
+  const buffer = new Uint8Array(Math.max(0, Math.min(windowBytes, log.bytes - at)))
   while (at < log.bytes) {
-    const window = await log.peek(at, windowBytes)
+    const window = await log.peekInto(at, buffer)
     if (window.length === 0) break
     at += await surveyWindow(log, window, at, found)
   }

@@ -152,6 +152,11 @@ export class LogFileReader {
   /** Reads a part of the file, for a closer look; shorter than asked at the end of the file. */
   async peek(position: number, bytes: number): Promise<Uint8Array> {
     const into = new Uint8Array(Math.max(0, Math.min(bytes, this.bytes - position)))
+    return this.peekInto(position, into)
+  }
+
+  /** The same, without new memory for each of many looks. */
+  async peekInto(position: number, into: Uint8Array): Promise<Uint8Array> {
     return into.subarray(0, await this.file.read(position, into))
   }
 
