@@ -20,6 +20,12 @@ export interface UnpreparedClient {
   readonly reason: string
 }
 
+/** Something that can be run now. */
+export interface Program {
+  readonly ok: true
+  readonly program: string
+}
+
 export type Verdict =
   | { readonly kind: 'ok' }
   | { readonly kind: 'failed'; readonly why: string }

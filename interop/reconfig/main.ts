@@ -13,6 +13,7 @@ import { findApache, type ApacheRelease } from '../src/apache.ts'
 import { apacheCommand, zabraCommand } from '../src/servers.ts'
 import { textTable } from '../src/text-table.ts'
 import { say } from '../src/tools.ts'
+import { foreignClients } from './clients.ts'
 import { play } from './story.ts'
 
 const { values } = parseArgs({
@@ -32,6 +33,7 @@ const commands = { A: apacheCommand(apache), Z: zabraCommand() }
 // Without jline the shell reads its commands from a pipe, one to a line.
 const jars = apache.classPath.split(delimiter).filter((jar) => !/jline/.test(jar))
 const shell = javaCommand(jars, 'org.apache.zookeeper.ZooKeeperMain')
+const clients = await foreignClients()
 
 const reference = await tell('AAAA')
 if (values.verbose) console.log(reference.lines.join('\n'))
@@ -56,7 +58,7 @@ process.exitCode = reasons.length === 0 ? 0 : 1
 async function tell(kinds: string): ReturnType<typeof play> {
   const startedMs = performance.now()
   const servers = kinds.split('').map((kind) => (kind === 'A' ? commands.A : commands.Z))
-  const told = await play(servers, shell)
+  const told = await play(servers, shell, clients)
   const tookMs = Math.round(performance.now() - startedMs)
   say(
     `${kinds}: ${told.lines.length} steps${told.problem === undefined ? '' : ', FAILED'}, ${tookMs} ms`,

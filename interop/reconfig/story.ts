@@ -3,6 +3,7 @@ import { errorName } from '@zabra/protocol'
 import { RawClient } from '../../packages/server/test/support/raw-client.ts'
 import { loopback, type ServerCommand } from '../src/servers.ts'
 import { connectAsSuper, password } from '../src/super-user.ts'
+import type { ForeignClient } from './clients.ts'
 import { ChangingEnsemble, until, type Member } from './ensemble.ts'
 
 interface Change {
@@ -22,9 +23,10 @@ export interface Told {
 export async function play(
   commands: readonly ServerCommand[],
   shell: readonly string[],
+  clients: readonly ForeignClient[],
 ): Promise<Told> {
   const ensemble = await ChangingEnsemble.open(commands)
-  const story = new Story(ensemble, shell)
+  const story = new Story(ensemble, shell, clients)
   try {
     await story.play()
     return { lines: story.lines, problem: undefined }
@@ -44,10 +46,16 @@ class Story {
   private readonly versions: string[] = []
   private writes = 0
   private readonly shell: readonly string[]
+  private readonly clients: readonly ForeignClient[]
 
-  constructor(ensemble: ChangingEnsemble, shell: readonly string[]) {
+  constructor(
+    ensemble: ChangingEnsemble,
+    shell: readonly string[],
+    clients: readonly ForeignClient[],
+  ) {
     this.ensemble = ensemble
     this.shell = shell
+    this.clients = clients
   }
 
   async play(): Promise<void> {
@@ -64,6 +72,7 @@ class Story {
     await this.removeLeader()
     await this.moveClientPort()
     await this.useShell()
+    for (const client of this.clients) await this.use(client)
     await this.restartAll()
     this.tellFiles()
   }
@@ -170,9 +179,7 @@ class Story {
 
   /** As an operator does it. */
   private async useShell(): Promise<void> {
-    const { ensemble } = this
-    const { id } = await ensemble.leader()
-    const [home, other] = ensemble.members.filter((member) => member.id !== id) as [Member, Member]
+    const [home, other] = await this.followers()
     const said = await this.inShell(home, [
       `addauth digest ${password}`,
       'config',
@@ -187,16 +194,23 @@ class Story {
   }
 
   private inShell(member: Member, script: readonly string[]): Promise<string> {
-    const [program, ...args] = [...this.shell, '-server', `${loopback}:${member.port}`]
-    return new Promise((resolve, reject) => {
-      const child = spawn(program!, args, { stdio: ['pipe', 'pipe', 'pipe'], timeout: 30_000 })
-      let said = ''
-      child.stdout.on('data', (chunk: Buffer) => (said += chunk.toString()))
-      child.stderr.on('data', (chunk: Buffer) => (said += chunk.toString()))
-      child.on('error', reject)
-      child.on('close', () => resolve(said))
-      child.stdin.end(`${script.join('\n')}\n`)
-    })
+    const command = [...this.shell, '-server', `${loopback}:${member.port}`]
+    return ask(command, `${script.join('\n')}\n`)
+  }
+
+  /** As a program of another language does it. */
+  private async use({ name, command }: ForeignClient): Promise<void> {
+    const [home, other] = await this.followers()
+    const args = [`${loopback}:${home.port}`, password, String(other.id), other.line()]
+    const said = await ask([...command, ...args])
+    const lines = said.split('\n').filter((line) => /^(removed|added|refused): /.test(line))
+    this.tell(`${name} said: ${lines.join('; ')}`)
+    await this.expectEverywhere(`after ${name}`, [1, 2, 3, 4])
+  }
+
+  private async followers(): Promise<[Member, Member]> {
+    const { id } = await this.ensemble.leader()
+    return this.ensemble.members.filter((member) => member.id !== id) as [Member, Member]
   }
 
   /** With what they have made of their files. */
@@ -293,6 +307,18 @@ class Story {
   private tell(line: string): void {
     this.lines.push(line)
   }
+}
+
+function ask([program, ...args]: readonly string[], input = ''): Promise<string> {
+  return new Promise((resolve, reject) => {
+    const child = spawn(program!, args, { stdio: ['pipe', 'pipe', 'pipe'], timeout: 30_000 })
+    let said = ''
+    child.stdout.on('data', (chunk: Buffer) => (said += chunk.toString()))
+    child.stderr.on('data', (chunk: Buffer) => (said += chunk.toString()))
+    child.on('error', reject)
+    child.on('close', () => resolve(said))
+    child.stdin.end(input)
+  })
 }
 
 function reconfig(client: RawClient, { joining, leaving, members, from = -1n }: Change) {

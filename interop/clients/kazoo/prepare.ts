@@ -4,7 +4,7 @@ import { join } from 'node:path'
 import { cacheDir } from '../../src/apache.ts'
 import { ensureTool, installDebian, runTool, say } from '../../src/tools.ts'
 import { everyday } from '../catalogue.ts'
-import { unprepared, type Client } from '../client.ts'
+import { unprepared, type Client, type Program, type UnpreparedClient } from '../client.ts'
 import { converse } from '../conversation.ts'
 
 const version = '2.11.0'
@@ -14,25 +14,31 @@ export const kazoo: Client = {
   name: 'kazoo',
   checks: everyday,
   async prepare() {
-    const home = join(cacheDir, `kazoo-${version}`)
-    const python = join(home, 'bin', 'python')
-    const installed = join(home, 'installed')
-    if (!existsSync(installed)) {
-      await rm(home, { recursive: true, force: true })
-      if (!(await ensureTool('python3', ['python3', 'python3-venv']))) {
-        return unprepared('there is no python3', 'apt-get could not install it')
-      }
-      say(`installing kazoo ${version} with pip`)
-      const made = await makeEnvironment(home)
-      if (!made.ok) return unprepared('python3 -m venv failed', made.output)
-      const args = ['-m', 'pip', 'install', '--quiet', `kazoo==${version}`]
-      const pip = await runTool(python, args, { timeoutMs: 180_000 })
-      if (!pip.ok) return unprepared(`pip could not install kazoo ${version}`, pip.output)
-      await runTool('touch', [installed])
-    }
-    const command = [python, join(import.meta.dirname, 'client.py')]
+    const found = await pythonWithKazoo()
+    if (!found.ok) return found
+    const command = [found.program, join(import.meta.dirname, 'client.py')]
     return { ok: true, version, run: (server) => converse(command, everyday, server) }
   },
+}
+
+/** A Python that can import it. */
+export async function pythonWithKazoo(): Promise<Program | UnpreparedClient> {
+  const home = join(cacheDir, `kazoo-${version}`)
+  const program = join(home, 'bin', 'python')
+  const installed = join(home, 'installed')
+  if (existsSync(installed)) return { ok: true, program }
+  await rm(home, { recursive: true, force: true })
+  if (!(await ensureTool('python3', ['python3', 'python3-venv']))) {
+    return unprepared('there is no python3', 'apt-get could not install it')
+  }
+  say(`installing kazoo ${version} with pip`)
+  const made = await makeEnvironment(home)
+  if (!made.ok) return unprepared('python3 -m venv failed', made.output)
+  const args = ['-m', 'pip', 'install', '--quiet', `kazoo==${version}`]
+  const pip = await runTool(program, args, { timeoutMs: 180_000 })
+  if (!pip.ok) return unprepared(`pip could not install kazoo ${version}`, pip.output)
+  await runTool('touch', [installed])
+  return { ok: true, program }
 }
 
 /** Debian's python3 comes without venv, which is a package of its own. */
