@@ -73,6 +73,7 @@ class Story {
     await this.moveClientPort()
     await this.useShell()
     for (const client of this.clients) await this.use(client)
+    for (let i = 0; i < 3; i++) await this.killLeaderAmid()
     await this.restartAll()
     this.tellFiles()
   }
@@ -211,6 +212,40 @@ class Story {
   private async followers(): Promise<[Member, Member]> {
     const { id } = await this.ensemble.leader()
     return this.ensemble.members.filter((member) => member.id !== id) as [Member, Member]
+  }
+
+  /** The change may have happened or not, but for all of them alike, and the next one succeeds. */
+  private async killLeaderAmid(): Promise<void> {
+    const { ensemble } = this
+    const leader = await ensemble.leader()
+    const [home, other] = await this.followers()
+    const client = await connectAsSuper(home.port)
+    const change = reconfig(client, { leaving: String(other.id) }).catch(() => undefined)
+    await leader.server.stop('SIGKILL')
+    client.socket.destroy()
+    await change
+    await leader.server.launch()
+    await Promise.all(ensemble.members.map((member) => member.untilServing()))
+    await this.expectOneConfig()
+    await until('no further change succeeds', async () => {
+      const again = await connectAsSuper(home.port)
+      const reply = await reconfig(again, { members: this.all([1, 2, 3, 4]) }).catch(
+        () => undefined,
+      )
+      again.socket.destroy()
+      return reply?.err === 0
+    })
+    this.versions.length = 0
+    await this.expectEverywhere('after a leader was killed amid a change', [1, 2, 3, 4])
+    for (const { id } of ensemble.members) await this.write(id)
+  }
+
+  private async expectOneConfig(): Promise<void> {
+    await until('not all have the same members', async () => {
+      const { members } = this.ensemble
+      const texts = await Promise.all(members.map((one) => configOf(one).catch(() => one.name)))
+      return new Set(texts).size === 1
+    })
   }
 
   /** With what they have made of their files. */
