@@ -19,6 +19,7 @@ export {
   wordCopyMax,
   Writer,
   type Codec,
+  type RecordOf,
   type TypeOf,
 } from './jute.ts'
 export { FrameCutter, type FrameSink } from './frame.ts'

@@ -1,0 +1,145 @@
+/** The operations of the protocol, as calls: what is sent, and what a caller gets. */
+import {
+  errorCodes,
+  Stat,
+  operations,
+  type Acl,
+  type OperationName,
+  type Reader,
+  type RequestOf,
+} from '@zabra/protocol'
+import type { Codec } from '../codec.ts'
+import type { Call, Kind } from '../machine/call.ts'
+
+/** A node was made; the path has its number if it is sequential. */
+export interface Created {
+  readonly path: string
+  readonly stat: Stat
+}
+
+export interface Data<T = Uint8Array> {
+  readonly data: T
+  readonly stat: Stat
+}
+
+export interface Children {
+  readonly children: string[]
+  readonly stat: Stat
+}
+
+export interface AclAndStat {
+  readonly acl: Acl[]
+  readonly stat: Stat
+}
+
+/** An identity of the connection, by its scheme. */
+export interface Identity {
+  readonly scheme: string
+  readonly user: string
+}
+
+/** What a call keeps to translate the path of its reply. */
+export type FromServer = (path: string) => string | undefined
+
+const empty = new Uint8Array(0)
+
+function kind<Name extends OperationName, Result>(
+  name: Name,
+  isRead: boolean,
+  read: (reader: Reader, call: Call<RequestOf<Name>, Result>) => Result,
+  refused?: (err: number) => { readonly value: Result } | undefined,
+): Kind<RequestOf<Name>, Result> {
+  const { code, request } = operations[name]
+  const write = request.write as Kind<RequestOf<Name>, Result>['write']
+  return { name, code, isRead, write, read, ...(refused === undefined ? {} : { refused }) }
+}
+
+const done = (): void => {}
+
+function created(reader: Reader, call: { readonly context: unknown }): Created {
+  const path = reader.ustring()
+  return { path: (call.context as FromServer)(path) ?? path, stat: Stat.read(reader) }
+}
+
+/** A copy: what the reader has is only lent. */
+export function ownBytes(reader: Reader): Uint8Array {
+  const view = reader.buffer()
+  return view === null || view.length === 0 ? empty : new Uint8Array(view)
+}
+
+function texts(reader: Reader): string[] {
+  const count = reader.count(4)
+  const result: string[] = []
+  for (let i = 0; i < count; i++) result.push(reader.ustring())
+  return result
+}
+
+export const create = kind('create2', false, created)
+export const createContainer = kind('createContainer', false, created)
+export const createTtl = kind('createTTL', false, created)
+export const remove = kind('delete', false, done)
+export const setData = kind('setData', false, Stat.read)
+export const setAcl = kind('setACL', false, Stat.read)
+
+export const getData = kind('getData', true, (reader, call: { readonly context: unknown }) => {
+  const bytes = ownBytes(reader)
+  const stat = Stat.read(reader)
+  const codec = call.context as Codec<unknown> | undefined
+  return { data: codec === undefined ? bytes : codec.decode(bytes), stat } as Data<unknown>
+})
+
+export const exists = kind<'exists', Stat | undefined>('exists', true, Stat.read, (err) =>
+  err === errorCodes.noNode ? { value: undefined } : undefined,
+)
+
+export const getChildren = kind('getChildren', true, texts)
+
+export const getChildrenWithStat = kind('getChildren2', true, (reader): Children => ({
+  children: texts(reader),
+  stat: Stat.read(reader),
+}))
+
+export const getAcl = kind('getACL', true, (reader): AclAndStat =>
+  operations.getACL.response.read(reader),
+)
+
+export const sync = kind('sync', true, done)
+
+export const getEphemerals = kind('getEphemerals', true, (reader, call: { context: unknown }) => {
+  const inChroot = call.context as FromServer
+  return texts(reader).flatMap((path) => inChroot(path) ?? [])
+})
+
+export const countDescendants = kind('getAllChildrenNumber', true, (reader) => reader.int())
+
+export const whoAmI = kind('whoAmI', true, (reader): Identity[] =>
+  operations.whoAmI.response
+    .read(reader)
+    .clientInfo.map(({ authScheme, user }) => ({ scheme: authScheme ?? '', user: user ?? '' })),
+)
+
+export const reconfig = kind('reconfig', false, (reader): Data => ({
+  data: ownBytes(reader),
+  stat: Stat.read(reader),
+}))
+
+export const addWatch = kind('addWatch', true, done)
+export const checkWatches = kind('checkWatches', true, done)
+/** A repeated one would be told that there is nothing; and a new connection has none of the old. */
+export const removeWatches = kind('removeWatches', true, done)
+export const closeSession = kind('closeSession', false, done)
+export const multi = kind('multi', false, (reader) => operations.multi.response.read(reader))
+export const multiRead = kind('multiRead', true, (reader) =>
+  operations.multiRead.response.read(reader).map(detached),
+)
+
+/** Data in results are views of what was received, which is only lent. */
+function detached<T extends { readonly err: number; readonly response?: unknown }>(result: T): T {
+  const { response } = result
+  if (typeof response !== 'object' || response === null || !('data' in response)) return result
+  const { data } = response
+  return {
+    ...result,
+    response: { ...response, data: data instanceof Uint8Array ? data.slice() : empty },
+  }
+}

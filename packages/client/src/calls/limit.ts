@@ -1,0 +1,25 @@
+import { TimeoutError } from '../errors.ts'
+import type { Host } from '../host.ts'
+import type { Call } from '../machine/call.ts'
+import type { CallOptions } from '../options.ts'
+
+/** Lets a call fail when its signal aborts or its deadline passes. */
+export function limit<Request, Result>(
+  call: Call<Request, Result>,
+  { signal, timeoutMs }: CallOptions,
+  host: Host,
+): void {
+  const onAbort = (): void => call.fail(signal?.reason)
+  signal?.addEventListener('abort', onAbort, { once: true })
+  const cancel =
+    timeoutMs === undefined
+      ? undefined
+      : host.timer(timeoutMs, () => {
+          const mayHaveHappened = call.wasSent && !call.kind.isRead
+          call.fail(new TimeoutError(timeoutMs, mayHaveHappened, { path: call.path }))
+        })
+  call.release = () => {
+    signal?.removeEventListener('abort', onAbort)
+    cancel?.()
+  }
+}

@@ -1,0 +1,641 @@
+import {
+  addWatchModes,
+  anyVersion,
+  encodeText,
+  watcherTypes,
+  type Acl,
+  type Stat,
+} from '@zabra/protocol'
+import { createRequest, openAcl } from './calls/create-request.ts'
+import { dataBytes } from './calls/data-bytes.ts'
+import * as kinds from './calls/kinds.ts'
+import { limit } from './calls/limit.ts'
+import type { Codec } from './codec.ts'
+import { ClosedError, isRefusal, SessionExpiredError, TimeoutError } from './errors.ts'
+import { makeGuid } from './guid.ts'
+import type { Host } from './host.ts'
+import { Call, type Kind } from './machine/call.ts'
+import { Conversation } from './machine/conversation.ts'
+import { formatServer, parseServers } from './machine/server-list.ts'
+import { ServerRotation } from './machine/server-rotation.ts'
+import type { Connection, SessionEvents } from './machine/session-machine.ts'
+import { WatchRegistry, type PersistentWatch, type WatchKind } from './machine/watch-registry.ts'
+import { nodeHost } from './node-host/node-host.ts'
+import type {
+  CallOptions,
+  ClientOptions,
+  CreateOptions,
+  ReadOptions,
+  WatchableReadOptions,
+  WithCodec,
+  WriteOptions,
+} from './options.ts'
+import { Paths } from './paths.ts'
+import { protectedCreate } from './protected-create.ts'
+import { readOps, readValues, type ReadQuery, type ReadResults } from './read-all.ts'
+import { SessionDriver } from './session-driver.ts'
+import type { SessionInfo, State } from './state.ts'
+import { Transaction } from './transaction.ts'
+import { Watching, type WatchOptions } from './watching/watching.ts'
+import { deleteTree, ensurePath, type TreePort } from './whole-trees.ts'
+
+export type StateListener = (state: State, before: State) => void
+
+const defaultSessionTimeoutMs = 30_000
+const defaultRepeatsMax = 10
+/** How long the server may take to say good-bye. */
+const closeMsMax = 5000
+const configPath = '/zookeeper/config'
+const empty = new Uint8Array(0)
+
+/**
+ * A session with a ZooKeeper service. It begins to connect at once; calls made meanwhile wait.
+ *
+ * Requests of one client are carried out in the order in which they were made, whether they are
+ * awaited one by one or not.
+ */
+export class Client implements AsyncDisposable {
+  readonly host: Host
+  private readonly paths: Paths
+  private readonly callTimeoutMs: number | undefined
+  private readonly renews: boolean
+  private readonly watches: WatchRegistry
+  private readonly conversation: Conversation
+  private readonly driver: SessionDriver
+  private readonly listeners = new Set<StateListener>()
+  private current: State = { name: 'connecting' }
+  private closing: Promise<void> | undefined
+  /** Why the client is closed, where nobody asked for it. */
+  private failure: unknown
+
+  constructor(options: ClientOptions) {
+    const { servers, chroot } = parseServers(options.servers)
+    this.host = options.host ?? nodeHost({ unref: options.unref })
+    this.paths = new Paths(chroot)
+    this.callTimeoutMs = options.callTimeoutMs
+    this.renews = (options.onExpiry ?? 'renew') === 'renew'
+    this.watches = new WatchRegistry(this.paths.fromServer, (error) => this.report(error))
+    const link = {
+      send: (bytes: Uint8Array, frames: number) => this.driver.send(bytes, frames),
+      leave: (cause: Error) => this.driver.leave(cause),
+      defer: () => this.host.defer(flush),
+    }
+    const repeatsMax = options.retry?.repeatsMax ?? defaultRepeatsMax
+    const conversation = new Conversation(link, this.watches, repeatsMax)
+    const flush = (): void => conversation.flush()
+    this.conversation = conversation
+    const settings = {
+      timeoutMs: options.sessionTimeoutMs ?? defaultSessionTimeoutMs,
+      readOnly: options.readOnly ?? false,
+      renews: this.renews,
+      resume: options.session,
+    }
+    const rotation = new ServerRotation(servers, () => this.host.random())
+    this.driver = new SessionDriver(this.host, settings, rotation, this.sessionEvents(), () =>
+      conversation.drained(),
+    )
+    for (const { scheme, credentials } of options.auth ?? [])
+      this.addAuth(scheme, credentials).catch((error: unknown) => this.finish(error))
+    this.driver.start()
+  }
+
+  // --- the session -----------------------------------------------------------------------------
+
+  get state(): State {
+    return this.current
+  }
+
+  /** The present session, connected or suspended. */
+  get session(): SessionInfo | undefined {
+    return this.current.name === 'connected' || this.current.name === 'suspended'
+      ? this.current.session
+      : undefined
+  }
+
+  /** The newest transaction that this client has seen a trace of. */
+  get lastZxid(): bigint {
+    return this.driver.machine.lastZxid
+  }
+
+  /** The path below which this client lives; '' is the root. */
+  get chroot(): string {
+    return this.paths.chroot
+  }
+
+  /** The clock of `expiresAtMs` and `aliveUntilMs`: it never goes back. */
+  nowMs(): number {
+    return this.host.nowMs()
+  }
+
+  /** Before this time the server cannot have expired the session, whatever happened since. */
+  get aliveUntilMs(): number {
+    return this.driver.machine.aliveUntilMs
+  }
+
+  /** Calls back at every change of state, at once and in order; answers how to stop that. */
+  onState(listener: StateListener): () => void {
+    this.listeners.add(listener)
+    return () => this.listeners.delete(listener)
+  }
+
+  /** Resolves when there is a connection; rejects when there will be none. */
+  connected(options: CallOptions = {}): Promise<void> {
+    const { signal, timeoutMs } = options
+    if (signal?.aborted === true) return Promise.reject(signal.reason)
+    if (this.current.name === 'connected') return Promise.resolve()
+    if (this.current.name === 'closed') return Promise.reject(this.closedError())
+    return new Promise((resolve, reject) => {
+      const stop: (() => void)[] = []
+      const settle = (act: () => void): void => {
+        for (const undo of stop) undo()
+        act()
+      }
+      const onAbort = (): void => settle(() => reject(signal?.reason))
+      stop.push(
+        this.onState(({ name }) => {
+          if (name === 'connected') settle(resolve)
+          if (name === 'closed') settle(() => reject(this.closedError()))
+        }),
+      )
+      signal?.addEventListener('abort', onAbort, { once: true })
+      stop.push(() => signal?.removeEventListener('abort', onAbort))
+      if (timeoutMs !== undefined)
+        stop.push(
+          this.host.timer(timeoutMs, () =>
+            settle(() => reject(new TimeoutError(timeoutMs, false))),
+          ),
+        )
+    })
+  }
+
+  /** Ends the session, and with it its ephemeral nodes. Calls made before are still answered. */
+  close(): Promise<void> {
+    this.closing ??= this.sayGoodbye()
+    return this.closing
+  }
+
+  [Symbol.asyncDispose](): Promise<void> {
+    return this.close()
+  }
+
+  /** Presents an identity on this and every later connection. */
+  addAuth(scheme: string, credentials: string | Uint8Array): Promise<void> {
+    if (this.isClosed) return Promise.reject(this.closedError())
+    const bytes = typeof credentials === 'string' ? encodeText(credentials) : credentials
+    return this.conversation.authenticate({ scheme, credentials: bytes })
+  }
+
+  // --- writes ----------------------------------------------------------------------------------
+
+  create(path: string, data?: Uint8Array | string, options?: CreateOptions): Promise<kinds.Created>
+  create<T>(path: string, value: T, options: CreateOptions & WithCodec<T>): Promise<kinds.Created>
+  create(
+    path: string,
+    value?: unknown,
+    options: CreateOptions & { readonly codec?: Codec<unknown> } = {},
+  ): Promise<kinds.Created> {
+    return this.attempt(() => {
+      const data = dataBytes(value, options.codec)
+      if (options.protect === true) return this.createProtected(path, data, options)
+      return this.createOnce(path, data, options, options)
+    })
+  }
+
+  delete(path: string, options: WriteOptions = {}): Promise<void> {
+    return this.attempt(() => {
+      const request = { path: this.paths.toServer(path), version: versionOf(options) }
+      return this.issue(new Call(kinds.remove, request, path), options)
+    })
+  }
+
+  set(path: string, data: Uint8Array | string, options?: WriteOptions): Promise<Stat>
+  set<T>(path: string, value: T, options: WriteOptions & WithCodec<T>): Promise<Stat>
+  set(
+    path: string,
+    value: unknown,
+    options: WriteOptions & { readonly codec?: Codec<unknown> } = {},
+  ): Promise<Stat> {
+    return this.attempt(() => {
+      const data = dataBytes(value, options.codec)
+      const request = { path: this.paths.toServer(path), data, version: versionOf(options) }
+      return this.issue(new Call(kinds.setData, request, path), options)
+    })
+  }
+
+  /** `ifVersion` is compared with the ACL's own version, `aversion`. */
+  setAcl(path: string, acl: readonly Acl[], options: WriteOptions = {}): Promise<Stat> {
+    return this.attempt(() => {
+      const request = { path: this.paths.toServer(path), acl, version: versionOf(options) }
+      return this.issue(new Call(kinds.setAcl, request, path), options)
+    })
+  }
+
+  /** Operations that happen all at once or not at all. */
+  transaction(): Transaction {
+    return new Transaction(this.paths, (ops, options) =>
+      this.issue(new Call(kinds.multi, ops), options),
+    )
+  }
+
+  // --- reads -----------------------------------------------------------------------------------
+
+  get(path: string, options?: WatchableReadOptions): Promise<kinds.Data>
+  get<T>(path: string, options: WatchableReadOptions & WithCodec<T>): Promise<kinds.Data<T>>
+  get(
+    path: string,
+    options: WatchableReadOptions & { readonly codec?: Codec<unknown> } = {},
+  ): Promise<kinds.Data<unknown>> {
+    return this.readWatched(kinds.getData, path, options, 'data', options.codec)
+  }
+
+  /** Undefined where there is no such node; the watch is set in either case. */
+  exists(path: string, options: WatchableReadOptions = {}): Promise<Stat | undefined> {
+    return this.readWatched(kinds.exists, path, options, 'data')
+  }
+
+  children(path: string, options: WatchableReadOptions = {}): Promise<string[]> {
+    return this.readWatched(kinds.getChildren, path, options, 'child')
+  }
+
+  childrenWithStat(path: string, options: WatchableReadOptions = {}): Promise<kinds.Children> {
+    return this.readWatched(kinds.getChildrenWithStat, path, options, 'child')
+  }
+
+  getAcl(path: string, options: ReadOptions = {}): Promise<kinds.AclAndStat> {
+    return this.read(kinds.getAcl, (serverPath) => ({ path: serverPath }), path, options)
+  }
+
+  /** How many nodes there are below this one, at any depth. */
+  countDescendants(path: string, options: ReadOptions = {}): Promise<number> {
+    return this.read(kinds.countDescendants, (serverPath) => ({ path: serverPath }), path, options)
+  }
+
+  /** The ephemeral nodes of this session whose path begins so. */
+  ephemerals(prefix = '/', options: ReadOptions = {}): Promise<string[]> {
+    const call = new Call(kinds.getEphemerals, { prefixPath: this.paths.chroot + prefix }, prefix)
+    call.context = this.paths.fromServer
+    return this.issueRead(call, options)
+  }
+
+  /** Several reads in one request, answered together by one server; no codecs and no watches. */
+  readAll<const Queries extends readonly ReadQuery[]>(
+    queries: Queries,
+    options: ReadOptions = {},
+  ): Promise<ReadResults<Queries>> {
+    return this.attempt(async () => {
+      const call = new Call(kinds.multiRead, readOps(queries, this.paths))
+      return readValues(queries, await this.issueRead(call, options))
+    })
+  }
+
+  /** Waits until this server has all that was committed when it was asked. */
+  sync(path = '/', options: CallOptions = {}): Promise<void> {
+    return this.read(kinds.sync, (serverPath) => ({ path: serverPath }), path, options)
+  }
+
+  whoAmI(options: CallOptions = {}): Promise<kinds.Identity[]> {
+    return this.issue(new Call(kinds.whoAmI, {}), options)
+  }
+
+  // --- members of the ensemble -----------------------------------------------------------------
+
+  /** The ensemble's configuration, as text in the data. The chroot does not matter here. */
+  getConfig(options: WatchableReadOptions = {}): Promise<kinds.Data> {
+    const { watch } = options
+    const request = { path: configPath, watch: watch !== undefined }
+    const call = new Call(kinds.getData, request, configPath)
+    call.watch = watch
+    call.watchPath = configPath
+    return this.issueRead(call, options) as Promise<kinds.Data>
+  }
+
+  /** Changes the members; resolves to the new configuration. Servers must allow it. */
+  reconfig(options: ReconfigOptions): Promise<kinds.Data> {
+    const { joining, leaving, newMembers, ifVersion } = options
+    const request = {
+      joiningServers: listed(joining),
+      leavingServers: listed(leaving),
+      newMembers: listed(newMembers),
+      curConfigId: ifVersion ?? -1n,
+    }
+    return this.issue(new Call(kinds.reconfig, request), options)
+  }
+
+  // --- watches ---------------------------------------------------------------------------------
+
+  /** Every change from now on, as an iteration that outlives reconnections. */
+  watch(path: string, options: WatchOptions = {}): Watching {
+    const serverPath = this.paths.toServer(path)
+    const port = {
+      add: (watch: PersistentWatch) => this.addPersistent(serverPath, watch),
+      remove: (watch: PersistentWatch) => this.removePersistent(serverPath, watch),
+      exists: (at: string) => this.exists(at),
+      children: (at: string) => this.childrenWithStat(at),
+    }
+    return new Watching(port, path, options)
+  }
+
+  /** Whether the server holds such a watch of this connection. */
+  async checkWatches(
+    path: string,
+    type: keyof typeof watcherTypes = 'any',
+    options: CallOptions = {},
+  ): Promise<boolean> {
+    const request = { path: this.paths.toServer(path), type: watcherTypes[type] }
+    try {
+      await this.issue(new Call(kinds.checkWatches, request, path), options)
+      return true
+    } catch (error) {
+      if (isRefusal(error, 'noWatcher')) return false
+      throw error
+    }
+  }
+
+  /** Takes one-shot watches back; they are not called any more. */
+  async removeWatches(
+    path: string,
+    type: 'data' | 'children' | 'any' = 'any',
+    options: CallOptions = {},
+  ): Promise<void> {
+    const serverPath = this.paths.toServer(path)
+    if (type !== 'children') {
+      this.watches.remove('data', serverPath)
+      this.watches.remove('exist', serverPath)
+    }
+    if (type !== 'data') this.watches.remove('child', serverPath)
+    // `any` would take persistent ones too.
+    const types = type === 'any' ? (['data', 'children'] as const) : [type]
+    await Promise.all(types.map((one) => this.forget(serverPath, one, options)))
+  }
+
+  // --- more than one request -------------------------------------------------------------------
+
+  /** Makes the node, and its parents, where they are not there. The chroot is made as well. */
+  ensure(path: string, options: EnsureOptions = {}): Promise<void> {
+    return this.attempt(() => {
+      const { container, acl } = options
+      const port = this.treePort(options, { container, acl })
+      return ensurePath(port, this.paths.toServer(path))
+    })
+  }
+
+  /** Deletes the node with all below it; quiet when there is none. */
+  deleteTree(path: string, options: CallOptions = {}): Promise<void> {
+    return this.attempt(() => deleteTree(this.treePort(options, {}), this.paths.toServer(path)))
+  }
+
+  // --- inside ----------------------------------------------------------------------------------
+
+  private get isClosed(): boolean {
+    return this.closing !== undefined || this.current.name === 'closed'
+  }
+
+  private closedError(path?: string): unknown {
+    return this.failure ?? new ClosedError({ path })
+  }
+
+  /** What is thrown before anything is sent comes as a rejection too. */
+  private attempt<T>(act: () => Promise<T>): Promise<T> {
+    try {
+      return act()
+    } catch (error) {
+      return Promise.reject(error)
+    }
+  }
+
+  private issue<Request, Result>(
+    call: Call<Request, Result>,
+    options: CallOptions | undefined,
+  ): Promise<Result> {
+    if (this.isClosed) return Promise.reject(this.closedError(call.path))
+    const signal = options?.signal
+    const timeoutMs = options?.timeoutMs ?? this.callTimeoutMs
+    if (signal !== undefined || timeoutMs !== undefined) {
+      if (signal?.aborted === true) return Promise.reject(signal.reason)
+      limit(call, { signal, timeoutMs }, this.host)
+    }
+    return this.conversation.submit(call)
+  }
+
+  private issueRead<Request, Result>(
+    call: Call<Request, Result>,
+    options: ReadOptions,
+  ): Promise<Result> {
+    const { consistency } = options
+    if (consistency === 'linearizable') call.sync = 'always'
+    else if (consistency === 'session') call.sync = 'ifUncertain'
+    return this.issue(call, options)
+  }
+
+  private read<Request, Result>(
+    kind: Kind<Request, Result>,
+    requestOf: (serverPath: string) => Request,
+    path: string,
+    options: ReadOptions,
+  ): Promise<Result> {
+    return this.attempt(() =>
+      this.issueRead(new Call(kind, requestOf(this.paths.toServer(path)), path), options),
+    )
+  }
+
+  private readWatched<Result>(
+    kind: Kind<{ path: string | null; watch: boolean }, Result>,
+    path: string,
+    options: WatchableReadOptions,
+    watchKind: WatchKind,
+    context?: unknown,
+  ): Promise<Result> {
+    return this.attempt(() => {
+      const serverPath = this.paths.toServer(path)
+      const { watch } = options
+      const call = new Call(kind, { path: serverPath, watch: watch !== undefined }, path)
+      call.context = context
+      if (watch !== undefined) {
+        call.watch = watch
+        call.watchKind = watchKind
+        call.watchPath = serverPath
+      }
+      return this.issueRead(call, options)
+    })
+  }
+
+  private createOnce(
+    path: string,
+    data: Uint8Array,
+    options: CreateOptions,
+    limits: CallOptions,
+  ): Promise<kinds.Created> {
+    const { kind, request } = createRequest(this.paths, path, data, options)
+    const call = new Call(kind as Kind<typeof request, kinds.Created>, request, path)
+    call.context = this.paths.fromServer
+    return this.issue(call, limits)
+  }
+
+  private createProtected(
+    path: string,
+    data: Uint8Array,
+    options: CreateOptions,
+  ): Promise<kinds.Created> {
+    const port = {
+      create: (at: string) => this.createOnce(at, data, options, {}),
+      children: (at: string) => this.children(at, { consistency: 'session' }),
+      exists: (at: string) => this.exists(at),
+      delete: (at: string) => this.delete(at),
+    }
+    const timeoutMs = options.timeoutMs ?? this.callTimeoutMs
+    const guid = makeGuid(() => this.host.random())
+    return protectedCreate(port, path, guid, { signal: options.signal, timeoutMs }, this.host)
+  }
+
+  private async addPersistent(serverPath: string, watch: PersistentWatch): Promise<void> {
+    if (this.isClosed) throw this.closedError()
+    this.watches.addPersistent(serverPath, watch)
+    const mode = watch.recursive ? addWatchModes.persistentRecursive : addWatchModes.persistent
+    await this.issue(new Call(kinds.addWatch, { path: serverPath, mode }, watch.path), {})
+  }
+
+  private removePersistent(serverPath: string, watch: PersistentWatch): void {
+    const isLast = this.watches.removePersistent(serverPath, watch)
+    if (!isLast || this.current.name !== 'connected' || this.isClosed) return
+    const type = watch.recursive ? 'persistentRecursive' : 'persistent'
+    void this.forget(serverPath, type, {}).catch(() => {})
+  }
+
+  /** Lets the server forget a watch; quiet when it knows of none. */
+  private async forget(
+    serverPath: string,
+    type: keyof typeof watcherTypes,
+    options: CallOptions,
+  ): Promise<void> {
+    const request = { path: serverPath, type: watcherTypes[type] }
+    try {
+      await this.issue(new Call(kinds.removeWatches, request, serverPath), options)
+    } catch (error) {
+      if (isRefusal(error, 'noWatcher')) return
+      // Releases before 3.9 only know `any`, which may do where nothing else is watched there.
+      const isOld = isRefusal(error, 'marshallingError') && type !== 'any'
+      if (!isOld) throw error
+      if (!this.watches.has(serverPath)) await this.forget(serverPath, 'any', options)
+    }
+  }
+
+  /** On paths of the server: the chroot itself may have to be made. */
+  private treePort(limits: CallOptions, options: CreateOptions): TreePort {
+    const { container = false, acl = openAcl } = options
+    return {
+      exists: (path) =>
+        this.issue(new Call(kinds.exists, { path, watch: false }, path), limits).then(
+          (stat) => stat !== undefined,
+        ),
+      create: (path) => {
+        const kind = container ? kinds.createContainer : kinds.create
+        const call = new Call(kind, { path, data: empty, acl, flags: container ? 4 : 0 }, path)
+        call.context = this.paths.fromServer
+        return this.issue(call, limits)
+      },
+      children: (path) =>
+        this.issue(new Call(kinds.getChildren, { path, watch: false }, path), limits),
+      delete: (path) =>
+        this.issue(new Call(kinds.remove, { path, version: anyVersion }, path), limits),
+    }
+  }
+
+  private sessionEvents(): SessionEvents {
+    return {
+      connected: (connection) => this.onConnected(connection),
+      frame: (bytes, start, end) => this.conversation.frame(bytes, start, end),
+      received: () => this.conversation.received(),
+      suspended: (session, expiresAtMs, cause) => {
+        this.change({ name: 'suspended', session, expiresAtMs })
+        this.conversation.lost(cause)
+      },
+      attemptFailed: () => {},
+      expired: (session) => this.onExpired(session),
+    }
+  }
+
+  private onConnected({ session, resumed, readOnly, server }: Connection): void {
+    this.change({ name: 'connected', session, resumed, readOnly, server: formatServer(server) })
+    this.conversation.connected(this.lastZxid)
+  }
+
+  private onExpired(session: SessionInfo): void {
+    this.change({ name: 'expired', session })
+    const errorFor = ({ path, wasSent, kind }: Call): SessionExpiredError =>
+      new SessionExpiredError(wasSent && !kind.isRead, { path })
+    this.conversation.abandon(errorFor)
+    if (!this.renews) {
+      this.finish(new SessionExpiredError(false))
+      return
+    }
+    this.change({ name: 'connecting' })
+    this.watches.clear(new SessionExpiredError(false))
+  }
+
+  private change(state: State): void {
+    const before = this.current
+    this.current = state
+    // Whoever begins to listen meanwhile hears of the next change, whoever stops of none.
+    const listeners = [...this.listeners]
+    for (const listener of listeners) {
+      if (!this.listeners.has(listener)) continue
+      try {
+        listener(state, before)
+      } catch (error) {
+        this.report(error)
+      }
+    }
+  }
+
+  private async sayGoodbye(): Promise<void> {
+    if (this.current.name === 'connected') {
+      const call = new Call(kinds.closeSession, {})
+      const cancel = this.host.timer(closeMsMax, () => call.succeed(undefined))
+      await this.conversation.submit(call).catch(() => {})
+      cancel()
+    }
+    this.finish(undefined)
+  }
+
+  private finish(failure: unknown): void {
+    if (this.current.name === 'closed') return
+    this.failure = failure
+    this.driver.end()
+    this.change({ name: 'closed' })
+    this.conversation.abandon(({ path }) => this.closedError(path))
+    this.watches.clear(this.closedError())
+  }
+
+  /** An error of a caller's own function is theirs to hear of, but must not stop what runs here. */
+  private report(error: unknown): void {
+    this.host.defer(() => {
+      throw error
+    })
+  }
+}
+
+export interface EnsureOptions extends CallOptions {
+  /** What is made goes some time after its last child. */
+  readonly container?: boolean | undefined
+  readonly acl?: readonly Acl[] | undefined
+}
+
+export interface ReconfigOptions extends CallOptions {
+  /** `server.4=host:2888:3888;2181`, one or several. */
+  readonly joining?: string | readonly string[] | undefined
+  /** Ids of servers. */
+  readonly leaving?: string | readonly string[] | undefined
+  /** All members anew, in place of joining and leaving. */
+  readonly newMembers?: string | readonly string[] | undefined
+  /** The version of the configuration that this is a change of. */
+  readonly ifVersion?: bigint | undefined
+}
+
+function versionOf({ ifVersion = 'any' }: WriteOptions): number {
+  return ifVersion === 'any' ? anyVersion : ifVersion
+}
+
+function listed(value: string | readonly string[] | undefined): string | null {
+  if (value === undefined) return null
+  return typeof value === 'string' ? value : value.join(',')
+}

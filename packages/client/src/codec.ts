@@ -1,0 +1,74 @@
+import { decodeText, encodeText } from '@zabra/protocol'
+
+/** How values become the bytes of a node, and back. */
+export interface Codec<T> {
+  encode(value: T): Uint8Array
+  decode(bytes: Uint8Array): T
+}
+
+/** The part of the Standard Schema (version 1) that is needed to check a value. */
+export interface StandardSchema<Output = unknown> {
+  readonly '~standard': {
+    readonly version: 1
+    readonly vendor: string
+    readonly validate: (value: unknown) => SchemaResult<Output> | Promise<SchemaResult<Output>>
+    readonly types?: { readonly input: unknown; readonly output: Output } | undefined
+  }
+}
+
+type SchemaResult<Output> =
+  | { readonly value: Output; readonly issues?: undefined }
+  | { readonly issues: readonly SchemaIssue[] }
+
+interface SchemaIssue {
+  readonly message: string
+  readonly path?: readonly unknown[] | undefined
+}
+
+/** What a node holds is not what its codec expects. */
+export class CodecError extends Error {
+  override readonly name = 'CodecError'
+  readonly issues: readonly SchemaIssue[]
+
+  constructor(message: string, issues: readonly SchemaIssue[] = [], cause?: unknown) {
+    super(message, cause === undefined ? undefined : { cause })
+    this.issues = issues
+  }
+}
+
+/** The bytes as they are. */
+export const bytes: Codec<Uint8Array> = { encode: (value) => value, decode: (value) => value }
+
+/** UTF-8. */
+export const text: Codec<string> = { encode: encodeText, decode: (value) => decodeText(value) }
+
+/** JSON, checked by a schema (zod, valibot, arktype and others) in both directions if there is one. */
+export function json<T>(schema?: StandardSchema<T>): Codec<T> {
+  const check = (value: unknown): T =>
+    schema === undefined ? (value as T) : validate(schema, value)
+  return {
+    encode(value) {
+      const written = JSON.stringify(check(value)) as string | undefined
+      if (written === undefined) throw new CodecError('there is no JSON for this value')
+      return encodeText(written)
+    },
+    decode: (value) => check(parse(decodeText(value))),
+  }
+}
+
+function parse(value: string): unknown {
+  try {
+    return JSON.parse(value)
+  } catch (error) {
+    throw new CodecError('not JSON', [], error)
+  }
+}
+
+function validate<T>(schema: StandardSchema<T>, value: unknown): T {
+  const result = schema['~standard'].validate(value)
+  if (result instanceof Promise)
+    throw new CodecError('a schema that needs to wait is of no use here')
+  if (result.issues === undefined) return result.value
+  const [first] = result.issues
+  throw new CodecError(first?.message ?? 'the value does not fit the schema', result.issues)
+}

@@ -1,0 +1,153 @@
+import { errorName, type ErrorName } from '@zabra/protocol'
+
+/** Why a server says no. `unknown` stands for a number that this client has no name for. */
+export type Refusal = Exclude<ErrorName, 'ok'> | 'unknown'
+
+export interface ErrorDetails {
+  readonly path?: string | undefined
+  readonly zxid?: bigint | undefined
+  readonly cause?: unknown
+}
+
+/** All that a client rejects with, but for the reasons of aborted signals. */
+export abstract class ZabraError extends Error {
+  /** Stable, to branch on. */
+  abstract readonly code: string
+  /** The same call may well succeed later, and repeating it does no harm. */
+  abstract readonly retriable: boolean
+  /** What the call was about. */
+  readonly path: string | undefined
+  /** Of the reply, where there was one. */
+  readonly zxid: bigint | undefined
+
+  constructor(message: string, details: ErrorDetails = {}) {
+    super(message, details.cause === undefined ? undefined : { cause: details.cause })
+    this.path = details.path
+    this.zxid = details.zxid
+  }
+}
+
+const retriableRefusals: ReadonlySet<Refusal> = new Set<Refusal>([
+  'throttledOp',
+  'reconfigInProgress',
+  'newConfigNoQuorum',
+  'operationTimeout',
+])
+
+/** The server refused: nothing was changed. */
+export class OperationError extends ZabraError {
+  override readonly name: string = 'OperationError'
+  readonly code: string
+  readonly retriable: boolean
+  readonly reason: Refusal
+
+  constructor(reason: Refusal, details: ErrorDetails = {}, message?: string) {
+    super(message ?? describe(reason, details.path), details)
+    this.reason = reason
+    this.code = reason
+    this.retriable = retriableRefusals.has(reason)
+  }
+}
+
+/** One operation of a transaction was refused, and so all of them. */
+export class TransactionError extends OperationError {
+  override readonly name = 'TransactionError'
+  /** Which one, counted from 0. */
+  readonly index: number
+
+  constructor(index: number, reason: Refusal, details: ErrorDetails) {
+    super(reason, details, `operation ${index}: ${describe(reason, details.path)}`)
+    this.index = index
+  }
+}
+
+/** The connection was lost before the reply came. */
+export class ConnectionLossError extends ZabraError {
+  override readonly name = 'ConnectionLossError'
+  readonly code = 'connectionLoss'
+  readonly retriable: boolean
+  /** The request left, so the server may have carried it out, or may still do so. */
+  readonly mayHaveHappened: boolean
+
+  constructor(mayHaveHappened: boolean, details: ErrorDetails = {}) {
+    const outcome = mayHaveHappened ? 'the outcome is unknown' : 'nothing was sent'
+    super(`the connection was lost${about(details.path)}: ${outcome}`, details)
+    this.mayHaveHappened = mayHaveHappened
+    this.retriable = !mayHaveHappened
+  }
+}
+
+/** The session is gone, with its ephemeral nodes and watches. */
+export class SessionExpiredError extends ZabraError {
+  override readonly name = 'SessionExpiredError'
+  readonly code = 'sessionExpired'
+  readonly retriable = false
+  /** The request had left before the session ended. */
+  readonly mayHaveHappened: boolean
+
+  constructor(mayHaveHappened: boolean, details: ErrorDetails = {}) {
+    super(`the session has expired${about(details.path)}`, details)
+    this.mayHaveHappened = mayHaveHappened
+  }
+}
+
+/** The client was closed. */
+export class ClosedError extends ZabraError {
+  override readonly name = 'ClosedError'
+  readonly code = 'closed'
+  readonly retriable = false
+
+  constructor(details: ErrorDetails = {}) {
+    super(`the client is closed${about(details.path)}`, details)
+  }
+}
+
+/** The deadline of a call passed. Like a lost connection, it says nothing about the outcome. */
+export class TimeoutError extends ZabraError {
+  override readonly name = 'TimeoutError'
+  readonly code = 'timeout'
+  readonly retriable = false
+  readonly mayHaveHappened: boolean
+
+  constructor(timeoutMs: number, mayHaveHappened: boolean, details: ErrorDetails = {}) {
+    super(`no answer within ${timeoutMs} ms${about(details.path)}`, details)
+    this.mayHaveHappened = mayHaveHappened
+  }
+}
+
+/** Whether the server refused, and for this reason if one is given. */
+export function isRefusal(error: unknown, ...reasons: readonly Refusal[]): error is OperationError {
+  if (!(error instanceof OperationError)) return false
+  return reasons.length === 0 || reasons.includes(error.reason)
+}
+
+export function refusalOf(err: number): Refusal {
+  const name = errorName(err)
+  return name === undefined || name === 'ok' ? 'unknown' : name
+}
+
+const sentences: Partial<Record<Refusal, string>> = {
+  noNode: 'there is no such node',
+  nodeExists: 'the node exists already',
+  badVersion: 'the version is another one',
+  notEmpty: 'the node has children',
+  noAuth: 'not allowed',
+  noChildrenForEphemerals: 'an ephemeral node has no children',
+  invalidAcl: 'the ACL is not valid',
+  authFailed: 'the authentication failed',
+  badArguments: 'the arguments are not valid',
+  notReadOnly: 'the server takes no writes now',
+  noWatcher: 'there is no such watch',
+  quotaExceeded: 'the quota is used up',
+  throttledOp: 'the server is too busy',
+  reconfigDisabled: 'reconfiguration is switched off',
+  unimplemented: 'the server does not know or allow this operation',
+}
+
+function describe(reason: Refusal, path: string | undefined): string {
+  return `${sentences[reason] ?? 'the server refused'} (${reason})${about(path)}`
+}
+
+function about(path: string | undefined): string {
+  return path === undefined ? '' : `: ${path}`
+}

@@ -1,0 +1,50 @@
+import type { Call } from './call.ts'
+
+const firstCapacity = 16
+
+/** First in, first out, in a ring that grows by doubling. */
+export class CallQueue {
+  private ring: (Call | undefined)[] = Array.from({ length: firstCapacity })
+  private head = 0
+  private count = 0
+
+  get length(): number {
+    return this.count
+  }
+
+  push(call: Call): void {
+    if (this.count === this.ring.length) this.grow()
+    this.ring[(this.head + this.count) & (this.ring.length - 1)] = call
+    this.count++
+  }
+
+  peek(): Call | undefined {
+    return this.count === 0 ? undefined : this.ring[this.head]
+  }
+
+  shift(): Call | undefined {
+    if (this.count === 0) return undefined
+    const call = this.ring[this.head]
+    this.ring[this.head] = undefined
+    this.head = (this.head + 1) & (this.ring.length - 1)
+    this.count--
+    return call
+  }
+
+  /** Empties the queue. */
+  takeAll(): Call[] {
+    const calls: Call[] = []
+    for (let call = this.shift(); call !== undefined; call = this.shift()) calls.push(call)
+    this.ring = Array.from({ length: firstCapacity })
+    this.head = 0
+    return calls
+  }
+
+  private grow(): void {
+    const larger: (Call | undefined)[] = Array.from({ length: this.ring.length * 2 })
+    for (let i = 0; i < this.count; i++)
+      larger[i] = this.ring[(this.head + i) & (this.ring.length - 1)]
+    this.ring = larger
+    this.head = 0
+  }
+}

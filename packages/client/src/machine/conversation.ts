@@ -1,0 +1,360 @@
+import {
+  errorCodes,
+  MalformedError,
+  operations,
+  Reader,
+  SetWatches,
+  SetWatches2,
+  WatcherEvent,
+  Writer,
+  xids,
+} from '@zabra/protocol'
+import { ConnectionLossError, OperationError, refusalOf } from '../errors.ts'
+import { Call, type Kind } from './call.ts'
+import { CallQueue } from './call-queue.ts'
+import type { WatchRegistry } from './watch-registry.ts'
+
+/** How a conversation reaches the server. */
+export interface Link {
+  /** `bytes` hold so many frames; answers whether their buffer may be reused at once. */
+  send(bytes: Uint8Array, frames: number): boolean
+  /** The server cannot be understood: leave it for another one. */
+  leave(cause: Error): void
+  /** Calls `flush` when what runs now has come to its end. */
+  defer(): void
+}
+
+/** An identity to present on every connection. */
+export interface Credentials {
+  readonly scheme: string
+  readonly credentials: Uint8Array
+}
+
+/** So many calls may wait for their reply; more wait to be sent. */
+const inFlightMax = 8192
+const xidMax = 0x7fffffff
+const keptBytesMax = 256 * 1024
+const watchListBytesMax = 128 * 1024
+const nothing = new Uint8Array(0)
+
+/**
+ * What is said over the connections of a client: requests in the order they were made, replies
+ * matched to them, watches and identities told again to each new server. No I/O in here.
+ */
+export class Conversation {
+  private readonly link: Link
+  private readonly watches: WatchRegistry
+  private readonly repeatsMax: number
+  private readonly waiting = new CallQueue()
+  private readonly sent = new CallQueue()
+  private readonly authCalls: Call[] = []
+  private readonly identities: Credentials[] = []
+  private readonly reader = new Reader()
+  private readonly out = new Writer(0)
+  private framesOut = 0
+  private isFlushing = false
+  /** Requests may leave: there is a connection, and it knows who we are. */
+  private isOpen = false
+  private isBackedUp = false
+  private nextXid = 1
+  /** Identities whose first reply is still awaited. */
+  private readonly pendingAuth: Call[] = []
+  /** A write left and its reply did not come: what it did is not known to be visible here yet. */
+  private hasUncertainWrites = false
+  private readonly syncKind: Kind<Call, void> = {
+    name: 'sync',
+    code: operations.sync.code,
+    isRead: true,
+    write: (writer, read) => writer.ustring(read.path ?? '/'),
+    read: () => {
+      this.hasUncertainWrites = false
+    },
+    refused: (err, { request: read }) => {
+      read.fail(new OperationError(refusalOf(err), { path: read.path }))
+      return { value: undefined }
+    },
+  }
+
+  constructor(link: Link, watches: WatchRegistry, repeatsMax: number) {
+    this.link = link
+    this.watches = watches
+    this.repeatsMax = repeatsMax
+  }
+
+  /** Sends the call, or keeps it until there is a connection. */
+  submit<Request, Result>(call: Call<Request, Result>): Promise<Result> {
+    const promise = call.promise()
+    const anonymous = call as unknown as Call
+    if (this.isOpen && !this.isBackedUp && this.waiting.length === 0 && this.hasRoom)
+      this.transmit(anonymous)
+    else this.waiting.push(anonymous)
+    return promise
+  }
+
+  /** Presents an identity now and on every later connection, unless the server refuses it. */
+  authenticate(identity: Credentials): Promise<void> {
+    const call = new Call(authKind, identity)
+    const promise = call.promise()
+    this.identities.push(identity)
+    if (this.isOpen) this.transmitAuth(call as unknown as Call)
+    else this.pendingAuth.push(call as unknown as Call)
+    return promise
+  }
+
+  /** A connection is there: identities first, then watches, then what waits. */
+  connected(lastZxid: bigint): void {
+    this.isOpen = true
+    this.isBackedUp = false
+    const asked = this.pendingAuth.splice(0)
+    for (const identity of this.identities) {
+      const call = asked.find(({ request }) => request === identity) ?? new Call(authKind, identity)
+      this.transmitAuth(call as unknown as Call)
+    }
+    this.restoreWatches(lastZxid)
+    this.sendWaiting()
+  }
+
+  /** The connection is gone: what can be repeated waits for the next one, in its order. */
+  lost(cause: Error): void {
+    this.isOpen = false
+    this.isBackedUp = false
+    this.out.reset()
+    this.framesOut = 0
+    this.pendingAuth.push(...this.authCalls.splice(0).filter(({ isDone }) => !isDone))
+    const unsent = this.waiting.takeAll()
+    const failed: Call[] = []
+    for (const call of this.sent.takeAll()) {
+      if (call.isDone) {
+        if (!call.kind.isRead) this.hasUncertainWrites = true
+      } else if (call.kind.isRead && call.repeats < this.repeatsMax) {
+        call.repeats++
+        this.waiting.push(call)
+      } else {
+        if (!call.kind.isRead) this.hasUncertainWrites = true
+        failed.push(call)
+      }
+    }
+    for (const call of unsent) this.waiting.push(call)
+    for (const call of failed) {
+      const mayHaveHappened = !call.kind.isRead
+      call.fail(new ConnectionLossError(mayHaveHappened, { path: call.path, cause }))
+    }
+  }
+
+  /** Nobody will answer any more: all calls fail with what `reason` says of each. */
+  abandon(reason: (call: Call) => unknown): void {
+    this.isOpen = false
+    this.out.reset()
+    this.framesOut = 0
+    const calls = [...this.sent.takeAll(), ...this.waiting.takeAll()]
+    calls.push(...this.authCalls.splice(0), ...this.pendingAuth.splice(0))
+    for (const call of calls) call.fail(reason(call))
+  }
+
+  /** One frame from the server. */
+  frame(bytes: Uint8Array, start: number, end: number): void {
+    const reader = this.reader.reset(bytes, start, end)
+    const xid = reader.int()
+    const zxid = reader.long()
+    const err = reader.int()
+    if (xid === xids.notification) {
+      const { type, path } = WatcherEvent.read(reader)
+      this.watches.fire(type, path, zxid > 0n ? zxid : undefined)
+    } else if (xid === xids.auth) {
+      this.authenticated(err, zxid)
+    } else {
+      const call = this.sent.shift()
+      if (call === undefined || call.xid !== xid)
+        throw new MalformedError(`a reply to ${xid}, where ${call?.xid ?? 'none'} is the next`)
+      this.settle(call, err, zxid, reader)
+    }
+  }
+
+  /** All frames that came together are handled. */
+  received(): void {
+    if (this.waiting.length > 0 && this.isOpen && !this.isBackedUp) this.sendWaiting()
+  }
+
+  /** What was written has left: there is room again. */
+  drained(): void {
+    if (!this.isBackedUp) return
+    this.isBackedUp = false
+    if (this.isOpen) this.sendWaiting()
+  }
+
+  /** Everything that was said since the last time leaves in one piece. */
+  flush(): void {
+    this.isFlushing = false
+    const { out, framesOut } = this
+    if (framesOut === 0) return
+    this.framesOut = 0
+    const isTaken = this.link.send(out.written(), framesOut)
+    if (!isTaken) this.isBackedUp = true
+    if (!isTaken || out.bytes.length > keptBytesMax) out.adopt(nothing)
+    out.reset()
+  }
+
+  private get hasRoom(): boolean {
+    return this.sent.length < inFlightMax
+  }
+
+  private sendWaiting(): void {
+    while (this.hasRoom) {
+      const call = this.waiting.shift()
+      if (call === undefined) return
+      if (!call.isDone) this.transmit(call)
+    }
+  }
+
+  private transmit(call: Call): void {
+    if (call.sync === 'always' || (call.sync === 'ifUncertain' && this.hasUncertainWrites))
+      this.transmitSync(call)
+    const xid = this.nextXid
+    this.nextXid = xid === xidMax ? 1 : xid + 1
+    if (this.encode(call, xid)) this.sent.push(call)
+  }
+
+  /** Goes right before a read, in the same piece: the read costs no round trip more. */
+  private transmitSync(read: Call): void {
+    const sync = new Call(this.syncKind, read)
+    // The read is repeated, and brings a new one.
+    sync.repeats = Infinity
+    const xid = this.nextXid
+    this.nextXid = xid === xidMax ? 1 : xid + 1
+    const call = sync as unknown as Call
+    if (this.encode(call, xid)) this.sent.push(call)
+  }
+
+  private transmitAuth(call: Call): void {
+    if (this.encode(call, xids.auth)) this.authCalls.push(call)
+  }
+
+  private encode(call: Call, xid: number): boolean {
+    const { out } = this
+    const start = out.position
+    out.int(0)
+    out.int(xid)
+    out.int(call.kind.code)
+    try {
+      call.kind.write(out, call.request)
+    } catch (error) {
+      out.position = start
+      call.fail(error)
+      return false
+    }
+    out.intAt(start, out.position - start - 4)
+    call.xid = xid
+    call.wasSent = true
+    this.framesOut++
+    if (!this.isFlushing) {
+      this.isFlushing = true
+      this.link.defer()
+    }
+    return true
+  }
+
+  private settle(call: Call, err: number, zxid: bigint, reader: Reader): void {
+    if (call.isDone) return
+    if (err !== errorCodes.ok) {
+      const answer = call.kind.refused?.(err, call)
+      if (answer !== undefined) {
+        if (call.watch !== undefined) this.watches.add('exist', call.watchPath, call.watch)
+        call.succeed(answer.value)
+      } else call.fail(new OperationError(refusalOf(err), { path: call.path, zxid }))
+      return
+    }
+    let value: unknown
+    try {
+      value = call.kind.read(reader, call, zxid)
+    } catch (error) {
+      call.fail(error)
+      if (error instanceof MalformedError) throw error
+      return
+    }
+    if (call.watch !== undefined) this.watches.add(call.watchKind, call.watchPath, call.watch)
+    call.succeed(value)
+  }
+
+  private authenticated(err: number, zxid: bigint): void {
+    const call = this.authCalls.shift()
+    if (call === undefined) throw new MalformedError('an answer to no authentication')
+    if (err === errorCodes.ok) {
+      call.succeed(undefined)
+      return
+    }
+    const index = this.identities.indexOf(call.request as Credentials)
+    if (index >= 0) this.identities.splice(index, 1)
+    const error = new OperationError(refusalOf(err), { zxid })
+    call.fail(error)
+    // The server closes the connection; what is asked meanwhile should not be caught in that.
+    this.link.leave(error)
+  }
+
+  /** In portions, as servers have a bound on what they read at once. */
+  private restoreWatches(relativeZxid: bigint): void {
+    if (this.watches.size === 0) return
+    const { data, exist, child, persistent, recursive } = this.watches.lists()
+    const lists = [data, exist, child, persistent, recursive] as const
+    const kind = persistent.length + recursive.length > 0 ? setWatches2Kind : setWatchesKind
+    let portion: WatchPortion = emptyPortion(relativeZxid)
+    let bytes = 0
+    const say = (): void => {
+      if (bytes === 0) return
+      const call = new Call(kind, portion) as unknown as Call
+      // The next connection gets its own.
+      call.repeats = Infinity
+      if (this.encode(call, xids.setWatches)) this.sent.push(call)
+      portion = emptyPortion(relativeZxid)
+      bytes = 0
+    }
+    lists.forEach((paths, index) => {
+      for (const path of paths) {
+        portion.lists[index]!.push(path)
+        bytes += path.length + 4
+        if (bytes > watchListBytesMax) say()
+      }
+    })
+    say()
+    this.watches.resumed()
+  }
+}
+
+interface WatchPortion {
+  readonly relativeZxid: bigint
+  readonly lists: readonly [string[], string[], string[], string[], string[]]
+}
+
+function emptyPortion(relativeZxid: bigint): WatchPortion {
+  return { relativeZxid, lists: [[], [], [], [], []] }
+}
+
+const authKind: Kind<Credentials, void> = {
+  name: 'auth',
+  code: operations.auth.code,
+  isRead: true,
+  write: (writer, { scheme, credentials }) =>
+    operations.auth.request.write(writer, { type: 0, scheme, auth: credentials }),
+  read: () => undefined,
+}
+
+const setWatchesKind: Kind<WatchPortion, void> = {
+  name: 'setWatches',
+  code: operations.setWatches.code,
+  isRead: true,
+  write(writer, { relativeZxid, lists: [dataWatches, existWatches, childWatches] }) {
+    SetWatches.write(writer, { relativeZxid, dataWatches, existWatches, childWatches })
+  },
+  read: () => undefined,
+}
+
+const setWatches2Kind: Kind<WatchPortion, void> = {
+  ...setWatchesKind,
+  name: 'setWatches2',
+  code: operations.setWatches2.code,
+  write(writer, { relativeZxid, lists }) {
+    const [dataWatches, existWatches, childWatches] = lists
+    const [, , , persistentWatches, persistentRecursiveWatches] = lists
+    const oneShots = { relativeZxid, dataWatches, existWatches, childWatches }
+    SetWatches2.write(writer, { ...oneShots, persistentWatches, persistentRecursiveWatches })
+  },
+}

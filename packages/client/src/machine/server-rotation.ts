@@ -1,0 +1,62 @@
+import type { ServerAddress } from '../host.ts'
+
+/** Between two servers of one round: enough that not all clients of a lost server arrive at once. */
+const stepJitterMs = 20
+const firstBackoffMs = 100
+const backoffMsMax = 2000
+/** A connection that ends sooner counts as a failed attempt: else it would be made again at once. */
+const steadyMs = 1000
+
+/** Which server to try next, and how long to wait before. */
+export class ServerRotation {
+  private readonly servers: ServerAddress[]
+  private readonly random: () => number
+  private position = -1
+  private failures = 0
+  private connectedAtMs = 0
+
+  constructor(servers: readonly ServerAddress[], random: () => number) {
+    this.servers = shuffled(servers, random)
+    this.random = random
+  }
+
+  get count(): number {
+    return this.servers.length
+  }
+
+  /** The first attempt is immediate; whoever has tried all servers waits longer each round. */
+  next(): { readonly server: ServerAddress; readonly delayMs: number } {
+    this.position = (this.position + 1) % this.count
+    return { server: this.servers[this.position]!, delayMs: this.delayMs() }
+  }
+
+  failed(): void {
+    this.failures++
+  }
+
+  connected(nowMs: number): void {
+    this.connectedAtMs = nowMs
+  }
+
+  lost(nowMs: number): void {
+    if (nowMs - this.connectedAtMs < steadyMs) this.failures++
+    else this.failures = 0
+  }
+
+  private delayMs(): number {
+    if (this.failures === 0) return 0
+    if (this.failures % this.count !== 0) return this.random() * stepJitterMs
+    const round = this.failures / this.count
+    const ms = Math.min(backoffMsMax, firstBackoffMs * 2 ** Math.min(round - 1, 10))
+    return ms * (0.5 + this.random() / 2)
+  }
+}
+
+function shuffled<T>(items: readonly T[], random: () => number): T[] {
+  const result = [...items]
+  for (let i = result.length - 1; i > 0; i--) {
+    const j = Math.floor(random() * (i + 1))
+    ;[result[i], result[j]] = [result[j]!, result[i]!]
+  }
+  return result
+}

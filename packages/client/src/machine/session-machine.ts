@@ -1,0 +1,355 @@
+import {
+  ConnectRequest,
+  ConnectResponse,
+  FrameCutter,
+  MalformedError,
+  operations,
+  Reader,
+  replyHeaderBytes,
+  Writer,
+  xids,
+  type FrameSink,
+} from '@zabra/protocol'
+import type { ServerAddress } from '../host.ts'
+import type { ResumableSession, SessionInfo } from '../state.ts'
+import type { ServerRotation } from './server-rotation.ts'
+
+/** What a session is to be. */
+export interface SessionSettings {
+  /** Asked for; the server has its bounds. */
+  readonly timeoutMs: number
+  /** Whether a server without a quorum will do. */
+  readonly readOnly: boolean
+  /** After the end of a session, whether another one is made. */
+  readonly renews: boolean
+  readonly resume?: ResumableSession | undefined
+}
+
+/** What the machine asks of whoever drives it. */
+export interface SessionEffects {
+  open(server: ServerAddress): void
+  /** As `Stream.write`. */
+  write(bytes: Uint8Array): boolean
+  drop(): void
+  /** Wants `tick` at that time; earlier wishes still stand. */
+  wakeAt(ms: number): void
+}
+
+/** What the machine tells of its session. */
+export interface SessionEvents {
+  connected(connection: Connection): void
+  /** A frame with a header; pings are left out. */
+  frame(bytes: Uint8Array, start: number, end: number): void
+  /** Every frame of what was received at once has been handed on. */
+  received(): void
+  suspended(session: SessionInfo, expiresAtMs: number, cause: Error): void
+  /** There was no session to suspend: an attempt failed, and there will be another. */
+  attemptFailed(cause: Error): void
+  expired(session: SessionInfo): void
+}
+
+export interface Connection {
+  readonly session: SessionInfo
+  readonly resumed: boolean
+  readonly readOnly: boolean
+  readonly server: ServerAddress
+}
+
+type Phase = 'pausing' | 'opening' | 'greeting' | 'connected' | 'ended'
+
+const frameBytesMax = 0x7fffffff
+const noPassword = new Uint8Array(16)
+const attemptMsMin = 200
+/** After a stall, how long what had arrived in the meantime may take to be read. */
+const catchUpMs = 100
+
+/**
+ * One session over one connection after another: bytes and time in, effects out.
+ *
+ * It knows the frames only from outside. What they say, which of them are sent again and which
+ * watches a new connection needs is the business of `Conversation`.
+ */
+export class SessionMachine implements FrameSink {
+  private readonly settings: SessionSettings
+  private readonly rotation: ServerRotation
+  private readonly effects: SessionEffects
+  private readonly events: SessionEvents
+  private readonly reader = new Reader()
+  private phase: Phase = 'pausing'
+  private server: ServerAddress | undefined
+  private cutter = new FrameCutter(frameBytesMax)
+  private session: SessionInfo | undefined
+  /** The server that gave the session had no quorum: no other server knows of it. */
+  private isThrowaway = false
+  private lastZxidHigh = 0
+  private lastZxidLow = 0
+  /** When the present phase is over: a pause, or the patience with an attempt. */
+  private phaseEndsAtMs = 0
+  private expiresAtMs = Infinity
+  private plannedWakeMs = Infinity
+  private heardAtMs = 0
+  private sentAtMs = 0
+  /** The server has certainly heard from us at this time or later. */
+  private touchedAtMs = 0
+  private framesSent = 0
+  private framesHeard = 0
+  /** When `markFrames` frames are answered, the server has heard what was sent at `markMs`. */
+  private markFrames = 0
+  private markMs = 0
+
+  constructor(
+    settings: SessionSettings,
+    rotation: ServerRotation,
+    effects: SessionEffects,
+    events: SessionEvents,
+  ) {
+    this.settings = settings
+    this.rotation = rotation
+    this.effects = effects
+    this.events = events
+    const { resume } = settings
+    if (resume !== undefined) {
+      const { id, password, lastZxid = 0n } = resume
+      this.session = { id, password, timeoutMs: settings.timeoutMs }
+      this.lastZxidHigh = Number(lastZxid >> 32n)
+      this.lastZxidLow = Number(lastZxid & 0xffffffffn)
+    }
+  }
+
+  /** The newest transaction that this client has seen a trace of. */
+  get lastZxid(): bigint {
+    return (BigInt(this.lastZxidHigh) << 32n) | BigInt(this.lastZxidLow)
+  }
+
+  /** Before this time the server cannot have expired the session. */
+  get aliveUntilMs(): number {
+    return this.session === undefined ? 0 : this.touchedAtMs + this.session.timeoutMs
+  }
+
+  start(nowMs: number): void {
+    this.pause(nowMs)
+  }
+
+  /** The stream is there. */
+  opened(nowMs: number): void {
+    if (this.phase !== 'opening') return
+    this.phase = 'greeting'
+    this.cutter = new FrameCutter(frameBytesMax)
+    this.framesSent = this.framesHeard = this.markFrames = 0
+    this.markMs = this.sentAtMs = this.heardAtMs = nowMs
+    this.effects.write(this.greeting())
+  }
+
+  received(bytes: Uint8Array, length: number, nowMs: number): void {
+    if (this.phase !== 'greeting' && this.phase !== 'connected') return
+    this.heardAtMs = nowMs
+    try {
+      this.cutter.push(bytes, length, this)
+    } catch (error) {
+      if (!(error instanceof MalformedError)) throw error
+      this.lost(nowMs, error)
+      return
+    }
+    this.events.received()
+  }
+
+  /** For the frame cutter. */
+  frame(bytes: Uint8Array, start: number, end: number): boolean {
+    if (this.phase === 'greeting') {
+      this.greeted(ConnectResponse.read(this.reader.reset(bytes, start, end)))
+    } else if (this.phase === 'connected') {
+      if (end - start < replyHeaderBytes) throw new MalformedError('a reply without a header')
+      const { view } = this.reader.reset(bytes, start, end)
+      const xid = view.getInt32(start)
+      this.seen(view.getInt32(start + 4), view.getUint32(start + 8))
+      if (xid !== xids.notification) this.answered()
+      if (xid !== xids.ping) this.events.frame(bytes, start, end)
+    }
+    return true
+  }
+
+  /** The stream is over, or could not be opened. */
+  lost(nowMs: number, cause: Error = new Error('the connection ended')): void {
+    if (this.phase === 'ended' || this.phase === 'pausing') return
+    const wasConnected = this.phase === 'connected'
+    this.effects.drop()
+    if (wasConnected) this.rotation.lost(nowMs)
+    else this.rotation.failed()
+    this.phase = 'pausing'
+    if (wasConnected && this.session !== undefined) {
+      this.expiresAtMs = this.touchedAtMs + this.session.timeoutMs
+      this.events.suspended(this.session, this.expiresAtMs, cause)
+      if (this.isThrowaway) this.session = undefined
+    } else {
+      this.events.attemptFailed(cause)
+    }
+    // Whoever was told may have ended it.
+    if (this.hasEnded) return
+    if (nowMs >= this.expiresAtMs) this.expire(nowMs)
+    else this.pause(nowMs)
+  }
+
+  /** `bytes` hold so many frames. Answers as `Stream.write` does. */
+  send(bytes: Uint8Array, frames: number, nowMs: number): boolean {
+    if (this.phase !== 'connected') return true
+    this.sentAtMs = nowMs
+    this.framesSent += frames
+    if (this.framesHeard >= this.markFrames) {
+      this.markFrames = this.framesSent
+      this.markMs = nowMs
+    }
+    return this.effects.write(bytes)
+  }
+
+  tick(nowMs: number): void {
+    const lateMs = nowMs - this.plannedWakeMs
+    if (this.plannedWakeMs <= nowMs) this.plannedWakeMs = Infinity
+    if (this.phase === 'ended') return
+    if (this.phase === 'connected') {
+      this.tickConnected(nowMs, lateMs)
+    } else if (this.session !== undefined && nowMs >= this.expiresAtMs) {
+      this.effects.drop()
+      this.expire(nowMs)
+    } else if (nowMs >= this.phaseEndsAtMs) {
+      if (this.phase === 'pausing') this.attempt(nowMs)
+      else this.lost(nowMs, new Error(`no answer from ${this.server?.host}:${this.server?.port}`))
+    }
+    this.plan()
+  }
+
+  /** The session is over because its owner wants it so; the connection goes with it. */
+  end(): void {
+    if (this.phase === 'ended') return
+    this.phase = 'ended'
+    this.session = undefined
+    this.effects.drop()
+  }
+
+  private get hasEnded(): boolean {
+    return this.phase === 'ended'
+  }
+
+  private tickConnected(nowMs: number, lateMs: number): void {
+    const { timeoutMs } = this.session!
+    const silentMs = nowMs - this.heardAtMs
+    if (silentMs >= (timeoutMs * 2) / 3) {
+      // The program may have stood still, and the server's words may wait to be read.
+      if (lateMs > timeoutMs / 10) this.heardAtMs = nowMs - (timeoutMs * 2) / 3 + catchUpMs
+      else {
+        this.lost(nowMs, new Error(`nothing heard from the server for ${Math.round(silentMs)} ms`))
+        return
+      }
+    }
+    if (nowMs - this.sentAtMs >= timeoutMs / 3) this.send(pingFrame, 1, nowMs)
+  }
+
+  private plan(): void {
+    let wakeMs: number
+    if (this.phase === 'ended') return
+    if (this.phase === 'connected') {
+      const { timeoutMs } = this.session!
+      wakeMs = Math.min(this.sentAtMs + timeoutMs / 3, this.heardAtMs + (timeoutMs * 2) / 3)
+    } else {
+      wakeMs = Math.min(
+        this.phaseEndsAtMs,
+        this.session === undefined ? Infinity : this.expiresAtMs,
+      )
+    }
+    if (wakeMs >= this.plannedWakeMs) return
+    this.plannedWakeMs = wakeMs
+    this.effects.wakeAt(wakeMs)
+  }
+
+  private pause(nowMs: number): void {
+    this.phase = 'pausing'
+    const { server, delayMs } = this.rotation.next()
+    this.server = server
+    this.phaseEndsAtMs = nowMs + delayMs
+    if (delayMs === 0) this.attempt(nowMs)
+    this.plan()
+  }
+
+  private attempt(nowMs: number): void {
+    this.phase = 'opening'
+    const { timeoutMs } = this.session ?? this.settings
+    const patienceMs = (timeoutMs * 2) / 3 / this.rotation.count
+    this.phaseEndsAtMs = nowMs + Math.max(attemptMsMin, patienceMs)
+    this.effects.open(this.server!)
+  }
+
+  private greeting(): Uint8Array {
+    const writer = new Writer(64)
+    writer.int(0)
+    ConnectRequest.write(writer, {
+      protocolVersion: 0,
+      lastZxidSeen: this.lastZxid,
+      timeOut: this.settings.timeoutMs,
+      sessionId: this.session?.id ?? 0n,
+      passwd: this.session?.password ?? noPassword,
+      readOnly: this.settings.readOnly,
+    })
+    writer.intAt(0, writer.position - 4)
+    return writer.written()
+  }
+
+  private greeted(answer: ConnectResponse): void {
+    const before = this.session
+    const nowMs = this.heardAtMs
+    if (answer.sessionId === 0n || answer.timeOut <= 0) {
+      this.effects.drop()
+      this.rotation.lost(nowMs)
+      if (before !== undefined) this.expire(nowMs)
+      else this.pause(nowMs)
+      return
+    }
+    this.session = {
+      id: answer.sessionId,
+      password: new Uint8Array(answer.passwd ?? noPassword),
+      timeoutMs: answer.timeOut,
+    }
+    this.phase = 'connected'
+    this.expiresAtMs = Infinity
+    this.touchedAtMs = this.markMs
+    this.isThrowaway = answer.readOnly === true && before === undefined
+    this.rotation.connected(nowMs)
+    this.events.connected({
+      session: this.session,
+      resumed: before?.id === answer.sessionId,
+      readOnly: answer.readOnly === true,
+      server: this.server!,
+    })
+    this.plan()
+  }
+
+  private expire(nowMs: number): void {
+    const { session } = this
+    this.session = undefined
+    this.expiresAtMs = Infinity
+    this.phase = this.settings.renews ? 'pausing' : 'ended'
+    if (session !== undefined) this.events.expired(session)
+    if (!this.hasEnded) this.pause(nowMs)
+  }
+
+  private answered(): void {
+    this.framesHeard++
+    if (this.framesHeard === this.markFrames) this.touchedAtMs = this.markMs
+  }
+
+  private seen(high: number, low: number): void {
+    if (high < 0) return
+    if (high > this.lastZxidHigh || (high === this.lastZxidHigh && low > this.lastZxidLow)) {
+      this.lastZxidHigh = high
+      this.lastZxidLow = low
+    }
+  }
+}
+
+const pingFrame = makePing()
+
+function makePing(): Uint8Array {
+  const writer = new Writer(12)
+  writer.int(8)
+  writer.int(xids.ping)
+  writer.int(operations.ping.code)
+  return writer.written()
+}

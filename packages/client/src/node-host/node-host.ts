@@ -1,0 +1,25 @@
+import { nextTick } from 'node:process'
+import type { Host } from '../host.ts'
+import { openTcp } from '../transport/tcp.ts'
+
+export interface NodeHostOptions {
+  /** Do not keep the process alive. */
+  readonly unref?: boolean | undefined
+}
+
+/** Streams, time and chance as Node has them. */
+export function nodeHost({ unref = false }: NodeHostOptions = {}): Host {
+  const random = (): number => Math.random()
+  return {
+    nowMs: () => performance.now(),
+    random,
+    timer(ms, callback) {
+      const timer = setTimeout(callback, ms)
+      if (unref) timer.unref()
+      return () => clearTimeout(timer)
+    },
+    // Runs after all promises that are ready have had their say, so what they ask for leaves together.
+    defer: (callback) => nextTick(callback),
+    open: (server, events) => openTcp(server, events, { random, unref }),
+  }
+}

@@ -1,0 +1,84 @@
+import type { Acl } from '@zabra/protocol'
+import type { Codec } from './codec.ts'
+import type { Host } from './host.ts'
+import type { OneShotWatch } from './machine/watch-registry.ts'
+import type { ResumableSession } from './state.ts'
+
+export interface ClientOptions {
+  /** `host:port,host:port/chroot`, or a list of servers. */
+  readonly servers: string | readonly string[]
+  /** How long the session outlives a lost connection; the server has its bounds. 30 s by default. */
+  readonly sessionTimeoutMs?: number
+  /** A session to go on with. */
+  readonly session?: ResumableSession
+  /** Whether a server without a quorum will do, for reads. */
+  readonly readOnly?: boolean
+  /** Identities for every connection. */
+  readonly auth?: readonly AuthOption[]
+  /** The deadline of calls that have none of their own. There is none by default. */
+  readonly callTimeoutMs?: number
+  readonly retry?: RetryPolicy
+  /** After expiry make a new session (`renew`, the default), or be closed (`end`). */
+  readonly onExpiry?: 'renew' | 'end'
+  /** Do not keep the process alive for this client. */
+  readonly unref?: boolean
+  /** Streams, time and chance; Node's by default. */
+  readonly host?: Host
+}
+
+export interface AuthOption {
+  readonly scheme: string
+  readonly credentials: string | Uint8Array
+}
+
+/** What is repeated by itself after a lost connection: reads, and creates with `protect`. */
+export interface RetryPolicy {
+  /** How often one call is sent again before it fails. 10 by default; 0 is never. */
+  readonly repeatsMax?: number
+}
+
+/** What every call takes. */
+export interface CallOptions {
+  readonly signal?: AbortSignal | undefined
+  /** How long to wait for the reply. */
+  readonly timeoutMs?: number | undefined
+}
+
+/**
+ * What a read may show. `local`: what this server has. `session`: besides, all that this client
+ * wrote, also where a reply was lost. `linearizable`: all that was committed when it was asked.
+ */
+export type Consistency = 'local' | 'session' | 'linearizable'
+
+export interface ReadOptions extends CallOptions {
+  readonly consistency?: Consistency | undefined
+}
+
+export interface WatchableReadOptions extends ReadOptions {
+  /** Called once, at the next change; see `watch()` for more than that. */
+  readonly watch?: OneShotWatch | undefined
+}
+
+export interface CreateOptions extends CallOptions {
+  /** Goes with the session. */
+  readonly ephemeral?: boolean | undefined
+  /** A growing number is appended to the name. */
+  readonly sequential?: boolean | undefined
+  /** Goes some time after its last child. */
+  readonly container?: boolean | undefined
+  /** Goes when it was not changed for so long and has no children; the server must allow it. */
+  readonly ttlMs?: number | undefined
+  /** Everybody may do everything, by default. */
+  readonly acl?: readonly Acl[] | undefined
+  /** A lost reply is looked for, and never leaves an orphan: the name gets a prefix to find it by. */
+  readonly protect?: boolean | undefined
+}
+
+export interface WriteOptions extends CallOptions {
+  /** Refused where the node has another version; any will do by default. */
+  readonly ifVersion?: number | 'any' | undefined
+}
+
+export interface WithCodec<T> {
+  readonly codec: Codec<T>
+}

@@ -1,0 +1,92 @@
+import { nameOf, parentOf, type Stat } from '@zabra/protocol'
+import type { Created } from './calls/kinds.ts'
+import { ConnectionLossError, isRefusal, TimeoutError } from './errors.ts'
+import type { Host } from './host.ts'
+import type { CallOptions } from './options.ts'
+
+/** What a protected create needs of its client. */
+export interface ProtectedPort {
+  create(path: string): Promise<Created>
+  children(path: string): Promise<string[]>
+  exists(path: string): Promise<Stat | undefined>
+  delete(path: string): Promise<void>
+}
+
+const join = (parent: string, name: string): string =>
+  parent === '/' ? `/${name}` : `${parent}/${name}`
+
+/** The name under which a protected node is found again, as Curator spells it. */
+export function protectedPath(path: string, guid: string): string {
+  const parent = path.endsWith('/') ? path.slice(0, -1) || '/' : parentOf(path)
+  return join(parent, `_c_${guid}-${nameOf(path)}`)
+}
+
+/**
+ * Makes a node whose name holds a guid. When the reply is lost, the node is looked for by the guid
+ * and made only if it is not there. Whoever gives up waiting leaves nothing behind either: what
+ * comes to be nevertheless is deleted.
+ */
+export function protectedCreate(
+  port: ProtectedPort,
+  path: string,
+  guid: string,
+  { signal, timeoutMs }: CallOptions,
+  host: Host,
+): Promise<Created> {
+  if (signal?.aborted === true) return Promise.reject(signal.reason)
+  const made = createOrFind(port, protectedPath(path, guid), guid)
+  if (signal === undefined && timeoutMs === undefined) return made
+  return new Promise((resolve, reject) => {
+    const giveUp = (reason: unknown): void => {
+      stop()
+      reject(reason)
+      made.then(({ path: orphan }) => remove(port, orphan)).catch(() => {})
+    }
+    const onAbort = (): void => giveUp(signal?.reason)
+    signal?.addEventListener('abort', onAbort, { once: true })
+    const onDeadline = (ms: number): void => giveUp(new TimeoutError(ms, true, { path }))
+    const cancel =
+      timeoutMs === undefined ? undefined : host.timer(timeoutMs, () => onDeadline(timeoutMs))
+    const stop = (): void => {
+      signal?.removeEventListener('abort', onAbort)
+      cancel?.()
+    }
+    made.finally(stop).then(resolve, reject)
+  })
+}
+
+async function createOrFind(port: ProtectedPort, path: string, guid: string): Promise<Created> {
+  for (;;) {
+    try {
+      return await port.create(path)
+    } catch (error) {
+      if (!(error instanceof ConnectionLossError)) throw error
+    }
+    const found = await find(port, path, guid)
+    if (found !== undefined) return found
+  }
+}
+
+async function find(port: ProtectedPort, path: string, guid: string): Promise<Created | undefined> {
+  const parent = parentOf(path)
+  const names = await port.children(parent).catch((error: unknown) => {
+    if (isRefusal(error, 'noNode')) return []
+    throw error
+  })
+  const name = names.find((candidate) => candidate.includes(guid))
+  if (name === undefined) return undefined
+  const found = join(parent, name)
+  const stat = await port.exists(found)
+  return stat === undefined ? undefined : { path: found, stat }
+}
+
+async function remove(port: ProtectedPort, path: string): Promise<void> {
+  for (;;) {
+    try {
+      await port.delete(path)
+      return
+    } catch (error) {
+      if (!(error instanceof ConnectionLossError)) return
+    }
+  }
+}

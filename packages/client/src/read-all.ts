@@ -1,0 +1,41 @@
+import { errorCodes, type MultiOp, type MultiResult } from '@zabra/protocol'
+import type { Data } from './calls/kinds.ts'
+import { OperationError, refusalOf } from './errors.ts'
+import type { Paths } from './paths.ts'
+
+/** One of several reads in one request. */
+export type ReadQuery = { readonly get: string } | { readonly children: string }
+
+/** In the order asked; undefined where there is no such node. */
+export type ReadResults<Queries extends readonly ReadQuery[]> = {
+  -readonly [Index in keyof Queries]: Queries[Index] extends { readonly get: string }
+    ? Data | undefined
+    : string[] | undefined
+}
+
+export function readOps(queries: readonly ReadQuery[], paths: Paths): MultiOp[] {
+  return queries.map((query) => ({
+    type: 'get' in query ? 4 : 8,
+    request: { path: paths.toServer(pathOf(query)), watch: false },
+  }))
+}
+
+/** Throws where a read was refused for another reason than that there is no node. */
+export function readValues<const Queries extends readonly ReadQuery[]>(
+  queries: Queries,
+  results: readonly MultiResult[],
+): ReadResults<Queries> {
+  const values = results.map((result, index) => {
+    if ('type' in result) {
+      const response = result.response as Data & { children?: string[] }
+      return response.children ?? response
+    }
+    if (result.err === errorCodes.noNode) return undefined
+    throw new OperationError(refusalOf(result.err), { path: pathOf(queries[index]!) })
+  })
+  return values as unknown as ReadResults<Queries>
+}
+
+function pathOf(query: ReadQuery): string {
+  return 'get' in query ? query.get : query.children
+}

@@ -1,0 +1,80 @@
+import type { Host, ServerAddress, Stream } from './host.ts'
+import type { ServerRotation } from './machine/server-rotation.ts'
+import {
+  SessionMachine,
+  type SessionEffects,
+  type SessionEvents,
+  type SessionSettings,
+} from './machine/session-machine.ts'
+
+/** Timers cut off fractions of a millisecond, and would be early by them. */
+const timerSlackMs = 1
+
+/** Gives a session machine its streams and its time. */
+export class SessionDriver implements SessionEffects {
+  readonly machine: SessionMachine
+  private readonly host: Host
+  private readonly onDrained: () => void
+  private stream: Stream | undefined
+  private cancelTimer: (() => void) | undefined
+
+  constructor(
+    host: Host,
+    settings: SessionSettings,
+    rotation: ServerRotation,
+    events: SessionEvents,
+    onDrained: () => void,
+  ) {
+    this.host = host
+    this.onDrained = onDrained
+    this.machine = new SessionMachine(settings, rotation, this, events)
+  }
+
+  start(): void {
+    this.machine.start(this.host.nowMs())
+  }
+
+  send(bytes: Uint8Array, frames: number): boolean {
+    return this.machine.send(bytes, frames, this.host.nowMs())
+  }
+
+  leave(cause: Error): void {
+    this.machine.lost(this.host.nowMs(), cause)
+  }
+
+  end(): void {
+    this.machine.end()
+    this.cancelTimer?.()
+  }
+
+  // --- asked by the machine --------------------------------------------------------------------
+
+  open(server: ServerAddress): void {
+    const { host, machine } = this
+    let stream: Stream | undefined
+    const isCurrent = (): boolean => stream === undefined || stream === this.stream
+    stream = host.open(server, {
+      opened: () => isCurrent() && machine.opened(host.nowMs()),
+      received: (bytes, length) => isCurrent() && machine.received(bytes, length, host.nowMs()),
+      drained: () => isCurrent() && this.onDrained(),
+      closed: (error) => isCurrent() && machine.lost(host.nowMs(), error),
+    })
+    this.stream = stream
+  }
+
+  write(bytes: Uint8Array): boolean {
+    return this.stream?.write(bytes) ?? true
+  }
+
+  drop(): void {
+    const { stream } = this
+    this.stream = undefined
+    stream?.close()
+  }
+
+  wakeAt(ms: number): void {
+    this.cancelTimer?.()
+    const delayMs = Math.max(0, Math.ceil(ms - this.host.nowMs())) + timerSlackMs
+    this.cancelTimer = this.host.timer(delayMs, () => this.machine.tick(this.host.nowMs()))
+  }
+}

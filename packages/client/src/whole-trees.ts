@@ -1,0 +1,58 @@
+import { parentOf } from '@zabra/protocol'
+import { ConnectionLossError, isRefusal } from './errors.ts'
+
+const join = (parent: string, name: string): string =>
+  parent === '/' ? `/${name}` : `${parent}/${name}`
+
+/** What these need of a client; paths are the server's. */
+export interface TreePort {
+  exists(path: string): Promise<boolean>
+  create(path: string): Promise<unknown>
+  children(path: string): Promise<string[]>
+  delete(path: string): Promise<unknown>
+}
+
+/** Makes the node and its parents where they are missing; a lost reply does no harm here. */
+export async function ensurePath(port: TreePort, path: string): Promise<void> {
+  for (;;) {
+    if (path === '/' || (await port.exists(path))) return
+    try {
+      await port.create(path)
+      return
+    } catch (error) {
+      if (isRefusal(error, 'nodeExists')) return
+      // A parent that is a container may go again before its first child comes.
+      if (isRefusal(error, 'noNode')) await ensurePath(port, parentOf(path))
+      else if (!(error instanceof ConnectionLossError)) throw error
+    }
+  }
+}
+
+/** Deletes the node with all below it, also what comes meanwhile; quiet when nothing is there. */
+export async function deleteTree(port: TreePort, path: string): Promise<void> {
+  for (;;) {
+    const children = await port.children(path).catch((error: unknown) => {
+      if (isRefusal(error, 'noNode')) return undefined
+      throw error
+    })
+    if (children === undefined) return
+    await Promise.all(children.map((name) => deleteLeafFirst(port, join(path, name))))
+    if (await tryDelete(port, path)) return
+  }
+}
+
+/** Most nodes have no children: trying costs less than asking. */
+async function deleteLeafFirst(port: TreePort, path: string): Promise<void> {
+  if (!(await tryDelete(port, path))) await deleteTree(port, path)
+}
+
+async function tryDelete(port: TreePort, path: string): Promise<boolean> {
+  try {
+    await port.delete(path)
+    return true
+  } catch (error) {
+    if (isRefusal(error, 'noNode')) return true
+    if (isRefusal(error, 'notEmpty') || error instanceof ConnectionLossError) return false
+    throw error
+  }
+}

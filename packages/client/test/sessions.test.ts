@@ -1,0 +1,202 @@
+import { expect, test } from 'vitest'
+import {
+  Client,
+  ClosedError,
+  connect,
+  ConnectionLossError,
+  SessionExpiredError,
+} from '../src/index.ts'
+import { nextState, useServer } from './support/fixture.ts'
+
+const fixture = useServer()
+
+test('connect resolves to a client that is connected, and disposing of it ends its session', async () => {
+  const watcher = await fixture.open()
+  {
+    await using client = await connect(fixture.server.connectString, { sessionTimeoutMs: 1000 })
+    expect(client.state).toMatchObject({ name: 'connected', resumed: false, readOnly: false })
+    expect(client.session?.timeoutMs).toBe(1000)
+    await client.create('/mine', '', { ephemeral: true })
+  }
+  expect(await watcher.exists('/mine')).toBeUndefined()
+})
+
+test('calls made before there is a connection wait for it', async () => {
+  const client = new Client({ servers: fixture.server.connectString })
+  expect(client.state.name).toBe('connecting')
+  await client.create('/early')
+  await client.close()
+})
+
+test('a closed client refuses calls, and closing it twice does no harm', async () => {
+  const client = await fixture.open()
+  const pending = client.create('/before-close')
+  await Promise.all([client.close(), client.close()])
+  expect((await pending).path).toBe('/before-close')
+  expect(client.state.name).toBe('closed')
+  await expect(client.get('/')).rejects.toBeInstanceOf(ClosedError)
+  await expect(client.connected()).rejects.toBeInstanceOf(ClosedError)
+})
+
+test('a lost connection suspends the session, and the next one resumes it', async () => {
+  const { client, proxy } = await fixture.openProxied()
+  const { id } = client.session!
+  await client.create('/kept', '', { ephemeral: true })
+  const suspended = nextState(client, 'suspended')
+  const resumed = nextState(client, 'connected')
+  proxy.drop()
+  const { expiresAtMs, session } = await suspended
+  expect(session.id).toBe(id)
+  expect(expiresAtMs).toBeGreaterThan(client.nowMs())
+  expect(await resumed).toMatchObject({ resumed: true, session: { id } })
+  expect((await client.exists('/kept'))?.ephemeralOwner).toBe(id)
+})
+
+test('a read on its way when the connection is lost is repeated, a write is not', async () => {
+  const { client, proxy } = await fixture.openProxied()
+  await client.create('/lost')
+  proxy.mute()
+  const read = client.get('/lost')
+  const write = client.set('/lost', 'x')
+  const unhappy = write.catch((reason: unknown) => reason)
+  await nextTurns()
+  const suspended = nextState(client, 'suspended')
+  proxy.drop()
+  await suspended
+  proxy.heal()
+  const error = await unhappy
+  expect(error).toBeInstanceOf(ConnectionLossError)
+  expect(error).toMatchObject({ mayHaveHappened: true, path: '/lost', retriable: false })
+  expect((await read).stat).toBeDefined()
+  const { stat } = await client.get('/lost', { consistency: 'session' })
+  expect(stat.version).toBe(1)
+})
+
+test('calls made while suspended wait, and are carried out in their order', async () => {
+  const { client, proxy } = await fixture.openProxied()
+  await client.create('/waiting')
+  const suspended = nextState(client, 'suspended')
+  proxy.cut()
+  await suspended
+  const calls = [client.set('/waiting', '1'), client.set('/waiting', '2')]
+  proxy.heal()
+  expect((await Promise.all(calls)).map(({ version }) => version)).toEqual([1, 2])
+})
+
+test('a client cut off knows when its session is gone, and makes another one', async () => {
+  const { client, proxy } = await fixture.openProxied({ sessionTimeoutMs: 400 })
+  const { id } = client.session!
+  const suspended = nextState(client, 'suspended')
+  const expired = nextState(client, 'expired')
+  proxy.cut()
+  const { expiresAtMs } = await suspended
+  const call = client.get('/').catch((reason: unknown) => reason)
+  await expired
+  expect(client.nowMs()).toBeGreaterThanOrEqual(expiresAtMs)
+  expect(await call).toBeInstanceOf(SessionExpiredError)
+  proxy.heal()
+  await client.connected()
+  expect(client.state).toMatchObject({ resumed: false })
+  expect(client.session?.id).not.toBe(id)
+  await client.get('/')
+})
+
+test('where asked, expiry is the end', async () => {
+  const { client, proxy } = await fixture.openProxied({ sessionTimeoutMs: 400, onExpiry: 'end' })
+  const names: string[] = []
+  client.onState(({ name }) => names.push(name))
+  const closed = nextState(client, 'closed')
+  proxy.cut()
+  await closed
+  expect(names).toEqual(['suspended', 'expired', 'closed'])
+  await expect(client.get('/')).rejects.toBeInstanceOf(SessionExpiredError)
+})
+
+test('an idle session is kept alive by heartbeats', async () => {
+  const client = await fixture.open({ sessionTimeoutMs: 300 })
+  const states: string[] = []
+  client.onState(({ name }) => states.push(name))
+  const start = client.aliveUntilMs
+  await new Promise((resolve) => setTimeout(resolve, 1000))
+  expect(states).toEqual([])
+  expect(client.aliveUntilMs).toBeGreaterThan(start + 500)
+  await client.get('/')
+})
+
+test('a session is resumed from elsewhere by its id and password', async () => {
+  const { client, proxy } = await fixture.openProxied()
+  await client.create('/handed-on', '', { ephemeral: true })
+  const { id, password } = client.session!
+  const { lastZxid } = client
+  proxy.cut()
+  const heir = await fixture.open({ session: { id, password, lastZxid } })
+  expect(heir.state).toMatchObject({ resumed: true, session: { id } })
+  expect((await heir.exists('/handed-on'))?.ephemeralOwner).toBe(id)
+})
+
+test('an aborted call rejects with the reason of its signal', async () => {
+  const { client, proxy } = await fixture.openProxied()
+  await expect(client.get('/', { signal: AbortSignal.abort('no') })).rejects.toBe('no')
+  const suspended = nextState(client, 'suspended')
+  proxy.cut()
+  await suspended
+  const controller = new AbortController()
+  const call = client.create('/aborted', '', { signal: controller.signal })
+  controller.abort('changed my mind')
+  await expect(call).rejects.toBe('changed my mind')
+  proxy.heal()
+  expect(await client.exists('/aborted')).toBeUndefined()
+})
+
+test('a call has a deadline', async () => {
+  const { client, proxy } = await fixture.openProxied()
+  proxy.mute()
+  await expect(client.set('/', '', { timeoutMs: 20 })).rejects.toMatchObject({
+    code: 'timeout',
+    mayHaveHappened: true,
+  })
+  proxy.heal()
+  proxy.drop()
+  await client.get('/')
+})
+
+test('a protected create whose reply is lost leaves one node, and knows it', async () => {
+  const { client, proxy } = await fixture.openProxied()
+  await client.ensure('/guarded')
+  proxy.mute()
+  const create = client.create('/guarded/n-', '', { protect: true, sequential: true })
+  const other = await fixture.open()
+  await expect.poll(() => other.children('/guarded')).toHaveLength(1)
+  proxy.heal()
+  proxy.drop()
+  const { path } = await create
+  expect((await client.children('/guarded')).map((name) => `/guarded/${name}`)).toEqual([path])
+})
+
+test('a protected create that is given up leaves nothing', async () => {
+  const { client, proxy } = await fixture.openProxied()
+  await client.ensure('/given-up')
+  proxy.mute()
+  const controller = new AbortController()
+  const create = client.create('/given-up/n', '', { protect: true, signal: controller.signal })
+  const other = await fixture.open()
+  await expect.poll(() => other.children('/given-up')).toHaveLength(1)
+  controller.abort('enough')
+  await expect(create).rejects.toBe('enough')
+  proxy.heal()
+  proxy.drop()
+  await expect.poll(() => other.children('/given-up')).toHaveLength(0)
+})
+
+test('connecting can be given up', async () => {
+  const { proxy } = await fixture.openProxied()
+  proxy.cut()
+  await expect(connect(proxy.connectString, { timeoutMs: 50 })).rejects.toMatchObject({
+    code: 'timeout',
+  })
+})
+
+/** Enough for what was asked to have left. */
+async function nextTurns(): Promise<void> {
+  for (let i = 0; i < 5; i++) await new Promise((resolve) => setImmediate(resolve))
+}

@@ -1,0 +1,173 @@
+import { expect, test } from 'vitest'
+import { SessionExpiredError, type Change, type WatchEvent } from '../src/index.ts'
+import { nextState, useServer } from './support/fixture.ts'
+
+const fixture = useServer()
+
+const brief = ({ type, path, missed }: Change): string =>
+  `${type} ${path}${missed ? ' missed' : ''}`
+
+async function take(changes: AsyncIterator<Change>, count: number): Promise<string[]> {
+  const result: string[] = []
+  while (result.length < count) {
+    const { value, done } = await changes.next()
+    if (done === true) break
+    result.push(brief(value as Change))
+  }
+  return result
+}
+
+test('a one-shot watch is called once, with the zxid of the change', async () => {
+  const client = await fixture.open()
+  await client.create('/once')
+  const events: WatchEvent[] = []
+  await client.get('/once', { watch: (event) => events.push(event) })
+  const { mzxid } = await client.set('/once', '1')
+  await client.set('/once', '2')
+  expect(events).toEqual([{ type: 'changed', path: '/once', zxid: mzxid }])
+})
+
+test('exists, get and children each watch what they say', async () => {
+  const client = await fixture.open()
+  const events: string[] = []
+  const watch = ({ type, path }: WatchEvent): unknown => events.push(`${type} ${path}`)
+  await client.exists('/watched', { watch })
+  await client.create('/watched')
+  await client.children('/watched', { watch })
+  await client.create('/watched/child')
+  await client.exists('/watched/child', { watch })
+  await client.delete('/watched/child')
+  expect(events).toEqual(['created /watched', 'children /watched', 'deleted /watched/child'])
+})
+
+test('one-shot watches are set again on a new connection, and told what happened meanwhile', async () => {
+  const { client, proxy } = await fixture.openProxied()
+  const other = await fixture.open()
+  await other.ensure('/again/child')
+  const events: string[] = []
+  const watch = ({ type, path }: WatchEvent): unknown => events.push(`${type} ${path}`)
+  await client.get('/again', { watch })
+  await client.exists('/again/new', { watch })
+  await client.children('/again/child', { watch })
+  const suspended = nextState(client, 'suspended')
+  proxy.cut()
+  await suspended
+  await other.set('/again', 'x')
+  await other.create('/again/new')
+  proxy.heal()
+  await client.sync()
+  expect(events.toSorted()).toEqual(['changed /again', 'created /again/new'])
+  await other.create('/again/child/x')
+  await client.sync()
+  expect(events).toContain('children /again/child')
+})
+
+test('whoever waits on a one-shot watch is woken when the session is gone', async () => {
+  const { client, proxy } = await fixture.openProxied({ sessionTimeoutMs: 300 })
+  const lost = new Promise<WatchEvent>((resolve) => {
+    void client.exists('/never', { watch: resolve })
+  })
+  await client.sync()
+  proxy.cut()
+  expect(await lost).toEqual({ type: 'lost', path: '/never', zxid: undefined })
+})
+
+test('watching a node tells of all that happens to it', async () => {
+  const client = await fixture.open()
+  await using changes = client.watch('/node', { initial: true })
+  expect(await take(changes, 1)).toEqual(['initial /node'])
+  await client.create('/node')
+  await client.set('/node', 'x')
+  await client.create('/node/child')
+  // What was not read in time comes as one.
+  expect(await take(changes, 2)).toEqual(['created /node missed', 'children /node'])
+  await client.delete('/node/child')
+  await client.delete('/node')
+  expect(await take(changes, 2)).toEqual(['children /node', 'deleted /node'])
+})
+
+test('watching a tree tells of all below it', async () => {
+  const client = await fixture.open()
+  await client.ensure('/tree/a')
+  const changes = client.watch('/tree', { recursive: true, initial: true })
+  expect(await take(changes, 2)).toEqual(['initial /tree', 'initial /tree/a'])
+  await client.create('/tree/a/b')
+  await client.set('/tree/a', '')
+  await client.delete('/tree/a/b')
+  expect(await take(changes, 2)).toEqual(['changed /tree/a', 'deleted /tree/a/b missed'])
+  await changes.return()
+  expect(await changes.next()).toEqual({ value: undefined, done: true })
+  await client.sync()
+  expect(await client.checkWatches('/tree')).toBe(false)
+})
+
+test('what happened while the connection was lost is found, and marked', async () => {
+  const { client, proxy } = await fixture.openProxied()
+  const other = await fixture.open()
+  await other.ensure('/away/gone')
+  await other.ensure('/away/stays')
+  const changes = client.watch('/away', { recursive: true })
+  await changes.ready
+  const suspended = nextState(client, 'suspended')
+  proxy.cut()
+  await suspended
+  await other.delete('/away/gone')
+  await other.create('/away/new')
+  await other.set('/away/stays', '1')
+  proxy.heal()
+  expect((await take(changes, 3)).toSorted()).toEqual([
+    'changed /away/stays missed',
+    'created /away/new missed',
+    'deleted /away/gone missed',
+  ])
+  await other.set('/away/stays', '2')
+  expect(await take(changes, 1)).toEqual(['changed /away/stays'])
+})
+
+test('a slow reader gets the last state of each node, not each step', async () => {
+  const client = await fixture.open()
+  await client.create('/slow')
+  const changes = client.watch('/slow')
+  await changes.ready
+  for (let i = 0; i < 100; i++) await client.set('/slow', `${i}`)
+  expect(await take(changes, 1)).toEqual(['changed /slow missed'])
+  await client.set('/slow', 'last')
+  expect(await take(changes, 1)).toEqual(['changed /slow'])
+})
+
+test('after expiry a watch goes on where asked, and fails where not', async () => {
+  const { client, proxy } = await fixture.openProxied({ sessionTimeoutMs: 300 })
+  const other = await fixture.open()
+  await other.create('/renewed')
+  const renewed = client.watch('/renewed', { renew: true })
+  const failing = client.watch('/renewed')
+  await Promise.all([renewed.ready, failing.ready])
+  const expired = nextState(client, 'expired')
+  proxy.cut()
+  await expired
+  await expect(failing.next()).rejects.toBeInstanceOf(SessionExpiredError)
+  await other.set('/renewed', 'x')
+  proxy.heal()
+  expect(await take(renewed, 1)).toEqual(['changed /renewed missed'])
+  await other.set('/renewed', 'y')
+  expect(await take(renewed, 1)).toEqual(['changed /renewed'])
+})
+
+test('an aborted signal ends the iteration with its reason', async () => {
+  const client = await fixture.open()
+  const controller = new AbortController()
+  const changes = client.watch('/aborted', { signal: controller.signal })
+  const next = changes.next()
+  controller.abort('enough')
+  await expect(next).rejects.toBe('enough')
+  expect((await changes.next()).done).toBe(true)
+})
+
+test('closing the client ends its watches', async () => {
+  const client = await fixture.open()
+  const changes = client.watch('/closing')
+  await changes.ready
+  const next = changes.next()
+  await client.close()
+  await expect(next).rejects.toMatchObject({ code: 'closed' })
+})
