@@ -9,6 +9,7 @@ export default defineConfig({
       'packages/*/test/**/*.test.ts',
       'interop/**/*.test.ts',
       'bench/**/*.test.ts',
+      'examples/**/*.test.ts',
     ],
     isolate: false,
     testTimeout: 30_000,

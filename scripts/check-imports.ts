@@ -10,9 +10,10 @@ const allowed: Readonly<Record<string, readonly string[]>> = {
   protocol: [],
   core: ['@zabra/protocol'],
   client: ['@zabra/protocol'],
+  recipes: ['@zabra/client'],
   server: ['node', '@zabra/protocol', '@zabra/core'],
   cli: ['node', '@zabra/server'],
-  simulator: ['@zabra/protocol', '@zabra/core'],
+  simulator: ['@zabra/protocol', '@zabra/core', '@zabra/client', '@zabra/recipes'],
 }
 
 /** A simulation has no socket, file or clock; what starts many of them does. */
@@ -28,7 +29,10 @@ const clientOnNode = ['packages/client/src/transport/', 'packages/client/src/nod
 const allowedInTests = ['node', 'vitest', 'fast-check', '@zabra/protocol', '@zabra/core']
 
 /** Clients are tested against real servers. */
-const alsoInTestsOf: Readonly<Record<string, readonly string[]>> = { client: ['@zabra/server'] }
+const alsoInTestsOf: Readonly<Record<string, readonly string[]>> = {
+  client: ['@zabra/server'],
+  recipes: ['@zabra/client', '@zabra/server'],
+}
 
 const importPattern = /(?:^|\n)\s*(?:import|export)\b[^'"]*?from\s*'([^']+)'|import\('([^']+)'\)/g
 

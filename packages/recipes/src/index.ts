@@ -1,0 +1,6 @@
+/**
+ * What programs build on ZooKeeper again and again, each in a file of its own: locks, elections,
+ * barriers, queues, membership, shared values. They use nothing that `@zabra/client` does not
+ * export, and work on any ZooKeeper.
+ */
+export {}

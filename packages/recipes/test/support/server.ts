@@ -1,0 +1,53 @@
+import { randomUUID } from 'node:crypto'
+import { Client, type ClientOptions } from '@zabra/client'
+import { startServer, type RunningServer } from '@zabra/server'
+import { afterAll, beforeAll, onTestFinished } from 'vitest'
+
+/**
+ * A server for all tests of a file, with a tree of its own for each client opened below it, or the
+ * one that ZABRA_TEST_CONNECT names, which may be an Apache.
+ */
+export function useServer(config: Record<string, string | number> = {}) {
+  const elsewhere = process.env['ZABRA_TEST_CONNECT']
+  const chroot = `/test-${randomUUID()}`
+  let server: RunningServer | undefined
+  let servers = elsewhere ?? ''
+  beforeAll(async () => {
+    if (elsewhere === undefined) {
+      server = await startServer({ config: { tickTime: 100, ...config } })
+      servers = server.connectString
+    }
+    const client = new Client({ servers })
+    await client.ensure(chroot)
+    await client.close()
+  })
+  afterAll(async () => {
+    if (elsewhere !== undefined) {
+      const client = new Client({ servers })
+      await client.deleteTree(chroot)
+      await client.close()
+    }
+    await server?.stop()
+  })
+  return {
+    /** With the chroot. */
+    get connectString() {
+      return `${servers}${chroot}`
+    },
+    /** Absent where the server is not ours to handle. */
+    get server() {
+      return server
+    },
+    /** A client that does not outlive its test. */
+    async open(options: Partial<ClientOptions> = {}): Promise<Client> {
+      const client = new Client({
+        servers: `${servers}${chroot}`,
+        sessionTimeoutMs: 2000,
+        ...options,
+      })
+      onTestFinished(() => client.close())
+      await client.connected()
+      return client
+    },
+  }
+}
