@@ -236,6 +236,28 @@ test('and follows one that has', () => {
   expect(election.takeReady().send.at(-1)!.notification).toMatchObject({ leader: 2n })
 })
 
+test('one that is named and has no vote withdraws, and those who named it vote anew', () => {
+  const config = { committed: three, lastSeen: four }
+  const fourth = electionOf(4n, { config, reconfigEnabled: true })
+  fourth.start({ zxid: 5n, peerEpoch: 1n }, 0)
+  fourth.takeReady()
+  // It had believed to be a member when it was heard of.
+  const second = electionOf(2n, { config, reconfigEnabled: true })
+  second.start({ zxid: 5n, peerEpoch: 1n }, 0)
+  second.receive(4n, { ...vote, leader: 4n }, 0)
+  const named = second.takeReady().send.at(-1)!.notification
+  expect(named).toMatchObject({ leader: 4n, round: 1n })
+
+  fourth.receive(2n, named, 10)
+  const { send } = fourth.takeReady()
+  expect(send.map(({ to }) => to)).toEqual([1n, 2n, 3n])
+  second.receive(4n, send[1]!.notification, 20)
+  const anew = second.takeReady().send.at(-1)!.notification
+  expect(anew).toMatchObject({ leader: 2n, zxid: 5n, round: 2n })
+  fourth.receive(2n, anew, 30)
+  expect(fourth.takeReady().send.at(-1)!.notification).toMatchObject({ leader: 2n, round: 2n })
+})
+
 test('a configuration that came to nothing keeps nobody from a leader that is there', () => {
   const proposed = membership(line(1), line(5), line(6), 'version=8')
   const election = electionOf(1n, { config: { committed: three, lastSeen: proposed } })

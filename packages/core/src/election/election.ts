@@ -400,6 +400,10 @@ export class Election {
     // Who can name nobody is heard by nobody: the others do not come to its round, but it to theirs.
     const isFree = this.proposal.leader === noVote && beats(notification, this.initial, this.quorum)
     if (!isFree && this.mustStand(from, notification)) this.stand()
+    if (notification.leader === this.self && this.initial.leader === noVote) {
+      this.withdraw(from, notification.round)
+      return
+    }
     if (notification.round < this.round && !isFree) return
     if (notification.round !== this.round) {
       this.round = notification.round
@@ -426,6 +430,21 @@ export class Election {
   private stand(): void {
     this.initial = { ...this.initial, leader: this.self }
     this.settleFor(this.initial)
+  }
+
+  /**
+   * Named by those who heard us while we believed to have a vote, and we have none: some who are
+   * needed do not know us as a member, and would not follow. A vote that beats nobody's, in a new
+   * round, lets each begin with its own again.
+   */
+  private withdraw(from: ServerId, round: bigint): void {
+    const { voters } = this.committedQuorum
+    const [any = from] = voters
+    this.round = (round > this.round ? round : this.round) + 1n
+    this.votes.clear()
+    this.proposal = this.initial
+    const weakest = { leader: voters.has(from) ? from : any, zxid: 0n, peerEpoch: 0n }
+    for (const to of this.quorum.voters) if (to !== this.self) this.tell(to, weakest, this.round)
   }
 
   private settleFor({ leader, zxid, peerEpoch }: Candidate): void {
