@@ -15,11 +15,12 @@ import { ClosedError, isRefusal, SessionExpiredError, TimeoutError } from './err
 import { makeGuid } from './guid.ts'
 import type { Host } from './host.ts'
 import { Call, type Kind } from './machine/call.ts'
-import { Conversation } from './machine/conversation.ts'
+import { Conversation, type Link } from './machine/conversation.ts'
 import { formatServer, parseServers } from './machine/server-list.ts'
 import { ServerRotation } from './machine/server-rotation.ts'
 import type { Connection, SessionEvents } from './machine/session-machine.ts'
 import { WatchRegistry, type PersistentWatch, type WatchKind } from './machine/watch-registry.ts'
+import { digestMd5 } from './node-host/digest-md5.ts'
 import { nodeHost } from './node-host/node-host.ts'
 import type {
   CallOptions,
@@ -70,19 +71,17 @@ export class Client implements AsyncDisposable {
 
   constructor(options: ClientOptions) {
     const { servers, chroot } = parseServers(options.servers)
-    this.host = options.host ?? nodeHost({ unref: options.unref })
+    this.host = options.host ?? nodeHost(options)
     this.paths = new Paths(chroot)
     this.callTimeoutMs = options.callTimeoutMs
     this.renews = (options.onExpiry ?? 'renew') === 'renew'
     this.watches = new WatchRegistry(this.paths.fromServer, (error) => this.report(error))
-    const link = {
-      send: (bytes: Uint8Array, frames: number) => this.driver.send(bytes, frames),
-      leave: (cause: Error) => this.driver.leave(cause),
-      defer: () => this.host.defer(flush),
-    }
-    const repeatsMax = options.retry?.repeatsMax ?? defaultRepeatsMax
-    const conversation = new Conversation(link, this.watches, repeatsMax)
-    const flush = (): void => conversation.flush()
+    const { sasl } = options
+    const conversation = new Conversation(this.link(), this.watches, {
+      repeatsMax: options.retry?.repeatsMax ?? defaultRepeatsMax,
+      sasl: sasl === undefined ? undefined : () => digestMd5(sasl),
+      onRejected: (error) => this.finish(error),
+    })
     this.conversation = conversation
     const settings = {
       timeoutMs: options.sessionTimeoutMs ?? defaultSessionTimeoutMs,
@@ -537,6 +536,19 @@ export class Client implements AsyncDisposable {
         this.issue(new Call(kinds.getChildren, { path, watch: false }, path), limits),
       delete: (path) =>
         this.issue(new Call(kinds.remove, { path, version: anyVersion }, path), limits),
+    }
+  }
+
+  private link(): Link {
+    const flush = (): void => this.conversation.flush()
+    const drivenBy = (): SessionDriver => this.driver
+    return {
+      send: (bytes, frames) => drivenBy().send(bytes, frames),
+      get isFull() {
+        return drivenBy().isFull
+      },
+      leave: (cause) => drivenBy().leave(cause),
+      defer: () => this.host.defer(flush),
     }
   }
 

@@ -10,6 +10,8 @@ export interface ServerAddress {
 export interface Stream {
   /** Answers whether the bytes were taken at once, so that the caller may reuse their buffer. */
   write(bytes: Uint8Array): boolean
+  /** So much waits to be sent that more had better wait for `drained`. */
+  readonly isFull: boolean
   /** Ends it at once. Nothing is heard of it afterwards. */
   close(): void
 }
@@ -19,7 +21,7 @@ export interface StreamEvents {
   opened(): void
   /** The first `length` of the bytes are news; the buffer is only lent. */
   received(bytes: Uint8Array, length: number): void
-  /** All that was written is on its way. */
+  /** After it was full: all that was written is on its way. */
   drained(): void
   /** It is over, or was never opened. */
   closed(error: Error | undefined): void
@@ -37,4 +39,11 @@ export interface Host {
   defer(callback: () => void): void
   /** Names are resolved anew each time. */
   open(server: ServerAddress, events: StreamEvents): Stream
+  /** Where to publish what happens, for whoever listens; on Node a `diagnostics_channel`. */
+  channel?(name: string): Channel
+}
+
+export interface Channel {
+  readonly hasSubscribers: boolean
+  publish(message: unknown): void
 }

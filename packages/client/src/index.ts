@@ -25,7 +25,7 @@ export {
 } from './errors.ts'
 export type { AclAndStat, Children, Created, Data, Identity } from './calls/kinds.ts'
 export { openAcl } from './calls/create-request.ts'
-export type { Host, ServerAddress, Stream, StreamEvents } from './host.ts'
+export type { Channel, Host, ServerAddress, Stream, StreamEvents } from './host.ts'
 export { nodeHost, type NodeHostOptions } from './node-host/node-host.ts'
 export type { OneShotWatch, WatchEvent } from './machine/watch-registry.ts'
 export type {
@@ -36,6 +36,7 @@ export type {
   CreateOptions,
   ReadOptions,
   RetryPolicy,
+  SaslOptions,
   WatchableReadOptions,
   WithCodec,
   WriteOptions,
@@ -43,6 +44,7 @@ export type {
 export type { ReadQuery, ReadResults } from './read-all.ts'
 export type { ResumableSession, SessionInfo, State } from './state.ts'
 export type { Transaction, TransactionCreated } from './transaction.ts'
+export type { TlsOptions } from './transport/tls.ts'
 export type { Change } from './watching/change.ts'
 export type { Watching, WatchOptions } from './watching/watching.ts'
 export { permissions, type Acl, type Stat } from '@zabra/protocol'

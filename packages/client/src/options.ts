@@ -3,6 +3,7 @@ import type { Codec } from './codec.ts'
 import type { Host } from './host.ts'
 import type { OneShotWatch } from './machine/watch-registry.ts'
 import type { ResumableSession } from './state.ts'
+import type { TlsOptions } from './transport/tls.ts'
 
 export interface ClientOptions {
   /** `host:port,host:port/chroot`, or a list of servers. */
@@ -15,6 +16,10 @@ export interface ClientOptions {
   readonly readOnly?: boolean
   /** Identities for every connection. */
   readonly auth?: readonly AuthOption[]
+  /** TLS, with Node's defaults or with options of `tls.connect`. */
+  readonly tls?: boolean | TlsOptions
+  /** SASL DIGEST-MD5 on every connection. A server that refuses it closes the client. */
+  readonly sasl?: SaslOptions
   /** The deadline of calls that have none of their own. There is none by default. */
   readonly callTimeoutMs?: number
   readonly retry?: RetryPolicy
@@ -24,6 +29,11 @@ export interface ClientOptions {
   readonly unref?: boolean
   /** Streams, time and chance; Node's by default. */
   readonly host?: Host
+}
+
+export interface SaslOptions {
+  readonly username: string
+  readonly password: string
 }
 
 export interface AuthOption {

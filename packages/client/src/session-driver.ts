@@ -1,3 +1,4 @@
+import { decodeText, encodeText } from '@zabra/protocol'
 import type { Host, ServerAddress, Stream } from './host.ts'
 import type { ServerRotation } from './machine/server-rotation.ts'
 import {
@@ -6,6 +7,10 @@ import {
   type SessionEvents,
   type SessionSettings,
 } from './machine/session-machine.ts'
+
+const probeMsMax = 1000
+const quorumWord = encodeText('isro')
+const hasQuorumText = 'rw'
 
 /** Timers cut off fractions of a millisecond, and would be early by them. */
 const timerSlackMs = 1
@@ -36,6 +41,10 @@ export class SessionDriver implements SessionEffects {
 
   send(bytes: Uint8Array, frames: number): boolean {
     return this.machine.send(bytes, frames, this.host.nowMs())
+  }
+
+  get isFull(): boolean {
+    return this.stream?.isFull ?? false
   }
 
   leave(cause: Error): void {
@@ -70,6 +79,27 @@ export class SessionDriver implements SessionEffects {
     const { stream } = this
     this.stream = undefined
     stream?.close()
+  }
+
+  /** In a connection of its own, by the word that servers answer before any greeting. */
+  probe(server: ServerAddress): void {
+    let text = ''
+    const stream = this.host.open(server, {
+      opened: () => stream.write(quorumWord),
+      received: (bytes, length) => {
+        text += decodeText(bytes, 0, length)
+        if (!text.startsWith(hasQuorumText)) return
+        stop()
+        this.machine.foundQuorum(server, this.host.nowMs())
+      },
+      drained: () => {},
+      closed: () => cancel(),
+    })
+    const stop = (): void => {
+      cancel()
+      stream.close()
+    }
+    const cancel = this.host.timer(probeMsMax, stop)
   }
 
   wakeAt(ms: number): void {

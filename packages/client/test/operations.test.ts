@@ -92,17 +92,17 @@ test('children come with their stat when asked', async () => {
 test('ACLs are set and read, and identities shown', async () => {
   const client = await fixture.open()
   await client.addAuth('digest', 'bob:pw')
-  await client.create('/mine', 'secret', {
+  await client.create('/secret', 'secret', {
     acl: [{ perms: 31, id: { scheme: 'auth', id: '' } }],
   })
   const stranger = await fixture.open()
-  await expect(stranger.get('/mine')).rejects.toMatchObject({ reason: 'noAuth' })
-  const { acl } = await client.getAcl('/mine')
+  await expect(stranger.get('/secret')).rejects.toMatchObject({ reason: 'noAuth' })
+  const { acl } = await client.getAcl('/secret')
   expect(acl).toEqual([
     { perms: 31, id: { scheme: 'digest', id: 'bob:ikIaKsbtGweaHnb/jKn7OHqbunM=' } },
   ])
-  await client.setAcl('/mine', [{ perms: 1, id: { scheme: 'world', id: 'anyone' } }])
-  expect(textOf((await stranger.get('/mine')).data)).toBe('secret')
+  await client.setAcl('/secret', [{ perms: 1, id: { scheme: 'world', id: 'anyone' } }])
+  expect(textOf((await stranger.get('/secret')).data)).toBe('secret')
   expect(await client.whoAmI()).toContainEqual({ scheme: 'digest', user: 'bob' })
 })
 
@@ -184,7 +184,7 @@ test('codecs translate both ways, and a schema has its say', async () => {
 })
 
 test('a chroot is the root of all paths', async () => {
-  const client = await fixture.open({}, `${fixture.server.connectString}/rooted/app`)
+  const client = await fixture.open({}, `${fixture.connectString}/rooted/app`)
   await client.ensure('/')
   const events: string[] = []
   await client.exists('/x', { watch: ({ path, type }) => events.push(`${type} ${path}`) })

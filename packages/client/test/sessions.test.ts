@@ -13,7 +13,7 @@ const fixture = useServer()
 test('connect resolves to a client that is connected, and disposing of it ends its session', async () => {
   const watcher = await fixture.open()
   {
-    await using client = await connect(fixture.server.connectString, { sessionTimeoutMs: 1000 })
+    await using client = await connect(fixture.connectString, { sessionTimeoutMs: 1000 })
     expect(client.state).toMatchObject({ name: 'connected', resumed: false, readOnly: false })
     expect(client.session?.timeoutMs).toBe(1000)
     await client.create('/mine', '', { ephemeral: true })
@@ -22,7 +22,7 @@ test('connect resolves to a client that is connected, and disposing of it ends i
 })
 
 test('calls made before there is a connection wait for it', async () => {
-  const client = new Client({ servers: fixture.server.connectString })
+  const client = new Client({ servers: fixture.connectString })
   expect(client.state.name).toBe('connecting')
   await client.create('/early')
   await client.close()

@@ -88,17 +88,20 @@ test('watching a node tells of all that happens to it', async () => {
 
 test('watching a tree tells of all below it', async () => {
   const client = await fixture.open()
-  await client.ensure('/tree/a')
-  const changes = client.watch('/tree', { recursive: true, initial: true })
-  expect(await take(changes, 2)).toEqual(['initial /tree', 'initial /tree/a'])
-  await client.create('/tree/a/b')
-  await client.set('/tree/a', '')
-  await client.delete('/tree/a/b')
-  expect(await take(changes, 2)).toEqual(['changed /tree/a', 'deleted /tree/a/b missed'])
+  await client.ensure('/watched-tree/a')
+  const changes = client.watch('/watched-tree', { recursive: true, initial: true })
+  expect(await take(changes, 2)).toEqual(['initial /watched-tree', 'initial /watched-tree/a'])
+  await client.create('/watched-tree/a/b')
+  await client.set('/watched-tree/a', '')
+  await client.delete('/watched-tree/a/b')
+  expect(await take(changes, 2)).toEqual([
+    'changed /watched-tree/a',
+    'deleted /watched-tree/a/b missed',
+  ])
   await changes.return()
   expect(await changes.next()).toEqual({ value: undefined, done: true })
   await client.sync()
-  expect(await client.checkWatches('/tree')).toBe(false)
+  expect(await client.checkWatches('/watched-tree')).toBe(false)
 })
 
 test('what happened while the connection was lost is found, and marked', async () => {
@@ -156,7 +159,7 @@ test('after expiry a watch goes on where asked, and fails where not', async () =
 test('an aborted signal ends the iteration with its reason', async () => {
   const client = await fixture.open()
   const controller = new AbortController()
-  const changes = client.watch('/aborted', { signal: controller.signal })
+  const changes = client.watch('/watch-aborted', { signal: controller.signal })
   const next = changes.next()
   controller.abort('enough')
   await expect(next).rejects.toBe('enough')

@@ -12,16 +12,28 @@ import {
 import { ConnectionLossError, OperationError, refusalOf } from '../errors.ts'
 import { Call, type Kind } from './call.ts'
 import { CallQueue } from './call-queue.ts'
+import type { SaslExchange } from './sasl.ts'
 import type { WatchRegistry } from './watch-registry.ts'
 
 /** How a conversation reaches the server. */
 export interface Link {
   /** `bytes` hold so many frames; answers whether their buffer may be reused at once. */
   send(bytes: Uint8Array, frames: number): boolean
+  /** After which `drained` tells that there is room again. */
+  readonly isFull: boolean
   /** The server cannot be understood: leave it for another one. */
   leave(cause: Error): void
   /** Calls `flush` when what runs now has come to its end. */
   defer(): void
+}
+
+export interface ConversationOptions {
+  /** How often a read is sent again after a lost connection. */
+  readonly repeatsMax: number
+  /** Begins an exchange that every connection must get through before anything else. */
+  readonly sasl?: (() => SaslExchange) | undefined
+  /** The exchange failed: no connection will do. */
+  readonly onRejected: (error: Error) => void
 }
 
 /** An identity to present on every connection. */
@@ -44,7 +56,7 @@ const nothing = new Uint8Array(0)
 export class Conversation {
   private readonly link: Link
   private readonly watches: WatchRegistry
-  private readonly repeatsMax: number
+  private readonly options: ConversationOptions
   private readonly waiting = new CallQueue()
   private readonly sent = new CallQueue()
   private readonly authCalls: Call[] = []
@@ -75,10 +87,10 @@ export class Conversation {
     },
   }
 
-  constructor(link: Link, watches: WatchRegistry, repeatsMax: number) {
+  constructor(link: Link, watches: WatchRegistry, options: ConversationOptions) {
     this.link = link
     this.watches = watches
-    this.repeatsMax = repeatsMax
+    this.options = options
   }
 
   /** Sends the call, or keeps it until there is a connection. */
@@ -101,8 +113,14 @@ export class Conversation {
     return promise
   }
 
-  /** A connection is there: identities first, then watches, then what waits. */
+  /** A connection is there: SASL and identities first, then watches, then what waits. */
   connected(lastZxid: bigint): void {
+    const exchange = this.options.sasl?.()
+    if (exchange === undefined) this.open(lastZxid)
+    else this.transmitSasl(exchange, exchange.first, () => this.open(lastZxid))
+  }
+
+  private open(lastZxid: bigint): void {
     this.isOpen = true
     this.isBackedUp = false
     const asked = this.pendingAuth.splice(0)
@@ -126,7 +144,7 @@ export class Conversation {
     for (const call of this.sent.takeAll()) {
       if (call.isDone) {
         if (!call.kind.isRead) this.hasUncertainWrites = true
-      } else if (call.kind.isRead && call.repeats < this.repeatsMax) {
+      } else if (call.kind.isRead && call.repeats < this.options.repeatsMax) {
         call.repeats++
         this.waiting.push(call)
       } else {
@@ -189,7 +207,7 @@ export class Conversation {
     if (framesOut === 0) return
     this.framesOut = 0
     const isTaken = this.link.send(out.written(), framesOut)
-    if (!isTaken) this.isBackedUp = true
+    this.isBackedUp = this.link.isFull
     if (!isTaken || out.bytes.length > keptBytesMax) out.adopt(nothing)
     out.reset()
   }
@@ -209,9 +227,13 @@ export class Conversation {
   private transmit(call: Call): void {
     if (call.sync === 'always' || (call.sync === 'ifUncertain' && this.hasUncertainWrites))
       this.transmitSync(call)
+    if (this.encode(call, this.takeXid())) this.sent.push(call)
+  }
+
+  private takeXid(): number {
     const xid = this.nextXid
     this.nextXid = xid === xidMax ? 1 : xid + 1
-    if (this.encode(call, xid)) this.sent.push(call)
+    return xid
   }
 
   /** Goes right before a read, in the same piece: the read costs no round trip more. */
@@ -219,10 +241,39 @@ export class Conversation {
     const sync = new Call(this.syncKind, read)
     // The read is repeated, and brings a new one.
     sync.repeats = Infinity
-    const xid = this.nextXid
-    this.nextXid = xid === xidMax ? 1 : xid + 1
     const call = sync as unknown as Call
-    if (this.encode(call, xid)) this.sent.push(call)
+    if (this.encode(call, this.takeXid())) this.sent.push(call)
+  }
+
+  private transmitSasl(exchange: SaslExchange, token: Uint8Array, done: () => void): void {
+    const fail = (error: Error): void => {
+      this.link.leave(error)
+      this.options.onRejected(error)
+    }
+    const kind: Kind<Uint8Array, void> = {
+      name: 'sasl',
+      code: operations.sasl.code,
+      isRead: true,
+      write: (writer, bytes) => writer.buffer(bytes),
+      read: (reader) => {
+        const challenge = reader.buffer()
+        if (challenge === null) return fail(rejection('the server offers no SASL'))
+        try {
+          const answer = exchange.answer(challenge)
+          if (answer === undefined) done()
+          else this.transmitSasl(exchange, answer, done)
+        } catch (error) {
+          fail(rejection('the SASL exchange failed', error))
+        }
+      },
+      refused: (err) => {
+        fail(new OperationError(refusalOf(err)))
+        return { value: undefined }
+      },
+    }
+    const call = new Call(kind, token) as unknown as Call
+    call.repeats = Infinity
+    if (this.encode(call, this.takeXid())) this.sent.push(call)
   }
 
   private transmitAuth(call: Call): void {
@@ -317,6 +368,10 @@ export class Conversation {
     say()
     this.watches.resumed()
   }
+}
+
+function rejection(message: string, cause?: unknown): OperationError {
+  return new OperationError('authFailed', { cause }, message)
 }
 
 interface WatchPortion {

@@ -12,6 +12,7 @@ export class ServerRotation {
   private readonly servers: ServerAddress[]
   private readonly random: () => number
   private position = -1
+  private asideOffset = 0
   private failures = 0
   private connectedAtMs = 0
 
@@ -32,6 +33,24 @@ export class ServerRotation {
 
   failed(): void {
     this.failures++
+  }
+
+  /** A server spoke to us, if only to say that it does not know our session. */
+  answered(): void {
+    this.failures = 0
+  }
+
+  /** The server after the present one, to ask it something aside. */
+  peek(): ServerAddress {
+    this.asideOffset = (this.asideOffset % this.count) + 1
+    return this.servers[(this.position + this.asideOffset) % this.count]!
+  }
+
+  /** Makes this server the next one, without a pause. */
+  prefer(server: ServerAddress): void {
+    this.failures = 0
+    const index = this.servers.indexOf(server)
+    if (index >= 0) this.position = (index + this.count - 1) % this.count
   }
 
   connected(nowMs: number): void {

@@ -31,6 +31,8 @@ export interface SessionEffects {
   /** As `Stream.write`. */
   write(bytes: Uint8Array): boolean
   drop(): void
+  /** Asks a server aside whether it has a quorum; `foundQuorum` if so. */
+  probe(server: ServerAddress): void
   /** Wants `tick` at that time; earlier wishes still stand. */
   wakeAt(ms: number): void
 }
@@ -60,6 +62,9 @@ type Phase = 'pausing' | 'opening' | 'greeting' | 'connected' | 'ended'
 const frameBytesMax = 0x7fffffff
 const noPassword = new Uint8Array(16)
 const attemptMsMin = 200
+/** How often a client of a server without a quorum looks for a better one. */
+const probeMsMin = 100
+const probeMsMax = 60_000
 /** After a stall, how long what had arrived in the meantime may take to be read. */
 const catchUpMs = 100
 
@@ -81,6 +86,8 @@ export class SessionMachine implements FrameSink {
   private session: SessionInfo | undefined
   /** The server that gave the session had no quorum: no other server knows of it. */
   private isThrowaway = false
+  private probeAtMs = Infinity
+  private probeEveryMs = probeMsMin
   private lastZxidHigh = 0
   private lastZxidLow = 0
   /** When the present phase is over: a pause, or the patience with an attempt. */
@@ -169,12 +176,14 @@ export class SessionMachine implements FrameSink {
   }
 
   /** The stream is over, or could not be opened. */
-  lost(nowMs: number, cause: Error = new Error('the connection ended')): void {
+  lost(nowMs: number, cause = new Error('the connection ended'), next?: ServerAddress): void {
     if (this.phase === 'ended' || this.phase === 'pausing') return
     const wasConnected = this.phase === 'connected'
     this.effects.drop()
     if (wasConnected) this.rotation.lost(nowMs)
     else this.rotation.failed()
+    if (next !== undefined) this.rotation.prefer(next)
+    this.probeAtMs = Infinity
     this.phase = 'pausing'
     if (wasConnected && this.session !== undefined) {
       this.expiresAtMs = this.touchedAtMs + this.session.timeoutMs
@@ -217,6 +226,12 @@ export class SessionMachine implements FrameSink {
     this.plan()
   }
 
+  /** A server asked aside has a quorum: go there if the present one has none. */
+  foundQuorum(server: ServerAddress, nowMs: number): void {
+    if (this.phase !== 'connected' || this.probeAtMs === Infinity) return
+    this.lost(nowMs, new Error('another server has a quorum'), server)
+  }
+
   /** The session is over because its owner wants it so; the connection goes with it. */
   end(): void {
     if (this.phase === 'ended') return
@@ -241,6 +256,11 @@ export class SessionMachine implements FrameSink {
       }
     }
     if (nowMs - this.sentAtMs >= timeoutMs / 3) this.send(pingFrame, 1, nowMs)
+    if (nowMs >= this.probeAtMs) {
+      this.probeEveryMs = Math.min(probeMsMax, this.probeEveryMs * 2)
+      this.probeAtMs = nowMs + this.probeEveryMs
+      this.effects.probe(this.rotation.peek())
+    }
   }
 
   private plan(): void {
@@ -248,7 +268,8 @@ export class SessionMachine implements FrameSink {
     if (this.phase === 'ended') return
     if (this.phase === 'connected') {
       const { timeoutMs } = this.session!
-      wakeMs = Math.min(this.sentAtMs + timeoutMs / 3, this.heardAtMs + (timeoutMs * 2) / 3)
+      const heartbeatMs = this.sentAtMs + timeoutMs / 3
+      wakeMs = Math.min(heartbeatMs, this.heardAtMs + (timeoutMs * 2) / 3, this.probeAtMs)
     } else {
       wakeMs = Math.min(
         this.phaseEndsAtMs,
@@ -297,9 +318,13 @@ export class SessionMachine implements FrameSink {
     const nowMs = this.heardAtMs
     if (answer.sessionId === 0n || answer.timeOut <= 0) {
       this.effects.drop()
-      this.rotation.lost(nowMs)
-      if (before !== undefined) this.expire(nowMs)
-      else this.pause(nowMs)
+      if (before === undefined) {
+        this.rotation.failed()
+        this.pause(nowMs)
+      } else {
+        this.rotation.answered()
+        this.expire(nowMs)
+      }
       return
     }
     this.session = {
@@ -312,6 +337,8 @@ export class SessionMachine implements FrameSink {
     this.touchedAtMs = this.markMs
     this.isThrowaway = answer.readOnly === true && before === undefined
     this.rotation.connected(nowMs)
+    this.probeEveryMs = probeMsMin
+    this.probeAtMs = answer.readOnly === true ? nowMs + probeMsMin : Infinity
     this.events.connected({
       session: this.session,
       resumed: before?.id === answer.sessionId,

@@ -1,14 +1,18 @@
+import { channel } from 'node:diagnostics_channel'
 import { nextTick } from 'node:process'
 import type { Host } from '../host.ts'
 import { openTcp } from '../transport/tcp.ts'
+import { openTls, type TlsOptions } from '../transport/tls.ts'
 
 export interface NodeHostOptions {
   /** Do not keep the process alive. */
   readonly unref?: boolean | undefined
+  /** `true` is TLS with Node's defaults. */
+  readonly tls?: boolean | TlsOptions | undefined
 }
 
 /** Streams, time and chance as Node has them. */
-export function nodeHost({ unref = false }: NodeHostOptions = {}): Host {
+export function nodeHost({ unref = false, tls = false }: NodeHostOptions = {}): Host {
   const random = (): number => Math.random()
   return {
     nowMs: () => performance.now(),
@@ -20,6 +24,10 @@ export function nodeHost({ unref = false }: NodeHostOptions = {}): Host {
     },
     // Runs after all promises that are ready have had their say, so what they ask for leaves together.
     defer: (callback) => nextTick(callback),
-    open: (server, events) => openTcp(server, events, { random, unref }),
+    open: (server, events) =>
+      tls === false
+        ? openTcp(server, events, { random, unref })
+        : openTls(server, events, { random, unref }, tls === true ? {} : tls),
+    channel,
   }
 }

@@ -56,6 +56,10 @@ export class SocketStream implements Stream {
     if (!this.isClosed) this.events.received(bytes, length)
   }
 
+  get isFull(): boolean {
+    return this.socket?.writableNeedDrain ?? false
+  }
+
   write(bytes: Uint8Array): boolean {
     const { socket } = this
     if (socket === undefined || socket.destroyed) return true
@@ -76,7 +80,8 @@ type LookupCallback = (
   family?: number,
 ) => void
 
-function shuffledLookup(random: () => number) {
+/** Resolves a name to all its addresses, in any order. */
+export function shuffledLookup(random: () => number) {
   return (name: string, options: LookupOptions, callback: LookupCallback): void => {
     dnsLookup(name, { ...options, all: true }, (error, addresses) => {
       if (error !== null) return callback(error, [])

@@ -3,35 +3,55 @@ import { afterAll, beforeAll, onTestFinished } from 'vitest'
 import { Client, type ClientOptions, type State } from '../../src/index.ts'
 import { Proxy } from './proxy.ts'
 
-/** A server for all tests of a file, and clients that do not outlive their test. */
-export function useServer(config: Record<string, string | number> = {}) {
-  let server: RunningServer
-  beforeAll(async () => {
-    server = await startServer({ config: { tickTime: 100, ...config } })
-  })
-  afterAll(() => server.stop())
+export interface Fixture {
+  /** Servers before 3.9 do not tell the zxid of a change. */
+  readonly tellsZxids: boolean
+  readonly connectString: string
+  readonly port: number
+  open(options?: Partial<ClientOptions>, servers?: string): Promise<Client>
+  /** A client whose connection can be broken. */
+  openProxied(options?: Partial<ClientOptions>): Promise<{ client: Client; proxy: Proxy }>
+}
 
-  const open = async (
-    options: Partial<ClientOptions> = {},
-    servers = server.connectString,
-  ): Promise<Client> => {
-    const client = new Client({ servers, sessionTimeoutMs: 2000, ...options })
-    onTestFinished(() => client.close())
-    await client.connected()
-    return client
-  }
-  return {
-    get server() {
-      return server
+/** Another server to test against, as `host:port`; zabra in this process where there is none. */
+const given = process.env['ZABRA_TEST_SERVER']
+
+/** A server for all tests of a file, and clients that do not outlive their test. */
+export function useServer(config: Record<string, string | number> = {}): Fixture {
+  let server: RunningServer | undefined
+  beforeAll(async () => {
+    if (given === undefined) server = await startServer({ config: { tickTime: 100, ...config } })
+  })
+  afterAll(() => server?.stop())
+
+  const fixture: Fixture = {
+    tellsZxids: process.env['ZABRA_TEST_RELEASE'] !== '3.8',
+
+    get connectString(): string {
+      return server?.connectString ?? given!
     },
-    open,
-    /** A client whose connection can be broken. */
+
+    get port(): number {
+      return Number(fixture.connectString.split(':')[1])
+    },
+
+    async open(
+      options: Partial<ClientOptions> = {},
+      servers = fixture.connectString,
+    ): Promise<Client> {
+      const client = new Client({ servers, sessionTimeoutMs: 2000, ...options })
+      onTestFinished(() => client.close())
+      await client.connected()
+      return client
+    },
+
     async openProxied(options: Partial<ClientOptions> = {}) {
-      const proxy = await Proxy.start(server.clientPort)
+      const proxy = await Proxy.start(fixture.port)
       onTestFinished(() => proxy.stop())
-      return { proxy, client: await open(options, proxy.connectString) }
+      return { proxy, client: await fixture.open(options, proxy.connectString) }
     },
   }
+  return fixture
 }
 
 /** Resolves at the next change of state to this one. */

@@ -1,0 +1,59 @@
+import { afterAll, beforeAll, expect, onTestFinished, test } from 'vitest'
+import { Client, type ClientOptions } from '../src/index.ts'
+import { Ensemble } from './support/ensemble.ts'
+import { nextState, textOf } from './support/fixture.ts'
+
+let ensemble: Ensemble
+beforeAll(async () => {
+  ensemble = await Ensemble.start({ 'readonlymode.enabled': 'true' })
+})
+afterAll(() => ensemble.dispose())
+
+async function open(ids: readonly number[], options: Partial<ClientOptions> = {}): Promise<Client> {
+  const servers = ensemble.connectString(...ids)
+  const client = new Client({ servers, sessionTimeoutMs: 4000, ...options })
+  onTestFinished(() => client.close())
+  await client.connected()
+  return client
+}
+
+test('a client moves with its session when its server stops', async () => {
+  const client = await open([1, 2, 3])
+  await client.create('/moving', 'x', { ephemeral: true })
+  const { state } = client
+  const id = state.name === 'connected' ? ensemble.idOf(state.server) : 0
+  const resumed = nextState(client, 'connected')
+  await ensemble.stop(id)
+  const { server, resumed: isResumed } = await resumed
+  expect(isResumed).toBe(true)
+  expect(ensemble.idOf(server)).not.toBe(id)
+  expect((await client.exists('/moving'))?.ephemeralOwner).toBe(client.session?.id)
+  await ensemble.start(id)
+})
+
+test('a linearizable read shows what was written elsewhere before', async () => {
+  const [writer, reader] = await Promise.all([open([1]), open([2])])
+  await writer.create('/fresh', '')
+  await reader.sync()
+  for (let i = 0; i < 50; i++) {
+    await writer.set('/fresh', `${i}`)
+    const { data } = await reader.get('/fresh', { consistency: 'linearizable' })
+    expect(textOf(data)).toBe(`${i}`)
+  }
+})
+
+test('a client that may reads from a server without a quorum, and leaves it for one that has it', async () => {
+  const client = await open([1], { readOnly: true, sessionTimeoutMs: 2000 })
+  await client.create('/read-only', 'x')
+  await Promise.all([ensemble.stop(2), ensemble.stop(3)])
+  await expect
+    .poll(() => client.state.name === 'connected' && client.state.readOnly, { timeout: 15_000 })
+    .toBe(true)
+  expect(textOf((await client.get('/read-only')).data)).toBe('x')
+  await expect(client.set('/read-only', 'y')).rejects.toMatchObject({ reason: 'notReadOnly' })
+  await Promise.all([ensemble.start(2), ensemble.start(3)])
+  await expect
+    .poll(() => client.state.name === 'connected' && !client.state.readOnly, { timeout: 15_000 })
+    .toBe(true)
+  await client.set('/read-only', 'y')
+})

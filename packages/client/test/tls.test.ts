@@ -1,0 +1,47 @@
+import { readFileSync } from 'node:fs'
+import { connect as connectTcp, type AddressInfo } from 'node:net'
+import { createServer } from 'node:tls'
+import { expect, onTestFinished, test } from 'vitest'
+import { Client, connect } from '../src/index.ts'
+import { useServer } from './support/fixture.ts'
+
+const fixture = useServer()
+const pem = (name: string): string =>
+  readFileSync(new URL(`support/tls/${name}.pem`, import.meta.url), 'utf8')
+
+/** A server of TLS before the one under test, which sees plain bytes. */
+async function startTls(requestCert = false): Promise<number> {
+  const options = { key: pem('key'), cert: pem('cert'), ca: pem('cert'), requestCert }
+  const server = createServer(options, (socket) => {
+    const target = connectTcp(fixture.port, '127.0.0.1')
+    socket.pipe(target).pipe(socket)
+    socket.on('error', () => target.destroy())
+    target.on('error', () => socket.destroy())
+  })
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
+  onTestFinished(() => void server.close())
+  return (server.address() as AddressInfo).port
+}
+
+test('a server whose certificate is trusted is spoken to over TLS', async () => {
+  const port = await startTls()
+  await using client = await connect(`localhost:${port}`, { tls: { ca: pem('cert') } })
+  const data = new Uint8Array(300_000).fill(7)
+  await client.create('/over-tls', data)
+  expect((await client.get('/over-tls')).data).toEqual(data)
+  await Promise.all(Array.from({ length: 50 }, () => client.get('/over-tls')))
+})
+
+test('a client shows its own certificate where it has one', async () => {
+  const port = await startTls(true)
+  const tls = { ca: pem('cert'), key: pem('key'), cert: pem('cert') }
+  await using client = await connect(`127.0.0.1:${port}`, { tls })
+  expect(await client.exists('/')).toBeDefined()
+})
+
+test('a server whose certificate is not trusted is not spoken to', async () => {
+  const port = await startTls()
+  const client = new Client({ servers: `localhost:${port}`, tls: true })
+  await expect(client.connected({ timeoutMs: 300 })).rejects.toMatchObject({ code: 'timeout' })
+  await client.close()
+})
