@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest'
 import { Client } from '../src/index.ts'
-import { useServer } from './support/fixture.ts'
+import { nextState, useServer } from './support/fixture.ts'
 
 const fixture = useServer()
 
@@ -15,7 +15,9 @@ describe.skipIf(known === undefined)('against a server that knows SASL DIGEST-MD
     await client.create('/sasl', 'x', {
       acl: [{ perms: 31, id: { scheme: 'sasl', id: username } }],
     })
+    const resumed = nextState(client, 'connected')
     proxy.drop()
+    await resumed
     await client.set('/sasl', 'y')
     const stranger = await fixture.open()
     await expect(stranger.get('/sasl')).rejects.toMatchObject({ reason: 'noAuth' })

@@ -24,7 +24,8 @@ test('a one-shot watch is called once, with the zxid of the change', async () =>
   await client.get('/once', { watch: (event) => events.push(event) })
   const { mzxid } = await client.set('/once', '1')
   await client.set('/once', '2')
-  expect(events).toEqual([{ type: 'changed', path: '/once', zxid: mzxid }])
+  const zxid = fixture.isTerse ? undefined : mzxid
+  expect(events).toEqual([{ type: 'changed', path: '/once', zxid }])
 })
 
 test('exists, get and children each watch what they say', async () => {

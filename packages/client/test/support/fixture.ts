@@ -4,8 +4,8 @@ import { Client, type ClientOptions, type State } from '../../src/index.ts'
 import { Proxy } from './proxy.ts'
 
 export interface Fixture {
-  /** Servers before 3.9 do not tell the zxid of a change. */
-  readonly tellsZxids: boolean
+  /** A server that tells neither the zxid of a change nor the stat of what a transaction made. */
+  readonly isTerse: boolean
   readonly connectString: string
   readonly port: number
   open(options?: Partial<ClientOptions>, servers?: string): Promise<Client>
@@ -25,7 +25,7 @@ export function useServer(config: Record<string, string | number> = {}): Fixture
   afterAll(() => server?.stop())
 
   const fixture: Fixture = {
-    tellsZxids: process.env['ZABRA_TEST_RELEASE'] !== '3.8',
+    isTerse: process.env['ZABRA_TEST_RELEASE'] === '3.8',
 
     get connectString(): string {
       return server?.connectString ?? given!
