@@ -30,7 +30,7 @@ const allowedInTests = ['node', 'vitest', 'fast-check', '@zabra/protocol', '@zab
 
 /** Clients are tested against real servers. */
 const alsoInTestsOf: Readonly<Record<string, readonly string[]>> = {
-  client: ['@zabra/server'],
+  client: ['@zabra/server', 'esbuild'],
   recipes: ['@zabra/client', '@zabra/server'],
 }
 

@@ -9,19 +9,13 @@ import {
 import { createRequest, openAcl } from './calls/create-request.ts'
 import { dataBytes } from './calls/data-bytes.ts'
 import * as kinds from './calls/kinds.ts'
-import { limit } from './calls/limit.ts'
 import type { Codec } from './codec.ts'
-import { ClosedError, isRefusal, SessionExpiredError, TimeoutError } from './errors.ts'
+import { isRefusal } from './errors.ts'
 import { makeGuid } from './guid.ts'
 import type { Host } from './host.ts'
+import { LiveSession, type StateListener } from './live-session.ts'
 import { Call, type Kind } from './machine/call.ts'
-import { Conversation, type Link } from './machine/conversation.ts'
-import { formatServer, parseServers } from './machine/server-list.ts'
-import { ServerRotation } from './machine/server-rotation.ts'
-import type { Connection, SessionEvents } from './machine/session-machine.ts'
-import { WatchRegistry, type PersistentWatch, type WatchKind } from './machine/watch-registry.ts'
-import { digestMd5 } from './node-host/digest-md5.ts'
-import { nodeHost } from './node-host/node-host.ts'
+import type { PersistentWatch, WatchKind, WatchRegistry } from './machine/watch-registry.ts'
 import type {
   CallOptions,
   ClientOptions,
@@ -31,21 +25,14 @@ import type {
   WithCodec,
   WriteOptions,
 } from './options.ts'
-import { Paths } from './paths.ts'
+import type { Paths } from './paths.ts'
 import { protectedCreate } from './protected-create.ts'
 import { readOps, readValues, type ReadQuery, type ReadResults } from './read-all.ts'
-import { SessionDriver } from './session-driver.ts'
 import type { SessionInfo, State } from './state.ts'
 import { Transaction } from './transaction.ts'
 import { Watching, type WatchOptions } from './watching/watching.ts'
 import { deleteTree, ensurePath, type TreePort } from './whole-trees.ts'
 
-export type StateListener = (state: State, before: State) => void
-
-const defaultSessionTimeoutMs = 30_000
-const defaultRepeatsMax = 10
-/** How long the server may take to say good-bye. */
-const closeMsMax = 5000
 const configPath = '/zookeeper/config'
 const empty = new Uint8Array(0)
 
@@ -57,63 +44,34 @@ const empty = new Uint8Array(0)
  */
 export class Client implements AsyncDisposable {
   readonly host: Host
+  private readonly live: LiveSession
   private readonly paths: Paths
-  private readonly callTimeoutMs: number | undefined
-  private readonly renews: boolean
   private readonly watches: WatchRegistry
-  private readonly conversation: Conversation
-  private readonly driver: SessionDriver
-  private readonly listeners = new Set<StateListener>()
-  private current: State = { name: 'connecting' }
-  private closing: Promise<void> | undefined
-  /** Why the client is closed, where nobody asked for it. */
-  private failure: unknown
 
   constructor(options: ClientOptions) {
-    const { servers, chroot } = parseServers(options.servers)
-    this.host = options.host ?? nodeHost(options)
-    this.paths = new Paths(chroot)
-    this.callTimeoutMs = options.callTimeoutMs
-    this.renews = (options.onExpiry ?? 'renew') === 'renew'
-    this.watches = new WatchRegistry(this.paths.fromServer, (error) => this.report(error))
-    const { sasl } = options
-    const conversation = new Conversation(this.link(), this.watches, {
-      repeatsMax: options.retry?.repeatsMax ?? defaultRepeatsMax,
-      sasl: sasl === undefined ? undefined : () => digestMd5(sasl),
-      onRejected: (error) => this.finish(error),
-    })
-    this.conversation = conversation
-    const settings = {
-      timeoutMs: options.sessionTimeoutMs ?? defaultSessionTimeoutMs,
-      readOnly: options.readOnly ?? false,
-      renews: this.renews,
-      resume: options.session,
-    }
-    const rotation = new ServerRotation(servers, () => this.host.random())
-    this.driver = new SessionDriver(this.host, settings, rotation, this.sessionEvents(), () =>
-      conversation.drained(),
-    )
+    this.live = new LiveSession(options)
+    this.host = this.live.host
+    this.paths = this.live.paths
+    this.watches = this.live.watches
     for (const { scheme, credentials } of options.auth ?? [])
-      this.addAuth(scheme, credentials).catch((error: unknown) => this.finish(error))
-    this.driver.start()
+      this.addAuth(scheme, credentials).catch((error: unknown) => this.live.finish(error))
+    this.live.start()
   }
 
   // --- the session -----------------------------------------------------------------------------
 
   get state(): State {
-    return this.current
+    return this.live.state
   }
 
   /** The present session, connected or suspended. */
   get session(): SessionInfo | undefined {
-    return this.current.name === 'connected' || this.current.name === 'suspended'
-      ? this.current.session
-      : undefined
+    return this.live.session
   }
 
   /** The newest transaction that this client has seen a trace of. */
   get lastZxid(): bigint {
-    return this.driver.machine.lastZxid
+    return this.live.lastZxid
   }
 
   /** The path below which this client lives; '' is the root. */
@@ -128,49 +86,22 @@ export class Client implements AsyncDisposable {
 
   /** Before this time the server cannot have expired the session, whatever happened since. */
   get aliveUntilMs(): number {
-    return this.driver.machine.aliveUntilMs
+    return this.live.aliveUntilMs
   }
 
   /** Calls back at every change of state, at once and in order; answers how to stop that. */
   onState(listener: StateListener): () => void {
-    this.listeners.add(listener)
-    return () => this.listeners.delete(listener)
+    return this.live.onState(listener)
   }
 
   /** Resolves when there is a connection; rejects when there will be none. */
   connected(options: CallOptions = {}): Promise<void> {
-    const { signal, timeoutMs } = options
-    if (signal?.aborted === true) return Promise.reject(signal.reason)
-    if (this.current.name === 'connected') return Promise.resolve()
-    if (this.current.name === 'closed') return Promise.reject(this.closedError())
-    return new Promise((resolve, reject) => {
-      const stop: (() => void)[] = []
-      const settle = (act: () => void): void => {
-        for (const undo of stop) undo()
-        act()
-      }
-      const onAbort = (): void => settle(() => reject(signal?.reason))
-      stop.push(
-        this.onState(({ name }) => {
-          if (name === 'connected') settle(resolve)
-          if (name === 'closed') settle(() => reject(this.closedError()))
-        }),
-      )
-      signal?.addEventListener('abort', onAbort, { once: true })
-      stop.push(() => signal?.removeEventListener('abort', onAbort))
-      if (timeoutMs !== undefined)
-        stop.push(
-          this.host.timer(timeoutMs, () =>
-            settle(() => reject(new TimeoutError(timeoutMs, false))),
-          ),
-        )
-    })
+    return this.live.connected(options)
   }
 
   /** Ends the session, and with it its ephemeral nodes. Calls made before are still answered. */
   close(): Promise<void> {
-    this.closing ??= this.sayGoodbye()
-    return this.closing
+    return this.live.close()
   }
 
   [Symbol.asyncDispose](): Promise<void> {
@@ -179,9 +110,9 @@ export class Client implements AsyncDisposable {
 
   /** Presents an identity on this and every later connection. */
   addAuth(scheme: string, credentials: string | Uint8Array): Promise<void> {
-    if (this.isClosed) return Promise.reject(this.closedError())
+    if (this.live.isClosed) return Promise.reject(this.live.closedError())
     const bytes = typeof credentials === 'string' ? encodeText(credentials) : credentials
-    return this.conversation.authenticate({ scheme, credentials: bytes })
+    return this.live.conversation.authenticate({ scheme, credentials: bytes })
   }
 
   // --- writes ----------------------------------------------------------------------------------
@@ -385,14 +316,6 @@ export class Client implements AsyncDisposable {
 
   // --- inside ----------------------------------------------------------------------------------
 
-  private get isClosed(): boolean {
-    return this.closing !== undefined || this.current.name === 'closed'
-  }
-
-  private closedError(path?: string): unknown {
-    return this.failure ?? new ClosedError({ path })
-  }
-
   /** What is thrown before anything is sent comes as a rejection too. */
   private attempt<T>(act: () => Promise<T>): Promise<T> {
     try {
@@ -406,14 +329,7 @@ export class Client implements AsyncDisposable {
     call: Call<Request, Result>,
     options: CallOptions | undefined,
   ): Promise<Result> {
-    if (this.isClosed) return Promise.reject(this.closedError(call.path))
-    const signal = options?.signal
-    const timeoutMs = options?.timeoutMs ?? this.callTimeoutMs
-    if (signal !== undefined || timeoutMs !== undefined) {
-      if (signal?.aborted === true) return Promise.reject(signal.reason)
-      limit(call, { signal, timeoutMs }, this.host)
-    }
-    return this.conversation.submit(call)
+    return this.live.issue(call, options)
   }
 
   private issueRead<Request, Result>(
@@ -481,13 +397,13 @@ export class Client implements AsyncDisposable {
       exists: (at: string) => this.exists(at),
       delete: (at: string) => this.delete(at),
     }
-    const timeoutMs = options.timeoutMs ?? this.callTimeoutMs
+    const timeoutMs = options.timeoutMs ?? this.live.callTimeoutMs
     const guid = makeGuid(() => this.host.random())
     return protectedCreate(port, path, guid, { signal: options.signal, timeoutMs }, this.host)
   }
 
   private async addPersistent(serverPath: string, watch: PersistentWatch): Promise<void> {
-    if (this.isClosed) throw this.closedError()
+    if (this.live.isClosed) throw this.live.closedError()
     this.watches.addPersistent(serverPath, watch)
     const mode = watch.recursive ? addWatchModes.persistentRecursive : addWatchModes.persistent
     await this.issue(new Call(kinds.addWatch, { path: serverPath, mode }, watch.path), {})
@@ -495,7 +411,7 @@ export class Client implements AsyncDisposable {
 
   private removePersistent(serverPath: string, watch: PersistentWatch): void {
     const isLast = this.watches.removePersistent(serverPath, watch)
-    if (!isLast || this.current.name !== 'connected' || this.isClosed) return
+    if (!isLast || this.state.name !== 'connected' || this.live.isClosed) return
     const type = watch.recursive ? 'persistentRecursive' : 'persistent'
     void this.forget(serverPath, type, {}).catch(() => {})
   }
@@ -537,92 +453,6 @@ export class Client implements AsyncDisposable {
       delete: (path) =>
         this.issue(new Call(kinds.remove, { path, version: anyVersion }, path), limits),
     }
-  }
-
-  private link(): Link {
-    const flush = (): void => this.conversation.flush()
-    const drivenBy = (): SessionDriver => this.driver
-    return {
-      send: (bytes, frames) => drivenBy().send(bytes, frames),
-      get isFull() {
-        return drivenBy().isFull
-      },
-      leave: (cause) => drivenBy().leave(cause),
-      defer: () => this.host.defer(flush),
-    }
-  }
-
-  private sessionEvents(): SessionEvents {
-    return {
-      connected: (connection) => this.onConnected(connection),
-      frame: (bytes, start, end) => this.conversation.frame(bytes, start, end),
-      received: () => this.conversation.received(),
-      suspended: (session, expiresAtMs, cause) => {
-        this.change({ name: 'suspended', session, expiresAtMs })
-        this.conversation.lost(cause)
-      },
-      attemptFailed: () => {},
-      expired: (session) => this.onExpired(session),
-    }
-  }
-
-  private onConnected({ session, resumed, readOnly, server }: Connection): void {
-    this.change({ name: 'connected', session, resumed, readOnly, server: formatServer(server) })
-    this.conversation.connected(this.lastZxid)
-  }
-
-  private onExpired(session: SessionInfo): void {
-    this.change({ name: 'expired', session })
-    const errorFor = ({ path, wasSent, kind }: Call): SessionExpiredError =>
-      new SessionExpiredError(wasSent && !kind.isRead, { path })
-    this.conversation.abandon(errorFor)
-    if (!this.renews) {
-      this.finish(new SessionExpiredError(false))
-      return
-    }
-    this.change({ name: 'connecting' })
-    this.watches.clear(new SessionExpiredError(false))
-  }
-
-  private change(state: State): void {
-    const before = this.current
-    this.current = state
-    // Whoever begins to listen meanwhile hears of the next change, whoever stops of none.
-    const listeners = [...this.listeners]
-    for (const listener of listeners) {
-      if (!this.listeners.has(listener)) continue
-      try {
-        listener(state, before)
-      } catch (error) {
-        this.report(error)
-      }
-    }
-  }
-
-  private async sayGoodbye(): Promise<void> {
-    if (this.current.name === 'connected') {
-      const call = new Call(kinds.closeSession, {})
-      const cancel = this.host.timer(closeMsMax, () => call.succeed(undefined))
-      await this.conversation.submit(call).catch(() => {})
-      cancel()
-    }
-    this.finish(undefined)
-  }
-
-  private finish(failure: unknown): void {
-    if (this.current.name === 'closed') return
-    this.failure = failure
-    this.driver.end()
-    this.change({ name: 'closed' })
-    this.conversation.abandon(({ path }) => this.closedError(path))
-    this.watches.clear(this.closedError())
-  }
-
-  /** An error of a caller's own function is theirs to hear of, but must not stop what runs here. */
-  private report(error: unknown): void {
-    this.host.defer(() => {
-      throw error
-    })
   }
 }
 

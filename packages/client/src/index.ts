@@ -8,7 +8,9 @@
  * Read `client.ts` for the API, `machine/session-machine.ts` for how a session is kept alive over
  * one connection after another, `machine/conversation.ts` for how requests and replies meet.
  */
-export { Client, type EnsureOptions, type ReconfigOptions, type StateListener } from './client.ts'
+export { Client, type EnsureOptions, type ReconfigOptions } from './client.ts'
+export type { StateListener } from './live-session.ts'
+export type { ConnectionTrace, RequestTrace, StateTrace } from './traces.ts'
 export { connect } from './connect.ts'
 export { bytes, CodecError, json, text, type Codec, type StandardSchema } from './codec.ts'
 export {

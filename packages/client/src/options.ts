@@ -20,12 +20,17 @@ export interface ClientOptions {
   readonly tls?: boolean | TlsOptions
   /** SASL DIGEST-MD5 on every connection. A server that refuses it closes the client. */
   readonly sasl?: SaslOptions
+  /**
+   * Where the session lives: on this program's loop, or in a thread of its own, where a busy
+   * program does not end it. See docs/client.md for what that means for locks.
+   */
+  readonly keepAlive?: 'loop' | 'worker'
   /** The deadline of calls that have none of their own. There is none by default. */
   readonly callTimeoutMs?: number
   readonly retry?: RetryPolicy
   /** After expiry make a new session (`renew`, the default), or be closed (`end`). */
   readonly onExpiry?: 'renew' | 'end'
-  /** Do not keep the process alive for this client. */
+  /** Do not keep the process alive for this client, not even while a call is on its way. */
   readonly unref?: boolean
   /** Streams, time and chance; Node's by default. */
   readonly host?: Host

@@ -7,6 +7,7 @@ import {
   type SessionEvents,
   type SessionSettings,
 } from './machine/session-machine.ts'
+import type { SessionLink } from './session-link.ts'
 
 const probeMsMax = 1000
 const quorumWord = encodeText('isro')
@@ -16,8 +17,8 @@ const hasQuorumText = 'rw'
 const timerSlackMs = 1
 
 /** Gives a session machine its streams and its time. */
-export class SessionDriver implements SessionEffects {
-  readonly machine: SessionMachine
+export class SessionDriver implements SessionEffects, SessionLink {
+  private readonly machine: SessionMachine
   private readonly host: Host
   private readonly onDrained: () => void
   private stream: Stream | undefined
@@ -33,6 +34,14 @@ export class SessionDriver implements SessionEffects {
     this.host = host
     this.onDrained = onDrained
     this.machine = new SessionMachine(settings, rotation, this, events)
+  }
+
+  get lastZxid(): bigint {
+    return this.machine.lastZxid
+  }
+
+  get aliveUntilMs(): number {
+    return this.machine.aliveUntilMs
   }
 
   start(): void {

@@ -10,22 +10,14 @@ import {
   xids,
 } from '@zabra/protocol'
 import { ConnectionLossError, OperationError, refusalOf } from '../errors.ts'
+import type { SessionLink } from '../session-link.ts'
 import { Call, type Kind } from './call.ts'
 import { CallQueue } from './call-queue.ts'
 import type { SaslExchange } from './sasl.ts'
 import type { WatchRegistry } from './watch-registry.ts'
 
 /** How a conversation reaches the server. */
-export interface Link {
-  /** `bytes` hold so many frames; answers whether their buffer may be reused at once. */
-  send(bytes: Uint8Array, frames: number): boolean
-  /** After which `drained` tells that there is room again. */
-  readonly isFull: boolean
-  /** The server cannot be understood: leave it for another one. */
-  leave(cause: Error): void
-  /** Calls `flush` when what runs now has come to its end. */
-  defer(): void
-}
+export type Link = Pick<SessionLink, 'send' | 'isFull' | 'leave'>
 
 export interface ConversationOptions {
   /** How often a read is sent again after a lost connection. */
@@ -55,6 +47,7 @@ const nothing = new Uint8Array(0)
  */
 export class Conversation {
   private readonly link: Link
+  private readonly flushSoon: () => void
   private readonly watches: WatchRegistry
   private readonly options: ConversationOptions
   private readonly waiting = new CallQueue()
@@ -87,8 +80,15 @@ export class Conversation {
     },
   }
 
-  constructor(link: Link, watches: WatchRegistry, options: ConversationOptions) {
+  constructor(
+    link: Link,
+    /** Lets `flush` be called when what runs now has come to its end. */
+    flushSoon: () => void,
+    watches: WatchRegistry,
+    options: ConversationOptions,
+  ) {
     this.link = link
+    this.flushSoon = flushSoon
     this.watches = watches
     this.options = options
   }
@@ -299,7 +299,7 @@ export class Conversation {
     this.framesOut++
     if (!this.isFlushing) {
       this.isFlushing = true
-      this.link.defer()
+      this.flushSoon()
     }
     return true
   }

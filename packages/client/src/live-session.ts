@@ -1,0 +1,239 @@
+import { limit } from './calls/limit.ts'
+import * as kinds from './calls/kinds.ts'
+import { ClosedError, SessionExpiredError, TimeoutError } from './errors.ts'
+import type { Host, ServerAddress } from './host.ts'
+import { Call } from './machine/call.ts'
+import { Conversation } from './machine/conversation.ts'
+import { formatServer, parseServers } from './machine/server-list.ts'
+import { ServerRotation } from './machine/server-rotation.ts'
+import type { SessionEvents, SessionSettings } from './machine/session-machine.ts'
+import { WatchRegistry } from './machine/watch-registry.ts'
+import { digestMd5 } from './node-host/digest-md5.ts'
+import { nodeHost } from './node-host/node-host.ts'
+import { WorkerLink } from './node-host/worker-link.ts'
+import type { CallOptions, ClientOptions } from './options.ts'
+import { Paths } from './paths.ts'
+import { SessionDriver } from './session-driver.ts'
+import type { SessionLink } from './session-link.ts'
+import type { SessionInfo, State } from './state.ts'
+import { Traces } from './traces.ts'
+
+export type StateListener = (state: State, before: State) => void
+
+const defaultSessionTimeoutMs = 30_000
+const defaultRepeatsMax = 10
+/** How long the server may take to say good-bye. */
+const closeMsMax = 5000
+
+/** A client without its operations: its session, its state, and calls on their way. */
+export class LiveSession {
+  readonly host: Host
+  readonly paths: Paths
+  readonly watches: WatchRegistry
+  readonly callTimeoutMs: number | undefined
+  readonly conversation: Conversation
+  private readonly link: SessionLink
+  private readonly renews: boolean
+  private readonly listeners = new Set<StateListener>()
+  private readonly traces: Traces
+  private current: State = { name: 'connecting' }
+  private closing: Promise<void> | undefined
+  /** Why the client is closed, where nobody asked for it. */
+  private failure: unknown
+
+  constructor(options: ClientOptions) {
+    const { servers, chroot } = parseServers(options.servers)
+    const { sasl } = options
+    this.host = options.host ?? nodeHost(options)
+    this.paths = new Paths(chroot)
+    this.traces = new Traces(this.host)
+    this.callTimeoutMs = options.callTimeoutMs
+    this.renews = (options.onExpiry ?? 'renew') === 'renew'
+    this.watches = new WatchRegistry(this.paths.fromServer, (error) => this.report(error))
+    this.link = this.makeLink(options, servers, {
+      timeoutMs: options.sessionTimeoutMs ?? defaultSessionTimeoutMs,
+      readOnly: options.readOnly ?? false,
+      renews: this.renews,
+      resume: options.session,
+    })
+    const flush = (): void => this.conversation.flush()
+    this.conversation = new Conversation(this.link, () => this.host.defer(flush), this.watches, {
+      repeatsMax: options.retry?.repeatsMax ?? defaultRepeatsMax,
+      sasl: sasl === undefined ? undefined : () => digestMd5(sasl),
+      onRejected: (error) => this.finish(error),
+    })
+  }
+
+  start(): void {
+    this.link.start()
+  }
+
+  get state(): State {
+    return this.current
+  }
+
+  /** The present session, connected or suspended. */
+  get session(): SessionInfo | undefined {
+    const { current } = this
+    return current.name === 'connected' || current.name === 'suspended'
+      ? current.session
+      : undefined
+  }
+
+  get lastZxid(): bigint {
+    return this.link.lastZxid
+  }
+
+  get aliveUntilMs(): number {
+    return this.link.aliveUntilMs
+  }
+
+  get isClosed(): boolean {
+    return this.closing !== undefined || this.current.name === 'closed'
+  }
+
+  closedError(path?: string): unknown {
+    return this.failure ?? new ClosedError({ path })
+  }
+
+  onState(listener: StateListener): () => void {
+    this.listeners.add(listener)
+    return () => this.listeners.delete(listener)
+  }
+
+  connected({ signal, timeoutMs }: CallOptions): Promise<void> {
+    if (signal?.aborted === true) return Promise.reject(signal.reason)
+    if (this.current.name === 'connected') return Promise.resolve()
+    if (this.current.name === 'closed') return Promise.reject(this.closedError())
+    return new Promise((resolve, reject) => {
+      const stop: (() => void)[] = []
+      const settle = (act: () => void): void => {
+        for (const undo of stop) undo()
+        act()
+      }
+      const onAbort = (): void => settle(() => reject(signal?.reason))
+      stop.push(
+        this.onState(({ name }) => {
+          if (name === 'connected') settle(resolve)
+          if (name === 'closed') settle(() => reject(this.closedError()))
+        }),
+      )
+      signal?.addEventListener('abort', onAbort, { once: true })
+      stop.push(() => signal?.removeEventListener('abort', onAbort))
+      if (timeoutMs === undefined) return
+      const late = (): void => settle(() => reject(new TimeoutError(timeoutMs, false)))
+      stop.push(this.host.timer(timeoutMs, late))
+    })
+  }
+
+  /** Sends a call, now or when there is a connection. */
+  issue<Request, Result>(
+    call: Call<Request, Result>,
+    options: CallOptions | undefined,
+  ): Promise<Result> {
+    if (this.isClosed) return Promise.reject(this.closedError(call.path))
+    const signal = options?.signal
+    const timeoutMs = options?.timeoutMs ?? this.callTimeoutMs
+    if (signal !== undefined || timeoutMs !== undefined) {
+      if (signal?.aborted === true) return Promise.reject(signal.reason)
+      limit(call, { signal, timeoutMs }, this.host)
+    }
+    const result = this.conversation.submit(call)
+    return this.traces.wantsRequests ? this.traces.request(call, result) : result
+  }
+
+  close(): Promise<void> {
+    this.closing ??= this.sayGoodbye()
+    return this.closing
+  }
+
+  /** Ends everything at once, for this reason if there is one. */
+  finish(failure: unknown): void {
+    if (this.current.name === 'closed') return
+    this.failure = failure
+    this.link.end()
+    this.change({ name: 'closed' })
+    this.conversation.abandon(({ path }) => this.closedError(path))
+    this.watches.clear(this.closedError())
+  }
+
+  private makeLink(
+    options: ClientOptions,
+    servers: readonly ServerAddress[],
+    settings: SessionSettings,
+  ): SessionLink {
+    const events = this.sessionEvents()
+    if (options.keepAlive === 'worker') {
+      const { unref, tls } = options
+      const task = { settings, servers, host: { unref, tls } }
+      return new WorkerLink(task, events, (error) => this.finish(error))
+    }
+    const rotation = new ServerRotation(servers, () => this.host.random())
+    const onDrained = (): void => this.conversation.drained()
+    return new SessionDriver(this.host, settings, rotation, events, onDrained)
+  }
+
+  private sessionEvents(): SessionEvents {
+    return {
+      connected: ({ session, resumed, readOnly, server: address }) => {
+        const server = formatServer(address)
+        this.change({ name: 'connected', session, resumed, readOnly, server })
+        this.conversation.connected(this.lastZxid)
+      },
+      frame: (bytes, start, end) => this.conversation.frame(bytes, start, end),
+      received: () => this.conversation.received(),
+      suspended: (session, expiresAtMs, cause) => {
+        this.change({ name: 'suspended', session, expiresAtMs })
+        this.conversation.lost(cause)
+      },
+      attemptFailed: (error) => this.traces.attemptFailed(error),
+      expired: (session) => this.onExpired(session),
+    }
+  }
+
+  private onExpired(session: SessionInfo): void {
+    this.change({ name: 'expired', session })
+    const errorFor = ({ path, wasSent, kind }: Call): SessionExpiredError =>
+      new SessionExpiredError(wasSent && !kind.isRead, { path })
+    this.conversation.abandon(errorFor)
+    if (!this.renews) {
+      this.finish(new SessionExpiredError(false))
+      return
+    }
+    this.change({ name: 'connecting' })
+    this.watches.clear(new SessionExpiredError(false))
+  }
+
+  private change(state: State): void {
+    const before = this.current
+    this.current = state
+    this.traces.state(state, before)
+    // Whoever begins to listen meanwhile hears of the next change, whoever stops of none.
+    const listeners = [...this.listeners]
+    for (const listener of listeners) {
+      if (!this.listeners.has(listener)) continue
+      try {
+        listener(state, before)
+      } catch (error) {
+        this.report(error)
+      }
+    }
+  }
+
+  private async sayGoodbye(): Promise<void> {
+    if (this.current.name === 'connected') {
+      const call = new Call(kinds.closeSession, {})
+      const cancel = this.host.timer(closeMsMax, () => call.succeed(undefined))
+      await this.conversation.submit(call).catch(() => {})
+      cancel()
+    }
+    this.finish(undefined)
+  }
+
+  /** An error of a caller's own function is theirs to hear of, but must not stop what runs here. */
+  private report(error: unknown): void {
+    this.host.defer(() => {
+      throw error
+    })
+  }
+}

@@ -1,0 +1,284 @@
+import {
+  errorCodes,
+  Reader,
+  ReplyHeader,
+  RequestHeader,
+  WatcherEvent,
+  Writer,
+} from '@zabra/protocol'
+import { expect, test } from 'vitest'
+import * as kinds from '../calls/kinds.ts'
+import { ConnectionLossError, OperationError } from '../errors.ts'
+import { Call } from './call.ts'
+import { Conversation } from './conversation.ts'
+import { WatchRegistry, type WatchEvent } from './watch-registry.ts'
+
+interface Said {
+  readonly xid: number
+  readonly type: number
+  readonly body: Reader
+}
+
+/** A conversation with a server that says what the test wants. */
+class Talk {
+  readonly watches = new WatchRegistry(
+    (path) => path,
+    (error) => {
+      throw error
+    },
+  )
+  readonly left: string[] = []
+  pieces = 0
+  isFull = false
+  readonly conversation: Conversation
+  private said: Said[] = []
+  private mustFlush = false
+
+  constructor(repeatsMax = 3) {
+    const link = {
+      send: (bytes: Uint8Array, frames: number) => {
+        this.pieces++
+        const reader = new Reader(new Uint8Array(bytes))
+        for (let i = 0; i < frames; i++) {
+          const end = reader.int() + reader.position
+          const { xid, type } = RequestHeader.read(reader)
+          this.said.push({ xid, type, body: new Reader(reader.bytes, reader.position, end) })
+          reader.position = end
+        }
+        return true
+      },
+      isFull: false,
+      leave: (cause: Error) => {
+        this.left.push(cause.message)
+        this.conversation.lost(cause)
+      },
+    }
+    Object.defineProperty(link, 'isFull', { get: () => this.isFull })
+    this.conversation = new Conversation(link, () => (this.mustFlush = true), this.watches, {
+      repeatsMax,
+      onRejected: () => {},
+    })
+  }
+
+  /** All that was said since the last time. */
+  take(): Said[] {
+    if (this.mustFlush) {
+      this.mustFlush = false
+      this.conversation.flush()
+    }
+    return this.said.splice(0)
+  }
+
+  takeTypes(): number[] {
+    return this.take().map(({ type }) => type)
+  }
+
+  reply(xid: number, err: number = errorCodes.ok, body: (writer: Writer) => void = () => {}): void {
+    const writer = new Writer()
+    ReplyHeader.write(writer, { xid, zxid: 1n, err })
+    body(writer)
+    this.conversation.frame(writer.written(), 0, writer.position)
+    this.conversation.received()
+  }
+
+  notify(type: number, path: string): void {
+    this.reply(-1, 0, (writer) => WatcherEvent.write(writer, { type, state: 3, path }))
+  }
+
+  read(path = '/a'): Promise<string[]> {
+    return this.conversation.submit(new Call(kinds.getChildren, { path, watch: false }, path))
+  }
+
+  write(path = '/a'): Promise<void> {
+    return this.conversation.submit(new Call(kinds.remove, { path, version: -1 }, path))
+  }
+}
+
+const children =
+  (...names: string[]) =>
+  (writer: Writer) => {
+    writer.int(names.length)
+    for (const name of names) writer.ustring(name)
+  }
+
+test('what is asked in one turn leaves in one piece, in its order', async () => {
+  const talk = new Talk()
+  talk.conversation.connected(0n)
+  const answers = [talk.read('/x'), talk.read('/y')]
+  const said = talk.take()
+  expect(talk.pieces).toBe(1)
+  expect(said.map(({ xid, body }) => [xid, body.ustring()])).toEqual([
+    [1, '/x'],
+    [2, '/y'],
+  ])
+  talk.reply(1, 0, children('one'))
+  talk.reply(2, 0, children('two'))
+  expect(await Promise.all(answers)).toEqual([['one'], ['two']])
+})
+
+test('a reply that is not the next one cannot be', () => {
+  const talk = new Talk()
+  talk.conversation.connected(0n)
+  talk.read().catch(() => {})
+  talk.take()
+  expect(() => talk.reply(7)).toThrow('a reply to 7, where 1 is the next')
+})
+
+test('after a loss reads are sent again before what waits, and writes are not', async () => {
+  const talk = new Talk()
+  talk.conversation.connected(0n)
+  const write = talk.write().catch((error: unknown) => error)
+  void talk.read('/sent')
+  talk.take()
+  talk.conversation.lost(new Error('gone'))
+  void talk.read('/later')
+  expect(await write).toBeInstanceOf(ConnectionLossError)
+  talk.conversation.connected(0n)
+  expect(talk.take().map(({ body }) => body.ustring())).toEqual(['/sent', '/later'])
+})
+
+test('a read is not sent again for ever', async () => {
+  const talk = new Talk(2)
+  const read = talk.read().catch((error: unknown) => error)
+  for (let i = 0; i < 3; i++) {
+    talk.conversation.connected(0n)
+    expect(talk.takeTypes()).toEqual([8])
+    talk.conversation.lost(new Error('gone'))
+  }
+  expect(await read).toMatchObject({ code: 'connectionLoss', mayHaveHappened: false })
+})
+
+test('a call that is given up before it is sent is never sent, and its reply is not missed after', async () => {
+  const talk = new Talk()
+  const call = new Call(kinds.remove, { path: '/a', version: -1 }, '/a')
+  talk.conversation.submit(call).catch(() => {})
+  call.fail('enough')
+  talk.conversation.connected(0n)
+  expect(talk.take()).toEqual([])
+
+  const sent = new Call(kinds.remove, { path: '/a', version: -1 }, '/a')
+  talk.conversation.submit(sent).catch(() => {})
+  const next = talk.read()
+  expect(talk.takeTypes()).toEqual([2, 8])
+  sent.fail('enough')
+  talk.reply(1)
+  talk.reply(2, 0, children())
+  expect(await next).toEqual([])
+})
+
+test('a new connection is told identities first, then watches, then requests', () => {
+  const talk = new Talk()
+  talk.conversation
+    .authenticate({ scheme: 'digest', credentials: new Uint8Array(1) })
+    .catch(() => {})
+  talk.watches.add('data', '/w', () => {})
+  void talk.read()
+  talk.conversation.connected(5n)
+  expect(talk.takeTypes()).toEqual([100, 101, 8])
+})
+
+test('watches are told in portions that servers can read', () => {
+  const talk = new Talk()
+  const paths = Array.from({ length: 3000 }, (_, i) => `/${'x'.repeat(90)}${i}`)
+  for (const path of paths) talk.watches.add('child', path, () => {})
+  talk.conversation.connected(5n)
+  const said = talk.take()
+  expect(said.length).toBeGreaterThan(1)
+  let count = 0
+  for (const { body, xid, type } of said) {
+    expect([xid, type]).toEqual([-8, 101])
+    expect(body.remaining).toBeLessThan(200_000)
+    expect(body.long()).toBe(5n)
+    expect([body.int(), body.int()]).toEqual([0, 0])
+    count += body.int()
+  }
+  expect(count).toBe(3000)
+})
+
+test('a watch is set by the reply, and for a missing node by the refusal', async () => {
+  const talk = new Talk()
+  talk.conversation.connected(0n)
+  const events: WatchEvent[] = []
+  const call = new Call(kinds.exists, { path: '/a', watch: true }, '/a')
+  call.watch = (event) => events.push(event)
+  call.watchPath = '/a'
+  const exists = talk.conversation.submit(call)
+  talk.take()
+  talk.notify(1, '/a')
+  expect(events).toEqual([])
+  talk.reply(1, errorCodes.noNode)
+  expect(await exists).toBeUndefined()
+  talk.notify(1, '/a')
+  talk.notify(1, '/a')
+  expect(events).toEqual([{ type: 'created', path: '/a', zxid: 1n }])
+})
+
+test('a read that must not be stale brings a sync, and a refusal of that is its own', async () => {
+  const talk = new Talk()
+  talk.conversation.connected(0n)
+  const call = new Call(kinds.getChildren, { path: '/a', watch: false }, '/a')
+  call.sync = 'always'
+  const read = talk.conversation.submit(call).catch((error: unknown) => error)
+  expect(talk.takeTypes()).toEqual([9, 8])
+  expect(talk.pieces).toBe(1)
+  talk.reply(1, errorCodes.notReadOnly)
+  talk.reply(2, 0, children())
+  expect(await read).toBeInstanceOf(OperationError)
+})
+
+test('one syncs after a write whose reply was lost, until that has worked', async () => {
+  const talk = new Talk()
+  const careful = (): Promise<string[]> => {
+    const call = new Call(kinds.getChildren, { path: '/a', watch: false }, '/a')
+    call.sync = 'ifUncertain'
+    return talk.conversation.submit(call)
+  }
+  talk.conversation.connected(0n)
+  void careful()
+  talk.write().catch(() => {})
+  expect(talk.takeTypes()).toEqual([8, 2])
+  talk.conversation.lost(new Error('gone'))
+  talk.conversation.connected(0n)
+  const [sync, read] = talk.take()
+  expect([sync?.type, read?.type]).toEqual([9, 8])
+  talk.reply(sync!.xid)
+  talk.reply(read!.xid, 0, children())
+  void careful()
+  expect(talk.takeTypes()).toEqual([8])
+})
+
+test('more than so many calls wait until there is room', () => {
+  const talk = new Talk()
+  talk.conversation.connected(0n)
+  for (let i = 0; i < 10_000; i++) void talk.read()
+  expect(talk.take()).toHaveLength(8192)
+  talk.reply(1, 0, children())
+  expect(talk.take()).toHaveLength(1)
+})
+
+test('while the socket is full nothing more is said', () => {
+  const talk = new Talk()
+  talk.conversation.connected(0n)
+  talk.isFull = true
+  void talk.read('/first')
+  expect(talk.take()).toHaveLength(1)
+  void talk.read('/second')
+  expect(talk.take()).toHaveLength(0)
+  talk.isFull = false
+  talk.conversation.drained()
+  expect(talk.take()).toHaveLength(1)
+})
+
+test('a refused identity is not presented again, and the server is left', async () => {
+  const talk = new Talk()
+  talk.conversation.connected(0n)
+  const auth = talk.conversation
+    .authenticate({ scheme: 'x', credentials: new Uint8Array(0) })
+    .catch((error: unknown) => error)
+  talk.take()
+  talk.reply(-4, errorCodes.authFailed)
+  expect(await auth).toMatchObject({ reason: 'authFailed' })
+  expect(talk.left).toHaveLength(1)
+  talk.conversation.connected(0n)
+  expect(talk.take()).toEqual([])
+})

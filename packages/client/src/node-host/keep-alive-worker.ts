@@ -1,0 +1,71 @@
+/**
+ * Runs in a worker thread: a session with its connection, heartbeats and reconnections. The client
+ * in the other thread says what is sent and hears what is received, whenever it finds the time.
+ */
+import { parentPort, workerData } from 'node:worker_threads'
+import { Writer } from '@zabra/protocol'
+import { ServerRotation } from '../machine/server-rotation.ts'
+import type { SessionEvents } from '../machine/session-machine.ts'
+import { SessionDriver } from '../session-driver.ts'
+import { nodeHost } from './node-host.ts'
+import type { Facts, FromWorker, ToWorker, WorkerTask } from './worker-messages.ts'
+
+const port = parentPort
+if (port === null) throw new Error('this module runs in a worker thread')
+const { settings, servers, host: hostOptions } = workerData as WorkerTask
+const host = nodeHost(hostOptions)
+/** Each thread counts its milliseconds from its own beginning. */
+const { timeOrigin } = performance
+
+const tell = (message: FromWorker, transfer: ArrayBuffer[] = []): void =>
+  port.postMessage(message, transfer)
+
+let connections = 0
+let received = new Writer(0)
+const events: SessionEvents = {
+  connected(connection) {
+    connections++
+    tell({ type: 'connected', connection, facts: facts() })
+  },
+  frame(bytes, start, end) {
+    received.int(end - start)
+    received.rawRange(bytes, start, end)
+  },
+  received() {
+    if (received.position === 0) {
+      tell({ type: 'facts', facts: facts() })
+      return
+    }
+    const bytes = received.written()
+    received = new Writer(0)
+    tell({ type: 'frames', bytes, facts: facts() }, [bytes.buffer as ArrayBuffer])
+  },
+  suspended: (session, expiresAtMs, cause) =>
+    tell({ type: 'suspended', session, expiresAtMs: expiresAtMs + timeOrigin, cause }),
+  attemptFailed: (cause) => tell({ type: 'attemptFailed', cause }),
+  expired: (session) => tell({ type: 'expired', session }),
+}
+
+const driver = new SessionDriver(
+  host,
+  settings,
+  new ServerRotation(servers, () => host.random()),
+  events,
+  () => {},
+)
+
+port.on('message', (message: ToWorker) => {
+  if (message.type === 'end') {
+    driver.end()
+    port.close()
+  } else if (message.connection === connections) {
+    if (message.type === 'send') driver.send(message.bytes, message.frames)
+    else driver.leave(message.cause)
+  }
+})
+driver.start()
+
+function facts(): Facts {
+  const { lastZxid, aliveUntilMs } = driver
+  return { lastZxid, aliveUntilMs: aliveUntilMs + timeOrigin }
+}

@@ -1,0 +1,14 @@
+/** Whoever keeps a session alive for a client: in its own thread, or in another one. */
+export interface SessionLink {
+  readonly lastZxid: bigint
+  /** Before this time the server cannot have expired the session. */
+  readonly aliveUntilMs: number
+  /** After which `drained` is told once there is room again. */
+  readonly isFull: boolean
+  start(): void
+  /** `bytes` hold so many frames; answers whether their buffer may be reused at once. */
+  send(bytes: Uint8Array, frames: number): boolean
+  /** Leaves the present server for another one; the session stays. */
+  leave(cause: Error): void
+  end(): void
+}

@@ -1,0 +1,24 @@
+/**
+ * A program that holds an ephemeral node and then does nothing but compute for a while.
+ *
+ *     busy-program.ts CONNECT-STRING loop|worker BUSY-MS
+ */
+import { connect } from '../../src/index.ts'
+
+const [servers = '', keepAlive = '', busyMs = ''] = process.argv.slice(2)
+const client = await connect(servers, {
+  sessionTimeoutMs: 600,
+  keepAlive: keepAlive === 'worker' ? 'worker' : 'loop',
+})
+const { path } = await client.create('/busy-', '', { ephemeral: true, sequential: true })
+const states: string[] = []
+client.onState(({ name }) => states.push(name))
+await new Promise<void>((resolve) => process.stdout.write(`${path}\n`, () => resolve()))
+
+const end = performance.now() + Number(busyMs)
+while (performance.now() < end) Math.sqrt(end)
+
+await client.sync().catch(() => client.connected())
+const isThere = (await client.exists(path)) !== undefined
+await client.close()
+process.stdout.write(`${JSON.stringify({ isThere, states })}\n`)
