@@ -10,6 +10,7 @@ export default defineConfig({
       'interop/**/*.test.ts',
       'bench/**/*.test.ts',
       'examples/**/*.test.ts',
+      'scripts/**/*.test.ts',
     ],
     isolate: false,
     testTimeout: 30_000,

@@ -108,9 +108,9 @@ export class WatchRegistry {
 
   fire(type: number, path: string, zxid: bigint | undefined): void {
     const name = typeNames[type]
-    const shown = this.inChroot(path)
-    if (name === undefined || shown === undefined) return
-    const event: WatchEvent = { type: name, path: shown, zxid }
+    if (name === undefined) return
+    // What is outside is watched as it is: the ensemble's configuration.
+    const event: WatchEvent = { type: name, path: this.inChroot(path) ?? path, zxid }
     if (name !== 'children') {
       this.call(this.data, path, event)
       this.call(this.exist, path, event)
