@@ -3,4 +3,13 @@
  * barriers, queues, membership, shared values. They use nothing that `@zabra/client` does not
  * export, and work on any ZooKeeper.
  */
-export {}
+export {
+  hold,
+  LostError,
+  type Check,
+  type Held,
+  type HeldNode,
+  type HoldOptions,
+  type LossPolicy,
+  type LossReason,
+} from './held.ts'

@@ -1,0 +1,182 @@
+import {
+  ClosedError,
+  ConnectionLossError,
+  isRefusal,
+  SessionExpiredError,
+  ZabraError,
+  type Client,
+  type Stat,
+  type State,
+  type Transaction,
+} from '@zabra/client'
+
+/** A right that one has until it is given back or lost: a lock, a permit, a leadership. */
+export interface Held extends AsyncDisposable {
+  /** Only grows from one holder to the next: what has seen a larger one refuses a smaller. */
+  readonly token: bigint
+  /** Aborts the moment the right may be lost, or is given back; the reason is a LostError. */
+  readonly signal: AbortSignal
+  /** Of the node that gives the right. */
+  readonly path: string
+  /** Lets the transaction fail as a whole unless the right is still held when it happens. */
+  guard<Results extends readonly unknown[]>(
+    transaction: Transaction<Results>,
+  ): Transaction<[...Results, ...undefined[]]>
+  /** Gives it back. A second time it does nothing. */
+  release(): Promise<void>
+}
+
+/**
+ * When a right counts as lost. `suspended`: as soon as there is no connection, for from then on
+ * nobody can tell. `expired`: when the session is over by the client's own clock, which is sound
+ * as long as that clock and the server's run equally fast.
+ */
+export type LossPolicy = 'suspended' | 'expired'
+
+export interface HoldOptions {
+  /** `suspended` by default. */
+  readonly lostOn?: LossPolicy | undefined
+}
+
+export type LossReason = 'suspended' | 'expired' | 'closed' | 'deleted' | 'released'
+
+const sentences: Record<LossReason, string> = {
+  suspended: 'the connection is lost, and so it may no longer be held',
+  expired: 'the session has expired',
+  closed: 'the client is closed',
+  deleted: 'somebody has deleted the node',
+  released: 'it was given back',
+}
+
+/** Something is not held any more, or nobody can tell. */
+export class LostError extends ZabraError {
+  override readonly name = 'LostError'
+  readonly code = 'lost'
+  readonly retriable = false
+  readonly reason: LossReason
+
+  constructor(reason: LossReason, path: string) {
+    super(`not held any more, ${sentences[reason]}: ${path}`, { path })
+    this.reason = reason
+  }
+}
+
+/** What there is to know of an ephemeral node that gives a right. */
+export interface HeldNode {
+  readonly path: string
+  /** Of its creation: the czxid becomes the token. */
+  readonly stat: Stat
+  /**
+   * What must be so for the right to be held; that the node is there, by default, which will do
+   * for names that nobody else ever uses.
+   */
+  readonly checks?: readonly Check[] | undefined
+  /** How to give it back, in place of deleting the node. It must not fail where nothing is left. */
+  readonly giveBack?: (() => Promise<void>) | undefined
+}
+
+export interface Check {
+  readonly path: string
+  readonly version?: number | undefined
+}
+
+/** Holds what an ephemeral node of this client's present session gives a right to. */
+export function hold(client: Client, node: HeldNode, options: HoldOptions = {}): Held {
+  return new HeldByNode(client, node, options.lostOn ?? 'suspended')
+}
+
+class HeldByNode implements Held {
+  readonly token: bigint
+  readonly path: string
+  private readonly client: Client
+  private readonly node: HeldNode
+  private readonly policy: LossPolicy
+  private readonly controller = new AbortController()
+  private readonly stopListening: () => void
+  private releasing: Promise<void> | undefined
+
+  constructor(client: Client, node: HeldNode, policy: LossPolicy) {
+    this.client = client
+    this.node = node
+    this.policy = policy
+    this.path = node.path
+    this.token = node.stat.czxid
+    this.stopListening = client.onState((state) => this.judge(state))
+    this.judge(client.state)
+    if (!this.signal.aborted) this.watchNode()
+  }
+
+  get signal(): AbortSignal {
+    return this.controller.signal
+  }
+
+  guard<Results extends readonly unknown[]>(
+    transaction: Transaction<Results>,
+  ): Transaction<[...Results, ...undefined[]]> {
+    const checks = this.node.checks ?? [{ path: this.path }]
+    for (const { path, version } of checks) transaction.check(path, version)
+    return transaction as unknown as Transaction<[...Results, ...undefined[]]>
+  }
+
+  release(): Promise<void> {
+    this.releasing ??= this.giveBack()
+    return this.releasing
+  }
+
+  [Symbol.asyncDispose](): Promise<void> {
+    return this.release()
+  }
+
+  private judge(state: State): void {
+    if (state.name === 'closed') this.lose('closed')
+    else if (state.name === 'expired' || state.name === 'connecting') this.lose('expired')
+    // A session made since does not have the node.
+    else if (state.session.id !== this.node.stat.ephemeralOwner) this.lose('expired')
+    else if (state.name === 'suspended' && this.policy === 'suspended') this.lose('suspended')
+  }
+
+  private lose(reason: LossReason): void {
+    this.stopListening()
+    this.controller.abort(new LostError(reason, this.path))
+  }
+
+  /** Somebody else may delete the node: an operator, or whoever is tired of waiting. */
+  private watchNode(): void {
+    const again = (): void => {
+      if (!this.signal.aborted) this.watchNode()
+    }
+    this.client.exists(this.path, { watch: again }).then(
+      (stat) => {
+        if (stat?.czxid !== this.token) this.lose('deleted')
+      },
+      (error: unknown) => {
+        if (error instanceof ConnectionLossError) again()
+      },
+    )
+  }
+
+  private async giveBack(): Promise<void> {
+    // Whoever works under the signal must have been told before anybody else can begin.
+    this.lose('released')
+    if (this.node.giveBack !== undefined) await this.node.giveBack()
+    else await deleteOwn(this.client, this.node.path, this.node.stat.ephemeralOwner)
+  }
+}
+
+/**
+ * Deletes a node that belongs to this session, whatever the connection does meanwhile. Once the
+ * session is over there is nothing to delete: the server does it.
+ */
+export async function deleteOwn(client: Client, path: string, sessionId: bigint): Promise<void> {
+  for (;;) {
+    if (client.session?.id !== sessionId) return
+    try {
+      await client.delete(path)
+      return
+    } catch (error) {
+      if (isRefusal(error, 'noNode')) return
+      if (error instanceof SessionExpiredError || error instanceof ClosedError) return
+      if (!(error instanceof ConnectionLossError)) throw error
+    }
+  }
+}
