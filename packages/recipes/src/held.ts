@@ -8,6 +8,7 @@ import {
   type Stat,
   type State,
   type Transaction,
+  type WatchEvent,
 } from '@zabra/client'
 
 /** A right that one has until it is given back or lost: a lock, a permit, a leadership. */
@@ -24,6 +25,7 @@ export interface Held extends AsyncDisposable {
   ): Transaction<[...Results, ...undefined[]]>
   /** Gives it back. A second time it does nothing. */
   release(): Promise<void>
+  [Symbol.asyncDispose](): Promise<void>
 }
 
 /**
@@ -85,12 +87,12 @@ export function hold(client: Client, node: HeldNode, options: HoldOptions = {}):
   return new HeldByNode(client, node, options.lostOn ?? 'suspended')
 }
 
-class HeldByNode implements Held {
+export class HeldByNode implements Held {
   readonly token: bigint
   readonly path: string
   private readonly client: Client
   private readonly node: HeldNode
-  private readonly policy: LossPolicy
+  private policy: LossPolicy
   private readonly controller = new AbortController()
   private readonly stopListening: () => void
   private releasing: Promise<void> | undefined
@@ -127,6 +129,13 @@ class HeldByNode implements Held {
     return this.release()
   }
 
+  /** From now on it is lost by this policy: who only queues cares less than who holds. */
+  judgeBy(policy: LossPolicy): this {
+    this.policy = policy
+    this.judge(this.client.state)
+    return this
+  }
+
   private judge(state: State): void {
     if (state.name === 'closed') this.lose('closed')
     else if (state.name === 'expired' || state.name === 'connecting') this.lose('expired')
@@ -142,8 +151,11 @@ class HeldByNode implements Held {
 
   /** Somebody else may delete the node: an operator, or whoever is tired of waiting. */
   private watchNode(): void {
-    const again = (): void => {
-      if (!this.signal.aborted) this.watchNode()
+    const again = (event?: WatchEvent): void => {
+      if (this.signal.aborted) return
+      // Nothing is left to be watched then, and a watch on nothing would stay for ever.
+      if (event?.type === 'deleted') this.lose('deleted')
+      else this.watchNode()
     }
     this.client.exists(this.path, { watch: again }).then(
       (stat) => {

@@ -13,3 +13,4 @@ export {
   type LossPolicy,
   type LossReason,
 } from './held.ts'
+export { Lock, type AcquireOptions, type LockOptions } from './lock.ts'

@@ -1,0 +1,344 @@
+import { setImmediate } from 'node:timers/promises'
+import { isRefusal, SessionExpiredError, TimeoutError, type Client } from '@zabra/client'
+import { expect, test } from 'vitest'
+import { useServer } from '../test/support/server.ts'
+import { expire, nextState, openProxied } from '../test/support/trouble.ts'
+import { LostError, type Held } from './held.ts'
+import { Lock } from './lock.ts'
+
+const isElsewhere = process.env['ZABRA_TEST_CONNECT'] !== undefined
+const fixture = useServer({ 'znode.container.checkIntervalMs': 100 })
+const open = (options = {}) => fixture.open(options)
+
+const lossOf = (held: Held): Promise<LostError> =>
+  new Promise((resolve) => {
+    const done = (): void => resolve(held.signal.reason as LostError)
+    if (held.signal.aborted) done()
+    else held.signal.addEventListener('abort', done, { once: true })
+  })
+
+/** Resolves when so many stand in the line. */
+async function untilQueued(lock: Lock, count: number): Promise<string[]> {
+  for (;;) {
+    const queue = await lock.queue()
+    if (queue.length === count) return queue
+    await setImmediate()
+  }
+}
+
+test('one holds the lock at a time, in the order of asking, with tokens that grow', async () => {
+  const clients = await Promise.all(Array.from({ length: 5 }, () => open()))
+  const first = await new Lock(clients[0]!, '/fair').acquire()
+  const order: number[] = []
+  const tokens: bigint[] = []
+  let holders = 0
+  const turns: Promise<void>[] = []
+  for (let i = 0; i < 25; i++) {
+    const lock = new Lock(clients[i % 5]!, '/fair')
+    const turn = async (): Promise<void> => {
+      await using held = await lock.acquire()
+      expect(++holders).toBe(1)
+      order.push(i)
+      tokens.push(held.token)
+      await setImmediate()
+      holders--
+    }
+    turns.push(turn())
+    await untilQueued(lock, i + 2)
+  }
+  await first.release()
+  await Promise.all(turns)
+  expect(order).toEqual(Array.from({ length: 25 }, (_, i) => i))
+  expect(tokens.every((token, i) => i === 0 || token > tokens[i - 1]!)).toBe(true)
+})
+
+test('nodes are named as Curator names them', async () => {
+  const client = await open()
+  const held = await new Lock(client, '/named/lock', { id: 'me' }).acquire()
+  expect(held.path).toMatch(/^\/named\/lock\/_c_[0-9a-f-]{36}-lock-\d{10}$/)
+  expect(Buffer.from((await client.get(held.path)).data).toString()).toBe('me')
+  await held.release()
+  await held.release()
+  expect(await client.children('/named/lock')).toEqual([])
+})
+
+test.skipIf(isElsewhere)('the parent goes when nobody is left', async () => {
+  const client = await open()
+  await using held = await new Lock(client, '/passing').acquire()
+  const gone = new Promise((resolve) => {
+    void client.exists('/passing', { watch: resolve })
+  })
+  await held.release()
+  expect(await gone).toMatchObject({ type: 'deleted' })
+  await using again = await new Lock(client, '/passing').acquire()
+  expect(again.token).toBeGreaterThan(held.token)
+})
+
+test('a release wakes one waiter only', async () => {
+  const holder = new Lock(await open(), '/calm')
+  const held = await holder.acquire()
+  const waiters = await Promise.all(
+    Array.from({ length: 6 }, () => openProxied(fixture.connectString)),
+  )
+  const turns: Promise<Held>[] = []
+  for (const { client } of waiters) {
+    turns.push(new Lock(client, '/calm').acquire())
+    await untilQueued(holder, turns.length + 1)
+  }
+  await Promise.all(waiters.map(({ client }) => client.sync()))
+  const before = waiters.map(({ proxy }) => proxy.notifications)
+  await held.release()
+  await turns[0]
+  await Promise.all(waiters.map(({ client }) => client.sync()))
+  const after = waiters.map(({ proxy }, i) => proxy.notifications - before[i]!)
+  expect(after).toEqual([1, 0, 0, 0, 0, 0])
+  for (const turn of turns) await (await turn).release()
+})
+
+test('when the session of a waiter in the middle ends, those behind it still get their turn', async () => {
+  const [first, second, third] = await Promise.all([open(), open(), open()])
+  const held = await new Lock(first, '/middle').acquire()
+  const lock = new Lock(third, '/middle')
+  const middle = new Lock(second, '/middle').acquire().catch((error: unknown) => error)
+  await untilQueued(lock, 2)
+  const last = lock.acquire()
+  await untilQueued(lock, 3)
+  await expire(second, fixture.connectString)
+  expect(await middle).toBeInstanceOf(SessionExpiredError)
+  expect(await lock.queue()).toHaveLength(2)
+  await held.release()
+  await (await last).release()
+})
+
+test('a waiter queues anew after the end of its session if it wants to', async () => {
+  const [first, second] = await Promise.all([open(), open()])
+  const lock = new Lock(first, '/anew')
+  const held = await lock.acquire()
+  const waiting = new Lock(second, '/anew').acquire({ requeue: true })
+  const [, before] = await untilQueued(lock, 2)
+  await expire(second, fixture.connectString)
+  for (;;) {
+    const [, now] = await untilQueued(lock, 2)
+    if (now !== before) break
+  }
+  await held.release()
+  const next = await waiting
+  expect(next.token).toBeGreaterThan(held.token)
+  expect((await second.exists(next.path))?.ephemeralOwner).toBe(second.session!.id)
+})
+
+test('the end of the session loses the lock, and lets the next one in with a larger token', async () => {
+  const [first, second] = await Promise.all([open(), open()])
+  const held = await new Lock(first, '/expiry').acquire({ lostOn: 'expired' })
+  const waiting = new Lock(second, '/expiry').acquire()
+  await untilQueued(new Lock(second, '/expiry'), 2)
+  await expire(first, fixture.connectString)
+  expect(held.signal.reason).toMatchObject({ name: 'LostError', reason: 'expired' })
+  const next = await waiting
+  expect(next.token).toBeGreaterThan(held.token)
+  // What the new session sends under the old lock is refused.
+  const late = held.guard(first.transaction().create('/expiry-late')).commit()
+  await expect(late).rejects.toSatisfy((error) => isRefusal(error, 'noNode'))
+  await held.release()
+  expect(next.signal.aborted).toBe(false)
+})
+
+test('a lost connection loses the lock, or not before the session ends, by choice', async () => {
+  const { client, proxy } = await openProxied(fixture.connectString)
+  const strict = await new Lock(client, '/strict').acquire()
+  const lenient = await new Lock(client, '/lenient').acquire({ lostOn: 'expired' })
+  const suspended = nextState(client, 'suspended')
+  proxy.drop()
+  await suspended
+  expect(strict.signal.reason).toMatchObject({ reason: 'suspended' })
+  expect(lenient.signal.aborted).toBe(false)
+  await client.connected()
+  await client.get('/')
+  expect(lenient.signal.aborted).toBe(false)
+  await Promise.all([strict.release(), lenient.release()])
+  expect(await new Lock(client, '/strict').queue()).toEqual([])
+})
+
+test('a client cut off knows that the lock is lost before the next one can have it', async () => {
+  const { client, proxy } = await openProxied(fixture.connectString, { sessionTimeoutMs: 600 })
+  const other = await open()
+  const held = await new Lock(client, '/cut').acquire({ lostOn: 'expired' })
+  const waiting = new Lock(other, '/cut').acquire()
+  const lost = lossOf(held).then(({ reason }) => `lost: ${reason}`)
+  proxy.cut()
+  expect(await Promise.race([lost, waiting])).toBe('lost: expired')
+  await waiting
+})
+
+test('who deletes the node takes the lock away, and its holder is told', async () => {
+  const [first, second] = await Promise.all([open(), open()])
+  const held = await new Lock(first, '/taken').acquire()
+  const lost = lossOf(held)
+  await second.delete(held.path)
+  expect((await lost).reason).toBe('deleted')
+})
+
+test('a waiter whose node is deleted rejects', async () => {
+  const [first, second] = await Promise.all([open(), open()])
+  const lock = new Lock(first, '/removed')
+  const held = await lock.acquire()
+  const waiting = new Lock(second, '/removed').acquire().catch((error: unknown) => error)
+  const [, path] = await untilQueued(lock, 2)
+  await first.delete(path!)
+  expect(await waiting).toMatchObject({ name: 'LostError', reason: 'deleted' })
+  await held.release()
+})
+
+test('a guarded transaction goes through while the lock is held, and not afterwards', async () => {
+  const client = await open()
+  const held = await new Lock(client, '/guarded').acquire()
+  const [{ path }] = await held.guard(client.transaction().create('/work')).commit()
+  expect(path).toBe('/work')
+  await held.release()
+  expect(held.signal.reason).toMatchObject({ reason: 'released' })
+  const late = held.guard(client.transaction().set('/work', 'late')).commit()
+  await expect(late).rejects.toMatchObject({ reason: 'noNode', path: held.path })
+  expect((await client.get('/work')).stat.version).toBe(0)
+})
+
+test('who gives up waiting leaves no node behind', async () => {
+  const [first, second] = await Promise.all([open(), open()])
+  const lock = new Lock(first, '/given-up')
+  const held = await lock.acquire()
+  const controller = new AbortController()
+  const aborted = new Lock(second, '/given-up').acquire({ signal: controller.signal })
+  const late = new Lock(second, '/given-up').acquire({ timeoutMs: 100 })
+  const reasons = Promise.allSettled([aborted, late])
+  await untilQueued(lock, 3)
+  controller.abort(new Error('enough'))
+  const [one, two] = await reasons
+  expect(one).toMatchObject({ reason: { message: 'enough' } })
+  expect(two).toMatchObject({ reason: expect.any(TimeoutError) as TimeoutError })
+  await second.sync('/given-up')
+  expect(await untilQueued(lock, 1)).toEqual([held.path])
+  await held.release()
+})
+
+test('an aborted signal asks for nothing', async () => {
+  const client = await open()
+  const signal = AbortSignal.abort(new Error('never mind'))
+  await expect(new Lock(client, '/never').acquire({ signal })).rejects.toThrow('never mind')
+  expect(await client.exists('/never')).toBeUndefined()
+})
+
+test('a place whose creation was not confirmed is found again, and there is only one', async () => {
+  const { client, proxy } = await openProxied(fixture.connectString)
+  const lock = new Lock(await open(), '/unconfirmed')
+  await client.ensure('/unconfirmed')
+  proxy.mute()
+  const acquiring = new Lock(client, '/unconfirmed').acquire({ lostOn: 'expired' })
+  const [path] = await untilQueued(lock, 1)
+  proxy.heal()
+  proxy.drop()
+  const held = await acquiring
+  expect(held.path).toBe(path)
+  expect(await lock.queue()).toEqual([path])
+})
+
+test('who gives up before the creation was confirmed leaves no node behind either', async () => {
+  const { client, proxy } = await openProxied(fixture.connectString)
+  const lock = new Lock(await open(), '/unconfirmed-abort')
+  await client.ensure('/unconfirmed-abort')
+  const controller = new AbortController()
+  proxy.mute()
+  const acquiring = new Lock(client, '/unconfirmed-abort').acquire({ signal: controller.signal })
+  const outcome = acquiring.catch((error: unknown) => error)
+  await untilQueued(lock, 1)
+  controller.abort(new Error('enough'))
+  expect(await outcome).toMatchObject({ message: 'enough' })
+  proxy.heal()
+  proxy.drop()
+  await untilQueued(lock, 0)
+})
+
+test('trying takes the lock only where it is free, and leaves nothing behind', async () => {
+  const [first, second] = await Promise.all([open(), open()])
+  const lock = new Lock(second, '/tried')
+  const held = await new Lock(first, '/tried').tryAcquire()
+  expect(held).toBeDefined()
+  expect(await lock.tryAcquire()).toBeUndefined()
+  expect(await lock.queue()).toEqual([held!.path])
+  await held!.release()
+  await using mine = await lock.tryAcquire()
+  expect(mine).toBeDefined()
+})
+
+test('the end of the sequence numbers does not change the order', async () => {
+  const client = await open()
+  const lock = new Lock(client, '/overflow')
+  // What servers make of a counter that has reached its end, and of the next ones.
+  const guid = '_c_00000000-0000-4000-8000-000000000000'
+  const before = [`${guid}-lock-2147483646`, 'f00d__lock__2147483647']
+  await client.ensure('/overflow')
+  for (const name of before) await makeEphemeral(client, `/overflow/${name}`)
+  await makeEphemeral(client, `/overflow/${guid}-lock--2147483648`)
+  expect(await lock.queue()).toEqual([
+    ...before.map((name) => `/overflow/${name}`),
+    `/overflow/${guid}-lock--2147483648`,
+  ])
+})
+
+test('a number that is negative since the overflow comes before those that follow it', async () => {
+  const client = await open()
+  const lock = new Lock(client, '/overflown')
+  await client.ensure('/overflown')
+  const blocker = '/overflown/_c_00000000-0000-4000-8000-000000000000-lock--000000001'
+  await makeEphemeral(client, blocker)
+  const waiting = lock.acquire()
+  const [first] = await untilQueued(lock, 2)
+  expect(first).toBe(blocker)
+  await client.delete(blocker)
+  await (await waiting).release()
+})
+
+test('a waiter counts the locks of kazoo', async () => {
+  const client = await open()
+  await client.ensure('/kazoo')
+  await makeEphemeral(client, '/kazoo/2f1c0ee2f8b94a76bb4b1ef32b3c4f5d__lock__0000000000')
+  const lock = new Lock(client, '/kazoo')
+  expect(await lock.tryAcquire()).toBeUndefined()
+  const waiting = lock.acquire()
+  await untilQueued(lock, 2)
+  await client.delete('/kazoo/2f1c0ee2f8b94a76bb4b1ef32b3c4f5d__lock__0000000000')
+  await (await waiting).release()
+})
+
+test('sessions that end at any time neither overlap nor block the others', async () => {
+  const ledger = await open()
+  await ledger.create('/ledger', '0')
+  const done = new Map<number, number>()
+  const contenders = Array.from({ length: 8 }, async (_, i) => {
+    const client = await open()
+    const lock = new Lock(client, '/stormy')
+    for (let round = 0; round < 6;) {
+      try {
+        await using held = await lock.acquire({ requeue: true })
+        const { stat } = await client.get('/ledger')
+        const write = client.transaction().set('/ledger', `${held.token}`, {
+          ifVersion: stat.version,
+        })
+        if (round % 3 === i % 3) void expire(client, fixture.connectString)
+        await held.guard(write).commit()
+        const now = await client.get('/ledger')
+        expect(now.stat.version).toBeGreaterThan(stat.version)
+      } catch (error) {
+        // Under the guard a compare-and-set never meets somebody else's write.
+        expect(error).not.toMatchObject({ reason: 'badVersion' })
+      }
+      done.set(i, ++round)
+      await client.connected()
+    }
+  })
+  await Promise.all(contenders)
+  expect([...done.values()]).toEqual(Array.from({ length: 8 }, () => 6))
+  await untilQueued(new Lock(ledger, '/stormy'), 0)
+})
+
+async function makeEphemeral(client: Client, path: string): Promise<void> {
+  await client.create(path, '', { ephemeral: true })
+}

@@ -1,0 +1,57 @@
+import type { CallOptions, Client } from '@zabra/client'
+import type { Held, HoldOptions } from './held.ts'
+import { join } from './parents.ts'
+import { contenders, takeTurn, tryTurn, type Line, type TurnOptions } from './turn.ts'
+
+export interface LockOptions extends HoldOptions {
+  /** Who queues here, for people to read: the data of the node. */
+  readonly id?: string | undefined
+}
+
+/** What waiting for a right takes. */
+export type AcquireOptions = TurnOptions
+
+/**
+ * A lock that one holds at a time, in the order of asking. Each waits for the one before, so that
+ * a release wakes a single waiter. The layout is that of Curator's InterProcessMutex, and kazoo's
+ * locks on the same path count as well.
+ */
+export class Lock {
+  private readonly client: Client
+  private readonly options: LockOptions
+  private readonly line: Line
+
+  constructor(client: Client, path: string, options: LockOptions = {}) {
+    this.client = client
+    this.options = options
+    this.line = lockLine(path)
+  }
+
+  /** Waits until it is held. Not reentrant: who asks twice waits for themselves. */
+  acquire(options: AcquireOptions = {}): Promise<Held> {
+    const { id = '', ...defaults } = this.options
+    return takeTurn(this.client, this.line, id, { ...defaults, ...options })
+  }
+
+  /** Undefined where somebody else has it. */
+  tryAcquire(options: CallOptions & HoldOptions = {}): Promise<Held | undefined> {
+    const { id = '', ...defaults } = this.options
+    return tryTurn(this.client, this.line, id, { ...defaults, ...options })
+  }
+
+  /** The paths of the holder and of those who wait, in order. */
+  async queue(options: CallOptions = {}): Promise<string[]> {
+    const all = await contenders(this.client, this.line, options)
+    return all.map(({ name }) => join(this.line.parent, name))
+  }
+}
+
+export function lockLine(parent: string): Line {
+  return {
+    parent,
+    name: 'lock-',
+    // Curator's and ours, kazoo's.
+    marks: ['lock-', '__lock__'],
+    blockerOf: (ahead) => ahead.at(-1),
+  }
+}

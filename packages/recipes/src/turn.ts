@@ -1,0 +1,187 @@
+import {
+  ClosedError,
+  ConnectionLossError,
+  isRefusal,
+  SessionExpiredError,
+  type CallOptions,
+  type Client,
+} from '@zabra/client'
+import { untilChanged } from './bells.ts'
+import { HeldByNode, LostError, type HoldOptions } from './held.ts'
+import { limited, underAll } from './limits.ts'
+import { below, join } from './parents.ts'
+import { compareSequence, sequenceOf } from './sequence.ts'
+
+/** A line of ephemeral sequential nodes under one parent, in which each waits for some ahead. */
+export interface Line {
+  readonly parent: string
+  /** Of an own node, before its number. */
+  readonly name: string
+  /** What stands before the number in the names of all who count, also those of other clients. */
+  readonly marks: readonly string[]
+  /** Whom of those ahead to wait for, the last of them: nobody else needs to be watched. */
+  readonly blockerOf: (ahead: readonly Contender[]) => Contender | undefined
+  /** Waits for a change of the blocker. By default until it goes. */
+  readonly wait?: (wait: Wait) => Promise<void>
+}
+
+export interface Contender {
+  readonly name: string
+  readonly mark: string
+  readonly sequence: number
+}
+
+export interface Wait {
+  readonly client: Client
+  readonly blocker: Contender
+  readonly ahead: readonly Contender[]
+  readonly signal: AbortSignal
+}
+
+export interface TurnOptions extends CallOptions, HoldOptions {
+  /** When the session expires while waiting, queue anew at the end; by default that rejects. */
+  readonly requeue?: boolean | undefined
+}
+
+/** Queues up and waits for the turn. Whoever gives up leaves the line. */
+export function takeTurn(
+  client: Client,
+  line: Line,
+  data: string,
+  options: TurnOptions,
+): Promise<HeldByNode> {
+  return limited(client, options, async (signal) => {
+    for (;;) {
+      try {
+        return await queueOnce(client, line, data, signal, options)
+      } catch (error) {
+        if (!(error instanceof SessionExpiredError) || options.requeue !== true) throw error
+        if (client.state.name === 'closed') throw error
+      }
+    }
+  })
+}
+
+/** Takes the turn if nobody has to be waited for. */
+export function tryTurn(
+  client: Client,
+  line: Line,
+  data: string,
+  options: TurnOptions,
+): Promise<HeldByNode | undefined> {
+  return limited(client, options, async (signal) => {
+    if (line.blockerOf(await contenders(client, line, { signal })) !== undefined) return undefined
+    const place = await enterLine(client, line, data, signal)
+    try {
+      const { blocker } = await look(client, line, place, signal)
+      if (blocker === undefined) return place.judgeBy(options.lostOn ?? 'suspended')
+      place.release().catch(() => {})
+      return undefined
+    } catch (error) {
+      throw abandon(place, error)
+    }
+  })
+}
+
+/** All who stand in the line, in their order. */
+export async function contenders(
+  client: Client,
+  { parent, marks }: Line,
+  options: CallOptions = {},
+): Promise<Contender[]> {
+  try {
+    return inOrder(await client.children(parent, options), marks)
+  } catch (error) {
+    if (isRefusal(error, 'noNode')) return []
+    throw error
+  }
+}
+
+export function inOrder(names: readonly string[], marks: readonly string[]): Contender[] {
+  const found: Contender[] = []
+  for (const name of names) {
+    for (const mark of marks) {
+      const sequence = sequenceOf(name, mark)
+      if (sequence === undefined) continue
+      found.push({ name, mark, sequence })
+      break
+    }
+  }
+  return found.toSorted((a, b) => compareSequence(a.sequence, b.sequence))
+}
+
+async function queueOnce(
+  client: Client,
+  line: Line,
+  data: string,
+  signal: AbortSignal,
+  { lostOn = 'suspended' }: TurnOptions,
+): Promise<HeldByNode> {
+  const place = await enterLine(client, line, data, signal)
+  try {
+    await underAll([signal, place.signal], (either) => untilFirst(client, line, place, either))
+    return place.judgeBy(lostOn)
+  } catch (error) {
+    throw abandon(place, error)
+  }
+}
+
+/** A place in the line outlasts a lost connection, as long as the session does. */
+async function enterLine(
+  client: Client,
+  { parent, name }: Line,
+  data: string,
+  signal: AbortSignal,
+): Promise<HeldByNode> {
+  const options = { ephemeral: true, sequential: true, protect: true, signal }
+  const create = () => client.create(join(parent, name), data, options)
+  return new HeldByNode(client, await below(client, parent, { signal }, create), 'expired')
+}
+
+async function untilFirst(
+  client: Client,
+  line: Line,
+  place: HeldByNode,
+  signal: AbortSignal,
+): Promise<void> {
+  const wait = line.wait ?? untilBlockerGone(line.parent)
+  for (;;) {
+    if (signal.aborted) throw signal.reason
+    try {
+      const { blocker, ahead } = await look(client, line, place, signal)
+      // A turn that comes in the moment of a lost connection would be lost at once.
+      if (blocker === undefined && client.state.name === 'connected') return
+      if (blocker !== undefined) await wait({ client, blocker, ahead, signal })
+    } catch (error) {
+      // The place is still there; what was read is read again over the next connection.
+      if (!(error instanceof ConnectionLossError)) throw error
+    }
+  }
+}
+
+function untilBlockerGone(parent: string): (wait: Wait) => Promise<void> {
+  return ({ client, blocker, signal }) => untilChanged(client, join(parent, blocker.name), signal)
+}
+
+async function look(
+  client: Client,
+  { parent, marks, blockerOf }: Line,
+  place: HeldByNode,
+  signal: AbortSignal,
+): Promise<{ blocker: Contender | undefined; ahead: Contender[] }> {
+  const all = inOrder(await client.children(parent, { signal }), marks)
+  const own = all.findIndex(({ name }) => place.path.endsWith(`/${name}`))
+  if (own < 0) throw new LostError('deleted', place.path)
+  const ahead = all.slice(0, own)
+  return { blocker: blockerOf(ahead), ahead }
+}
+
+/** Leaves the line behind the back of the caller, who need not wait for a connection. */
+function abandon(place: HeldByNode, error: unknown): unknown {
+  const { reason } = place.signal
+  place.release().catch(() => {})
+  if (!(reason instanceof LostError)) return error
+  if (reason.reason === 'expired') return new SessionExpiredError(false, { path: place.path })
+  if (reason.reason === 'closed') return new ClosedError({ path: place.path })
+  return error
+}

@@ -1,0 +1,144 @@
+import { connect, createServer, type Server, type Socket } from 'node:net'
+import { Client, type ClientOptions, type State } from '@zabra/client'
+import { onTestFinished } from 'vitest'
+
+/** Ends the session of a client from elsewhere, as the server does when it was silent too long. */
+export async function expire(client: Client, connectString: string): Promise<void> {
+  const { id, password, timeoutMs } = client.session!
+  const twin = new Client({
+    servers: connectString,
+    sessionTimeoutMs: timeoutMs,
+    session: { id, password, lastZxid: client.lastZxid },
+  })
+  await twin.connected()
+  const expired = nextState(client, 'expired')
+  await twin.close()
+  await expired
+}
+
+/** Resolves at the next change of state to this one. */
+export function nextState<Name extends State['name']>(
+  client: Client,
+  name: Name,
+): Promise<Extract<State, { name: Name }>> {
+  return new Promise((resolve) => {
+    const stop = client.onState((state) => {
+      if (state.name !== name) return
+      stop()
+      resolve(state as Extract<State, { name: Name }>)
+    })
+  })
+}
+
+/** A client whose connection can be broken and listened to. */
+export async function openProxied(
+  connectString: string,
+  options: Partial<ClientOptions> = {},
+): Promise<{ client: Client; proxy: Proxy }> {
+  const [address = '', ...chroot] = connectString.split('/')
+  const proxy = await Proxy.start(address)
+  const servers = [`127.0.0.1:${proxy.port}`, ...chroot].join('/')
+  const client = new Client({ servers, sessionTimeoutMs: 2000, ...options })
+  onTestFinished(async () => {
+    proxy.heal()
+    await client.close()
+    await proxy.stop()
+  })
+  await client.connected()
+  return { client, proxy }
+}
+
+/** Stands between a client and a server, and can be cruel to what passes. */
+export class Proxy {
+  /** How many watches the server has told of. */
+  notifications = 0
+  private readonly listener: Server
+  private readonly sockets = new Set<Socket>()
+  private readonly host: string
+  private readonly targetPort: number
+  private isRefusing = false
+  private isMuted = false
+
+  private constructor(address: string) {
+    const colon = address.lastIndexOf(':')
+    this.host = address.slice(0, colon)
+    this.targetPort = Number(address.slice(colon + 1))
+    this.listener = createServer((socket) => this.accept(socket))
+  }
+
+  static async start(address: string): Promise<Proxy> {
+    const proxy = new Proxy(address)
+    await new Promise<void>((resolve) => proxy.listener.listen(0, '127.0.0.1', resolve))
+    return proxy
+  }
+
+  get port(): number {
+    return (this.listener.address() as { port: number }).port
+  }
+
+  /** Cuts all connections, and new ones until `heal`. */
+  cut(): void {
+    this.isRefusing = true
+    this.drop()
+  }
+
+  /** Cuts the connections there are. */
+  drop(): void {
+    for (const socket of this.sockets) socket.destroy()
+  }
+
+  /** What the server says is lost from now on; what the client says still arrives. */
+  mute(): void {
+    this.isMuted = true
+  }
+
+  heal(): void {
+    this.isRefusing = this.isMuted = false
+  }
+
+  async stop(): Promise<void> {
+    this.drop()
+    await new Promise((resolve) => this.listener.close(resolve))
+  }
+
+  private accept(socket: Socket): void {
+    if (this.isRefusing) {
+      socket.destroy()
+      return
+    }
+    const target = connect(this.targetPort, this.host)
+    const count = frameCounter(() => this.notifications++)
+    socket.on('data', (bytes) => target.write(bytes))
+    target.on('data', (bytes) => {
+      count(bytes)
+      if (!this.isMuted) socket.write(bytes)
+    })
+    for (const [one, other] of [
+      [socket, target],
+      [target, socket],
+    ] as const) {
+      this.sockets.add(one)
+      one.on('error', () => {})
+      one.on('close', () => {
+        this.sockets.delete(one)
+        other.destroy()
+      })
+    }
+  }
+}
+
+/** Counts the frames that are no replies; the first of a connection has no header. */
+function frameCounter(count: () => void): (bytes: Buffer) => void {
+  let rest: Buffer = Buffer.alloc(0)
+  let isGreeted = false
+  return (bytes) => {
+    rest = Buffer.concat([rest, bytes])
+    while (rest.length >= 4) {
+      const length = rest.readInt32BE(0)
+      if (rest.length < 4 + length) return
+      if (isGreeted && rest.readInt32BE(4) === -1) count()
+      isGreeted = true
+      rest = rest.subarray(4 + length)
+    }
+  }
+}
