@@ -128,6 +128,35 @@ test('what happened while the connection was lost is found, and marked', async (
   expect(await take(changes, 1)).toEqual(['changed /away/stays'])
 })
 
+test('a watch is drained when its reader waits and nothing is left to be found', async () => {
+  const { client, proxy } = await fixture.openProxied()
+  const other = await fixture.open()
+  await other.ensure('/drained/a')
+  const changes = client.watch('/drained', { recursive: true, initial: true })
+  let isCalm = false
+  const drained = changes.drained().then(() => (isCalm = true))
+  await take(changes, 2)
+  expect([changes.isDrained, isCalm]).toEqual([false, false])
+  const next = changes.next()
+  await drained
+  expect(changes.isDrained).toBe(true)
+  const suspended = nextState(client, 'suspended')
+  proxy.cut()
+  await suspended
+  await other.set('/drained/a', 'x')
+  const resumed = nextState(client, 'connected')
+  proxy.heal()
+  await resumed
+  await client.sync()
+  const caughtUp = changes.drained()
+  expect(brief((await next).value!)).toBe('changed /drained/a missed')
+  expect(changes.isDrained).toBe(false)
+  const last = changes.next()
+  await caughtUp
+  await changes.return()
+  expect((await last).done).toBe(true)
+})
+
 test('a slow reader gets the last state of each node, not each step', async () => {
   const client = await fixture.open()
   await client.create('/slow')

@@ -27,6 +27,11 @@ interface Known {
   readonly pzxid: bigint
 }
 
+interface Waiter {
+  readonly resolve: () => void
+  readonly reject: (reason: unknown) => void
+}
+
 interface Reader {
   readonly resolve: (result: IteratorResult<Change, undefined>) => void
   readonly reject: (reason: unknown) => void
@@ -51,6 +56,9 @@ export class Watching implements PersistentWatch, AsyncIterableIterator<Change, 
   /** What was told while nodes are being looked at is newer than what is seen of them. */
   private toldMeanwhile: Set<string> | undefined
   private mustLookAgain = false
+  /** Not all that happened is told: the first look, or one after a reconnection, is due. */
+  private isBehind = true
+  private readonly waitingForCalm: Waiter[] = []
   private isBeginning = false
   private isOver = false
   private failure: { readonly reason: unknown } | undefined
@@ -81,13 +89,29 @@ export class Watching implements PersistentWatch, AsyncIterableIterator<Change, 
       return Promise.reject(failure.reason)
     }
     if (this.isOver) return Promise.resolve({ value: undefined, done: true })
-    return new Promise((resolve, reject) => this.readers.push({ resolve, reject }))
+    const next = new Promise<IteratorResult<Change, undefined>>((resolve, reject) =>
+      this.readers.push({ resolve, reject }),
+    )
+    this.tellCalm()
+    return next
+  }
+
+  /** The reader asks for more, and there is none: it has dealt with all that this client knows of. */
+  get isDrained(): boolean {
+    return !this.isBehind && this.queue.size === 0 && this.readers.length > 0
+  }
+
+  /** Resolves when that is so. */
+  drained(): Promise<void> {
+    if (this.isDrained || this.isOver) return Promise.resolve()
+    return new Promise((resolve, reject) => this.waitingForCalm.push({ resolve, reject }))
   }
 
   /** Ends the iteration; the server forgets the watch. */
   return(): Promise<IteratorResult<Change, undefined>> {
     this.end()
     for (const { resolve } of this.readers.splice(0)) resolve({ value: undefined, done: true })
+    for (const { resolve } of this.waitingForCalm.splice(0)) resolve()
     return Promise.resolve({ value: undefined, done: true })
   }
 
@@ -114,6 +138,7 @@ export class Watching implements PersistentWatch, AsyncIterableIterator<Change, 
   }
 
   resumed(): void {
+    this.isBehind = true
     if (this.isBeginning) return
     if (this.toldMeanwhile !== undefined) this.mustLookAgain = true
     else void this.look('missed')
@@ -121,6 +146,7 @@ export class Watching implements PersistentWatch, AsyncIterableIterator<Change, 
 
   lost(reason: unknown): void {
     if (this.isOver) return
+    this.isBehind = true
     if (this.options.renew === true && reason instanceof SessionExpiredError)
       void this.begin(false).catch(() => {})
     else this.fail(reason)
@@ -153,6 +179,7 @@ export class Watching implements PersistentWatch, AsyncIterableIterator<Change, 
         if (this.isOver) return
         this.compare(found, told, isFirst)
         isFirst = false
+        this.isBehind = this.mustLookAgain
       } catch (error) {
         // The next connection, or session, lets us look again.
         const isTemporary =
@@ -163,6 +190,7 @@ export class Watching implements PersistentWatch, AsyncIterableIterator<Change, 
         this.toldMeanwhile = undefined
       }
     } while (this.mustLookAgain && !this.isOver)
+    this.tellCalm()
   }
 
   private async survey(): Promise<Map<string, Stat>> {
@@ -232,6 +260,11 @@ export class Watching implements PersistentWatch, AsyncIterableIterator<Change, 
     else reader.resolve({ value: change, done: false })
   }
 
+  private tellCalm(): void {
+    if (!this.isDrained) return
+    for (const { resolve } of this.waitingForCalm.splice(0)) resolve()
+  }
+
   private fail(reason: unknown): void {
     if (this.isOver) return
     this.end()
@@ -239,6 +272,7 @@ export class Watching implements PersistentWatch, AsyncIterableIterator<Change, 
     if (first === undefined) this.failure = { reason }
     else first.reject(reason)
     for (const { resolve } of others) resolve({ value: undefined, done: true })
+    for (const { reject } of this.waitingForCalm.splice(0)) reject(reason)
   }
 
   private end(): void {
