@@ -4,6 +4,25 @@
  * export, and work on any ZooKeeper.
  */
 export {
+  joinGroup,
+  watchGroup,
+  type GroupOptions,
+  type JoinOptions,
+  type Member,
+  type Members,
+  type Membership,
+} from './group.ts'
+export type { Live, LiveListener } from './live.ts'
+export type { NodeState } from './node.ts'
+export type { Presence, Registration } from './registration.ts'
+export {
+  openTreeCache,
+  type TreeCache,
+  type TreeCacheOptions,
+  type TreeChange,
+  type TreeListener,
+} from './tree-cache.ts'
+export {
   hold,
   LostError,
   type Check,

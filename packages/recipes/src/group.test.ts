@@ -1,0 +1,182 @@
+import { json, text } from '@zabra/client'
+import { expect, onTestFinished, test } from 'vitest'
+import { useServer } from '../test/support/server.ts'
+import { expire, nextState, openProxied } from '../test/support/trouble.ts'
+import { joinGroup, watchGroup, type Members } from './group.ts'
+
+const fixture = useServer()
+const codec = text
+
+const listed = (members: Members<string>): string[] =>
+  [...members.values()].map(({ name, data }) => `${name}=${data}`).toSorted()
+
+async function watch(path: string) {
+  const group = await watchGroup(await fixture.open(), path, { codec })
+  onTestFinished(() => group[Symbol.asyncDispose]())
+  return group
+}
+
+test('members are seen as they join, change and leave', async () => {
+  const group = await watch('/seen')
+  expect(group.current.size).toBe(0)
+  const client = await fixture.open()
+  const a = await joinGroup(client, '/seen', '1', { codec, name: 'a' })
+  await group.until((members) => members.size === 1)
+  const b = await joinGroup(client, '/seen', '2', { codec })
+  await group.until((members) => members.size === 2)
+  expect(group.current.get('a')).toEqual({
+    name: 'a',
+    data: '1',
+    token: a.token,
+    session: client.session!.id,
+  })
+  expect(b.token).toBeGreaterThan(a.token)
+  await a.update('3')
+  await group.until((members) => members.get('a')?.data === '3')
+  await b.release()
+  await group.until((members) => members.size === 1)
+  expect(b.signal.reason).toMatchObject({ reason: 'released' })
+  await client.close()
+  await group.until((members) => members.size === 0)
+})
+
+test('the group is an iteration that begins with how it is', async () => {
+  const client = await fixture.open()
+  await joinGroup(client, '/iterated', 'x', { codec, name: 'a' })
+  const group = await watch('/iterated')
+  const seen: string[][] = []
+  for await (const members of group) {
+    seen.push(listed(members))
+    if (seen.length === 1) await joinGroup(client, '/iterated', 'y', { codec, name: 'b' })
+    else break
+  }
+  expect(seen).toEqual([['a=x'], ['a=x', 'b=y']])
+})
+
+test('a registration survives its session', async () => {
+  const client = await fixture.open()
+  const group = await watch('/survives')
+  const member = await joinGroup(client, '/survives', '1', { codec, name: 'a' })
+  const { token } = member
+  const presence: string[] = []
+  member.presence.onChange((now) => presence.push(now))
+  await expire(client, fixture.connectString)
+  expect(member.presence.current).toBe('absent')
+  await member.update('2')
+  await member.presence.until((now) => now === 'present')
+  expect(member.token).toBeGreaterThan(token)
+  expect(member.signal.aborted).toBe(false)
+  expect(presence.at(-1)).toBe('present')
+  const members = await group.until((now) => now.get('a')?.token === member.token)
+  expect(listed(members)).toEqual(['a=2'])
+})
+
+test('a node that a stranger deletes comes back', async () => {
+  const client = await fixture.open()
+  const member = await joinGroup(client, '/back', 'x', { codec, name: 'a' })
+  const { token } = member
+  const group = await watch('/back')
+  await client.delete('/back/a')
+  await group.until((members) => (members.get('a')?.token ?? 0n) > token)
+})
+
+test('while the connection is lost the presence is uncertain, and others still see the member', async () => {
+  const { client, proxy } = await openProxied(fixture.connectString)
+  const group = await watch('/uncertain')
+  const member = await joinGroup(client, '/uncertain', 'x', { codec, name: 'a' })
+  await group.until((members) => members.has('a'))
+  const suspended = nextState(client, 'suspended')
+  proxy.cut()
+  await suspended
+  expect(member.presence.current).toBe('uncertain')
+  expect(group.current.has('a')).toBe(true)
+  proxy.heal()
+  await member.presence.until((now) => now === 'present')
+})
+
+test('a node that an own session left behind is taken over at once', async () => {
+  const { client, proxy } = await openProxied(fixture.connectString, { sessionTimeoutMs: 1000 })
+  const member = await joinGroup(client, '/left', 'x', { codec, name: 'a' })
+  const { token } = member
+  const { id, password } = client.session!
+  const expired = nextState(client, 'expired')
+  proxy.cut()
+  // Somebody keeps the old session alive, so that its node stays.
+  await fixture.open({ session: { id, password }, sessionTimeoutMs: 20_000 })
+  await expired
+  proxy.heal()
+  await member.presence.until((now) => now === 'present')
+  expect(member.token).toBeGreaterThan(token)
+})
+
+test('a name that somebody else has is waited for', async () => {
+  const first = await fixture.open()
+  const second = await fixture.open()
+  const holder = await joinGroup(first, '/waited', 'first', { codec, name: 'a' })
+  await expect(
+    joinGroup(second, '/waited', '', { codec, name: 'a', timeoutMs: 50 }),
+  ).rejects.toMatchObject({ code: 'timeout' })
+  const join = joinGroup(second, '/waited', 'second', { codec, name: 'a' })
+  await second.sync()
+  await holder.release()
+  const member = await join
+  expect(member.token).toBeGreaterThan(holder.token)
+  const group = await watch('/waited')
+  expect(listed(group.current)).toEqual(['a=second'])
+})
+
+test('a join whose reply is lost is there once, and one that is given up leaves nothing', async () => {
+  const { client, proxy } = await openProxied(fixture.connectString)
+  const group = await watch('/lost')
+  await joinGroup(client, '/lost', '', { codec, name: 'first' })
+  await group.until((members) => members.size === 1)
+  proxy.mute()
+  const join = joinGroup(client, '/lost', 'x', { codec, name: 'a' })
+  const controller = new AbortController()
+  const { signal } = controller
+  const givenUp = joinGroup(client, '/lost', 'x', { codec, name: 'b', signal })
+  await group.until((members) => members.size === 3)
+  controller.abort('enough')
+  await expect(givenUp).rejects.toBe('enough')
+  proxy.heal()
+  proxy.drop()
+  await join
+  const members = await group.until((now) => now.size === 2)
+  expect([...members.keys()]).toEqual(['first', 'a'])
+})
+
+test('a guarded transaction fails when the member has left', async () => {
+  const client = await fixture.open()
+  const member = await joinGroup(client, '/guarded', '', { codec })
+  await member.guard(client.transaction().create('/while-member')).commit()
+  await member.release()
+  await expect(
+    member.guard(client.transaction().delete('/while-member')).commit(),
+  ).rejects.toMatchObject({ reason: 'noNode', index: 1 })
+})
+
+test('what the codec does not understand is no member', async () => {
+  const client = await fixture.open()
+  await client.ensure('/strange')
+  await client.create('/strange/a', '{')
+  await client.create('/strange/b', '{"port":1}')
+  const problems: string[] = []
+  await using group = await watchGroup(client, '/strange', {
+    codec: json<{ port: number }>(),
+    onProblem: (path) => problems.push(path),
+  })
+  expect([...group.current.keys()]).toEqual(['b'])
+  expect(problems).toEqual(['/strange/a'])
+  await client.set('/strange/a', '{"port":2}')
+  await group.until((members) => members.get('a')?.data.port === 2)
+})
+
+test('closing the client ends membership and watching', async () => {
+  const client = await fixture.open()
+  const member = await joinGroup(client, '/ended', '', { codec })
+  const group = await watchGroup(client, '/ended', { codec })
+  const never = group.until((members) => members.size === 5)
+  await client.close()
+  await expect(never).rejects.toMatchObject({ code: 'closed' })
+  expect(member.signal.reason).toMatchObject({ reason: 'closed' })
+})

@@ -1,0 +1,105 @@
+import { makeGuid, type CallOptions, type Client, type Codec } from '@zabra/client'
+import { limited, onAbort } from './limits.ts'
+import { LiveCell, type Live } from './live.ts'
+import type { NodeState } from './node.ts'
+import { join } from './parents.ts'
+import { Registration } from './registration.ts'
+import { openTreeCache } from './tree-cache.ts'
+
+export interface Member<T> {
+  readonly name: string
+  readonly data: T
+  /** Of the registration: grows each time the member comes back. */
+  readonly token: bigint
+  /** The session by which the member lives; 0 where the node is not ephemeral. */
+  readonly session: bigint
+}
+
+/** The members of a group by their names. */
+export type Members<T> = ReadonlyMap<string, Member<T>>
+
+/** A place in a group. It outlasts sessions: after an expiry it is taken again. */
+export type Membership<T> = Registration<T>
+
+export interface JoinOptions<T> extends CallOptions {
+  readonly codec: Codec<T>
+  /** Of this member; a random one by default. */
+  readonly name?: string | undefined
+}
+
+export interface GroupOptions<T> extends CallOptions {
+  readonly codec: Codec<T>
+  /** Hears of nodes whose data the codec does not understand: they are no members. */
+  readonly onProblem?: ((path: string, problem: unknown) => void) | undefined
+}
+
+/**
+ * Joins a group. Where another session has the name, waits until it is free: so it is after a
+ * crash, until the session of the one that crashed expires.
+ */
+export function joinGroup<T>(
+  client: Client,
+  path: string,
+  data: T,
+  options: JoinOptions<T>,
+): Promise<Membership<T>> {
+  const { codec, name = makeGuid(() => client.host.random()) } = options
+  return limited(client, options, async (signal) => {
+    const registration = new Registration(client, join(path, name), codec, data)
+    await registration.registered(signal)
+    return registration
+  })
+}
+
+/** The members of a group, kept up to date until that is disposed of. */
+export async function watchGroup<T>(
+  client: Client,
+  path: string,
+  options: GroupOptions<T>,
+): Promise<Live<Members<T>>> {
+  const cache = await openTreeCache(client, path, options)
+  const book = new Book(path, options)
+  for (const node of cache) book.note(node.path, node)
+  const members = new LiveCell(client, book.members(), () => cache.close())
+  cache.onChange((changes) => {
+    const noted = changes.map(({ path: at, node }) => book.note(at, node))
+    if (noted.includes(true)) members.set(book.members())
+  })
+  onAbort(cache.signal, (reason) => members.fail(reason))
+  return members
+}
+
+/** The children of one node, decoded. */
+class Book<T> {
+  private readonly path: string
+  private readonly options: GroupOptions<T>
+  private readonly byName = new Map<string, Member<T>>()
+
+  constructor(path: string, options: GroupOptions<T>) {
+    this.path = path
+    this.options = options
+  }
+
+  members(): Members<T> {
+    return new Map(this.byName)
+  }
+
+  /** Answers whether it was about a member. */
+  note(path: string, node: NodeState | undefined): boolean {
+    const name = path.slice(path.lastIndexOf('/') + 1)
+    if (name === '' || path !== join(this.path, name)) return false
+    this.byName.delete(name)
+    if (node !== undefined) this.add(name, node)
+    return true
+  }
+
+  private add(name: string, { path, data, stat }: NodeState): void {
+    const { codec, onProblem } = this.options
+    try {
+      const { czxid: token, ephemeralOwner: session } = stat
+      this.byName.set(name, { name, data: codec.decode(data), token, session })
+    } catch (problem) {
+      onProblem?.(path, problem)
+    }
+  }
+}

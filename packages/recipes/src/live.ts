@@ -1,0 +1,97 @@
+import type { CallOptions, Client } from '@zabra/client'
+import { Feed } from './feed.ts'
+import { limited, onAbort } from './limits.ts'
+import { Listeners } from './listeners.ts'
+
+export type LiveListener<T> = (value: T, before: T) => void
+
+/** A value that is kept up to date: how it is, and what becomes of it. */
+export interface Live<T> extends AsyncIterable<T>, AsyncDisposable {
+  /** As this client knows it; while the connection is lost, as it was. */
+  readonly current: T
+  /** Calls back at every change, after `current` is the new value; answers how to stop that. */
+  onChange(listener: LiveListener<T>): () => void
+  /** Begins with how it is; a slow reader gets the newest value, not each one. */
+  values(options?: Pick<CallOptions, 'signal'>): AsyncIterableIterator<T, undefined>
+  /** The first value from now on of which this is true. */
+  until(isSo: (value: T) => boolean, options?: CallOptions): Promise<T>
+}
+
+/** What is behind a live value: whoever has it sets it. */
+export class LiveCell<T> implements Live<T> {
+  private readonly client: Client
+  private readonly listeners: Listeners<[value: T, before: T]>
+  private readonly feeds = new Set<Feed<T>>()
+  private readonly whenClosed: () => Promise<void>
+  private value: T
+  private end: { readonly reason: unknown } | undefined
+
+  /** `whenClosed` stops whatever sets the value. */
+  constructor(client: Client, value: T, whenClosed: () => Promise<void> = () => Promise.resolve()) {
+    this.client = client
+    this.listeners = new Listeners(client)
+    this.value = value
+    this.whenClosed = whenClosed
+  }
+
+  get current(): T {
+    return this.value
+  }
+
+  set(value: T): void {
+    if (this.end !== undefined) return
+    const before = this.value
+    this.value = value
+    this.listeners.call(value, before)
+    for (const feed of this.feeds) feed.push(value)
+  }
+
+  onChange(listener: LiveListener<T>): () => void {
+    return this.listeners.add(listener)
+  }
+
+  values({ signal }: Pick<CallOptions, 'signal'> = {}): AsyncIterableIterator<T, undefined> {
+    let stop = (): void => {}
+    const feed = new Feed<T>(
+      (_, newest) => newest,
+      (ended) => {
+        this.feeds.delete(ended)
+        stop()
+      },
+    )
+    this.feeds.add(feed)
+    feed.push(this.value)
+    if (signal !== undefined) stop = onAbort(signal, (reason) => feed.fail(reason))
+    if (this.end !== undefined) finish(feed, this.end.reason)
+    return feed
+  }
+
+  [Symbol.asyncIterator](): AsyncIterator<T, undefined> {
+    return this.values()
+  }
+
+  until(isSo: (value: T) => boolean, options: CallOptions = {}): Promise<T> {
+    return limited(this.client, options, async (signal) => {
+      for await (const value of this.values({ signal })) if (isSo(value)) return value
+      throw this.end?.reason ?? new Error('the value is not kept up to date any more')
+    })
+  }
+
+  /** The value stays as it is; iterations end, with the reason if there is one. */
+  fail(reason: unknown): void {
+    if (this.end !== undefined) return
+    this.end = { reason }
+    this.listeners.clear()
+    for (const feed of [...this.feeds]) finish(feed, reason)
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    this.fail(undefined)
+    await this.whenClosed()
+  }
+}
+
+function finish<T>(feed: Feed<T>, reason: unknown): void {
+  if (reason === undefined) void feed.return()
+  else feed.fail(reason)
+}

@@ -1,0 +1,66 @@
+import {
+  ConnectionLossError,
+  isRefusal,
+  SessionExpiredError,
+  type Client,
+  type Consistency,
+  type Stat,
+} from '@zabra/client'
+
+/** A node as it was read. */
+export interface NodeState {
+  readonly path: string
+  readonly data: Uint8Array
+  readonly stat: Stat
+}
+
+/**
+ * Reads a node, however often the connection or the session is lost meanwhile; undefined where
+ * there is none, or none that this client may read.
+ */
+export async function readNode(
+  client: Client,
+  path: string,
+  signal?: AbortSignal,
+  consistency?: Consistency,
+): Promise<NodeState | undefined> {
+  try {
+    return await persist(client, signal, async () => {
+      const { data, stat } = await client.get(path, { signal, consistency })
+      return { path, data, stat }
+    })
+  } catch (error) {
+    if (isRefusal(error, 'noNode', 'noAuth')) return undefined
+    throw error
+  }
+}
+
+/** Tells how a node is, now and after each change, until the signal aborts or the client is closed. */
+export async function followNode(
+  client: Client,
+  path: string,
+  signal: AbortSignal,
+  tell: (node: NodeState | undefined) => void,
+): Promise<void> {
+  for await (const change of client.watch(path, { initial: true, renew: true, signal })) {
+    if (change.type !== 'children') tell(await readNode(client, path, signal))
+  }
+}
+
+/** Does again what may be done twice, on the next connection or in the next session. */
+export async function persist<T>(
+  client: Client,
+  signal: AbortSignal | undefined,
+  act: () => Promise<T>,
+): Promise<T> {
+  for (;;) {
+    try {
+      return await act()
+    } catch (error) {
+      const isTemporary =
+        error instanceof ConnectionLossError || error instanceof SessionExpiredError
+      if (!isTemporary) throw error
+    }
+    await client.connected({ signal })
+  }
+}

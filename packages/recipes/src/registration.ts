@@ -1,0 +1,213 @@
+import {
+  ClosedError,
+  ConnectionLossError,
+  isRefusal,
+  SessionExpiredError,
+  type Client,
+  type Codec,
+  type Created,
+  type Transaction,
+} from '@zabra/client'
+import { untilGone } from './bells.ts'
+import { deleteOwn, hold, LostError, type Held } from './held.ts'
+import { onAbort, orAborted } from './limits.ts'
+import { LiveCell, type Live } from './live.ts'
+import { persist } from './node.ts'
+import { ensureParent } from './parents.ts'
+
+/**
+ * Whether others see the node. `present`: it is there. `uncertain`: the connection is lost, the
+ * node stays until the session expires. `absent`: it is gone, and comes back with the next session.
+ */
+export type Presence = 'present' | 'uncertain' | 'absent'
+
+/** An ephemeral node under a name of its own, made anew in each session, until it is released. */
+export class Registration<T> implements Held {
+  readonly path: string
+  readonly name: string
+  private readonly client: Client
+  private readonly parent: string
+  private readonly codec: Codec<T>
+  private data: Uint8Array
+  private readonly ending = new AbortController()
+  private readonly status: LiveCell<Presence>
+  private readonly stopListening: () => void
+  /** All sessions that this client had since; a node that one of them left may be taken over. */
+  private readonly ownSessions = new Set<bigint>()
+  private node: Held | undefined
+  private readonly first: Promise<void>
+  private readonly kept: Promise<void>
+  private releasing: Promise<void> | undefined
+
+  constructor(client: Client, path: string, codec: Codec<T>, value: T) {
+    this.client = client
+    this.path = path
+    this.name = path.slice(path.lastIndexOf('/') + 1)
+    this.parent = path.slice(0, Math.max(path.lastIndexOf('/'), 1))
+    this.codec = codec
+    this.data = codec.encode(value)
+    this.status = new LiveCell<Presence>(client, 'absent')
+    this.stopListening = client.onState(() => this.judge())
+    let begun = (): void => {}
+    let failed = (_: unknown): void => {}
+    this.first = new Promise((resolve, reject) => {
+      begun = resolve
+      failed = reject
+    })
+    this.first.catch(() => {})
+    this.kept = this.keep(begun).catch((error: unknown) => {
+      failed(error)
+      this.end(error)
+      return this.sweep()
+    })
+  }
+
+  /** Resolves when the node is there for the first time; who gives up leaves nothing behind. */
+  async registered(signal: AbortSignal): Promise<void> {
+    try {
+      await orAborted(this.first, signal)
+    } catch (error) {
+      this.release().catch(() => {})
+      throw error
+    }
+  }
+
+  /** Of the node in its present session, or in the last one. */
+  get token(): bigint {
+    return this.node?.token ?? 0n
+  }
+
+  get signal(): AbortSignal {
+    return this.ending.signal
+  }
+
+  get presence(): Live<Presence> {
+    return this.status
+  }
+
+  guard<Results extends readonly unknown[]>(
+    transaction: Transaction<Results>,
+  ): Transaction<[...Results, ...undefined[]]> {
+    return transaction.check(this.path) as unknown as Transaction<[...Results, ...undefined[]]>
+  }
+
+  /** Changes what the node holds, in this session and in those to come. */
+  async update(value: T): Promise<void> {
+    if (this.signal.aborted) throw this.signal.reason
+    this.data = this.codec.encode(value)
+    await persist(this.client, this.signal, async () => {
+      if (this.node === undefined || this.node.signal.aborted) return
+      try {
+        await this.client.set(this.path, this.data)
+      } catch (error) {
+        // It is being made anew, with this data.
+        if (!isRefusal(error, 'noNode')) throw error
+      }
+    })
+  }
+
+  release(): Promise<void> {
+    this.releasing ??= this.giveBack()
+    return this.releasing
+  }
+
+  [Symbol.asyncDispose](): Promise<void> {
+    return this.release()
+  }
+
+  // --- keeping it ------------------------------------------------------------------------------
+
+  private async keep(begun: () => void): Promise<void> {
+    while (!this.signal.aborted) {
+      const created = await persist(this.client, this.signal, () => this.make())
+      if (this.signal.aborted) break
+      const node = hold(this.client, created, { lostOn: 'expired' })
+      this.node = node
+      this.judge()
+      begun()
+      await new Promise<void>((resolve) => onAbort(node.signal, () => resolve()))
+      this.judge()
+      if (this.client.state.name === 'closed') throw new ClosedError({ path: this.path })
+    }
+    await this.sweep()
+  }
+
+  /** A node that came to be when nobody waited for it any more must not stay. */
+  private async sweep(): Promise<void> {
+    const { client, path } = this
+    const id = client.session?.id
+    if (id === undefined) return
+    try {
+      const stat = await client.exists(path, { consistency: 'session' })
+      if (stat?.ephemeralOwner === id) await deleteOwn(client, path, id)
+    } catch (error) {
+      if (error instanceof ConnectionLossError) await this.sweep()
+    }
+  }
+
+  /** Rejects where the session or the connection is lost over it: then it is tried again. */
+  private async make(): Promise<Created> {
+    for (;;) {
+      await this.client.connected({ signal: this.signal })
+      this.ownSessions.add(this.client.session!.id)
+      const { data } = this
+      try {
+        const created = await this.client.create(this.path, data, { ephemeral: true })
+        if (this.data !== data) await this.client.set(this.path, this.data)
+        return created
+      } catch (error) {
+        if (isRefusal(error, 'noNode'))
+          await ensureParent(this.client, this.parent, { signal: this.signal })
+        else if (!isRefusal(error, 'nodeExists')) throw error
+      }
+      const own = await this.whoseIsIt()
+      if (own !== undefined) return own
+    }
+  }
+
+  /** The node, where it is this session's; where it is somebody else's, waits until it goes. */
+  private async whoseIsIt(): Promise<Created | undefined> {
+    const { client, path, signal } = this
+    const stat = await client.exists(path, { signal, consistency: 'session' })
+    if (stat === undefined) return undefined
+    if (stat.ephemeralOwner === client.session?.id) {
+      await client.set(path, this.data)
+      return { path, stat }
+    }
+    if (this.ownSessions.has(stat.ephemeralOwner)) {
+      // Left by a session that is over for us, though not yet for the server.
+      await client.delete(path, { ifVersion: stat.version, signal }).catch((error: unknown) => {
+        if (!isRefusal(error, 'noNode', 'badVersion')) throw error
+      })
+    } else await untilGone(client, path, signal)
+    return undefined
+  }
+
+  private judge(): void {
+    const isThere = this.node !== undefined && !this.node.signal.aborted
+    const { name } = this.client.state
+    const now = !isThere ? 'absent' : name === 'connected' ? 'present' : 'uncertain'
+    if (now !== this.status.current) this.status.set(now)
+  }
+
+  private async giveBack(): Promise<void> {
+    this.end(new LostError('released', this.path))
+    await this.node?.release()
+    await this.kept
+  }
+
+  private end(reason: unknown): void {
+    if (this.signal.aborted) return
+    this.stopListening()
+    this.status.set('absent')
+    this.status.fail(undefined)
+    this.ending.abort(lossOf(reason, this.path))
+  }
+}
+
+function lossOf(reason: unknown, path: string): unknown {
+  if (reason instanceof ClosedError) return new LostError('closed', path)
+  if (reason instanceof SessionExpiredError) return new LostError('expired', path)
+  if (reason instanceof ConnectionLossError) return new LostError('suspended', path)
+  return reason
+}

@@ -1,0 +1,241 @@
+import type { Client } from '@zabra/client'
+import { expect, onTestFinished, test } from 'vitest'
+import { useServer } from '../test/support/server.ts'
+import { expire, nextState, openProxied } from '../test/support/trouble.ts'
+import { openTreeCache, type TreeCache, type TreeChange } from './tree-cache.ts'
+
+const fixture = useServer()
+
+const textOf = (data: Uint8Array): string => Buffer.from(data).toString()
+const brief = (changes: readonly TreeChange[]): string[] =>
+  changes.map(({ type, path }) => `${type} ${path}`)
+
+/** What the cache shows, and what is there. */
+function shown(cache: TreeCache): Record<string, string> {
+  return Object.fromEntries(
+    [...cache].map(({ path, data, stat }) => [path, `${stat.czxid} ${stat.mzxid} ${textOf(data)}`]),
+  )
+}
+
+async function there(client: Client, path: string): Promise<Record<string, string>> {
+  const { data, stat } = await client.get(path)
+  const children = (await client.children(path)).toSorted()
+  const below = await Promise.all(children.map((name) => there(client, `${path}/${name}`)))
+  const own = { [path]: `${stat.czxid} ${stat.mzxid} ${textOf(data)}` }
+  return Object.assign(own, ...below) as Record<string, string>
+}
+
+async function open(client: Client, path: string): Promise<TreeCache> {
+  const cache = await openTreeCache(client, path)
+  onTestFinished(() => cache.close())
+  return cache
+}
+
+test('a cache begins complete, with parents before children', async () => {
+  const client = await fixture.open()
+  await client.ensure('/begin/b/c')
+  await client.ensure('/begin/a')
+  await client.set('/begin/b/c', 'deep')
+  const cache = await open(client, '/begin')
+  expect([...cache].map(({ path }) => path)).toEqual([
+    '/begin',
+    '/begin/a',
+    '/begin/b',
+    '/begin/b/c',
+  ])
+  expect(cache.size).toBe(4)
+  expect(cache.children('/begin')).toEqual(['a', 'b'])
+  expect(textOf(cache.get('/begin/b/c')!.data)).toBe('deep')
+  expect(cache.get('/begin/none')).toBeUndefined()
+  expect(cache.isLive).toBe(true)
+})
+
+test('a cache of a tree that is not there is empty, and sees it come and go', async () => {
+  const client = await fixture.open()
+  const cache = await open(client, '/later')
+  expect(cache.size).toBe(0)
+  await client.ensure('/later/x')
+  await cache.sync()
+  expect(shown(cache)).toEqual(await there(client, '/later'))
+  await client.deleteTree('/later')
+  await cache.sync()
+  expect([cache.size, cache.children('/later')]).toEqual([0, []])
+})
+
+test('changes are told after they are visible, removals from the leaves on', async () => {
+  const client = await fixture.open()
+  await client.ensure('/told/old/leaf')
+  const cache = await open(client, '/told')
+  const told: string[][] = []
+  cache.onChange((changes) => {
+    for (const { path, node } of changes) expect(cache.get(path)).toBe(node)
+    told.push(brief(changes))
+  })
+  await client
+    .transaction()
+    .delete('/told/old/leaf')
+    .delete('/told/old')
+    .create('/told/new')
+    .create('/told/new/leaf')
+    .set('/told', 'x')
+    .commit()
+  await cache.sync()
+  expect(told).toEqual([
+    [
+      'removed /told/old/leaf',
+      'removed /told/old',
+      'changed /told',
+      'added /told/new',
+      'added /told/new/leaf',
+    ],
+  ])
+})
+
+test('what one transaction changes becomes visible at once', async () => {
+  const writer = await fixture.open()
+  const reader = await fixture.open()
+  await writer.ensure('/atomic/a')
+  await writer.ensure('/atomic/b')
+  const cache = await open(reader, '/atomic')
+  const pairs = new Set<string>()
+  cache.onChange(() => {
+    const [a, b] = ['/atomic/a', '/atomic/b'].map((path) => textOf(cache.get(path)!.data))
+    pairs.add(`${a} ${b}`)
+  })
+  for (let i = 0; i < 200; i++) {
+    await writer.transaction().set('/atomic/a', `${i}`).set('/atomic/b', `${i}`).commit()
+    if (i === 99) {
+      // Servers that do not tell the zxid of a change leave it to a pause.
+      if (fixture.server !== undefined) expect(pairs.size).toBeGreaterThan(1)
+      await cache.sync()
+    }
+  }
+  await cache.sync()
+  expect([...pairs].filter((pair) => new Set(pair.split(' ')).size > 1)).toEqual([])
+  expect(pairs).toContain('99 99')
+  expect(pairs).toContain('199 199')
+})
+
+test('a slow reader gets all that changed as one', async () => {
+  const client = await fixture.open()
+  await client.ensure('/slow/a')
+  const cache = await open(client, '/slow')
+  const changes = cache.changes()
+  await client.set('/slow/a', '1')
+  await cache.sync()
+  await client.set('/slow/a', '2')
+  await client.create('/slow/b')
+  await cache.sync()
+  await client.delete('/slow/b')
+  await cache.sync()
+  const [change, ...others] = (await changes.next()).value!
+  expect(others).toEqual([])
+  expect(change).toMatchObject({ type: 'changed', path: '/slow/a' })
+  expect([change!.before, change!.node].map((node) => textOf(node!.data))).toEqual(['', '2'])
+  await cache.close()
+  expect((await changes.next()).done).toBe(true)
+})
+
+test('a node deleted and made anew is told as changed, with another czxid', async () => {
+  const client = await fixture.open()
+  await client.ensure('/anew/a')
+  const cache = await open(client, '/anew')
+  const changes = cache.changes()
+  await client.transaction().delete('/anew/a').create('/anew/a', 'x').commit()
+  const [change] = (await changes.next()).value!
+  expect(change).toMatchObject({ type: 'changed', path: '/anew/a' })
+  expect(change!.node!.stat.czxid).not.toBe(change!.before!.stat.czxid)
+})
+
+test('what happened while the connection was lost becomes visible in one piece', async () => {
+  const { client, proxy } = await openProxied(fixture.connectString)
+  const other = await fixture.open()
+  await other.ensure('/away/gone/deep')
+  await other.ensure('/away/stays')
+  const cache = await open(client, '/away')
+  const told: string[][] = []
+  cache.onChange((changes) => told.push(brief(changes)))
+  const suspended = nextState(client, 'suspended')
+  proxy.cut()
+  await suspended
+  await other.deleteTree('/away/gone')
+  await other.set('/away/stays', 'x')
+  await other.create('/away/new')
+  expect(cache.isLive).toBe(false)
+  expect(cache.get('/away/gone/deep')).toBeDefined()
+  proxy.heal()
+  await cache.sync()
+  expect(told).toEqual([
+    ['removed /away/gone/deep', 'removed /away/gone', 'added /away/new', 'changed /away/stays'],
+  ])
+})
+
+test('a cache goes on in the next session', async () => {
+  const client = await fixture.open()
+  const other = await fixture.open()
+  await other.ensure('/renewed/a')
+  const cache = await open(client, '/renewed')
+  await expire(client, fixture.connectString)
+  await other.set('/renewed/a', 'x')
+  await cache.sync()
+  expect(shown(cache)).toEqual(await there(other, '/renewed'))
+  await other.create('/renewed/b')
+  await cache.sync()
+  expect(cache.children('/renewed')).toEqual(['a', 'b'])
+})
+
+test('iterations fail when the client is closed, and opening can be given up', async () => {
+  const { client, proxy } = await openProxied(fixture.connectString)
+  const cache = await openTreeCache(client, '/closing')
+  const next = cache.changes().next()
+  proxy.cut()
+  await expect(openTreeCache(client, '/closing', { timeoutMs: 50 })).rejects.toMatchObject({
+    code: 'timeout',
+  })
+  await client.close()
+  await expect(next).rejects.toMatchObject({ code: 'closed' })
+  await expect(cache.sync()).rejects.toMatchObject({ code: 'closed' })
+})
+
+const seed = Number(process.env['ZABRA_SEED'] ?? Math.floor(Math.random() * 1e9))
+
+test(`after random changes and lost connections the cache is the tree (seed ${seed})`, async () => {
+  const random = generator(seed)
+  const pick = <T>(items: readonly T[]): T => items[Math.floor(random() * items.length)]!
+  const { client, proxy } = await openProxied(fixture.connectString)
+  const other = await fixture.open()
+  await other.ensure('/random')
+  const cache = await open(client, '/random')
+  const names = ['a', 'b', 'c']
+  const paths = names.flatMap((x) => [
+    `/random/${x}`,
+    ...names.flatMap((y) => [`/random/${x}/${y}`, `/random/${x}/${y}/leaf`]),
+  ])
+  for (let round = 0; round < 8; round++) {
+    const writes: Promise<unknown>[] = []
+    for (let i = 0; i < 60; i++) {
+      const path = pick(paths)
+      const chance = random()
+      if (chance < 0.4) writes.push(other.create(path, `${round}.${i}`))
+      else if (chance < 0.7) writes.push(other.set(path, `${round}.${i}`))
+      else if (chance < 0.95) writes.push(other.delete(path))
+      else writes.push(other.deleteTree(path))
+      if (random() < 0.02) proxy.drop()
+      if (random() < 0.1) await Promise.allSettled(writes)
+    }
+    await Promise.allSettled(writes)
+    if (round % 4 === 3) await expire(client, fixture.connectString)
+    await cache.sync()
+    expect(shown(cache)).toEqual(await there(other, '/random'))
+  }
+})
+
+function generator(start: number): () => number {
+  let state = start >>> 0
+  return () => {
+    state = (state + 0x6d2b79f5) >>> 0
+    let mixed = Math.imul(state ^ (state >>> 15), state | 1)
+    mixed ^= mixed + Math.imul(mixed ^ (mixed >>> 7), mixed | 61)
+    return ((mixed ^ (mixed >>> 14)) >>> 0) / 4294967296
+  }
+}

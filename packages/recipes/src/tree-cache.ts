@@ -1,0 +1,379 @@
+import type { CallOptions, Client, Watching } from '@zabra/client'
+import { Feed } from './feed.ts'
+import { limited, onAbort, orAborted } from './limits.ts'
+import { Listeners } from './listeners.ts'
+import { persist, readNode, type NodeState } from './node.ts'
+
+/** What became of a node from one view of the tree to the next. */
+export interface TreeChange {
+  readonly type: 'added' | 'changed' | 'removed'
+  readonly path: string
+  /** Undefined where it was added. Another `czxid` means that it was deleted and made anew. */
+  readonly before: NodeState | undefined
+  /** Undefined where it was removed. */
+  readonly node: NodeState | undefined
+}
+
+export type TreeListener = (changes: readonly TreeChange[]) => void
+
+export interface TreeCacheOptions extends CallOptions {
+  /**
+   * How long to wait for a moment at which all that is known belongs together, where the tree
+   * changes faster than it can be read; then what there is becomes visible. 1 s by default.
+   */
+  readonly patienceMs?: number | undefined
+}
+
+/** A node that was told to have changed, and is not visible as it is now. */
+interface Unsettled {
+  /** The transactions that were told of and are not in what was read. */
+  events: bigint[]
+  /** What was read, and since which transaction the node is so; undefined where nobody told. */
+  read: { readonly node: NodeState | undefined; readonly since: bigint | undefined } | undefined
+  /** Up to this transaction the node is as it is visible; undefined for as long as is known. */
+  changedAt: bigint | undefined
+  isReading: boolean
+  /** The node was deleted while it was read: what comes may be from before. */
+  isVoid: boolean
+}
+
+/** Some transaction, nobody told which one. */
+const unknown = 0n
+/** Where more nodes than this change at once, they become visible when all are read. */
+const partialMax = 1000
+const defaultPatienceMs = 1000
+
+/** Mirrors the node and all below it in memory; resolves when the mirror is complete. */
+export async function openTreeCache(
+  client: Client,
+  path: string,
+  options: TreeCacheOptions = {},
+): Promise<TreeCache> {
+  const cache = new TreeCache(client, path, options.patienceMs ?? defaultPatienceMs)
+  try {
+    await limited(client, options, (signal) => orAborted(cache.consistent(), signal))
+  } catch (error) {
+    await cache.close()
+    throw error
+  }
+  return cache
+}
+
+/**
+ * A tree in memory. Changes are gathered until all that was told is read, and then become visible
+ * at once: what is seen is the tree as it was at one moment, as this client's server had it.
+ */
+export class TreeCache implements AsyncDisposable {
+  readonly path: string
+  private readonly client: Client
+  private readonly patienceMs: number
+  private readonly changesAtServer: Watching
+  private readonly ending = new AbortController()
+  private readonly nodes = new Map<string, NodeState>()
+  private readonly names = new Map<string, Set<string>>()
+  private readonly unsettled = new Map<string, Unsettled>()
+  private readingCount = 0
+  private readonly listeners: Listeners<[changes: readonly TreeChange[]]>
+  private readonly feeds = new Set<Feed<readonly TreeChange[]>>()
+  private waiting: { resolve: () => void; reject: (reason: unknown) => void }[] = []
+  private stopPatience: (() => void) | undefined
+  private end: { readonly reason: unknown } | undefined
+
+  constructor(client: Client, path: string, patienceMs: number) {
+    this.client = client
+    this.path = path
+    this.listeners = new Listeners(client)
+    this.patienceMs = patienceMs
+    this.changesAtServer = client.watch(path, { recursive: true, initial: true, renew: true })
+    this.follow().catch((error: unknown) => this.finish(error))
+  }
+
+  // --- the tree --------------------------------------------------------------------------------
+
+  get(path: string): NodeState | undefined {
+    return this.nodes.get(path)
+  }
+
+  /** The names of a node's children, sorted. */
+  children(path: string): string[] {
+    return [...(this.names.get(path) ?? [])].toSorted()
+  }
+
+  /** Parents before their children. */
+  *[Symbol.iterator](): IterableIterator<NodeState> {
+    for (const path of [...this.nodes.keys()].toSorted(byPath)) yield this.nodes.get(path)!
+  }
+
+  get size(): number {
+    return this.nodes.size
+  }
+
+  /** There is a connection, and all that was told over it is visible. */
+  get isLive(): boolean {
+    return this.client.state.name === 'connected' && this.isConsistent && this.unsettled.size === 0
+  }
+
+  /** Aborts when the mirror is not kept up to date any more; the reason says why. */
+  get signal(): AbortSignal {
+    return this.ending.signal
+  }
+
+  // --- what becomes of it ----------------------------------------------------------------------
+
+  /** Calls back after each change of the view, with all of it; answers how to stop that. */
+  onChange(listener: TreeListener): () => void {
+    return this.listeners.add(listener)
+  }
+
+  /** The changes from now on; what a slow reader missed comes to it as one. */
+  changes({ signal }: Pick<CallOptions, 'signal'> = {}): AsyncIterableIterator<
+    readonly TreeChange[],
+    undefined
+  > {
+    let stop = (): void => {}
+    const feed = new Feed<readonly TreeChange[]>(mergeChanges, (ended) => {
+      this.feeds.delete(ended)
+      stop()
+    })
+    this.feeds.add(feed)
+    if (signal !== undefined) stop = onAbort(signal, (reason) => feed.fail(reason))
+    if (this.end !== undefined) finishFeed(feed, this.end.reason)
+    return feed
+  }
+
+  /** Resolves when all that was committed before the call is visible here. */
+  sync(options: CallOptions = {}): Promise<void> {
+    return limited(this.client, options, async (signal) => {
+      await persist(this.client, signal, () => this.client.sync(this.path, { signal }))
+      await orAborted(this.consistent(), signal)
+    })
+  }
+
+  /** Resolves when all that this client was told of is visible. */
+  consistent(): Promise<void> {
+    if (this.end !== undefined) return Promise.reject(this.end.reason ?? new Error('closed'))
+    const result = new Promise<void>((resolve, reject) => this.waiting.push({ resolve, reject }))
+    this.changesAtServer.drained().then(
+      () => this.publishIfConsistent(),
+      () => {},
+    )
+    return result
+  }
+
+  /** Stops following; what was seen last stays. */
+  async close(): Promise<void> {
+    this.finish(undefined)
+    await this.changesAtServer.return()
+  }
+
+  [Symbol.asyncDispose](): Promise<void> {
+    return this.close()
+  }
+
+  // --- following -------------------------------------------------------------------------------
+
+  private async follow(): Promise<void> {
+    let next = this.changesAtServer.next()
+    for (;;) {
+      const { value: change, done } = await next
+      if (done === true) return
+      const zxid = change.missed ? unknown : (change.zxid ?? unknown)
+      if (change.type === 'deleted') this.noteDeleted(change.path, zxid)
+      else this.noteChanged(change.path, zxid)
+      // Asked before the check: only then can there be nothing left to be told.
+      next = this.changesAtServer.next()
+      this.publishIfConsistent()
+    }
+  }
+
+  private noteDeleted(path: string, zxid: bigint): void {
+    const node = this.unsettle(path, zxid)
+    node.read = { node: undefined, since: zxid === unknown ? undefined : zxid }
+    node.events = []
+    node.isVoid = true
+  }
+
+  private noteChanged(path: string, zxid: bigint): void {
+    const node = this.unsettle(path, zxid)
+    const seen = node.read?.node?.stat.mzxid
+    if (zxid !== unknown && seen !== undefined && zxid <= seen) return
+    node.events.push(zxid)
+    if (!node.isReading)
+      this.readUntilFresh(path, node).catch((error: unknown) => this.finish(error))
+  }
+
+  private unsettle(path: string, zxid: bigint): Unsettled {
+    this.stopPatience ??= this.client.host.timer(this.patienceMs, () => this.losePatience())
+    const there = this.unsettled.get(path)
+    if (there !== undefined) {
+      there.changedAt ??= zxid
+      return there
+    }
+    const base = { events: [], read: undefined, isReading: false, isVoid: false }
+    const made: Unsettled = { ...base, changedAt: zxid }
+    this.unsettled.set(path, made)
+    return made
+  }
+
+  private async readUntilFresh(path: string, node: Unsettled): Promise<void> {
+    node.isReading = true
+    this.readingCount++
+    while (node.events.length > 0) {
+      node.isVoid = false
+      // A server tells of a change before it shows it: these are in what it will answer.
+      const { length: covered } = node.events
+      const found = await readNode(this.client, path)
+      if (this.end !== undefined) return
+      if (node.isVoid) continue
+      const since = found?.stat.mzxid
+      const isNews = (zxid: bigint): boolean => zxid === unknown || zxid > (since ?? unknown)
+      node.events = node.events.slice(covered).filter(isNews)
+      node.read = { node: found, since }
+    }
+    node.isReading = false
+    this.readingCount--
+    this.publishIfConsistent()
+  }
+
+  private losePatience(): void {
+    this.stopPatience = undefined
+    // Without a connection there is nothing newer to show: the view stays one of one moment.
+    if (this.client.state.name === 'connected') this.publish(() => true)
+  }
+
+  // --- becoming visible ------------------------------------------------------------------------
+
+  /**
+   * A server tells of a change before it answers anything that could show it. So when all that
+   * was told is read, and nothing was told since, the nodes are as they were together at the time
+   * of the last answer.
+   */
+  private get isConsistent(): boolean {
+    return this.readingCount === 0 && this.changesAtServer.isDrained
+  }
+
+  private publishIfConsistent(): void {
+    if (this.end !== undefined || !this.changesAtServer.isDrained) return
+    if (this.isConsistent) {
+      this.publish(() => true)
+      for (const { resolve } of this.waiting.splice(0)) resolve()
+    } else if (this.unsettled.size <= partialMax) this.publishUpToUnread()
+  }
+
+  /**
+   * Under steady change there is always something unread. The tree as it was right before the
+   * first transaction of that can be shown, unless a node was read that is newer already.
+   */
+  private publishUpToUnread(): void {
+    let firstUnread: bigint | undefined
+    for (const { read, events, changedAt } of this.unsettled.values()) {
+      for (const zxid of read === undefined ? [changedAt] : events)
+        if (zxid !== undefined && (firstUnread === undefined || zxid < firstUnread))
+          firstUnread = zxid
+    }
+    if (firstUnread === undefined) return
+    const limit = firstUnread
+    const isBefore = ({ changedAt }: Unsettled): boolean =>
+      changedAt !== undefined && changedAt < limit
+    for (const node of this.unsettled.values()) {
+      const since = node.read?.since
+      if (isBefore(node) && (since === undefined || since >= limit)) return
+    }
+    this.publish(isBefore)
+  }
+
+  private publish(isDue: (node: Unsettled) => boolean): void {
+    const due: [string, NodeState | undefined][] = []
+    for (const [path, node] of this.unsettled) {
+      if (node.read === undefined || !isDue(node)) continue
+      due.push([path, node.read.node])
+      node.read = undefined
+      node.changedAt = node.events[0]
+      if (!node.isReading) this.unsettled.delete(path)
+    }
+    if (this.unsettled.size === 0 || due.length > 0) {
+      this.stopPatience?.()
+      this.stopPatience = undefined
+    }
+    const sorted = due.toSorted(([a], [b]) => byPath(a, b))
+    const changes = [
+      ...sorted.toReversed().flatMap(([path, node]) => this.remove(path, node)),
+      ...sorted.flatMap(([path, node]) => this.put(path, node)),
+    ]
+    if (changes.length > 0) this.tell(changes)
+  }
+
+  private remove(path: string, node: NodeState | undefined): TreeChange[] {
+    const before = this.nodes.get(path)
+    if (node !== undefined || before === undefined) return []
+    this.nodes.delete(path)
+    this.siblings(path)?.delete(nameOf(path))
+    if (this.names.get(path)?.size === 0) this.names.delete(path)
+    return [{ type: 'removed', path, before, node: undefined }]
+  }
+
+  private put(path: string, node: NodeState | undefined): TreeChange[] {
+    if (node === undefined) return []
+    const before = this.nodes.get(path)
+    this.nodes.set(path, node)
+    if (before === undefined) {
+      this.siblings(path)?.add(nameOf(path))
+      return [{ type: 'added', path, before, node }]
+    }
+    if (node.stat.mzxid === before.stat.mzxid) return []
+    return [{ type: 'changed', path, before, node }]
+  }
+
+  /** The names at the node's parent, where the cache has that. */
+  private siblings(path: string): Set<string> | undefined {
+    if (path === this.path) return undefined
+    const parent = path.slice(0, Math.max(path.lastIndexOf('/'), 1))
+    const there = this.names.get(parent)
+    if (there !== undefined) return there
+    const made = new Set<string>()
+    this.names.set(parent, made)
+    return made
+  }
+
+  private tell(changes: readonly TreeChange[]): void {
+    this.listeners.call(changes)
+    for (const feed of this.feeds) feed.push(changes)
+  }
+
+  private finish(reason: unknown): void {
+    if (this.end !== undefined) return
+    this.end = { reason }
+    this.stopPatience?.()
+    this.ending.abort(reason ?? new Error('the tree cache is closed'))
+    this.listeners.clear()
+    for (const feed of [...this.feeds]) finishFeed(feed, reason)
+    for (const { reject } of this.waiting.splice(0)) reject(this.ending.signal.reason)
+  }
+}
+
+function finishFeed(feed: Feed<readonly TreeChange[]>, reason: unknown): void {
+  if (reason === undefined) void feed.return()
+  else feed.fail(reason)
+}
+
+function mergeChanges(
+  before: readonly TreeChange[],
+  next: readonly TreeChange[],
+): readonly TreeChange[] {
+  const merged = new Map(before.map((change) => [change.path, change]))
+  for (const change of next) {
+    const earlier = merged.get(change.path)
+    const first = earlier === undefined ? change.before : earlier.before
+    merged.delete(change.path)
+    if (first === undefined && change.node === undefined) continue
+    const type = first === undefined ? 'added' : change.node === undefined ? 'removed' : 'changed'
+    merged.set(change.path, { type, path: change.path, before: first, node: change.node })
+  }
+  return [...merged.values()]
+}
+
+const nameOf = (path: string): string => path.slice(path.lastIndexOf('/') + 1)
+
+function byPath(a: string, b: string): number {
+  return a < b ? -1 : a > b ? 1 : 0
+}
