@@ -29,7 +29,6 @@ export type { AclAndStat, Children, Created, Data, Identity } from './calls/kind
 export { openAcl } from './calls/create-request.ts'
 export type { Channel, Host, ServerAddress, Stream, StreamEvents } from './host.ts'
 export { makeGuid } from './guid.ts'
-export type { Host, ServerAddress, Stream, StreamEvents } from './host.ts'
 export { nodeHost, type NodeHostOptions } from './node-host/node-host.ts'
 export type { OneShotWatch, WatchEvent } from './machine/watch-registry.ts'
 export type {
