@@ -14,4 +14,4 @@ async function main(servers) {
   }
 }
 
-main(process.argv[2]).then(() => console.log('all well'))
+void main(process.argv[2]).then(() => console.log('all well'))
