@@ -49,6 +49,19 @@ test('the same id handed in twice is one task', async () => {
   expect(await submitter.result(id)).toBe(1)
 })
 
+test('a task can be forgotten when it has a result, not before', async () => {
+  const { open, submitter, client } = await system()
+  const slow = new Slow()
+  start(await open(), slow.work)
+  const id = await submitter.submit('x')
+  const begun = await slow.begun()
+  await expect(submitter.forget(id)).rejects.toThrow('badVersion')
+  begun.finish('done')
+  await submitter.result(id)
+  await submitter.forget(id)
+  expect(await client.exists(paths.status(id))).toBeUndefined()
+})
+
 test('a task of a dead worker is given to another, and the dead one cannot report', async () => {
   const { open, openProxied, submitter, client } = await system()
   const { proxy, client: doomed } = await openProxied()
@@ -93,6 +106,21 @@ test('a worker told to stop finishes what it has begun', async () => {
   expect(await submitter.result(id)).toBe('by the first')
   start(await open(), () => Promise.resolve('by the second'))
   expect(await submitter.result(await submitter.submit('y'))).toBe('by the second')
+})
+
+test('a worker whose presence somebody deletes gives up its task, and comes back', async () => {
+  const { open, submitter, client } = await system()
+  const slow = new Slow()
+  start(await open(), slow.work)
+  const id = await submitter.submit('x')
+  const first = await slow.begun()
+  await client.delete(paths.worker(first.worker))
+  await aborted(first.signal)
+  first.finish('too late')
+  const second = await slow.begun()
+  expect(second.worker).not.toBe(first.worker)
+  second.finish('in time')
+  expect(await submitter.result(id)).toBe('in time')
 })
 
 test('a task that takes every worker down with it fails in the end', async () => {

@@ -36,9 +36,8 @@ export class Master {
     this.lossesMax = options.lossesMax ?? 10
   }
 
-  /** Resolves when the leadership has ended. */
-  async run(): Promise<void> {
-    const { signal } = this.leadership
+  /** Resolves when the signal aborts; that of the leadership, if there is no other. */
+  async run(signal: AbortSignal = this.leadership.signal): Promise<void> {
     const bell = new Bell()
     await using tasks = this.client.watch(paths.tasks, { signal })
     await using workers = this.client.watch(paths.workers, { signal })

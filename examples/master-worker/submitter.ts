@@ -1,6 +1,10 @@
 import { randomUUID } from 'node:crypto'
-import { ConnectionLossError, isRefusal, type Client } from '@zabra/client'
+import { isRefusal, type Client } from '@zabra/client'
+import { persevere } from '../support/persevere.ts'
 import { paths, statusCodec, taskCodec } from './layout.ts'
+
+/** The status is written twice: when the task is accepted, and when it has a result. */
+const finishedVersion = 1
 
 /** A task was tried, and there will be no output. */
 export class TaskFailedError extends Error {
@@ -24,32 +28,29 @@ export class Submitter {
       .transaction()
       .create(paths.status(id), { state: 'accepted' }, { codec: statusCodec })
       .create(paths.task(id), { input, losses: 0 }, { codec: taskCodec })
-    for (;;) {
-      try {
-        await entry.commit()
-        return id
-      } catch (error) {
-        if (isRefusal(error, 'nodeExists')) return id
-        if (!(error instanceof ConnectionLossError)) throw error
-      }
+    try {
+      await persevere(this.client, () => entry.commit())
+    } catch (error) {
+      if (!isRefusal(error, 'nodeExists')) throw error
     }
+    return id
   }
 
   /** Waits for the output; throws a TaskFailedError where there is none. */
   async result(id: string, signal?: AbortSignal): Promise<unknown> {
-    const watchOptions = { initial: true, renew: true, signal }
-    for await (const { type } of this.client.watch(paths.status(id), watchOptions)) {
-      if (type === 'children') continue
-      const { data } = await this.client.get(paths.status(id), { codec: statusCodec, signal })
+    const path = paths.status(id)
+    for await (const _ of this.client.watch(path, { initial: true, renew: true, signal })) {
+      const read = () => this.client.get(path, { codec: statusCodec, signal })
+      const { data } = await persevere(this.client, read)
       if (data.state === 'done') return data.output
       if (data.state === 'failed') throw new TaskFailedError(data.error)
     }
     throw new Error('unreachable: a watch ends by a throw, or by its reader')
   }
 
-  /** Takes the result away; nobody else does. */
+  /** Takes the result away; nobody else does. Refused while there is none. */
   async forget(id: string): Promise<void> {
-    await this.client.delete(paths.status(id))
+    await this.client.delete(paths.status(id), { ifVersion: finishedVersion })
   }
 }
 

@@ -1,5 +1,5 @@
 import { randomUUID } from 'node:crypto'
-import { ClosedError, SessionExpiredError, type Client } from '@zabra/client'
+import { ClosedError, isRefusal, SessionExpiredError, type Client } from '@zabra/client'
 import { Bell } from '../support/bell.ts'
 import { sessionLifetime } from '../support/session-lifetime.ts'
 import { settledWrite } from '../support/settled-write.ts'
@@ -46,7 +46,9 @@ export class Worker {
         await this.live(`${this.label}-${randomUUID()}`, session.signal, signal)
       } catch (error) {
         if (signal.aborted || error instanceof ClosedError) return
-        if (!(error instanceof SessionExpiredError)) throw error
+        // Whose presence somebody has deleted counts as dead, and comes back like after an expiry.
+        const isDead = error instanceof SessionExpiredError || isRefusal(error, 'noNode')
+        if (!isDead) throw error
       }
     }
   }
@@ -57,9 +59,12 @@ export class Worker {
       .create(paths.worker(name), '', { ephemeral: true })
       .create(paths.assignmentsOf(name))
     await settledWrite(() => place.commit(), 'nodeExists', session)
+    const over = new AbortController()
+    const life = AbortSignal.any([session, over.signal])
     try {
-      await new Shift(this.client, name, this.work, session).run(signal)
+      await new Shift(this.client, name, this.work, life).run(signal)
     } finally {
+      over.abort()
       if (!session.aborted)
         await settledWrite(() => this.client.delete(paths.worker(name)), 'noNode', session)
     }
@@ -71,32 +76,33 @@ class Shift {
   private readonly client: Client
   private readonly name: string
   private readonly work: Work
-  private readonly session: AbortSignal
+  private readonly life: AbortSignal
   private readonly bell = new Bell()
   private readonly begun = new Map<string, Promise<void>>()
   private failure: { readonly error: unknown } | undefined
 
-  constructor(client: Client, name: string, work: Work, session: AbortSignal) {
+  constructor(client: Client, name: string, work: Work, life: AbortSignal) {
     this.client = client
     this.name = name
     this.work = work
-    this.session = session
+    this.life = life
   }
 
   async run(stop: AbortSignal): Promise<void> {
-    const { begun, bell, session } = this
+    const { begun, bell, life } = this
     const place = paths.assignmentsOf(this.name)
-    await using changes = this.client.watch(place, { signal: session })
+    await using changes = this.client.watch(place, { signal: life })
     void bell.ringAt(changes)
     bell.ring()
-    while (await bell.heard(AbortSignal.any([session, stop]))) {
+    const end = AbortSignal.any([life, stop])
+    while (await bell.heard(end)) {
       if (this.failure !== undefined) throw this.failure.error
       const ids = new Set(await this.client.children(place))
       for (const id of ids) if (!begun.has(id)) begun.set(id, this.begin(id))
       // Only what was seen to be gone is forgotten: a listing may be older than a result.
       for (const id of begun.keys()) if (!ids.has(id)) begun.delete(id)
     }
-    session.throwIfAborted()
+    life.throwIfAborted()
     await Promise.all(begun.values())
   }
 
@@ -104,14 +110,14 @@ class Shift {
     try {
       await this.carryOut(id)
     } catch (error) {
-      if (this.session.aborted) return
+      if (this.life.aborted) return
       this.failure ??= { error }
       this.bell.ring()
     }
   }
 
   private async carryOut(id: string): Promise<void> {
-    const { client, name, session } = this
+    const { client, name, life } = this
     const place = paths.assignment(name, id)
     const { data, stat } = await client.get(place, { codec: taskCodec })
     const status = await this.attempt({
@@ -119,15 +125,15 @@ class Shift {
       input: data.input,
       worker: name,
       token: stat.czxid,
-      signal: session,
+      signal: life,
     })
-    // Refused where this worker counts as dead, for then the task is, or will be, another's.
+    // Who takes the assignment away decides: this worker with a result, or a master that holds it
+    // for dead. The other one is refused.
     const report = client
       .transaction()
-      .check(paths.worker(name))
       .delete(place)
       .set(paths.status(id), status, { codec: statusCodec })
-    await settledWrite(() => report.commit(), 'noNode', session)
+    await settledWrite(() => report.commit(), 'noNode', life)
   }
 
   private async attempt(assignment: Assignment): Promise<Status> {
