@@ -25,6 +25,11 @@ export class ServerRotation {
     return this.servers.length
   }
 
+  /** How often all servers were tried in vain. */
+  get rounds(): number {
+    return Math.floor(this.failures / this.count)
+  }
+
   /** The first attempt is immediate; whoever has tried all servers waits longer each round. */
   next(): { readonly server: ServerAddress; readonly delayMs: number } {
     this.position = (this.position + 1) % this.count

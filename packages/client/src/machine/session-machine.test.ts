@@ -290,3 +290,21 @@ test('an ended machine does nothing more', () => {
   world.lose()
   expect(world.news()).toEqual([])
 })
+
+test('servers that all take too long get more time in the next round', () => {
+  const world = new World()
+  const openings = (): number[] =>
+    world
+      .news()
+      .filter((line) => line.includes('open'))
+      .map((line) => parseInt(line, 10))
+  world.passUntil(30_000)
+  const at = openings()
+  const waits = at.slice(1).map((ms, i) => ms - at[i]!)
+  const inRound = (round: number): number => waits[3 * round]!
+  expect(inRound(0)).toBeGreaterThanOrEqual(2000)
+  expect(inRound(0)).toBeLessThan(2100)
+  expect(inRound(1)).toBeGreaterThanOrEqual(4000)
+  expect(inRound(2)).toBeGreaterThanOrEqual(6000)
+  expect(inRound(2)).toBeLessThan(6100)
+})

@@ -293,8 +293,11 @@ export class SessionMachine implements FrameSink {
   private attempt(nowMs: number): void {
     this.phase = 'opening'
     const { timeoutMs } = this.session ?? this.settings
-    const patienceMs = (timeoutMs * 2) / 3 / this.rotation.count
-    this.phaseEndsAtMs = nowMs + Math.max(attemptMsMin, patienceMs)
+    const { count, rounds } = this.rotation
+    const patienceMsMax = (timeoutMs * 2) / 3
+    // Where all servers were too slow, more haste would never lead to any of them.
+    const patienceMs = Math.max(attemptMsMin, patienceMsMax / count) * (1 + rounds)
+    this.phaseEndsAtMs = nowMs + Math.max(attemptMsMin, Math.min(patienceMs, patienceMsMax))
     this.effects.open(this.server!)
   }
 
