@@ -12,6 +12,8 @@ export interface ProtectedPort {
   delete(path: string): Promise<void>
 }
 
+const refusedPauseMs = 500
+
 const join = (parent: string, name: string): string =>
   parent === '/' ? `/${name}` : `${parent}/${name}`
 
@@ -40,7 +42,7 @@ export function protectedCreate(
     const giveUp = (reason: unknown): void => {
       stop()
       reject(reason)
-      made.then(({ path: orphan }) => remove(port, orphan)).catch(() => {})
+      made.then(({ path: orphan }) => remove(port, orphan, host)).catch(() => {})
     }
     const onAbort = (): void => giveUp(signal?.reason)
     signal?.addEventListener('abort', onAbort, { once: true })
@@ -80,13 +82,17 @@ async function find(port: ProtectedPort, path: string, guid: string): Promise<Cr
   return stat === undefined ? undefined : { path: found, stat }
 }
 
-async function remove(port: ProtectedPort, path: string): Promise<void> {
+/** Goes on until the node is gone for certain, with its session if not before. */
+async function remove(port: ProtectedPort, path: string, host: Host): Promise<void> {
   for (;;) {
     try {
       await port.delete(path)
       return
     } catch (error) {
-      if (!(error instanceof ConnectionLossError)) return
+      if (error instanceof ConnectionLossError) continue
+      // A server may refuse for a while: its disk is full, or it has too much to do.
+      if (!isRefusal(error) || isRefusal(error, 'noNode', 'noAuth')) return
     }
+    await new Promise<void>((resolve) => host.timer(refusedPauseMs, resolve))
   }
 }

@@ -1,0 +1,41 @@
+import { expect, test } from 'vitest'
+import { ConnectionLossError, OperationError } from './errors.ts'
+import type { Host } from './host.ts'
+import { protectedCreate, type ProtectedPort } from './protected-create.ts'
+
+const stat = {} as never
+
+test('what comes of a create that was given up is deleted, though the server refuses for a while', async () => {
+  const refusals = [new ConnectionLossError(true), new OperationError('systemError')]
+  const deleted: string[] = []
+  let made!: () => void
+  const isMade = new Promise<void>((resolve) => (made = resolve))
+  let gone!: () => void
+  const isGone = new Promise<void>((resolve) => (gone = resolve))
+  const port: ProtectedPort = {
+    create: (path) => isMade.then(() => ({ path, stat })),
+    children: () => Promise.resolve([]),
+    exists: () => Promise.resolve(undefined),
+    delete: (path) => {
+      const refusal = refusals.shift()
+      if (refusal !== undefined) return Promise.reject(refusal)
+      deleted.push(path)
+      gone()
+      return Promise.resolve()
+    },
+  }
+  const host = {
+    timer: (_ms: number, callback: () => void) => {
+      queueMicrotask(callback)
+      return () => {}
+    },
+  } as unknown as Host
+  const controller = new AbortController()
+  const options = { signal: controller.signal }
+  const creating = protectedCreate(port, '/queue/item-', 'guid', options, host)
+  controller.abort(new Error('no more'))
+  await expect(creating).rejects.toThrow('no more')
+  made()
+  await isGone
+  expect(deleted).toEqual(['/queue/_c_guid-item-'])
+})
