@@ -188,7 +188,12 @@ export async function deleteOwn(client: Client, path: string, sessionId: bigint)
     } catch (error) {
       if (isRefusal(error, 'noNode')) return
       if (error instanceof SessionExpiredError || error instanceof ClosedError) return
-      if (!(error instanceof ConnectionLossError)) throw error
+      if (error instanceof ConnectionLossError) continue
+      if (!isRefusal(error) || isRefusal(error, 'noAuth')) throw error
     }
+    // A server may refuse for a while: its disk is full, or it has too much to do.
+    await new Promise<void>((resolve) => client.host.timer(refusedPauseMs, resolve))
   }
 }
+
+const refusedPauseMs = 500
