@@ -4,19 +4,20 @@
  * npm run sim -- --minutes 5         as many as fit, from a seed of this moment on
  *
  * Each with --servers 1 for servers on their own, --servers 3 or 5 for ensembles only, and these
- * with --changing for those whose members come and go.
+ * with --changing for those whose members come and go. With --recipes the runs are of programs that
+ * use the client and the recipes, with --recipe NAME of one kind of them.
  */
 import { parseArgs } from 'node:util'
-import { run, type RunKind } from './run.ts'
+import { runSeed, type SeedKind } from './run-seed.ts'
 import { shrink } from './shrink.ts'
 import { describeCounts, describeFailure } from './summary.ts'
 import { sweep, work } from './sweep.ts'
 
 const failuresExplained = 3
 
-async function one(seed: number, kind: RunKind, showTrace: boolean): Promise<boolean> {
+async function one(seed: number, kind: SeedKind, showTrace: boolean): Promise<boolean> {
   console.log(`seed ${seed}`)
-  const result = await run({ seed, ...kind })
+  const result = await runSeed({ seed, ...kind })
   console.log(`fingerprint ${result.fingerprint.toString(16)}`)
   for (const line of describeCounts(result.counts)) console.log(line)
   if (result.violations.length === 0) {
@@ -32,7 +33,12 @@ async function one(seed: number, kind: RunKind, showTrace: boolean): Promise<boo
   return false
 }
 
-async function many(first: number, last: number, untilMs: number, kind: RunKind): Promise<boolean> {
+async function many(
+  first: number,
+  last: number,
+  untilMs: number,
+  kind: SeedKind,
+): Promise<boolean> {
   console.log(`seeds from ${first}${last === Infinity ? '' : ` to ${last}`}`)
   const started = Date.now()
   const { seeds, failed, counts } = await sweep(first, last, untilMs, kind)
@@ -46,8 +52,10 @@ async function many(first: number, last: number, untilMs: number, kind: RunKind)
 }
 
 if (process.argv[2] === '--worker') {
-  const [first, stride, last, untilMs, servers, changing] = process.argv.slice(3).map(Number)
+  const [first, stride, last, untilMs, servers, changing] = process.argv.slice(3, 9).map(Number)
+  const recipe = process.argv[9]
   const kind = {
+    recipe: recipe === '' ? undefined : recipe,
     servers: servers === 0 ? undefined : servers,
     isChanging: changing === 1 ? true : undefined,
   }
@@ -60,12 +68,15 @@ if (process.argv[2] === '--worker') {
       minutes: { type: 'string' },
       servers: { type: 'string' },
       changing: { type: 'boolean', default: false },
+      recipes: { type: 'boolean', default: false },
+      recipe: { type: 'string' },
       trace: { type: 'boolean', default: false },
     },
   })
-  const kind: RunKind = {
+  const kind: SeedKind = {
     servers: values.servers === undefined ? undefined : Number(values.servers),
     isChanging: values.changing ? true : undefined,
+    recipe: values.recipe ?? (values.recipes ? 'any' : undefined),
   }
   let isGood: boolean
   if (values.seed !== undefined) {

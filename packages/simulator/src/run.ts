@@ -36,7 +36,9 @@ export interface RunOptions extends RunKind {
   readonly seed: number
   readonly mutant?: Mutant | undefined
   /** The places in the drawn program and schedule that are left out: how a run is cut down. */
-  readonly without?: { readonly steps: ReadonlySet<number>; readonly faults: ReadonlySet<number> }
+  readonly without?:
+    | { readonly steps: ReadonlySet<number>; readonly faults: ReadonlySet<number> }
+    | undefined
 }
 
 export interface RunResult {

@@ -1,4 +1,5 @@
-import { run, type RunOptions, type RunResult } from './run.ts'
+import { runSeed } from './run-seed.ts'
+import type { RunOptions, RunResult } from './run.ts'
 
 const runsMax = 80
 
@@ -10,7 +11,10 @@ export interface Shrunk {
 }
 
 /** Leaves out steps and faults, larger parts first, as long as something is still violated. */
-export async function shrink(options: RunOptions, failed: RunResult): Promise<Shrunk> {
+export async function shrink(
+  options: RunOptions & { readonly recipe?: string | undefined },
+  failed: RunResult,
+): Promise<Shrunk> {
   const steps = new Set<number>()
   const faults = new Set<number>()
   let result = failed
@@ -30,7 +34,7 @@ export async function shrink(options: RunOptions, failed: RunResult): Promise<Sh
         if (added.length === 0) continue
         for (const i of added) left.add(i)
         runs++
-        const shorter = await run({ ...options, without })
+        const shorter = await runSeed({ ...options, without })
         if (shorter.violations.length > 0) result = shorter
         else for (const i of added) left.delete(i)
       }

@@ -11,6 +11,9 @@ export function addCounts(into: Counts, counts: Iterable<readonly [string, numbe
 export function describeCounts(counts: ReadonlyMap<string, number>): string[] {
   const groups = [
     'op: ',
+    'workload: ',
+    'client: ',
+    'failed: ',
     'fault: ',
     'stranded: ',
     'emptied: ',

@@ -2,7 +2,7 @@
 import { fork } from 'node:child_process'
 import { availableParallelism } from 'node:os'
 import { fileURLToPath } from 'node:url'
-import { run, type RunKind } from './run.ts'
+import { runSeed, type SeedKind } from './run-seed.ts'
 import { addCounts, type Counts } from './summary.ts'
 
 export interface Swept {
@@ -25,10 +25,10 @@ export async function work(
   stride: number,
   last: number,
   untilMs: number,
-  kind: RunKind,
+  kind: SeedKind,
 ): Promise<void> {
   for (let seed = first; seed <= last && Date.now() < untilMs; seed += stride) {
-    const { violations, counts } = await run({ seed, ...kind })
+    const { violations, counts } = await runSeed({ seed, ...kind })
     const message: Message = { seed, isFailed: violations.length > 0, counts: [...counts] }
     if (process.connected) process.send?.(message)
   }
@@ -39,7 +39,7 @@ export async function sweep(
   first: number,
   last: number,
   untilMs: number,
-  kind: RunKind,
+  kind: SeedKind,
 ): Promise<Swept> {
   const swept = { seeds: 0, failed: [] as number[], counts: new Map<string, number>() }
   const workers = Math.min(availableParallelism(), last - first + 1)
@@ -48,9 +48,9 @@ export async function sweep(
       { length: workers },
       (_, i) =>
         new Promise<void>((resolve, reject) => {
-          const { servers = 0, isChanging = false } = kind
+          const { servers = 0, isChanging = false, recipe = '' } = kind
           const settings = [first + i, workers, last, untilMs, servers, Number(isChanging)]
-          const args = ['--worker', ...settings.map(String)]
+          const args = ['--worker', ...settings.map(String), recipe]
           const child = fork(main, args, { execArgv: process.execArgv })
           child.on('message', ({ seed, isFailed, counts }: Message) => {
             swept.seeds++

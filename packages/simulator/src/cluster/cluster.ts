@@ -18,6 +18,8 @@ export interface ClusterOptions {
   readonly clients: number
   /** Whether members come and go. */
   readonly isChanging: boolean
+  /** After how long a container that never had a child goes; never, by default. */
+  readonly neverUsedMsMax?: number | undefined
   readonly mutant?: Mutant | undefined
 }
 
@@ -34,7 +36,8 @@ export class Cluster {
   readonly admin: Admin
   private readonly names: readonly string[]
 
-  constructor({ seed, servers, shape, clients, isChanging, mutant }: ClusterOptions) {
+  constructor(of: ClusterOptions) {
+    const { seed, servers, shape, clients, isChanging, neverUsedMsMax = 0, mutant } = of
     const random = new Random(seed)
     this.random = random
     this.world = new World(random)
@@ -48,7 +51,7 @@ export class Cluster {
     const membership =
       servers === 1 ? undefined : drawMembership(servers, shape, random.fork('membership'))
     this.recorder = new Recorder(this.world, this.history, membership)
-    const drawnOptions = drawServerOptions(random.fork('options'))
+    const drawnOptions = drawServerOptions(random.fork('options'), neverUsedMsMax)
     const options =
       membership === undefined
         ? [drawnOptions]

@@ -20,7 +20,7 @@ export interface ServerOptions {
 /** The schemes that the simulated authenticator knows. */
 export const schemes: ReadonlySet<string> = new Set(['ip', 'digest', 'super'])
 
-export function drawServerOptions(random: Random): ServerOptions {
+export function drawServerOptions(random: Random, neverUsedMsMax: number): ServerOptions {
   const tickMs = random.pick([200, 500, 1000])
   return {
     peer: {
@@ -33,7 +33,7 @@ export function drawServerOptions(random: Random): ServerOptions {
       handshakeMsMax: 5 * tickMs,
       requiredSchemes: [],
       rules: { enforceQuota: false, reconfigEnabled: false, closeSessionPaths: true },
-      reclaim: { checkIntervalMs: 2000, perMinuteMax: 10_000, neverUsedMsMax: 0 },
+      reclaim: { checkIntervalMs: 2000, perMinuteMax: 10_000, neverUsedMsMax },
     },
     journal: {
       snapshotDir: dataDirectory,

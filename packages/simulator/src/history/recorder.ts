@@ -45,6 +45,8 @@ export class Recorder {
   readonly expiredSessions = new Set<bigint>()
   readonly lines: string[] = []
   readonly counts = new Map<string, number>()
+  /** A server has ended a session for silence. */
+  onExpired: ((sessionId: bigint) => void) | undefined
   private readonly world: World
   private readonly history: History
 
@@ -142,6 +144,7 @@ export class Recorder {
     const timeoutMs = promised?.timeoutMs ?? believedMs
     this.count('sessions expired')
     this.expiredSessions.add(sessionId)
+    this.onExpired?.(sessionId)
     this.trace(`session ${sessionId} expires after ${silentMs} of ${timeoutMs} ms`)
     if (promised !== undefined && silentMs + earlyToleranceMs < timeoutMs) {
       this.violation(`session ${sessionId} expired after ${silentMs} ms of its ${timeoutMs}`)

@@ -1,0 +1,121 @@
+/** What goes wrong where programs use the client: all that befalls servers, and the programs. */
+import type { Cluster } from '../cluster/cluster.ts'
+import { inject } from '../faults/inject.ts'
+import { drawFaults, drawHandOvers, type Fault } from '../faults/schedule.ts'
+import type { Random } from '../world/random.ts'
+import type { Program } from './program.ts'
+
+const weights = {
+  programPause: 5,
+  programKill: 3,
+  programPower: 2,
+  programReset: 8,
+  programPartition: 4,
+  programDeaf: 3,
+  programUnheard: 3,
+  oneServerOnly: 4,
+} as const
+type ProgramFaultKind = keyof typeof weights
+
+/** A fault of one program. */
+export interface ProgramFault {
+  readonly atMs: number
+  readonly kind: ProgramFaultKind
+  readonly forMs: number
+  readonly program: number
+  /** At least 0, less than 1. */
+  readonly amount: number
+}
+
+export type AnyFault = Fault | ProgramFault
+
+export interface FaultOptions {
+  readonly durationMs: number
+  readonly isEnsemble: boolean
+  readonly programs: number
+}
+
+/** Some runs know few kinds only, some none at all. */
+export function drawAllFaults(random: Random, options: FaultOptions): AnyFault[] {
+  const { durationMs, isEnsemble, programs } = options
+  const counts = random.fork('counts')
+  if (counts.chance(0.05)) return []
+  const faults = counts.between(0, 10)
+  const ofServers = drawFaults(random, { durationMs, faults, clients: 1, isEnsemble })
+  const handOvers = isEnsemble ? drawHandOvers(random.fork('hand-overs'), { durationMs }) : []
+  const ofPrograms = drawOfPrograms(random.fork('programs'), durationMs, programs)
+  return [...ofServers, ...handOvers, ...ofPrograms].toSorted((a, b) => a.atMs - b.atMs)
+}
+
+function drawOfPrograms(random: Random, durationMs: number, programs: number): ProgramFault[] {
+  const share = random.chance(0.5) ? 1 : 0.4
+  const kinds = (Object.keys(weights) as ProgramFaultKind[]).filter(() => random.chance(share))
+  if (kinds.length === 0) return []
+  const ofRun = Object.fromEntries(kinds.map((kind) => [kind, weights[kind]])) as Record<
+    ProgramFaultKind,
+    number
+  >
+  return Array.from({ length: random.between(0, 12) }, () => ({
+    atMs: 100 + random.next() * durationMs,
+    kind: random.weighted(ofRun),
+    forMs: random.between(10, random.chance(0.3) ? 6000 : 1000),
+    program: random.between(0, programs - 1),
+    amount: random.next(),
+  }))
+}
+
+export function injectAny(cluster: Cluster, programs: readonly Program[], fault: AnyFault): void {
+  if ('program' in fault) injectProgram(cluster, programs[fault.program]!, fault)
+  else inject(cluster, fault)
+}
+
+function injectProgram(cluster: Cluster, program: Program, fault: ProgramFault): void {
+  const { world, network, recorder, servers } = cluster
+  const { kind, forMs, amount } = fault
+  recorder.count(`fault: ${kind}`)
+  recorder.trace(`fault: ${kind} (${amount.toFixed(2)}, ${forMs} ms, ${program.name})`)
+  const server = servers[Math.floor(amount * servers.length)]!
+  const cut = (pairs: readonly (readonly [string, string])[]): void => {
+    for (const [from, to] of pairs) network.block(from, to)
+    world.after(forMs, () => {
+      for (const [from, to] of pairs) network.unblock(from, to)
+    })
+  }
+  const to = servers.map(({ name }) => [program.name, name] as const)
+  const from = servers.map(({ name }) => [name, program.name] as const)
+  switch (kind) {
+    case 'programPause': {
+      const { process } = program
+      process?.pause()
+      world.after(forMs, () => process?.resume())
+      return
+    }
+    case 'programKill':
+    case 'programPower':
+      program.die(kind === 'programKill' ? 'killed' : 'without power')
+      world.after(forMs, () => program.start())
+      return
+    case 'programReset':
+      program.process?.resetConnections()
+      return
+    case 'programPartition':
+      cut([...to, ...from])
+      return
+    case 'programDeaf':
+      cut(from)
+      return
+    case 'programUnheard':
+      cut(to)
+      return
+    case 'oneServerOnly':
+      cut([...to, ...from].filter((pair) => !pair.includes(server.name)))
+  }
+}
+
+/** Nothing is wrong with programs any more. */
+export function healPrograms(programs: readonly Program[]): void {
+  for (const program of programs) {
+    program.process?.resume()
+    program.start()
+  }
+}

@@ -1,0 +1,201 @@
+import type { Host, ServerAddress, Stream, StreamEvents } from '@zabra/client'
+import type { Network, StreamEnd } from '../world/network.ts'
+import type { Random } from '../world/random.ts'
+import type { World } from '../world/world.ts'
+
+export interface ProcessParts {
+  readonly name: string
+  readonly world: World
+  readonly network: Network
+  readonly random: Random
+  /** How fast its clock runs. */
+  readonly rate: number
+  /** How likely the kernel does not take at once what is written. */
+  readonly backlogChance: number
+  /** Something was thrown that nobody caught. */
+  readonly onUncaught: (error: unknown) => void
+}
+
+const startMs = 30
+const backlogMsMax = 20
+/** What a buffer holds after it was lent: who kept a part of it shall be found out. */
+const scribble = 0xee
+
+/** One life of a program: what clients ask of the world, answered by the simulated one. */
+export class ProgramProcess implements Host {
+  readonly name: string
+  readonly world: World
+  readonly chance: Random
+  isAlive = true
+  isPaused = false
+  /** How often it stood still. */
+  pauses = 0
+  private backlog: (() => void)[] = []
+  private readonly streams = new Set<StreamEnd>()
+  private readonly parts: ProcessParts
+  private readonly startedAtMs: number
+
+  constructor(parts: ProcessParts) {
+    this.parts = parts
+    this.name = parts.name
+    this.world = parts.world
+    this.chance = parts.random.fork('program')
+    this.startedAtMs = parts.world.nowMs
+  }
+
+  // --- what befalls it -------------------------------------------------------------------------
+
+  pause(): void {
+    this.pauses++
+    this.isPaused = true
+  }
+
+  /** As after a collection of garbage: all that was due meanwhile comes at once. */
+  resume(): void {
+    this.isPaused = false
+    const { backlog } = this
+    this.backlog = []
+    for (const work of backlog) this.enter(work)
+  }
+
+  /** It ends at once; its kernel closes the streams, or is gone as well. */
+  die(how: 'killed' | 'without power'): void {
+    this.isAlive = false
+    for (const stream of this.streams) {
+      if (how === 'killed') stream.close()
+      else stream.vanish()
+    }
+  }
+
+  /** The network cuts its connections, somewhere in the middle of what is under way. */
+  resetConnections(): void {
+    for (const stream of this.streams) stream.reset()
+  }
+
+  // --- the host of a client --------------------------------------------------------------------
+
+  nowMs(): number {
+    return startMs + (this.world.nowMs - this.startedAtMs) * this.parts.rate
+  }
+
+  random(): number {
+    return this.parts.random.next()
+  }
+
+  timer(ms: number, callback: () => void): () => void {
+    let isOff = false
+    const timer = this.world.after(ms / this.parts.rate, () =>
+      this.enter(() => {
+        if (!isOff) callback()
+      }),
+    )
+    return () => {
+      isOff = true
+      timer.cancel()
+    }
+  }
+
+  defer(callback: () => void): void {
+    process.nextTick(() => this.run(callback))
+  }
+
+  open({ host }: ServerAddress, events: StreamEvents): Stream {
+    const { network } = this.parts
+    const end = network.connect(this.name, host)
+    this.streams.add(end)
+    let isClosed = false
+    const hear = (act: () => void): void =>
+      this.enter(() => {
+        if (!isClosed) act()
+      })
+    end.onAccepted = () => hear(() => events.opened())
+    end.onBytes = (bytes) =>
+      hear(() => {
+        const lent = new Uint8Array(bytes)
+        events.received(lent, lent.length)
+        lent.fill(scribble)
+      })
+    end.onClosed = () => {
+      this.streams.delete(end)
+      hear(() => events.closed(new Error('the stream ended')))
+    }
+    const writer = new StreamWriter(this, end, this.parts, () => hear(() => events.drained()))
+    return {
+      write: (bytes) => writer.write(bytes),
+      get isFull() {
+        return writer.isFull
+      },
+      close: () => {
+        isClosed = true
+        this.streams.delete(end)
+        // What is under way may still arrive, or not.
+        if (this.parts.random.chance(0.5)) end.close()
+        else writer.end()
+      },
+    }
+  }
+
+  /** Resolves after so long by its clock. */
+  sleep(ms: number): Promise<void> {
+    return new Promise((resolve) => this.timer(ms, resolve))
+  }
+
+  private enter(work: () => void): void {
+    if (!this.isAlive) return
+    if (this.isPaused) this.backlog.push(work)
+    else this.run(work)
+  }
+
+  private run(work: () => void): void {
+    if (!this.isAlive) return
+    try {
+      work()
+    } catch (error) {
+      this.parts.onUncaught(error)
+    }
+  }
+}
+
+/** Takes bytes at once, or keeps the caller's buffer for a while. */
+class StreamWriter {
+  private readonly process: ProgramProcess
+  private readonly stream: StreamEnd
+  private readonly parts: ProcessParts
+  private readonly drained: () => void
+  private readonly kept: Uint8Array[] = []
+  private isEnding = false
+
+  constructor(process: ProgramProcess, end: StreamEnd, parts: ProcessParts, drained: () => void) {
+    this.process = process
+    this.stream = end
+    this.parts = parts
+    this.drained = drained
+  }
+
+  get isFull(): boolean {
+    return this.kept.length > 0
+  }
+
+  write(bytes: Uint8Array): boolean {
+    const { random, backlogChance, world } = this.parts
+    if (this.kept.length === 0 && !random.chance(backlogChance)) {
+      this.stream.send(bytes)
+      return true
+    }
+    this.kept.push(bytes)
+    if (this.kept.length === 1) world.after(random.next() * backlogMsMax, () => this.drain())
+    return false
+  }
+
+  end(): void {
+    this.isEnding = true
+    if (this.kept.length === 0) this.stream.end()
+  }
+
+  private drain(): void {
+    if (!this.process.isAlive) return
+    for (const bytes of this.kept.splice(0)) this.stream.send(bytes)
+    if (this.isEnding) this.stream.end()
+    else this.drained()
+  }
+}

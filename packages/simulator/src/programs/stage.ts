@@ -1,0 +1,71 @@
+import type { Database } from '@zabra/core'
+import { Reader, Stat, Writer } from '@zabra/protocol'
+import type { Cluster } from '../cluster/cluster.ts'
+import { dumpTree, type TreeDump } from '../history/tree-dump.ts'
+import type { Random } from '../world/random.ts'
+
+/** What workloads may know and tell of the world their programs live in. */
+export class Stage {
+  readonly random: Random
+  readonly programs: number
+  /** Nothing goes wrong any more. */
+  isHealed = false
+  private readonly cluster: Cluster
+
+  constructor(cluster: Cluster, random: Random, programs: number) {
+    this.cluster = cluster
+    this.random = random
+    this.programs = programs
+  }
+
+  get nowMs(): number {
+    return this.cluster.world.nowMs
+  }
+
+  after(ms: number, act: () => void): void {
+    this.cluster.world.after(ms, act)
+  }
+
+  violate(what: string): void {
+    this.cluster.recorder.violation(what)
+  }
+
+  count(what: string, by = 1): void {
+    this.cluster.recorder.count(what, by)
+  }
+
+  trace(line: string): void {
+    this.cluster.recorder.trace(line)
+  }
+
+  /** The newest of what servers have applied; undefined while none serves. */
+  tree(): TreeDump | undefined {
+    const dbs = this.databases()
+    const newest = dbs.toSorted((a, b) => (a.lastZxid < b.lastZxid ? 1 : -1))[0]
+    return newest === undefined ? undefined : dumpTree(newest)
+  }
+
+  /**
+   * Whether a node that was made by this transaction is still there for somebody who has seen
+   * that one; undefined where no server can tell. Nodes do not come back: any server that has
+   * applied as much will do.
+   */
+  isThere(path: string, czxid: bigint, seenZxid: bigint): boolean | undefined {
+    const dbs = this.databases().filter(({ lastZxid }) => lastZxid >= seenZxid)
+    if (dbs.length === 0) return undefined
+    return dbs.every(({ tree }) => {
+      const id = tree.find(path)
+      if (id === 0) return false
+      const writer = new Writer()
+      tree.writeStat(id, writer)
+      return Stat.read(new Reader(writer.written())).czxid === czxid
+    })
+  }
+
+  private databases(): Database[] {
+    return this.cluster.servers.flatMap(({ process }) => {
+      const peer = process?.alive === true ? process.peer : undefined
+      return peer?.isServing === true ? [peer.db] : []
+    })
+  }
+}

@@ -1,0 +1,117 @@
+/** Programs that keep up with a tree by watches of each kind: in the end they know how it is. */
+import {
+  ClosedError,
+  ConnectionLossError,
+  isRefusal,
+  SessionExpiredError,
+  type Client,
+} from '@zabra/client'
+import { decodeText } from '@zabra/protocol'
+import type { TreeDump } from '../../history/tree-dump.ts'
+import type { Actor } from '../workload.ts'
+
+/** What a program believes of some nodes: their data by path. */
+export interface Mirror {
+  readonly name: string
+  readonly nodes: ReadonlyMap<string, string>
+  /** Which nodes it is about. */
+  readonly isOf: (path: string) => boolean
+}
+
+/** How the mirror differs from the tree. */
+export function difference({ name, nodes, isOf }: Mirror, tree: TreeDump): string | undefined {
+  for (const [path, { data }] of tree) {
+    if (isOf(path) && nodes.get(path) !== data)
+      return `${name} takes ${path} for ${nodes.get(path)}, it is ${data}`
+  }
+  const gone = [...nodes.keys()].find((path) => !tree.has(path))
+  return gone === undefined ? undefined : `${name} has not heard that ${gone} is gone`
+}
+
+/** By a persistent watch: of each node that is told of, what it holds now is read. */
+export function mirrorByWatching(
+  { client, name }: Actor,
+  path: string,
+  recursive: boolean,
+): Mirror {
+  const nodes = new Map<string, string>()
+  const follow = async (): Promise<void> => {
+    const changes = client.watch(path, { recursive, initial: true, renew: true })
+    for await (const change of changes) await refresh(client, nodes, change.path)
+  }
+  follow().catch(quietWhenClosed)
+  const isOf = (candidate: string): boolean =>
+    candidate === path || (recursive && candidate.startsWith(`${path}/`))
+  return { name: `${name}, watching ${path},`, nodes, isOf }
+}
+
+/** By one-shot watches, set again after each that fires. */
+export function mirrorByOneShots({ client, name }: Actor, path: string): Mirror {
+  const nodes = new Map<string, string>()
+  const look = async (): Promise<void> => {
+    for (;;) {
+      try {
+        let fired!: () => void
+        const change = new Promise<void>((resolve) => (fired = resolve))
+        const stat = await client.exists(path, { watch: fired })
+        if (stat === undefined) nodes.delete(path)
+        else await refresh(client, nodes, path)
+        await change
+      } catch (error) {
+        if (!isPassing(error, client)) throw error
+      }
+    }
+  }
+  look().catch(quietWhenClosed)
+  return { name: `${name}, with one-shots on ${path},`, nodes, isOf: (at) => at === path }
+}
+
+/** By one-shot watches on the children. */
+export function mirrorOfChildren({ client, name }: Actor, path: string): Mirror {
+  const nodes = new Map<string, string>()
+  const look = async (): Promise<void> => {
+    for (;;) {
+      try {
+        let fired!: () => void
+        const change = new Promise<void>((resolve) => (fired = resolve))
+        const stat = await client.exists(path)
+        const children = stat === undefined ? [] : await client.children(path, { watch: fired })
+        nodes.clear()
+        for (const child of children) nodes.set(`${path}/${child}`, '')
+        if (stat === undefined && (await client.exists(path, { watch: fired })) !== undefined)
+          continue
+        await change
+      } catch (error) {
+        if (!isRefusal(error, 'noNode') && !isPassing(error, client)) throw error
+      }
+    }
+  }
+  look().catch(quietWhenClosed)
+  const isOf = (candidate: string): boolean => candidate.startsWith(`${path}/`)
+  return { name: `${name}, listing ${path},`, nodes, isOf }
+}
+
+async function refresh(client: Client, nodes: Map<string, string>, path: string): Promise<void> {
+  for (;;) {
+    try {
+      const { data } = await client.get(path)
+      nodes.set(path, decodeText(data))
+      return
+    } catch (error) {
+      if (isRefusal(error, 'noNode')) {
+        nodes.delete(path)
+        return
+      }
+      if (!isPassing(error, client)) throw error
+    }
+  }
+}
+
+function isPassing(error: unknown, client: Client): boolean {
+  if (client.state.name === 'closed') return false
+  return error instanceof ConnectionLossError || error instanceof SessionExpiredError
+}
+
+function quietWhenClosed(error: unknown): void {
+  if (!(error instanceof ClosedError || error instanceof SessionExpiredError)) throw error
+}
