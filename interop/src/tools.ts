@@ -10,11 +10,17 @@ export interface ToolResult {
 export function runTool(
   command: string,
   args: readonly string[],
-  options: { readonly timeoutMs?: number; readonly cwd?: string } = {},
+  options: {
+    readonly timeoutMs?: number
+    readonly cwd?: string
+    /** Added to our own environment. */
+    readonly env?: Readonly<Record<string, string>>
+  } = {},
 ): Promise<ToolResult> {
   return new Promise((resolve) => {
     const child = spawn(command, args, {
       cwd: options.cwd,
+      env: { ...process.env, ...options.env },
       stdio: ['ignore', 'pipe', 'pipe'],
       timeout: options.timeoutMs ?? 60_000,
       killSignal: 'SIGKILL',

@@ -14,7 +14,7 @@ export interface Fixture {
 }
 
 /** Another server to test against, as `host:port`; zabra in this process where there is none. */
-const given = process.env['ZABRA_TEST_SERVER']
+const given = process.env['ZABRA_TEST_CONNECT']
 
 /** A server for all tests of a file, and clients that do not outlive their test. */
 export function useServer(config: Record<string, string | number> = {}): Fixture {

@@ -1,0 +1,120 @@
+/**
+ * The tests of the client and of the recipes against Apache ZooKeeper, the same files that
+ * `npm test` runs against zabra.
+ *
+ *     npm run test:apache -- [--release 3.9]... [--only PART-OF-A-FILE-NAME]...
+ */
+import { mkdtemp, rm, writeFile } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { parseArgs } from 'node:util'
+import { apacheReleases, findApache, type ApacheRelease } from '../src/apache.ts'
+import { apacheCommand, ManagedServer } from '../src/servers.ts'
+import { textTable } from '../src/text-table.ts'
+import { say } from '../src/tools.ts'
+import { runTests, type TestOutcome } from './run-tests.ts'
+import { findTestFiles } from './test-files.ts'
+
+const workspace = join(import.meta.dirname, '..', '..')
+const packages = ['client', 'recipes']
+
+/** As the fixtures of the tests start their own servers. */
+const cfg = `
+tickTime=100
+maxClientCnxns=0
+extendedTypesEnabled=true
+4lw.commands.whitelist=*
+authProvider.1=org.apache.zookeeper.server.auth.SASLAuthenticationProvider
+`
+
+const user = 'bob'
+const password = 'bob-secret'
+const jaas = `Server {
+  org.apache.zookeeper.server.auth.DigestLoginModule required user_${user}="${password}";
+};
+`
+
+const { values } = parseArgs({
+  options: {
+    release: { type: 'string', multiple: true, default: ['3.8', '3.9'] },
+    only: { type: 'string', multiple: true, default: [] },
+  },
+})
+
+const { onAnyServer, onTheirOwn } = findTestFiles(workspace, packages)
+const isChosen = (file: string): boolean =>
+  values.only.length === 0 || values.only.some((part) => file.includes(part))
+const files = onAnyServer.filter(isChosen)
+if (files.length === 0) throw new Error('no test file has such a name')
+const notRun = onTheirOwn
+  .filter(isChosen)
+  .map((file) => `${file}: starts zabra itself, and says nothing about Apache`)
+let failed = 0
+let passed = 0
+for (const release of values.release) await against(parseRelease(release))
+if (notRun.length > 0) {
+  console.log(`!!! NOT RUN, ${notRun.length}:`)
+  for (const line of notRun) console.log(`  - ${line}`)
+}
+console.log(`\n${passed} passed, ${failed} failed, ${notRun.length} not run`)
+// A run in which nothing could be tried has shown nothing.
+process.exitCode = failed > 0 || passed === 0 ? 1 : 0
+
+async function against(release: ApacheRelease): Promise<void> {
+  const apache = await findApache(release)
+  if (!apache.ok) {
+    notRun.push(`everything against Apache ${release}: ${apache.reason}`)
+    return
+  }
+  say(`${files.length} test files against Apache ${apache.version}`)
+  const folder = await mkdtemp(join(tmpdir(), 'zabra-jaas-'))
+  const jaasFile = join(folder, 'jaas.conf')
+  await writeFile(jaasFile, jaas)
+  const properties = [
+    `java.security.auth.login.config=${jaasFile}`,
+    // Containers and TTLs are looked after often enough for tests to see it.
+    'znode.container.checkIntervalMs=1000',
+  ]
+  const server = new ManagedServer(apacheCommand(apache), { cfg, properties })
+  try {
+    await server.start()
+    const outcomes = await runTests(workspace, files, {
+      ZABRA_TEST_CONNECT: `${server.host}:${server.port}`,
+      ZABRA_TEST_RELEASE: apache.release,
+      ZABRA_TEST_SASL: `${user}:${password}`,
+    })
+    show(apache.version, outcomes)
+    if (outcomes.some(({ status }) => status === 'failed')) say(server.logTail(15))
+  } finally {
+    await server.dispose()
+    await rm(folder, { recursive: true, force: true })
+  }
+}
+
+function show(version: string, outcomes: readonly TestOutcome[]): void {
+  const count = (file: string, status: TestOutcome['status']): string =>
+    `${outcomes.filter((outcome) => outcome.file === file && outcome.status === status).length}`
+  const names = [...new Set(outcomes.map(({ file }) => file))].toSorted()
+  const rows = names.map((file) => [
+    file,
+    count(file, 'passed'),
+    count(file, 'failed'),
+    count(file, 'skipped'),
+  ])
+  const head = ['', 'passed', 'failed', 'not run']
+  console.log(`\nagainst Apache ${version}\n\n${textTable([head, ...rows])}\n`)
+  for (const { file, name, status, why } of outcomes) {
+    if (status === 'passed') passed++
+    else if (status === 'skipped') notRun.push(`${file}: '${name}', against Apache ${version}`)
+    else {
+      failed++
+      console.log(`FAIL ${file}: '${name}'\n${why}\n`)
+    }
+  }
+}
+
+function parseRelease(text: string): ApacheRelease {
+  const release = apacheReleases.find((one) => one === text)
+  if (release === undefined) throw new Error(`no release ${text}; ${apacheReleases.join(', ')}`)
+  return release
+}

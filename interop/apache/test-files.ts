@@ -1,0 +1,33 @@
+import { readdirSync, readFileSync } from 'node:fs'
+import { join, relative } from 'node:path'
+
+export interface TestFiles {
+  /** They ask the fixture for a server, and take whichever it gives them. */
+  readonly onAnyServer: readonly string[]
+  /** They start zabra themselves, and would test it again. */
+  readonly onTheirOwn: readonly string[]
+}
+
+/** Test files of these packages that need a server; paths are relative to the workspace. */
+export function findTestFiles(workspace: string, packages: readonly string[]): TestFiles {
+  const onAnyServer: string[] = []
+  const onTheirOwn: string[] = []
+  for (const name of packages) {
+    for (const file of testFilesBelow(join(workspace, 'packages', name))) {
+      const text = readFileSync(file, 'utf8')
+      const path = relative(workspace, file)
+      if (/\buseServer\(/.test(text)) onAnyServer.push(path)
+      else if (/@zabra\/server'/.test(text)) onTheirOwn.push(path)
+    }
+  }
+  return { onAnyServer: onAnyServer.toSorted(), onTheirOwn: onTheirOwn.toSorted() }
+}
+
+function testFilesBelow(folder: string): string[] {
+  return readdirSync(folder, { withFileTypes: true }).flatMap((entry) => {
+    const path = join(folder, entry.name)
+    if (entry.isDirectory())
+      return ['node_modules', 'dist'].includes(entry.name) ? [] : testFilesBelow(path)
+    return entry.name.endsWith('.test.ts') ? [path] : []
+  })
+}
