@@ -70,7 +70,7 @@ function targetCells(row: Row, base: string, compared: string | undefined): read
 }
 
 /** A round without a figure shows, so that a failed one cannot hide behind the median of the rest. */
-function cell(values: readonly number[]): string {
+export function cell(values: readonly number[]): string {
   const finite = values.filter(Number.isFinite)
   const missing = values.length - finite.length
   const note = missing > 0 && finite.length > 0 ? ` [${missing} void]` : ''
@@ -83,6 +83,6 @@ function formatRatio(ratio: number): string {
   return Number.isFinite(ratio) ? ratio.toFixed(2) : '-'
 }
 
-function toLine(cells: readonly string[]): string {
+export function toLine(cells: readonly string[]): string {
   return `| ${cells.join(' | ')} |`
 }

@@ -66,6 +66,11 @@ export class Program {
     return this.#lines.shift()
   }
 
+  /** Undefined where it could not be started. */
+  get pid(): number | undefined {
+    return this.#child.pid
+  }
+
   tell(line: string): void {
     this.#child.stdin?.write(`${line}\n`)
   }

@@ -7,7 +7,7 @@ import { everyday } from '../catalogue.ts'
 import { unprepared, type Client, type Program, type UnpreparedClient } from '../client.ts'
 import { converse } from '../conversation.ts'
 
-const version = '2.11.0'
+export const kazooVersion = '2.11.0'
 
 /** kazoo from PyPI, in a virtual environment of its own. */
 export const kazoo: Client = {
@@ -17,13 +17,13 @@ export const kazoo: Client = {
     const found = await pythonWithKazoo()
     if (!found.ok) return found
     const command = [found.program, join(import.meta.dirname, 'client.py')]
-    return { ok: true, version, run: (server) => converse(command, everyday, server) }
+    return { ok: true, version: kazooVersion, run: (server) => converse(command, everyday, server) }
   },
 }
 
 /** A Python that can import it. */
 export async function pythonWithKazoo(): Promise<Program | UnpreparedClient> {
-  const home = join(cacheDir, `kazoo-${version}`)
+  const home = join(cacheDir, `kazoo-${kazooVersion}`)
   const program = join(home, 'bin', 'python')
   const installed = join(home, 'installed')
   if (existsSync(installed)) return { ok: true, program }
@@ -31,12 +31,12 @@ export async function pythonWithKazoo(): Promise<Program | UnpreparedClient> {
   if (!(await ensureTool('python3', ['python3', 'python3-venv']))) {
     return unprepared('there is no python3', 'apt-get could not install it')
   }
-  say(`installing kazoo ${version} with pip`)
+  say(`installing kazoo ${kazooVersion} with pip`)
   const made = await makeEnvironment(home)
   if (!made.ok) return unprepared('python3 -m venv failed', made.output)
-  const args = ['-m', 'pip', 'install', '--quiet', `kazoo==${version}`]
+  const args = ['-m', 'pip', 'install', '--quiet', `kazoo==${kazooVersion}`]
   const pip = await runTool(program, args, { timeoutMs: 180_000 })
-  if (!pip.ok) return unprepared(`pip could not install kazoo ${version}`, pip.output)
+  if (!pip.ok) return unprepared(`pip could not install kazoo ${kazooVersion}`, pip.output)
   await runTool('touch', [installed])
   return { ok: true, program }
 }

@@ -4,27 +4,46 @@ import { join } from 'node:path'
 import { cacheDir } from '../../src/apache.ts'
 import { ensureTool, runTool, say } from '../../src/tools.ts'
 import { everyday } from '../catalogue.ts'
-import { unprepared, type Client } from '../client.ts'
+import { unprepared, type Client, type UnpreparedClient } from '../client.ts'
 import { converse } from '../conversation.ts'
 
-/** A client from npm, in a folder of its own so that it meets nothing of this workspace. */
-export function npmClient(name: 'node-zookeeper-client' | 'zookeeper', version: string): Client {
+export type NpmClientName = keyof typeof npmClientVersions
+
+/** What can be had from npm. */
+export const npmClientVersions = { 'node-zookeeper-client': '1.1.3', zookeeper: '7.3.0' } as const
+
+/** A client from npm. */
+export function npmClient(name: NpmClientName): Client {
   return {
     name,
     checks: everyday,
     async prepare() {
-      const home = join(cacheDir, 'npm', `${name}-${version}`)
-      const loads = () => runTool(process.execPath, ['-e', `require('${name}')`], { cwd: home })
-      if (!existsSync(home) || !(await loads()).ok) {
-        const failure = await install(home, name, version)
-        if (failure !== undefined) return unprepared(`npm could not install ${name}`, failure)
+      const found = await npmModules(name)
+      if (!found.ok) return found
+      const command = [process.execPath, join(import.meta.dirname, `${name}.mjs`), found.home]
+      return {
+        ok: true,
+        version: npmClientVersions[name],
+        run: (server) => converse(command, everyday, server),
       }
-      const loaded = await loads()
-      if (!loaded.ok) return unprepared(`${name} was installed but does not load`, loaded.output)
-      const command = [process.execPath, join(import.meta.dirname, `${name}.mjs`), home]
-      return { ok: true, version, run: (server) => converse(command, everyday, server) }
     },
   }
+}
+
+/** A folder from which it can be loaded, of its own so that it meets nothing of this workspace. */
+export async function npmModules(
+  name: NpmClientName,
+): Promise<{ readonly ok: true; readonly home: string } | UnpreparedClient> {
+  const version = npmClientVersions[name]
+  const home = join(cacheDir, 'npm', `${name}-${version}`)
+  const loads = () => runTool(process.execPath, ['-e', `require('${name}')`], { cwd: home })
+  if (!existsSync(home) || !(await loads()).ok) {
+    const failure = await install(home, name, version)
+    if (failure !== undefined) return unprepared(`npm could not install ${name}`, failure)
+  }
+  const loaded = await loads()
+  if (!loaded.ok) return unprepared(`${name} was installed but does not load`, loaded.output)
+  return { ok: true, home }
 }
 
 async function install(home: string, name: string, version: string): Promise<string | undefined> {

@@ -1,0 +1,83 @@
+/** The clients that are measured, and how each is brought onto this machine. */
+import { readFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { compile } from '../../interop/clients/java/prepare.ts'
+import { kazooVersion, pythonWithKazoo } from '../../interop/clients/kazoo/prepare.ts'
+import {
+  npmClientVersions,
+  npmModules,
+  type NpmClientName,
+} from '../../interop/clients/node/prepare.ts'
+import { findApache } from '../../interop/src/apache.ts'
+
+export interface Contestant {
+  readonly ok: true
+  readonly name: string
+  readonly version: string
+  /** A player, see `players/play.mjs`; it takes an address and a path. */
+  readonly command: readonly string[]
+}
+
+export interface Missing {
+  readonly ok: false
+  readonly name: string
+  readonly reason: string
+}
+
+const players = join(import.meta.dirname, 'players')
+
+/** Ours first. */
+export const contestantNames = [
+  'zabra',
+  'node-zookeeper-client',
+  'zookeeper',
+  'java',
+  'kazoo',
+] as const
+export type ContestantName = (typeof contestantNames)[number]
+
+/** Those that a Node program could use instead of ours. */
+export const npmNames: readonly ContestantName[] = ['node-zookeeper-client', 'zookeeper']
+
+export function prepareContestant(name: ContestantName): Promise<Contestant | Missing> {
+  if (name === 'zabra') return Promise.resolve(ours())
+  if (name === 'java') return fromJava()
+  if (name === 'kazoo') return fromPython()
+  return fromNpm(name)
+}
+
+const node = [process.execPath, '--expose-gc']
+
+/** As it is published: compiled, not from the sources. */
+function ours(): Contestant {
+  const manifest = join(import.meta.dirname, '..', '..', 'packages', 'client', 'package.json')
+  const version = /"version": "([^"]+)"/.exec(readFileSync(manifest, 'utf8'))?.[1] ?? ''
+  return { ok: true, name: 'zabra', version, command: [...node, join(players, 'zabra.mjs')] }
+}
+
+async function fromNpm(name: NpmClientName): Promise<Contestant | Missing> {
+  const found = await npmModules(name)
+  if (!found.ok) return { ok: false, name, reason: found.reason }
+  const command = [...node, join(players, `${name}.mjs`), found.home]
+  return { ok: true, name, version: npmClientVersions[name], command }
+}
+
+async function fromJava(): Promise<Contestant | Missing> {
+  const name = 'java'
+  const apache = await findApache('3.9')
+  if (!apache.ok) return { ok: false, name, reason: apache.reason }
+  const classes = await compile('bench-clients', ['Player'], apache.classPath, players)
+  if (!classes.ok) return { ok: false, name, reason: `javac failed: ${classes.output}` }
+  const quiet = '-Dorg.slf4j.simpleLogger.defaultLogLevel=off'
+  const classPath = `${classes.dir}:${apache.classPath}`
+  const command = ['java', '-Xmx512m', quiet, '-cp', classPath, 'Player']
+  return { ok: true, name, version: apache.version, command }
+}
+
+async function fromPython(): Promise<Contestant | Missing> {
+  const name = 'kazoo'
+  const python = await pythonWithKazoo()
+  if (!python.ok) return { ok: false, name, reason: python.reason }
+  const command = [python.program, join(players, 'player.py')]
+  return { ok: true, name, version: kazooVersion, command }
+}

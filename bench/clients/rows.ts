@@ -1,0 +1,73 @@
+import { formatNumber, median } from '../statistics.ts'
+import { cell, toLine } from '../table.ts'
+import { atLeast, describeTarget, isMet, type Target } from '../targets.ts'
+import { npmNames } from './contestants.ts'
+
+/** One line of the report: the rounds of every client, by name. */
+export class ClientRow {
+  readonly name: string
+  readonly unit: string
+  readonly isMoreBetter: boolean
+  readonly target: Target | undefined
+  readonly values = new Map<string, number[]>()
+
+  constructor(name: string, unit: string, isMoreBetter: boolean, target?: Target) {
+    this.name = name
+    this.unit = unit
+    this.isMoreBetter = isMoreBetter
+    this.target = target
+  }
+
+  add(client: string, value: number): void {
+    this.values.set(client, [...(this.values.get(client) ?? []), value])
+  }
+
+  medianOf(client: string): number {
+    return median(this.values.get(client) ?? [])
+  }
+
+  /** Ours beside whichever of the clients from npm did better in this row. */
+  get ratioToNpm(): number {
+    const theirs = npmNames.map((name) => this.medianOf(name)).filter(Number.isFinite)
+    if (theirs.length === 0) return NaN
+    const best = this.isMoreBetter ? Math.max(...theirs) : Math.min(...theirs)
+    return this.medianOf('zabra') / best
+  }
+
+  get isMissed(): boolean {
+    return this.target !== undefined && !isMet(this.target, this.ratioToNpm)
+  }
+}
+
+export const sequentialTarget = atLeast(2)
+export const pipelinedTarget = atLeast(5)
+
+/** A Markdown table of rows, clients across. */
+export function renderRows(
+  title: string,
+  rows: readonly ClientRow[],
+  clients: readonly string[],
+): string {
+  const others = clients.filter((name) => name !== 'zabra' && !npmNames.some((npm) => npm === name))
+  const head = [
+    '',
+    'unit',
+    ...clients,
+    'zabra / better npm',
+    ...others.map((name) => `zabra / ${name}`),
+    'target',
+    'met',
+  ]
+  const lines = rows.map((row) => [
+    row.name,
+    row.unit,
+    ...clients.map((name) => cell(row.values.get(name) ?? [])),
+    formatNumber(row.ratioToNpm),
+    ...others.map((name) => formatNumber(row.medianOf('zabra') / row.medianOf(name))),
+    ...(row.target === undefined
+      ? ['', '']
+      : [describeTarget(row.target), row.isMissed ? '**no**' : 'yes']),
+  ])
+  const align = head.map((_, column) => (column < 2 ? '---' : '---:'))
+  return [`### ${title}`, '', ...[head, align, ...lines].map(toLine), ''].join('\n')
+}
