@@ -4,10 +4,11 @@
  *
  *     npm run test:apache -- [--release 3.9]... [--only PART-OF-A-FILE-NAME]...
  */
-import { mkdtemp, rm, writeFile } from 'node:fs/promises'
+import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { parseArgs } from 'node:util'
+import { freePorts } from '../../packages/server/test/support/free-ports.ts'
 import { apacheReleases, findApache, type ApacheRelease } from '../src/apache.ts'
 import { apacheCommand, ManagedServer } from '../src/servers.ts'
 import { textTable } from '../src/text-table.ts'
@@ -25,6 +26,7 @@ maxClientCnxns=0
 extendedTypesEnabled=true
 4lw.commands.whitelist=*
 authProvider.1=org.apache.zookeeper.server.auth.SASLAuthenticationProvider
+serverCnxnFactory=org.apache.zookeeper.server.NettyServerCnxnFactory
 `
 
 const user = 'bob'
@@ -75,13 +77,16 @@ async function against(release: ApacheRelease): Promise<void> {
     // Containers and TTLs are looked after often enough for tests to see it.
     'znode.container.checkIntervalMs=1000',
   ]
-  const server = new ManagedServer(apacheCommand(apache), { cfg, properties })
+  const [securePort] = await freePorts(1)
+  const tls = await tlsSettings(folder, securePort!)
+  const server = new ManagedServer(apacheCommand(apache), { cfg: cfg + tls, properties })
   try {
     await server.start()
     const outcomes = await runTests(workspace, files, {
       ZABRA_TEST_CONNECT: `${server.host}:${server.port}`,
       ZABRA_TEST_RELEASE: apache.release,
       ZABRA_TEST_SASL: `${user}:${password}`,
+      ZABRA_TEST_TLS_PORT: String(securePort),
     })
     show(apache.version, outcomes)
     if (outcomes.some(({ status }) => status === 'failed')) say(server.logTail(15))
@@ -89,6 +94,23 @@ async function against(release: ApacheRelease): Promise<void> {
     await server.dispose()
     await rm(folder, { recursive: true, force: true })
   }
+}
+
+/** The certificate of the client's tests serves as the server's, and is the only one it trusts. */
+async function tlsSettings(folder: string, port: number): Promise<string> {
+  const own = join(workspace, 'packages', 'client', 'test', 'support', 'tls')
+  const pem = (name: string): Promise<string> => readFile(join(own, `${name}.pem`), 'utf8')
+  const keyStore = join(folder, 'server.pem')
+  const trustStore = join(folder, 'trusted.pem')
+  await writeFile(keyStore, (await pem('key')) + (await pem('cert')))
+  await writeFile(trustStore, await pem('cert'))
+  return `
+secureClientPort=${port}
+secureClientPortAddress=127.0.0.1
+ssl.keyStore.location=${keyStore}
+ssl.trustStore.location=${trustStore}
+ssl.clientAuth=need
+`
 }
 
 function show(version: string, outcomes: readonly TestOutcome[]): void {

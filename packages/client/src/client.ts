@@ -109,10 +109,14 @@ export class Client implements AsyncDisposable {
   }
 
   /** Presents an identity on this and every later connection. */
-  addAuth(scheme: string, credentials: string | Uint8Array): Promise<void> {
+  addAuth(
+    scheme: string,
+    credentials: string | Uint8Array,
+    options: CallOptions = {},
+  ): Promise<void> {
     if (this.live.isClosed) return Promise.reject(this.live.closedError())
     const bytes = typeof credentials === 'string' ? encodeText(credentials) : credentials
-    return this.live.conversation.authenticate({ scheme, credentials: bytes })
+    return this.live.authenticate({ scheme, credentials: bytes }, options)
   }
 
   // --- writes ----------------------------------------------------------------------------------
@@ -303,15 +307,13 @@ export class Client implements AsyncDisposable {
   /** Makes the node, and its parents, where they are not there. The chroot is made as well. */
   ensure(path: string, options: EnsureOptions = {}): Promise<void> {
     return this.attempt(() => {
-      const { container, acl } = options
-      const port = this.treePort(options, { container, acl })
-      return ensurePath(port, this.paths.toServer(path))
+      return ensurePath(this.treePort(options), this.paths.toServer(path))
     })
   }
 
   /** Deletes the node with all below it; quiet when there is none. */
   deleteTree(path: string, options: CallOptions = {}): Promise<void> {
-    return this.attempt(() => deleteTree(this.treePort(options, {}), this.paths.toServer(path)))
+    return this.attempt(() => deleteTree(this.treePort(options), this.paths.toServer(path)))
   }
 
   // --- inside ----------------------------------------------------------------------------------
@@ -435,23 +437,30 @@ export class Client implements AsyncDisposable {
   }
 
   /** On paths of the server: the chroot itself may have to be made. */
-  private treePort(limits: CallOptions, options: CreateOptions): TreePort {
-    const { container = false, acl = openAcl } = options
+  private treePort(options: CallOptions & EnsureOptions): TreePort {
+    const { container = false, acl = openAcl, signal } = options
+    const timeoutMs = options.timeoutMs ?? this.live.callTimeoutMs
+    const deadlineMs = timeoutMs === undefined ? undefined : this.nowMs() + timeoutMs
+    // All requests together have the time of one call.
+    const limits = (): CallOptions => ({
+      signal,
+      timeoutMs: deadlineMs === undefined ? undefined : Math.max(0, deadlineMs - this.nowMs()),
+    })
     return {
       exists: (path) =>
-        this.issue(new Call(kinds.exists, { path, watch: false }, path), limits).then(
+        this.issue(new Call(kinds.exists, { path, watch: false }, path), limits()).then(
           (stat) => stat !== undefined,
         ),
       create: (path) => {
         const kind = container ? kinds.createContainer : kinds.create
         const call = new Call(kind, { path, data: empty, acl, flags: container ? 4 : 0 }, path)
         call.context = this.paths.fromServer
-        return this.issue(call, limits)
+        return this.issue(call, limits())
       },
       children: (path) =>
-        this.issue(new Call(kinds.getChildren, { path, watch: false }, path), limits),
+        this.issue(new Call(kinds.getChildren, { path, watch: false }, path), limits()),
       delete: (path) =>
-        this.issue(new Call(kinds.remove, { path, version: anyVersion }, path), limits),
+        this.issue(new Call(kinds.remove, { path, version: anyVersion }, path), limits()),
     }
   }
 }

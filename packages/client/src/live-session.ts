@@ -3,7 +3,7 @@ import * as kinds from './calls/kinds.ts'
 import { ClosedError, SessionExpiredError, TimeoutError } from './errors.ts'
 import type { Host, ServerAddress } from './host.ts'
 import { Call } from './machine/call.ts'
-import { Conversation } from './machine/conversation.ts'
+import { authKind, Conversation, type Credentials } from './machine/conversation.ts'
 import { formatServer, parseServers } from './machine/server-list.ts'
 import { ServerRotation } from './machine/server-rotation.ts'
 import type { SessionEvents, SessionSettings } from './machine/session-machine.ts'
@@ -38,6 +38,8 @@ export class LiveSession {
   private readonly traces: Traces
   private current: State = { name: 'connecting' }
   private closing: Promise<void> | undefined
+  /** Why there was no connection the last time there was none. */
+  private lastProblem: Error | undefined
   /** Why the client is closed, where nobody asked for it. */
   private failure: unknown
 
@@ -121,7 +123,10 @@ export class LiveSession {
       signal?.addEventListener('abort', onAbort, { once: true })
       stop.push(() => signal?.removeEventListener('abort', onAbort))
       if (timeoutMs === undefined) return
-      const late = (): void => settle(() => reject(new TimeoutError(timeoutMs, false)))
+      const late = (): void => {
+        const error = new TimeoutError(timeoutMs, false, { cause: this.lastProblem })
+        settle(() => reject(error))
+      }
       stop.push(this.host.timer(timeoutMs, late))
     })
   }
@@ -140,6 +145,16 @@ export class LiveSession {
     }
     const result = this.conversation.submit(call)
     return this.traces.wantsRequests ? this.traces.request(call, result) : result
+  }
+
+  /** Presents an identity. Whoever gives up waiting takes nothing back. */
+  authenticate(identity: Credentials, options: CallOptions): Promise<void> {
+    const { signal, timeoutMs = this.callTimeoutMs } = options
+    if (signal?.aborted === true) return Promise.reject(signal.reason)
+    const call = new Call(authKind, identity)
+    if (signal !== undefined || timeoutMs !== undefined)
+      limit(call, { signal, timeoutMs }, this.host)
+    return this.conversation.authenticate(call)
   }
 
   close(): Promise<void> {
@@ -168,7 +183,8 @@ export class LiveSession {
       const task = { settings, servers, host: { unref, tls } }
       return new WorkerLink(task, events, (error) => this.finish(error))
     }
-    const rotation = new ServerRotation(servers, () => this.host.random())
+    const random = (): number => this.host.random()
+    const rotation = new ServerRotation(servers, random, settings.timeoutMs)
     const onDrained = (): void => this.conversation.drained()
     return new SessionDriver(this.host, settings, rotation, events, onDrained)
   }
@@ -183,10 +199,14 @@ export class LiveSession {
       frame: (bytes, start, end) => this.conversation.frame(bytes, start, end),
       received: () => this.conversation.received(),
       suspended: (session, expiresAtMs, cause) => {
+        this.lastProblem = cause
         this.change({ name: 'suspended', session, expiresAtMs })
         this.conversation.lost(cause)
       },
-      attemptFailed: (error) => this.traces.attemptFailed(error),
+      attemptFailed: (server, error) => {
+        this.lastProblem = error
+        this.traces.attemptFailed(formatServer(server), error)
+      },
       expired: (session) => this.onExpired(session),
     }
   }

@@ -22,6 +22,7 @@ export interface StateTrace {
 
 /** Published on `zabra:client:connection` when no connection comes of an attempt. */
 export interface ConnectionTrace {
+  readonly server: string
   readonly error: Error
 }
 
@@ -70,8 +71,8 @@ export class Traces {
       this.states.publish({ state, before } satisfies StateTrace)
   }
 
-  attemptFailed(error: Error): void {
+  attemptFailed(server: string, error: Error): void {
     if (this.connections?.hasSubscribers === true)
-      this.connections.publish({ error } satisfies ConnectionTrace)
+      this.connections.publish({ server, error } satisfies ConnectionTrace)
   }
 }

@@ -62,8 +62,11 @@ test('sequential, ephemeral, container and TTL nodes are made by options', async
   expect(second.stat.ephemeralOwner).toBe(client.session?.id)
   await client.create('/kinds/ttl', '', { ttlMs: 60_000 })
   await client.create('/kinds/container', '', { container: true })
+  const numbered = await client.create('/kinds/c-', '', { container: true, sequential: true })
+  expect(numbered.path).toBe('/kinds/c-0000000004')
   expect((await client.children('/kinds')).toSorted()).toEqual([
     '0000000001',
+    'c-0000000004',
     'container',
     'n-0000000000',
     'ttl',

@@ -193,6 +193,7 @@ test('connecting can be given up', async () => {
   proxy.cut()
   await expect(connect(proxy.connectString, { timeoutMs: 50 })).rejects.toMatchObject({
     code: 'timeout',
+    cause: { message: 'the connection ended' },
   })
 })
 

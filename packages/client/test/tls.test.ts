@@ -41,6 +41,15 @@ test('a client shows its own certificate where it has one', async () => {
   expect(await client.exists('/')).toBeDefined()
 })
 
+const { ZABRA_TEST_TLS_PORT: securePort } = process.env
+
+test.skipIf(securePort === undefined)('a server that has TLS of its own is spoken to', async () => {
+  const tls = { ca: pem('cert'), key: pem('key'), cert: pem('cert') }
+  await using client = await connect(`localhost:${securePort}`, { tls })
+  await client.create('/own-tls', 'x')
+  expect(await client.whoAmI()).toContainEqual({ scheme: 'x509', user: 'CN=localhost' })
+})
+
 test('a server whose certificate is not trusted is not spoken to', async () => {
   const port = await startTls()
   const client = new Client({ servers: `localhost:${port}`, tls: true })

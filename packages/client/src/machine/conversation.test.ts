@@ -10,7 +10,7 @@ import { expect, test } from 'vitest'
 import * as kinds from '../calls/kinds.ts'
 import { ConnectionLossError, OperationError } from '../errors.ts'
 import { Call } from './call.ts'
-import { Conversation } from './conversation.ts'
+import { authKind, Conversation, type Credentials } from './conversation.ts'
 import { WatchRegistry, type WatchEvent } from './watch-registry.ts'
 
 interface Said {
@@ -168,9 +168,8 @@ test('a call that is given up before it is sent is never sent, and its reply is 
 
 test('a new connection is told identities first, then watches, then requests', () => {
   const talk = new Talk()
-  talk.conversation
-    .authenticate({ scheme: 'digest', credentials: new Uint8Array(1) })
-    .catch(() => {})
+  const identity: Credentials = { scheme: 'digest', credentials: new Uint8Array(1) }
+  talk.conversation.authenticate(new Call(authKind, identity)).catch(() => {})
   talk.watches.add('data', '/w', () => {})
   void talk.read()
   talk.conversation.connected(5n)
@@ -272,8 +271,9 @@ test('while the socket is full nothing more is said', () => {
 test('a refused identity is not presented again, and the server is left', async () => {
   const talk = new Talk()
   talk.conversation.connected(0n)
+  const identity: Credentials = { scheme: 'x', credentials: new Uint8Array(0) }
   const auth = talk.conversation
-    .authenticate({ scheme: 'x', credentials: new Uint8Array(0) })
+    .authenticate(new Call(authKind, identity))
     .catch((error: unknown) => error)
   talk.take()
   talk.reply(-4, errorCodes.authFailed)

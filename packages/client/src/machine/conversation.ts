@@ -104,10 +104,9 @@ export class Conversation {
   }
 
   /** Presents an identity now and on every later connection, unless the server refuses it. */
-  authenticate(identity: Credentials): Promise<void> {
-    const call = new Call(authKind, identity)
+  authenticate(call: Call<Credentials, void>): Promise<void> {
     const promise = call.promise()
-    this.identities.push(identity)
+    this.identities.push(call.request)
     if (this.isOpen) this.transmitAuth(call as unknown as Call)
     else this.pendingAuth.push(call as unknown as Call)
     return promise
@@ -383,7 +382,8 @@ function emptyPortion(relativeZxid: bigint): WatchPortion {
   return { relativeZxid, lists: [[], [], [], [], []] }
 }
 
-const authKind: Kind<Credentials, void> = {
+/** An identity is presented. */
+export const authKind: Kind<Credentials, void> = {
   name: 'auth',
   code: operations.auth.code,
   isRead: true,

@@ -11,14 +11,17 @@ const steadyMs = 1000
 export class ServerRotation {
   private readonly servers: ServerAddress[]
   private readonly random: () => number
+  private readonly backoffMsMax: number
   private position = -1
   private asideOffset = 0
   private failures = 0
   private connectedAtMs = 0
 
-  constructor(servers: readonly ServerAddress[], random: () => number) {
+  constructor(servers: readonly ServerAddress[], random: () => number, sessionTimeoutMs: number) {
     this.servers = shuffled(servers, random)
     this.random = random
+    // A session must not expire for the waiting alone.
+    this.backoffMsMax = Math.max(firstBackoffMs, Math.min(backoffMsMax, sessionTimeoutMs / 10))
   }
 
   get count(): number {
@@ -62,6 +65,11 @@ export class ServerRotation {
     this.connectedAtMs = nowMs
   }
 
+  /** The present connection is of use, however short it will be. */
+  useful(): void {
+    this.connectedAtMs = -Infinity
+  }
+
   lost(nowMs: number): void {
     if (nowMs - this.connectedAtMs < steadyMs) this.failures++
     else this.failures = 0
@@ -71,7 +79,7 @@ export class ServerRotation {
     if (this.failures === 0) return 0
     if (this.failures % this.count !== 0) return this.random() * stepJitterMs
     const round = this.failures / this.count
-    const ms = Math.min(backoffMsMax, firstBackoffMs * 2 ** Math.min(round - 1, 10))
+    const ms = Math.min(this.backoffMsMax, firstBackoffMs * 2 ** Math.min(round - 1, 10))
     return ms * (0.5 + this.random() / 2)
   }
 }

@@ -19,7 +19,7 @@ class World {
 
   constructor(settings: Partial<SessionSettings> = {}, count = 3) {
     const random = (): number => 0.5
-    const rotation = new ServerRotation(servers.slice(0, count), random)
+    const rotation = new ServerRotation(servers.slice(0, count), random, timeoutMs)
     const say = (text: string): void => void this.log.push(`${Math.round(this.nowMs)} ${text}`)
     this.machine = new SessionMachine(
       { timeoutMs, readOnly: false, renews: true, ...settings },
@@ -227,6 +227,20 @@ test('all servers are tried one after another, then again after a pause that gro
   const times = opens.map((line) => Number(line.split(' ')[0]))
   const waits = times.slice(1).map((time, index) => time - times[index]!)
   expect(waits).toEqual([10, 10, 75, 10, 10, 150, 10, 10, 300])
+})
+
+test('a connection that was of use is followed by another one at once, a useless one is not', () => {
+  const world = new World({}, 1)
+  world.connect()
+  world.reply(1, 1n)
+  world.news()
+  world.lose()
+  expect(world.news()).toContain('0 open a')
+  world.connect()
+  world.news()
+  world.lose()
+  world.passUntil(100)
+  expect(world.news()).toContain('75 open a')
 })
 
 test('an attempt that hangs is given up in time to try the others', () => {

@@ -46,7 +46,7 @@ export interface SessionEvents {
   received(): void
   suspended(session: SessionInfo, expiresAtMs: number, cause: Error): void
   /** There was no session to suspend: an attempt failed, and there will be another. */
-  attemptFailed(cause: Error): void
+  attemptFailed(server: ServerAddress, cause: Error): void
   expired(session: SessionInfo): void
 }
 
@@ -94,6 +94,8 @@ export class SessionMachine implements FrameSink {
   private phaseEndsAtMs = 0
   private expiresAtMs = Infinity
   private plannedWakeMs = Infinity
+  /** A request was answered on this connection. */
+  private isUseful = false
   private heardAtMs = 0
   private sentAtMs = 0
   /** The server has certainly heard from us at this time or later. */
@@ -141,6 +143,7 @@ export class SessionMachine implements FrameSink {
   opened(nowMs: number): void {
     if (this.phase !== 'opening') return
     this.phase = 'greeting'
+    this.isUseful = false
     this.cutter = new FrameCutter(frameBytesMax)
     this.framesSent = this.framesHeard = this.markFrames = 0
     this.markMs = this.sentAtMs = this.heardAtMs = nowMs
@@ -170,6 +173,10 @@ export class SessionMachine implements FrameSink {
       const xid = view.getInt32(start)
       this.seen(view.getInt32(start + 4), view.getUint32(start + 8))
       if (xid !== xids.notification) this.answered()
+      if (xid > 0 && !this.isUseful) {
+        this.isUseful = true
+        this.rotation.useful()
+      }
       if (xid !== xids.ping) this.events.frame(bytes, start, end)
     }
     return true
@@ -190,7 +197,7 @@ export class SessionMachine implements FrameSink {
       this.events.suspended(this.session, this.expiresAtMs, cause)
       if (this.isThrowaway) this.session = undefined
     } else {
-      this.events.attemptFailed(cause)
+      this.events.attemptFailed(this.server!, cause)
     }
     // Whoever was told may have ended it.
     if (this.hasEnded) return

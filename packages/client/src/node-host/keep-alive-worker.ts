@@ -42,14 +42,14 @@ const events: SessionEvents = {
   },
   suspended: (session, expiresAtMs, cause) =>
     tell({ type: 'suspended', session, expiresAtMs: expiresAtMs + timeOrigin, cause }),
-  attemptFailed: (cause) => tell({ type: 'attemptFailed', cause }),
+  attemptFailed: (server, cause) => tell({ type: 'attemptFailed', server, cause }),
   expired: (session) => tell({ type: 'expired', session }),
 }
 
 const driver = new SessionDriver(
   host,
   settings,
-  new ServerRotation(servers, () => host.random()),
+  new ServerRotation(servers, () => host.random(), settings.timeoutMs),
   events,
   () => {},
 )

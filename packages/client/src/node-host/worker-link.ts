@@ -83,7 +83,7 @@ export class WorkerLink implements SessionLink {
         break
       }
       case 'attemptFailed':
-        this.events.attemptFailed(message.cause)
+        this.events.attemptFailed(message.server, message.cause)
         break
       case 'expired':
         this.isListening = false

@@ -36,7 +36,11 @@ export type FromWorker =
       readonly expiresAtMs: number
       readonly cause: Error
     }
-  | { readonly type: 'attemptFailed'; readonly cause: Error }
+  | {
+      readonly type: 'attemptFailed'
+      readonly server: ServerAddress
+      readonly cause: Error
+    }
   | { readonly type: 'expired'; readonly session: SessionInfo }
 
 export interface Facts {
