@@ -84,7 +84,11 @@ export class Client implements AsyncDisposable {
     return this.host.nowMs()
   }
 
-  /** Before this time the server cannot have expired the session, whatever happened since. */
+  /**
+   * One timeout after the last thing that its server surely heard. A server of its own cannot have
+   * expired the session before; in an ensemble a follower that is cut off from its leader goes on
+   * answering for up to syncLimit ticks, of which the leader does not hear.
+   */
   get aliveUntilMs(): number {
     return this.live.aliveUntilMs
   }

@@ -1,7 +1,7 @@
 /** Whoever keeps a session alive for a client: in its own thread, or in another one. */
 export interface SessionLink {
   readonly lastZxid: bigint
-  /** Before this time the server cannot have expired the session. */
+  /** One timeout after the last thing that the server surely heard. */
   readonly aliveUntilMs: number
   /** After which `drained` is told once there is room again. */
   readonly isFull: boolean

@@ -130,7 +130,7 @@ export class SessionMachine implements FrameSink {
     return (BigInt(this.lastZxidHigh) << 32n) | BigInt(this.lastZxidLow)
   }
 
-  /** Before this time the server cannot have expired the session. */
+  /** One timeout after the last thing that the server surely heard. */
   get aliveUntilMs(): number {
     return this.session === undefined ? 0 : this.touchedAtMs + this.session.timeoutMs
   }
