@@ -54,7 +54,9 @@ export class Client implements AsyncDisposable {
     this.paths = this.live.paths
     this.watches = this.live.watches
     for (const { scheme, credentials } of options.auth ?? [])
-      this.addAuth(scheme, credentials).catch((error: unknown) => this.live.finish(error))
+      this.addAuth(scheme, credentials).catch((error: unknown) => {
+        if (isRefusal(error)) this.live.finish(error)
+      })
     this.live.start()
   }
 
@@ -405,7 +407,10 @@ export class Client implements AsyncDisposable {
     }
     const timeoutMs = options.timeoutMs ?? this.live.callTimeoutMs
     const guid = makeGuid(() => this.host.random())
-    return protectedCreate(port, path, guid, { signal: options.signal, timeoutMs }, this.host)
+    const { signal, ephemeral = false } = options
+    const { host, aborts } = this.live
+    const task = { path, guid, isPersistent: !ephemeral }
+    return protectedCreate(port, task, { signal, timeoutMs }, aborts, host)
   }
 
   private async addPersistent(serverPath: string, watch: PersistentWatch): Promise<void> {

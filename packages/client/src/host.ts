@@ -37,7 +37,7 @@ export interface Host {
   timer(ms: number, callback: () => void): () => void
   /** Calls back when what runs now has come to its end, but before anything else happens. */
   defer(callback: () => void): void
-  /** Names are resolved anew each time. */
+  /** Names are resolved anew each time. Nothing is heard of the stream before this returns. */
   open(server: ServerAddress, events: StreamEvents): Stream
   /** Where to publish what happens, for whoever listens; on Node a `diagnostics_channel`. */
   channel?(name: string): Channel

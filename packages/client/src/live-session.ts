@@ -1,3 +1,4 @@
+import { AbortListeners } from './abort-listeners.ts'
 import { limit } from './calls/limit.ts'
 import * as kinds from './calls/kinds.ts'
 import { ClosedError, SessionExpiredError, TimeoutError } from './errors.ts'
@@ -30,6 +31,7 @@ export class LiveSession {
   readonly host: Host
   readonly paths: Paths
   readonly watches: WatchRegistry
+  readonly aborts = new AbortListeners()
   readonly callTimeoutMs: number | undefined
   readonly conversation: Conversation
   private readonly link: SessionLink
@@ -113,15 +115,14 @@ export class LiveSession {
         for (const undo of stop) undo()
         act()
       }
-      const onAbort = (): void => settle(() => reject(signal?.reason))
       stop.push(
         this.onState(({ name }) => {
           if (name === 'connected') settle(resolve)
           if (name === 'closed') settle(() => reject(this.closedError()))
         }),
       )
-      signal?.addEventListener('abort', onAbort, { once: true })
-      stop.push(() => signal?.removeEventListener('abort', onAbort))
+      if (signal !== undefined)
+        stop.push(this.aborts.add(signal, () => settle(() => reject(signal.reason))))
       if (timeoutMs === undefined) return
       const late = (): void => {
         const error = new TimeoutError(timeoutMs, false, { cause: this.lastProblem })
@@ -141,7 +142,7 @@ export class LiveSession {
     const timeoutMs = options?.timeoutMs ?? this.callTimeoutMs
     if (signal !== undefined || timeoutMs !== undefined) {
       if (signal?.aborted === true) return Promise.reject(signal.reason)
-      limit(call, { signal, timeoutMs }, this.host)
+      limit(call, { signal, timeoutMs }, this.aborts, this.host)
     }
     const result = this.conversation.submit(call)
     return this.traces.wantsRequests ? this.traces.request(call, result) : result
@@ -153,7 +154,7 @@ export class LiveSession {
     if (signal?.aborted === true) return Promise.reject(signal.reason)
     const call = new Call(authKind, identity)
     if (signal !== undefined || timeoutMs !== undefined)
-      limit(call, { signal, timeoutMs }, this.host)
+      limit(call, { signal, timeoutMs }, this.aborts, this.host)
     return this.conversation.authenticate(call)
   }
 
@@ -216,6 +217,8 @@ export class LiveSession {
     const errorFor = ({ path, wasSent, kind }: Call): SessionExpiredError =>
       new SessionExpiredError(wasSent && !kind.isRead, { path })
     this.conversation.abandon(errorFor)
+    // Whoever was told may have closed it.
+    if (this.state.name === 'closed') return
     if (!this.renews) {
       this.finish(new SessionExpiredError(false))
       return

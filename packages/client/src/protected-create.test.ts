@@ -1,5 +1,6 @@
 import { expect, test } from 'vitest'
-import { ConnectionLossError, OperationError } from './errors.ts'
+import { AbortListeners } from './abort-listeners.ts'
+import { ConnectionLossError, OperationError, SessionExpiredError } from './errors.ts'
 import type { Host } from './host.ts'
 import { protectedCreate, type ProtectedPort } from './protected-create.ts'
 
@@ -32,10 +33,32 @@ test('what comes of a create that was given up is deleted, though the server ref
   } as unknown as Host
   const controller = new AbortController()
   const options = { signal: controller.signal }
-  const creating = protectedCreate(port, '/queue/item-', 'guid', options, host)
+  const task = { path: '/queue/item-', guid: 'guid', isPersistent: true }
+  const creating = protectedCreate(port, task, options, new AbortListeners(), host)
   controller.abort(new Error('no more'))
   await expect(creating).rejects.toThrow('no more')
   made()
   await isGone
   expect(deleted).toEqual(['/queue/_c_guid-item-'])
 })
+
+test.each([true, false])(
+  'a node that may have been made when its session expired is looked for if it outlives it (%s)',
+  async (isPersistent) => {
+    const made: string[] = []
+    const port: ProtectedPort = {
+      create(path) {
+        made.push(path)
+        return Promise.reject(new SessionExpiredError(true))
+      },
+      children: () => Promise.resolve(made.map((path) => path.slice('/queue/'.length))),
+      exists: () => Promise.resolve(stat),
+      delete: () => Promise.resolve(),
+    }
+    const task = { path: '/queue/item', guid: 'guid', isPersistent }
+    const creating = protectedCreate(port, task, {}, new AbortListeners(), {} as Host)
+    if (isPersistent) expect((await creating).path).toBe('/queue/_c_guid-item')
+    else await expect(creating).rejects.toBeInstanceOf(SessionExpiredError)
+    expect(made).toHaveLength(1)
+  },
+)

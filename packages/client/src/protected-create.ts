@@ -1,6 +1,7 @@
 import { nameOf, parentOf, type Stat } from '@zabra/protocol'
 import type { Created } from './calls/kinds.ts'
-import { ConnectionLossError, isRefusal, TimeoutError } from './errors.ts'
+import type { AbortListeners } from './abort-listeners.ts'
+import { ConnectionLossError, isRefusal, SessionExpiredError, TimeoutError } from './errors.ts'
 import type { Host } from './host.ts'
 import type { CallOptions } from './options.ts'
 
@@ -23,6 +24,13 @@ export function protectedPath(path: string, guid: string): string {
   return join(parent, `_c_${guid}-${nameOf(path)}`)
 }
 
+export interface ProtectedTask {
+  readonly path: string
+  readonly guid: string
+  /** It does not go with the session, so it is looked for in the next one too. */
+  readonly isPersistent: boolean
+}
+
 /**
  * Makes a node whose name holds a guid. When the reply is lost, the node is looked for by the guid
  * and made only if it is not there. Whoever gives up waiting leaves nothing behind either: what
@@ -30,43 +38,55 @@ export function protectedPath(path: string, guid: string): string {
  */
 export function protectedCreate(
   port: ProtectedPort,
-  path: string,
-  guid: string,
+  task: ProtectedTask,
   { signal, timeoutMs }: CallOptions,
+  aborts: AbortListeners,
   host: Host,
 ): Promise<Created> {
   if (signal?.aborted === true) return Promise.reject(signal.reason)
-  const made = createOrFind(port, protectedPath(path, guid), guid)
+  const made = createOrFind(port, task)
   if (signal === undefined && timeoutMs === undefined) return made
   return new Promise((resolve, reject) => {
+    const stop: (() => void)[] = []
+    const undo = (): void => stop.splice(0).forEach((one) => one())
     const giveUp = (reason: unknown): void => {
-      stop()
+      undo()
       reject(reason)
       made.then(({ path: orphan }) => remove(port, orphan, host)).catch(() => {})
     }
-    const onAbort = (): void => giveUp(signal?.reason)
-    signal?.addEventListener('abort', onAbort, { once: true })
-    const onDeadline = (ms: number): void => giveUp(new TimeoutError(ms, true, { path }))
-    const cancel =
-      timeoutMs === undefined ? undefined : host.timer(timeoutMs, () => onDeadline(timeoutMs))
-    const stop = (): void => {
-      signal?.removeEventListener('abort', onAbort)
-      cancel?.()
+    if (signal !== undefined) stop.push(aborts.add(signal, () => giveUp(signal.reason)))
+    if (timeoutMs !== undefined) {
+      const late = (): void => giveUp(new TimeoutError(timeoutMs, true, { path: task.path }))
+      stop.push(host.timer(timeoutMs, late))
     }
-    made.finally(stop).then(resolve, reject)
+    made.finally(undo).then(resolve, reject)
   })
 }
 
-async function createOrFind(port: ProtectedPort, path: string, guid: string): Promise<Created> {
+async function createOrFind(port: ProtectedPort, task: ProtectedTask): Promise<Created> {
+  const path = protectedPath(task.path, task.guid)
+  let mayBeThere = false
   for (;;) {
     try {
-      return await port.create(path)
+      const found = mayBeThere ? await find(port, path, task.guid) : undefined
+      return found ?? (await port.create(path))
     } catch (error) {
-      if (!(error instanceof ConnectionLossError)) throw error
+      const isUncertain =
+        error instanceof ConnectionLossError ||
+        (error instanceof SessionExpiredError && mayGoOn(task, mayBeThere, error))
+      if (!isUncertain) throw error
+      mayBeThere = true
     }
-    const found = await find(port, path, guid)
-    if (found !== undefined) return found
   }
+}
+
+/** A persistent node that may have been made must not be forgotten with its session. */
+function mayGoOn(
+  { isPersistent }: ProtectedTask,
+  mayBeThere: boolean,
+  { mayHaveHappened }: SessionExpiredError,
+): boolean {
+  return isPersistent && (mayBeThere || mayHaveHappened)
 }
 
 async function find(port: ProtectedPort, path: string, guid: string): Promise<Created | undefined> {

@@ -1,4 +1,4 @@
-import { expect, test } from 'vitest'
+import { expect, onTestFinished, test } from 'vitest'
 import {
   Client,
   ClosedError,
@@ -101,6 +101,27 @@ test('a client cut off knows when its session is gone, and makes another one', a
   await client.get('/')
 })
 
+test('whoever hears of the expiry may close the client', async () => {
+  const { client, proxy } = await fixture.openProxied({ sessionTimeoutMs: 300 })
+  const closed = new Promise<void>((resolve, reject) => {
+    client.onState(({ name }) => {
+      if (name === 'expired') client.close().then(resolve, reject)
+    })
+  })
+  proxy.cut()
+  await closed
+  expect(client.state.name).toBe('closed')
+})
+
+test('a session that is not there any more does not take the identities with it', async () => {
+  const client = await fixture.open({
+    session: { id: 12345n, password: new Uint8Array(16) },
+    auth: [{ scheme: 'digest', credentials: 'eve:pw' }],
+  })
+  expect(client.state).toMatchObject({ resumed: false })
+  expect(await client.whoAmI()).toContainEqual({ scheme: 'digest', user: 'eve' })
+})
+
 test('where asked, expiry is the end', async () => {
   const { client, proxy } = await fixture.openProxied({ sessionTimeoutMs: 400, onExpiry: 'end' })
   const names: string[] = []
@@ -146,6 +167,23 @@ test('an aborted call rejects with the reason of its signal', async () => {
   await expect(call).rejects.toBe('changed my mind')
   proxy.heal()
   expect(await client.exists('/aborted')).toBeUndefined()
+})
+
+test('many calls may share one signal', async () => {
+  const client = await fixture.open()
+  const warnings: Error[] = []
+  const warn = (warning: Error): unknown => warnings.push(warning)
+  process.on('warning', warn)
+  onTestFinished(() => void process.off('warning', warn))
+  const controller = new AbortController()
+  const calls = Array.from({ length: 50 }, () => client.get('/', { signal: controller.signal }))
+  await Promise.all(calls)
+  const late = Array.from({ length: 50 }, () => client.get('/', { signal: controller.signal }))
+  controller.abort('enough')
+  const outcomes = await Promise.allSettled(late)
+  expect(new Set(outcomes.map((outcome) => outcome.status))).toEqual(new Set(['rejected']))
+  await new Promise((resolve) => setImmediate(resolve))
+  expect(warnings).toEqual([])
 })
 
 test('a call has a deadline', async () => {

@@ -1,3 +1,4 @@
+import type { AbortListeners } from '../abort-listeners.ts'
 import { TimeoutError } from '../errors.ts'
 import type { Host } from '../host.ts'
 import type { Call } from '../machine/call.ts'
@@ -7,10 +8,11 @@ import type { CallOptions } from '../options.ts'
 export function limit<Request, Result>(
   call: Call<Request, Result>,
   { signal, timeoutMs }: CallOptions,
+  aborts: AbortListeners,
   host: Host,
 ): void {
-  const onAbort = (): void => call.fail(signal?.reason)
-  signal?.addEventListener('abort', onAbort, { once: true })
+  const stopListening =
+    signal === undefined ? undefined : aborts.add(signal, () => call.fail(signal.reason))
   const cancel =
     timeoutMs === undefined
       ? undefined
@@ -19,7 +21,7 @@ export function limit<Request, Result>(
           call.fail(new TimeoutError(timeoutMs, mayHaveHappened, { path: call.path }))
         })
   call.release = () => {
-    signal?.removeEventListener('abort', onAbort)
+    stopListening?.()
     cancel?.()
   }
 }

@@ -255,6 +255,19 @@ test('more than so many calls wait until there is room', () => {
   expect(talk.take()).toHaveLength(1)
 })
 
+test('large requests do not pile up in memory: they are written down as the earlier ones leave', () => {
+  const talk = new Talk()
+  talk.conversation.connected(0n)
+  const data = new Uint8Array(700_000)
+  for (let i = 0; i < 4; i++) {
+    const call = new Call(kinds.setData, { path: '/a', data, version: -1 }, '/a')
+    talk.conversation.submit(call).catch(() => {})
+  }
+  expect(talk.take()).toHaveLength(2)
+  expect(talk.take()).toHaveLength(2)
+  expect(talk.take()).toHaveLength(0)
+})
+
 test('while the socket is full nothing more is said', () => {
   const talk = new Talk()
   talk.conversation.connected(0n)

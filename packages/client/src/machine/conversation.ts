@@ -37,6 +37,8 @@ export interface Credentials {
 /** So many calls may wait for their reply; more wait to be sent. */
 const inFlightMax = 8192
 const xidMax = 0x7fffffff
+/** What is written down at once; calls beyond it wait until that has left. */
+const outBytesMax = 1024 * 1024
 const keptBytesMax = 256 * 1024
 const watchListBytesMax = 128 * 1024
 const nothing = new Uint8Array(0)
@@ -163,7 +165,9 @@ export class Conversation {
     this.isOpen = false
     this.out.reset()
     this.framesOut = 0
-    const calls = [...this.sent.takeAll(), ...this.waiting.takeAll()]
+    const sent = this.sent.takeAll()
+    if (sent.some(({ kind }) => !kind.isRead)) this.hasUncertainWrites = true
+    const calls = [...sent, ...this.waiting.takeAll()]
     calls.push(...this.authCalls.splice(0), ...this.pendingAuth.splice(0))
     for (const call of calls) call.fail(reason(call))
   }
@@ -187,7 +191,7 @@ export class Conversation {
     }
   }
 
-  /** All frames that came together are handled. */
+  /** All frames that came together are handled: there may be room for what waits. */
   received(): void {
     if (this.waiting.length > 0 && this.isOpen && !this.isBackedUp) this.sendWaiting()
   }
@@ -209,10 +213,11 @@ export class Conversation {
     this.isBackedUp = this.link.isFull
     if (!isTaken || out.bytes.length > keptBytesMax) out.adopt(nothing)
     out.reset()
+    this.received()
   }
 
   private get hasRoom(): boolean {
-    return this.sent.length < inFlightMax
+    return this.sent.length < inFlightMax && this.out.position < outBytesMax
   }
 
   private sendWaiting(): void {
