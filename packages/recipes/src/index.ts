@@ -3,6 +3,9 @@
  * barriers, queues, membership, shared values. They use nothing that `@zabra/client` does not
  * export, and work on any ZooKeeper.
  */
+export { Barrier } from './barrier.ts'
+export { DoubleBarrier, type Inside } from './double-barrier.ts'
+export { Election, type Candidate, type Term } from './election.ts'
 export {
   joinGroup,
   watchGroup,
@@ -32,4 +35,16 @@ export {
   type LossPolicy,
   type LossReason,
 } from './held.ts'
+export { holdAll } from './hold-all.ts'
+export { leaderOnly, type LeaderOnlyOptions } from './leader-only.ts'
 export { Lock, type AcquireOptions, type LockOptions } from './lock.ts'
+export { ReadWriteLock } from './read-write-lock.ts'
+export {
+  RefusedError,
+  RevocableLock,
+  type RevocableHeld,
+  type RevocableOptions,
+  type RevokeOptions,
+} from './revocable-lock.ts'
+export { Semaphore, type PermitOptions } from './semaphore.ts'
+export { SimpleLock } from './simple-lock.ts'

@@ -2,28 +2,18 @@ import { setImmediate } from 'node:timers/promises'
 import { isRefusal, SessionExpiredError, TimeoutError, type Client } from '@zabra/client'
 import { expect, test } from 'vitest'
 import { useServer } from '../test/support/server.ts'
-import { expire, nextState, openProxied } from '../test/support/trouble.ts'
-import { LostError, type Held } from './held.ts'
+import { aborted, expire, nextState, openProxied, untilChildren } from '../test/support/trouble.ts'
+import type { Held } from './held.ts'
 import { Lock } from './lock.ts'
 
 const isElsewhere = process.env['ZABRA_TEST_CONNECT'] !== undefined
 const fixture = useServer({ 'znode.container.checkIntervalMs': 100 })
 const open = (options = {}) => fixture.open(options)
 
-const lossOf = (held: Held): Promise<LostError> =>
-  new Promise((resolve) => {
-    const done = (): void => resolve(held.signal.reason as LostError)
-    if (held.signal.aborted) done()
-    else held.signal.addEventListener('abort', done, { once: true })
-  })
-
-/** Resolves when so many stand in the line. */
-async function untilQueued(lock: Lock, count: number): Promise<string[]> {
-  for (;;) {
-    const queue = await lock.queue()
-    if (queue.length === count) return queue
-    await setImmediate()
-  }
+/** Resolves when so many stand in the line, to their paths in order. */
+async function untilQueued(client: Client, path: string, count: number): Promise<string[]> {
+  await untilChildren(client, path, count)
+  return new Lock(client, path).queue()
 }
 
 test('one holds the lock at a time, in the order of asking, with tokens that grow', async () => {
@@ -44,7 +34,7 @@ test('one holds the lock at a time, in the order of asking, with tokens that gro
       holders--
     }
     turns.push(turn())
-    await untilQueued(lock, i + 2)
+    await untilQueued(clients[0]!, '/fair', i + 2)
   }
   await first.release()
   await Promise.all(turns)
@@ -75,15 +65,15 @@ test.skipIf(isElsewhere)('the parent goes when nobody is left', async () => {
 })
 
 test('a release wakes one waiter only', async () => {
-  const holder = new Lock(await open(), '/calm')
-  const held = await holder.acquire()
+  const holder = await open()
+  const held = await new Lock(holder, '/calm').acquire()
   const waiters = await Promise.all(
     Array.from({ length: 6 }, () => openProxied(fixture.connectString)),
   )
   const turns: Promise<Held>[] = []
   for (const { client } of waiters) {
     turns.push(new Lock(client, '/calm').acquire())
-    await untilQueued(holder, turns.length + 1)
+    await untilQueued(holder, '/calm', turns.length + 1)
   }
   await Promise.all(waiters.map(({ client }) => client.sync()))
   const before = waiters.map(({ proxy }) => proxy.notifications)
@@ -100,9 +90,9 @@ test('when the session of a waiter in the middle ends, those behind it still get
   const held = await new Lock(first, '/middle').acquire()
   const lock = new Lock(third, '/middle')
   const middle = new Lock(second, '/middle').acquire().catch((error: unknown) => error)
-  await untilQueued(lock, 2)
+  await untilQueued(third, '/middle', 2)
   const last = lock.acquire()
-  await untilQueued(lock, 3)
+  await untilQueued(third, '/middle', 3)
   await expire(second, fixture.connectString)
   expect(await middle).toBeInstanceOf(SessionExpiredError)
   expect(await lock.queue()).toHaveLength(2)
@@ -115,10 +105,10 @@ test('a waiter queues anew after the end of its session if it wants to', async (
   const lock = new Lock(first, '/anew')
   const held = await lock.acquire()
   const waiting = new Lock(second, '/anew').acquire({ requeue: true })
-  const [, before] = await untilQueued(lock, 2)
+  const [, before] = await untilQueued(first, '/anew', 2)
   await expire(second, fixture.connectString)
   for (;;) {
-    const [, now] = await untilQueued(lock, 2)
+    const [, now] = await untilQueued(first, '/anew', 2)
     if (now !== before) break
   }
   await held.release()
@@ -131,7 +121,7 @@ test('the end of the session loses the lock, and lets the next one in with a lar
   const [first, second] = await Promise.all([open(), open()])
   const held = await new Lock(first, '/expiry').acquire({ lostOn: 'expired' })
   const waiting = new Lock(second, '/expiry').acquire()
-  await untilQueued(new Lock(second, '/expiry'), 2)
+  await untilQueued(second, '/expiry', 2)
   await expire(first, fixture.connectString)
   expect(held.signal.reason).toMatchObject({ name: 'LostError', reason: 'expired' })
   const next = await waiting
@@ -164,18 +154,18 @@ test('a client cut off knows that the lock is lost before the next one can have 
   const other = await open()
   const held = await new Lock(client, '/cut').acquire({ lostOn: 'expired' })
   const waiting = new Lock(other, '/cut').acquire()
-  const lost = lossOf(held).then(({ reason }) => `lost: ${reason}`)
+  const lost = aborted(held.signal)
   proxy.cut()
-  expect(await Promise.race([lost, waiting])).toBe('lost: expired')
+  expect(await Promise.race([lost, waiting])).toMatchObject({ reason: 'expired' })
   await waiting
 })
 
 test('who deletes the node takes the lock away, and its holder is told', async () => {
   const [first, second] = await Promise.all([open(), open()])
   const held = await new Lock(first, '/taken').acquire()
-  const lost = lossOf(held)
+  const lost = aborted(held.signal)
   await second.delete(held.path)
-  expect((await lost).reason).toBe('deleted')
+  expect(await lost).toMatchObject({ name: 'LostError', reason: 'deleted' })
 })
 
 test('a waiter whose node is deleted rejects', async () => {
@@ -183,7 +173,7 @@ test('a waiter whose node is deleted rejects', async () => {
   const lock = new Lock(first, '/removed')
   const held = await lock.acquire()
   const waiting = new Lock(second, '/removed').acquire().catch((error: unknown) => error)
-  const [, path] = await untilQueued(lock, 2)
+  const [, path] = await untilQueued(first, '/removed', 2)
   await first.delete(path!)
   expect(await waiting).toMatchObject({ name: 'LostError', reason: 'deleted' })
   await held.release()
@@ -206,16 +196,16 @@ test('who gives up waiting leaves no node behind', async () => {
   const lock = new Lock(first, '/given-up')
   const held = await lock.acquire()
   const controller = new AbortController()
-  const aborted = new Lock(second, '/given-up').acquire({ signal: controller.signal })
+  const unwanted = new Lock(second, '/given-up').acquire({ signal: controller.signal })
   const late = new Lock(second, '/given-up').acquire({ timeoutMs: 100 })
-  const reasons = Promise.allSettled([aborted, late])
-  await untilQueued(lock, 3)
+  const reasons = Promise.allSettled([unwanted, late])
+  await untilQueued(first, '/given-up', 3)
   controller.abort(new Error('enough'))
   const [one, two] = await reasons
   expect(one).toMatchObject({ reason: { message: 'enough' } })
   expect(two).toMatchObject({ reason: expect.any(TimeoutError) as TimeoutError })
   await second.sync('/given-up')
-  expect(await untilQueued(lock, 1)).toEqual([held.path])
+  expect(await untilQueued(first, '/given-up', 1)).toEqual([held.path])
   await held.release()
 })
 
@@ -228,32 +218,32 @@ test('an aborted signal asks for nothing', async () => {
 
 test('a place whose creation was not confirmed is found again, and there is only one', async () => {
   const { client, proxy } = await openProxied(fixture.connectString)
-  const lock = new Lock(await open(), '/unconfirmed')
+  const other = await open()
   await client.ensure('/unconfirmed')
   proxy.mute()
   const acquiring = new Lock(client, '/unconfirmed').acquire({ lostOn: 'expired' })
-  const [path] = await untilQueued(lock, 1)
+  const [path] = await untilQueued(other, '/unconfirmed', 1)
   proxy.heal()
   proxy.drop()
   const held = await acquiring
   expect(held.path).toBe(path)
-  expect(await lock.queue()).toEqual([path])
+  expect(await new Lock(other, '/unconfirmed').queue()).toEqual([path])
 })
 
 test('who gives up before the creation was confirmed leaves no node behind either', async () => {
   const { client, proxy } = await openProxied(fixture.connectString)
-  const lock = new Lock(await open(), '/unconfirmed-abort')
+  const other = await open()
   await client.ensure('/unconfirmed-abort')
   const controller = new AbortController()
   proxy.mute()
   const acquiring = new Lock(client, '/unconfirmed-abort').acquire({ signal: controller.signal })
   const outcome = acquiring.catch((error: unknown) => error)
-  await untilQueued(lock, 1)
+  await untilQueued(other, '/unconfirmed-abort', 1)
   controller.abort(new Error('enough'))
   expect(await outcome).toMatchObject({ message: 'enough' })
   proxy.heal()
   proxy.drop()
-  await untilQueued(lock, 0)
+  await untilQueued(other, '/unconfirmed-abort', 0)
 })
 
 test('trying takes the lock only where it is free, and leaves nothing behind', async () => {
@@ -290,7 +280,7 @@ test('a number that is negative since the overflow comes before those that follo
   const blocker = '/overflown/_c_00000000-0000-4000-8000-000000000000-lock--000000001'
   await makeEphemeral(client, blocker)
   const waiting = lock.acquire()
-  const [first] = await untilQueued(lock, 2)
+  const [first] = await untilQueued(client, '/overflown', 2)
   expect(first).toBe(blocker)
   await client.delete(blocker)
   await (await waiting).release()
@@ -303,7 +293,7 @@ test('a waiter counts the locks of kazoo', async () => {
   const lock = new Lock(client, '/kazoo')
   expect(await lock.tryAcquire()).toBeUndefined()
   const waiting = lock.acquire()
-  await untilQueued(lock, 2)
+  await untilQueued(client, '/kazoo', 2)
   await client.delete('/kazoo/2f1c0ee2f8b94a76bb4b1ef32b3c4f5d__lock__0000000000')
   await (await waiting).release()
 })
@@ -336,7 +326,7 @@ test('sessions that end at any time neither overlap nor block the others', async
   })
   await Promise.all(contenders)
   expect([...done.values()]).toEqual(Array.from({ length: 8 }, () => 6))
-  await untilQueued(new Lock(ledger, '/stormy'), 0)
+  await untilQueued(ledger, '/stormy', 0)
 })
 
 async function makeEphemeral(client: Client, path: string): Promise<void> {

@@ -34,3 +34,5 @@ export async function below<T>(
 
 export const join = (parent: string, name: string): string =>
   parent === '/' ? `/${name}` : `${parent}/${name}`
+
+export const parentOf = (path: string): string => path.slice(0, path.lastIndexOf('/')) || '/'

@@ -178,10 +178,16 @@ async function look(
 
 /** Leaves the line behind the back of the caller, who need not wait for a connection. */
 function abandon(place: HeldByNode, error: unknown): unknown {
-  const { reason } = place.signal
+  const told = waiterError(place, error)
   place.release().catch(() => {})
+  return told
+}
+
+/** What to tell somebody who held nothing yet but a place. */
+export function waiterError({ path, signal }: HeldByNode, error: unknown): unknown {
+  const reason: unknown = signal.reason
   if (!(reason instanceof LostError)) return error
-  if (reason.reason === 'expired') return new SessionExpiredError(false, { path: place.path })
-  if (reason.reason === 'closed') return new ClosedError({ path: place.path })
+  if (reason.reason === 'expired') return new SessionExpiredError(false, { path })
+  if (reason.reason === 'closed') return new ClosedError({ path })
   return error
 }

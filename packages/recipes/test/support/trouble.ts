@@ -142,3 +142,28 @@ function frameCounter(count: () => void): (bytes: Buffer) => void {
     }
   }
 }
+
+/** Resolves when the node has so many children. */
+export async function untilChildren(
+  client: Client,
+  path: string,
+  count: number,
+): Promise<string[]> {
+  for (;;) {
+    let wake = (): void => {}
+    const changed = new Promise<void>((resolve) => (wake = resolve))
+    const there = await client.exists(path, { watch: wake })
+    const children = there === undefined ? [] : await client.children(path, { watch: wake })
+    if (children.length === count) return children
+    await changed
+  }
+}
+
+/** Resolves when the signal aborts, to its reason. */
+export function aborted(signal: AbortSignal): Promise<unknown> {
+  return new Promise((resolve) => {
+    const done = (): void => resolve(signal.reason)
+    if (signal.aborted) done()
+    else signal.addEventListener('abort', done, { once: true })
+  })
+}

@@ -1,0 +1,69 @@
+import { TimeoutError } from '@zabra/client'
+import { expect, test } from 'vitest'
+import { useServer } from '../test/support/server.ts'
+import { expire, openProxied } from '../test/support/trouble.ts'
+import { Barrier } from './barrier.ts'
+
+const fixture = useServer()
+
+test('nobody passes before the barrier is down', async () => {
+  const [keeper, ...waiters] = await Promise.all(Array.from({ length: 4 }, () => fixture.open()))
+  const barrier = new Barrier(keeper!, '/parent/barrier')
+  await barrier.raise()
+  await barrier.raise()
+  expect(await barrier.isUp()).toBe(true)
+  let isDown = false
+  const passing = waiters.map(async (client) => {
+    await new Barrier(client, '/parent/barrier').wait()
+    expect(isDown).toBe(true)
+  })
+  await Promise.all(waiters.map((client) => client.sync()))
+  isDown = true
+  await barrier.lower()
+  await barrier.lower()
+  await Promise.all(passing)
+  expect(await barrier.isUp()).toBe(false)
+})
+
+test('where there is no barrier, one passes at once', async () => {
+  await new Barrier(await fixture.open(), '/none').wait()
+})
+
+test('a waiter looks again over the next connection and the next session', async () => {
+  const barrier = new Barrier(await fixture.open(), '/lasting')
+  await barrier.raise()
+  const { client, proxy } = await openProxied(fixture.connectString)
+  const passing = new Barrier(client, '/lasting').wait()
+  await client.sync()
+  await expire(client, fixture.connectString)
+  await client.connected()
+  proxy.cut()
+  await barrier.lower()
+  proxy.heal()
+  await passing
+})
+
+test('who gives up is told so', async () => {
+  const client = await fixture.open()
+  const barrier = new Barrier(client, '/given-up')
+  await barrier.raise()
+  await expect(barrier.wait({ timeoutMs: 30 })).rejects.toBeInstanceOf(TimeoutError)
+  const signal = AbortSignal.timeout(30)
+  await expect(barrier.wait({ signal })).rejects.toMatchObject({ name: 'TimeoutError' })
+  expect(signal.aborted).toBe(true)
+})
+
+test('a barrier whose making was not confirmed is up', async () => {
+  const { client, proxy } = await openProxied(fixture.connectString)
+  const other = await fixture.open()
+  const appeared = new Promise((resolve) => {
+    void other.exists('/unconfirmed', { watch: resolve })
+  })
+  proxy.mute()
+  const raising = new Barrier(client, '/unconfirmed').raise()
+  await appeared
+  proxy.heal()
+  proxy.drop()
+  await raising
+  expect(await new Barrier(other, '/unconfirmed').isUp()).toBe(true)
+})

@@ -1,0 +1,113 @@
+import { SessionExpiredError, TimeoutError } from '@zabra/client'
+import { expect, test } from 'vitest'
+import { useServer } from '../test/support/server.ts'
+import { expire, openProxied, untilChildren } from '../test/support/trouble.ts'
+import { DoubleBarrier } from './double-barrier.ts'
+
+const fixture = useServer()
+const openSome = (count: number) => Promise.all(Array.from({ length: count }, () => fixture.open()))
+
+test('all begin together and end together, round after round', async () => {
+  const clients = await openSome(4)
+  let inside = 0
+  let entered = 0
+  let left = 0
+  const members = clients.map(async (client) => {
+    const barrier = new DoubleBarrier(client, '/rounds', 4)
+    for (let round = 1; round <= 5; round++) {
+      entered++
+      const stay = await barrier.enter()
+      expect(entered).toBe(4 * round)
+      inside++
+      await client.sync()
+      inside--
+      left++
+      await stay.leave()
+      expect(left).toBe(4 * round)
+    }
+  })
+  await Promise.all(members)
+  expect(inside).toBe(0)
+  expect(await clients[0]!.children('/rounds')).toEqual([])
+})
+
+test('who gives up waiting does not count', async () => {
+  const [first, second] = await openSome(2)
+  const barrier = new DoubleBarrier(first!, '/given-up', 2)
+  await expect(barrier.enter({ timeoutMs: 30 })).rejects.toBeInstanceOf(TimeoutError)
+  await untilChildren(second!, '/given-up', 0)
+  const late = new DoubleBarrier(second!, '/given-up', 2).enter()
+  const stays = await Promise.all([barrier.enter(), late])
+  await Promise.all(stays.map((stay) => stay.leave()))
+})
+
+test('a waiter whose session ends rejects, and does not count', async () => {
+  const [first, second] = await openSome(2)
+  const entering = new DoubleBarrier(first!, '/expiry', 2).enter().catch((error: unknown) => error)
+  await untilChildren(second!, '/expiry', 1)
+  await expire(first!, fixture.connectString)
+  expect(await entering).toBeInstanceOf(SessionExpiredError)
+  expect(await second!.children('/expiry')).toEqual([])
+})
+
+test('a member whose session ends inside does not keep the others from leaving', async () => {
+  const [first, second, third] = await openSome(3)
+  const stays = await Promise.all(
+    [first!, second!, third!].map((client) => new DoubleBarrier(client, '/crash', 3).enter()),
+  )
+  const leaving = [stays[0]!.leave(), stays[1]!.leave()]
+  await expire(third!, fixture.connectString)
+  expect(stays[2]!.signal.aborted).toBe(true)
+  await Promise.all(leaving)
+  await stays[2]!.leave()
+  expect(await first!.children('/crash')).toEqual([])
+})
+
+test('what a round left behind whose members are all gone does not let the next one in', async () => {
+  const [first, second] = await openSome(2)
+  await first!.ensure('/stale')
+  await first!.create('/stale/ready')
+  const barrier = new DoubleBarrier(first!, '/stale', 2)
+  const entering = barrier.enter()
+  await untilChildren(second!, '/stale', 1)
+  expect(await second!.exists('/stale/ready')).toBeUndefined()
+  const other = new DoubleBarrier(second!, '/stale', 2).enter()
+  const stays = await Promise.all([entering, other])
+  await Promise.all(stays.map((stay) => stay.leave()))
+})
+
+test('who comes while a round goes on waits for its end', async () => {
+  const [first, second, third] = await openSome(3)
+  const enter = (client = first!) => new DoubleBarrier(client, '/busy', 2).enter()
+  const stays = await Promise.all([enter(first), enter(second)])
+  const early = enter(third)
+  await third!.sync()
+  expect(await third!.children('/busy')).toHaveLength(3)
+  await Promise.all(stays.map((stay) => stay.leave()))
+  const next = await Promise.all([early, enter(first)])
+  await Promise.all(next.map((stay) => stay.leave()))
+})
+
+test('a lost connection while waiting, or while leaving, does no harm', async () => {
+  const first = await fixture.open()
+  const { client: second, proxy } = await openProxied(fixture.connectString)
+  const entering = new DoubleBarrier(second, '/drops', 2, { lostOn: 'expired' }).enter()
+  await untilChildren(first, '/drops', 1)
+  proxy.cut()
+  const entered = new DoubleBarrier(first, '/drops', 2).enter()
+  proxy.heal()
+  const stays = await Promise.all([entered, entering])
+  const leaving = stays[1].leave()
+  proxy.drop()
+  await Promise.all([stays[0].leave(), leaving])
+})
+
+test('releasing leaves without waiting for the others', async () => {
+  const [first, second] = await openSome(2)
+  const [one, two] = await Promise.all(
+    [first!, second!].map((client) => new DoubleBarrier(client, '/released', 2).enter()),
+  )
+  await one!.release()
+  expect(one!.signal.reason).toMatchObject({ reason: 'released' })
+  await two!.leave()
+})

@@ -1,0 +1,150 @@
+import { isRefusal, type CallOptions, type Children, type Client } from '@zabra/client'
+import { untilChanged, untilGone, untilThere } from './bells.ts'
+import { HeldByNode, type Held, type HoldOptions } from './held.ts'
+import { insisting } from './insisting.ts'
+import { limited, underAll } from './limits.ts'
+import { below, join } from './parents.ts'
+import { waiterError } from './turn.ts'
+
+/** Being inside, together with the others. */
+export interface Inside extends Held {
+  /** Leaves, and waits until all others have left. Only `release` does not wait. */
+  leave(options?: CallOptions): Promise<void>
+}
+
+/**
+ * So many begin together and end together. The layout is that of Curator's
+ * DistributedDoubleBarrier: a node for each member, and `ready` once all are there.
+ */
+export class DoubleBarrier {
+  private readonly client: Client
+  private readonly path: string
+  private readonly ready: string
+  private readonly members: number
+  private readonly options: HoldOptions
+
+  constructor(client: Client, path: string, members: number, options: HoldOptions = {}) {
+    this.client = client
+    this.path = path
+    this.ready = join(path, 'ready')
+    this.members = members
+    this.options = options
+  }
+
+  /** Waits until all are there. Who comes too early for the next round waits for the end of this. */
+  enter(options: CallOptions & HoldOptions = {}): Promise<Inside> {
+    const { lostOn = this.options.lostOn ?? 'suspended' } = options
+    return limited(this.client, options, async (signal) => {
+      for (;;) {
+        await insisting(this.client, signal, () => this.untilFree(signal))
+        const place = await this.makePlace(signal)
+        const round = await this.untilReady(place, signal)
+        // Made before our node, it was made without us.
+        if (round > place.token) {
+          const leave = (limits: CallOptions = {}): Promise<void> =>
+            this.leave(place, round, limits)
+          return Object.assign(place.judgeBy(lostOn), { leave })
+        }
+        place.release().catch(() => {})
+      }
+    })
+  }
+
+  /** Waits for the end of a round in which we are not. */
+  private async untilFree(signal: AbortSignal): Promise<void> {
+    for (;;) {
+      const { children, stat } = await this.list(signal)
+      if (!children.includes('ready')) return
+      if (children.length > 1) await untilGone(this.client, this.ready, signal)
+      else await this.endRound(stat.version, signal)
+    }
+  }
+
+  private async makePlace(signal: AbortSignal): Promise<HeldByNode> {
+    const { client, path } = this
+    const options = { ephemeral: true, protect: true, signal }
+    const create = () => client.create(join(path, 'member'), '', options)
+    return new HeldByNode(client, await below(client, path, { signal }, create), 'expired')
+  }
+
+  /** Answers the czxid of `ready`, which names the round. */
+  private async untilReady(place: HeldByNode, signal: AbortSignal): Promise<bigint> {
+    try {
+      return await underAll([signal, place.signal], (either) =>
+        insisting(this.client, either, async () => {
+          const { children } = await this.list(either)
+          const isReady = children.includes('ready')
+          if (!isReady && children.length >= this.members) await this.beginRound(either)
+          return (await untilThere(this.client, this.ready, either)).czxid
+        }),
+      )
+    } catch (error) {
+      const told = waiterError(place, error)
+      place.release().catch(() => {})
+      throw told
+    }
+  }
+
+  private async leave(place: HeldByNode, round: bigint, options: CallOptions): Promise<void> {
+    const { client } = this
+    try {
+      await limited(client, options, (signal) =>
+        insisting(client, signal, async () => {
+          while (await this.waitToLeave(place, round, signal));
+        }),
+      )
+    } finally {
+      await place.release()
+    }
+  }
+
+  /**
+   * All but the lowest go at once and wait for the lowest, who goes last: so each is woken by one
+   * other only, but for the lowest, who waits for the others one by one.
+   */
+  private async waitToLeave(
+    place: HeldByNode,
+    round: bigint,
+    signal: AbortSignal,
+  ): Promise<boolean> {
+    const { client, path } = this
+    const ready = await client.exists(this.ready, { signal })
+    // Somebody has seen that all are gone; there may even be a next round by now.
+    if (ready?.czxid !== round) return false
+    const { children, stat } = await this.list(signal)
+    const members = children.filter((name) => name !== 'ready').toSorted()
+    const own = members.findIndex((name) => place.path === join(path, name))
+    if (own === 0 && members.length > 1) {
+      await untilChanged(client, join(path, members.at(-1)!), signal)
+      return true
+    }
+    await place.release()
+    if (own < 0 && members.length === 0) await this.endRound(stat.version, signal)
+    else if (own !== 0) await untilChanged(client, join(path, members[0]!), signal)
+    return true
+  }
+
+  private async list(signal: AbortSignal): Promise<Pick<Children, 'children' | 'stat'>> {
+    const { client, path } = this
+    return below(client, path, { signal }, () => client.childrenWithStat(path, { signal }))
+  }
+
+  /** The parent's version counts the rounds, so that nobody late ends the next one. */
+  private async beginRound(signal: AbortSignal): Promise<void> {
+    const { client, path, ready } = this
+    try {
+      await client.transaction().create(ready).set(path, '').commit({ signal })
+    } catch (error) {
+      if (!isRefusal(error, 'nodeExists')) throw error
+    }
+  }
+
+  private async endRound(version: number, signal: AbortSignal): Promise<void> {
+    const { client, path, ready } = this
+    try {
+      await client.transaction().check(path, version).delete(ready).commit({ signal })
+    } catch (error) {
+      if (!isRefusal(error, 'noNode', 'badVersion')) throw error
+    }
+  }
+}

@@ -1,0 +1,117 @@
+import { isRefusal, text, type CallOptions, type Client } from '@zabra/client'
+import { childrenAndWait, untilChanged, untilThere } from './bells.ts'
+import type { Held } from './held.ts'
+import { insisting } from './insisting.ts'
+import { limited } from './limits.ts'
+import type { LockOptions } from './lock.ts'
+import { join } from './parents.ts'
+import { contenders, inOrder, takeTurn, type Line, type TurnOptions } from './turn.ts'
+
+/** Who leads, or would. */
+export interface Candidate {
+  readonly id: string
+  /** Of the term that this candidate has or would have: it grows from one leader to the next. */
+  readonly epoch: bigint
+  readonly path: string
+}
+
+/** A leadership, until it is given back or lost. Its epoch is its fencing token. */
+export interface Term extends Held, Candidate {}
+
+/**
+ * One leader at a time, in the order in which they came. The layout is that of Curator's
+ * LeaderLatch.
+ */
+export class Election {
+  private readonly client: Client
+  private readonly line: Line
+  private readonly options: LockOptions
+
+  constructor(client: Client, path: string, options: LockOptions = {}) {
+    this.client = client
+    this.options = options
+    this.line = {
+      parent: path,
+      name: 'latch-',
+      marks: ['latch-'],
+      blockerOf: (ahead) => ahead.at(-1),
+    }
+  }
+
+  /** Waits until elected. */
+  async campaign(options: TurnOptions = {}): Promise<Term> {
+    const { id = '', ...defaults } = this.options
+    const held = await takeTurn(this.client, this.line, id, { ...defaults, ...options })
+    return Object.assign(held, { epoch: held.token, id })
+  }
+
+  /** Who leads now, as far as this client's server knows. */
+  async leader(options: CallOptions = {}): Promise<Candidate | undefined> {
+    for (;;) {
+      const [first] = await contenders(this.client, this.line, options)
+      if (first === undefined) return undefined
+      const leader = await this.read(first.name, options)
+      if (leader !== undefined) return leader
+    }
+  }
+
+  /** The leader and those who would follow, in order. */
+  async candidates(options: CallOptions = {}): Promise<Candidate[]> {
+    const all = await contenders(this.client, this.line, options)
+    const read = await Promise.all(all.map(({ name }) => this.read(name, options)))
+    return read.filter((candidate) => candidate !== undefined)
+  }
+
+  /**
+   * Who leads: first as it is, then at every change; undefined while nobody does. A leader that
+   * is followed too quickly may be left out, the present one never is. It goes on over lost
+   * connections and sessions, until the signal aborts or the client is closed, which reject.
+   */
+  async *leaders(
+    options: { readonly signal?: AbortSignal | undefined } = {},
+  ): AsyncGenerator<Candidate | undefined, never, undefined> {
+    let known: { readonly leader: Candidate | undefined } | undefined
+    for (;;) {
+      const before = known
+      const leader = await insisting(this.client, options.signal, () =>
+        limited(this.client, options, (signal) =>
+          before === undefined ? this.leader({ signal }) : this.next(before.leader, signal),
+        ),
+      )
+      known = { leader }
+      if (before === undefined || leader?.epoch !== before.leader?.epoch) yield leader
+    }
+  }
+
+  /** Waits while this one leads. */
+  private async next(
+    before: Candidate | undefined,
+    signal: AbortSignal,
+  ): Promise<Candidate | undefined> {
+    if (before !== undefined) await untilChanged(this.client, before.path, signal)
+    else await this.untilAny(signal)
+    return this.leader({ signal })
+  }
+
+  private async untilAny(signal: AbortSignal): Promise<void> {
+    const { parent, marks } = this.line
+    try {
+      const isNobody = (names: readonly string[]): boolean => inOrder(names, marks).length === 0
+      await childrenAndWait(this.client, parent, signal, isNobody)
+    } catch (error) {
+      if (!isRefusal(error, 'noNode')) throw error
+      await untilThere(this.client, parent, signal)
+    }
+  }
+
+  private async read(name: string, options: CallOptions): Promise<Candidate | undefined> {
+    const path = join(this.line.parent, name)
+    try {
+      const { data, stat } = await this.client.get(path, { ...options, codec: text })
+      return { id: data, epoch: stat.czxid, path }
+    } catch (error) {
+      if (isRefusal(error, 'noNode')) return undefined
+      throw error
+    }
+  }
+}

@@ -1,0 +1,35 @@
+import type { Transaction } from '@zabra/client'
+import type { Held } from './held.ts'
+import { onAbort } from './limits.ts'
+
+/**
+ * Several rights as one: lost with the first of them, given back together. Its token is the
+ * largest of theirs.
+ */
+export function holdAll(first: Held, ...others: readonly Held[]): Held {
+  if (others.length === 0) return first
+  const all = [first, ...others]
+  const controller = new AbortController()
+  const undo = all.map(({ signal }) =>
+    onAbort(signal, (reason) => {
+      controller.abort(reason)
+    }),
+  )
+  const last = all.reduce((a, b) => (b.token > a.token ? b : a))
+  const release = async (): Promise<void> => {
+    const results = await Promise.allSettled(all.map((held) => held.release()))
+    for (const stop of undo) stop()
+    for (const result of results) if (result.status === 'rejected') throw result.reason
+  }
+  return {
+    token: last.token,
+    path: last.path,
+    signal: controller.signal,
+    guard<Results extends readonly unknown[]>(transaction: Transaction<Results>) {
+      for (const held of all) held.guard(transaction)
+      return transaction as unknown as Transaction<[...Results, ...undefined[]]>
+    },
+    release,
+    [Symbol.asyncDispose]: release,
+  }
+}

@@ -1,0 +1,98 @@
+import { expect, test } from 'vitest'
+import { useServer } from '../test/support/server.ts'
+import { aborted, expire, openProxied, untilChildren } from '../test/support/trouble.ts'
+import { leaderOnly } from './leader-only.ts'
+
+const fixture = useServer()
+
+test('only one works at a time, and the next begins when it has ended', async () => {
+  const clients = await Promise.all(Array.from({ length: 3 }, () => fixture.open()))
+  let working = 0
+  const results = await Promise.all(
+    clients.map((client, i) =>
+      leaderOnly(client, '/work', async (term) => {
+        expect(++working).toBe(1)
+        await client.sync()
+        working--
+        return { i, epoch: term.epoch }
+      }),
+    ),
+  )
+  expect(results.map(({ i }) => i)).toEqual([0, 1, 2])
+  expect(new Set(results.map(({ epoch }) => epoch)).size).toBe(3)
+  expect(await clients[0]!.children('/work')).toEqual([])
+})
+
+test('work interrupted by the end of the session is done again in the next term', async () => {
+  const client = await fixture.open()
+  const epochs: bigint[] = []
+  const result = await leaderOnly(client, '/again', async (term, signal) => {
+    epochs.push(term.epoch)
+    if (epochs.length === 1) {
+      void expire(client, fixture.connectString)
+      await aborted(signal)
+      throw new Error('interrupted')
+    }
+    return 'done'
+  })
+  expect(result).toBe('done')
+  expect(epochs[1]).toBeGreaterThan(epochs[0]!)
+})
+
+test('a lost connection ends the term, and another one begins over the next', async () => {
+  const { client, proxy } = await openProxied(fixture.connectString)
+  let terms = 0
+  await leaderOnly(client, '/suspended', async (_, signal) => {
+    if (++terms > 1) return
+    proxy.drop()
+    await aborted(signal)
+  })
+  expect(terms).toBe(2)
+  expect(await client.children('/suspended')).toEqual([])
+})
+
+test('an error of the work ends the leadership and is told', async () => {
+  const client = await fixture.open()
+  const failing = leaderOnly(client, '/failing', () => Promise.reject(new Error('broken')))
+  await expect(failing).rejects.toThrow('broken')
+  expect(await client.children('/failing')).toEqual([])
+})
+
+test('who is told to stop gives the leadership back only after the work has ended', async () => {
+  const [client, other] = await Promise.all([fixture.open(), fixture.open()])
+  const controller = new AbortController()
+  const events: string[] = []
+  const work = leaderOnly(
+    client,
+    '/stopped',
+    async (_, signal) => {
+      controller.abort(new Error('enough'))
+      await aborted(signal)
+      await untilChildren(other, '/stopped', 2)
+      events.push('ended')
+    },
+    { signal: controller.signal },
+  )
+  const next = leaderOnly(other, '/stopped', async () => {
+    await Promise.resolve()
+    events.push('next')
+  })
+  // The work came to its end although it was told to stop, and in time.
+  await work
+  await next
+  expect(events).toEqual(['ended', 'next'])
+})
+
+test('who is told to stop while waiting leaves the queue', async () => {
+  const [client, other] = await Promise.all([fixture.open(), fixture.open()])
+  const controller = new AbortController()
+  await leaderOnly(client, '/waiting', async () => {
+    const { signal } = controller
+    const waiting = leaderOnly(other, '/waiting', () => Promise.resolve(), { signal })
+    const outcome = waiting.catch((error: unknown) => error)
+    await untilChildren(client, '/waiting', 2)
+    controller.abort(new Error('enough'))
+    expect(await outcome).toMatchObject({ message: 'enough' })
+    await untilChildren(client, '/waiting', 1)
+  })
+})

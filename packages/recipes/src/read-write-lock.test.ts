@@ -1,0 +1,101 @@
+import { expect, test } from 'vitest'
+import { useServer } from '../test/support/server.ts'
+import { openProxied, untilChildren } from '../test/support/trouble.ts'
+import { ReadWriteLock } from './read-write-lock.ts'
+
+const fixture = useServer()
+
+/** Whether a promise is still pending once the client has heard all that the server had to say. */
+async function isPending(promise: Promise<unknown>, settle: () => Promise<unknown>) {
+  await settle()
+  const pending = Symbol('pending')
+  return (await Promise.race([promise, Promise.resolve(pending)])) === pending
+}
+
+test('readers share the lock, a writer has it alone, and nobody overtakes', async () => {
+  const client = await fixture.open()
+  const lock = new ReadWriteLock(client, '/shared')
+  const readers = [await lock.read(), await lock.read()]
+  const writing = lock.write()
+  await untilChildren(client, '/shared', 3)
+  const late = lock.read()
+  await untilChildren(client, '/shared', 4)
+  await readers[0]!.release()
+  expect(await isPending(writing, () => client.sync())).toBe(true)
+  await readers[1]!.release()
+  const writer = await writing
+  expect(await isPending(late, () => client.sync())).toBe(true)
+  await writer.release()
+  const reader = await late
+  expect(reader.token).toBeGreaterThan(writer.token)
+  await reader.release()
+})
+
+test('nodes are named as Curator names them', async () => {
+  const lock = new ReadWriteLock(await fixture.open(), '/names')
+  await using reader = await lock.read()
+  expect(reader.path).toMatch(/^\/names\/_c_[0-9a-f-]{36}-__READ__\d{10}$/)
+  await reader.release()
+  await using writer = await lock.write()
+  expect(writer.path).toMatch(/^\/names\/_c_[0-9a-f-]{36}-__WRIT__\d{10}$/)
+})
+
+test('a reader is woken by the last writer before it, and by nobody else', async () => {
+  const client = await fixture.open()
+  const lock = new ReadWriteLock(client, '/calm')
+  const first = await lock.read()
+  const writing = lock.write()
+  await untilChildren(client, '/calm', 2)
+  const waiter = await openProxied(fixture.connectString)
+  const reading = new ReadWriteLock(waiter.client, '/calm').read()
+  await untilChildren(client, '/calm', 3)
+  await waiter.client.sync()
+  await first.release()
+  const writer = await writing
+  await waiter.client.sync()
+  expect(waiter.proxy.notifications).toBe(0)
+  await writer.release()
+  await reading
+  expect(waiter.proxy.notifications).toBe(1)
+})
+
+test('a writer that gives up lets the readers behind it in', async () => {
+  const client = await fixture.open()
+  const lock = new ReadWriteLock(client, '/impatient')
+  const first = await lock.read()
+  const controller = new AbortController()
+  const writing = lock.write({ signal: controller.signal }).catch((error: unknown) => error)
+  await untilChildren(client, '/impatient', 2)
+  const reading = lock.read()
+  await untilChildren(client, '/impatient', 3)
+  controller.abort(new Error('enough'))
+  expect(await writing).toMatchObject({ message: 'enough' })
+  await (await reading).release()
+  await first.release()
+})
+
+test('trying does not wait, and writers that wait count', async () => {
+  const client = await fixture.open()
+  const lock = new ReadWriteLock(client, '/tried')
+  const reader = await lock.tryRead()
+  expect(reader).toBeDefined()
+  expect(await lock.tryWrite()).toBeUndefined()
+  const second = await lock.tryRead()
+  expect(second).toBeDefined()
+  const writing = lock.write()
+  await untilChildren(client, '/tried', 3)
+  expect(await lock.tryRead()).toBeUndefined()
+  await Promise.all([reader!.release(), second!.release()])
+  await (await writing).release()
+})
+
+test('the read and write locks of kazoo on the same path count', async () => {
+  const client = await fixture.open()
+  const lock = new ReadWriteLock(client, '/kazoo')
+  await client.ensure('/kazoo')
+  await client.create('/kazoo/0a__rlock__0000000000', '', { ephemeral: true })
+  await (await lock.read()).release()
+  expect(await lock.tryWrite()).toBeUndefined()
+  await client.create('/kazoo/0b__lock__0000000001', '', { ephemeral: true })
+  expect(await lock.tryRead()).toBeUndefined()
+})

@@ -1,0 +1,112 @@
+import { expect, test } from 'vitest'
+import { useServer } from '../test/support/server.ts'
+import { aborted, untilChildren } from '../test/support/trouble.ts'
+import { RefusedError, RevocableLock } from './revocable-lock.ts'
+
+const fixture = useServer()
+
+test('holders that are asked give the lock back', async () => {
+  const [first, second, third] = await Promise.all(Array.from({ length: 3 }, () => fixture.open()))
+  let asked = 0
+  const onAsked = (held: { release(): Promise<void> }): void => {
+    asked++
+    void held.release()
+  }
+  const readers = await Promise.all(
+    [first!, second!].map((client) => new RevocableLock(client, '/polite').shared({ onAsked })),
+  )
+  const held = await new RevocableLock(third!, '/polite').exclusive({ revoke: true })
+  expect(asked).toBe(2)
+  for (const reader of readers) {
+    expect(reader.signal.reason).toMatchObject({ reason: 'released' })
+    expect(held.token).toBeGreaterThan(reader.token)
+  }
+  await held.release()
+})
+
+test('nobody is asked by who does not want to', async () => {
+  const [first, second] = await Promise.all([fixture.open(), fixture.open()])
+  const reader = await new RevocableLock(first, '/patient').shared({
+    onAsked: () => expect.unreachable(),
+  })
+  const waiting = new RevocableLock(second, '/patient').exclusive()
+  await untilChildren(first, '/patient', 2)
+  await Promise.all([first.sync(), second.sync()])
+  await reader.release()
+  await (await waiting).release()
+})
+
+test('a holder may refuse, and who asked is told or goes on waiting', async () => {
+  const [first, second] = await Promise.all([fixture.open(), fixture.open()])
+  const refusals: Promise<void>[] = []
+  const reader = await new RevocableLock(first, '/stubborn').shared({
+    onAsked: (held) => refusals.push(held.refuse()),
+  })
+  const lock = new RevocableLock(second, '/stubborn')
+  const rejected = lock.exclusive({ revoke: { ifRefused: 'reject', removeAfterMs: 60_000 } })
+  await expect(rejected).rejects.toBeInstanceOf(RefusedError)
+  expect(await untilChildren(first, '/stubborn', 1)).toHaveLength(1)
+  const waiting = lock.exclusive({ revoke: { removeAfterMs: 1 } })
+  await untilRefused(2)
+  expect(reader.signal.aborted).toBe(false)
+  await reader.release()
+  await (await waiting).release()
+
+  async function untilRefused(count: number): Promise<void> {
+    while (refusals.length < count) await first.sync()
+    await Promise.all(refusals)
+  }
+})
+
+test('a holder that does not answer is removed when its time is over, and is told', async () => {
+  const [first, second] = await Promise.all([fixture.open(), fixture.open()])
+  const deaf = await new RevocableLock(first, '/deaf').shared()
+  const lost = aborted(deaf.signal)
+  const held = await new RevocableLock(second, '/deaf').exclusive({ revoke: { removeAfterMs: 50 } })
+  expect(await lost).toMatchObject({ reason: 'deleted' })
+  expect(held.token).toBeGreaterThan(deaf.token)
+  const late = deaf.guard(first.transaction().create('/deaf-late')).commit()
+  await expect(late).rejects.toMatchObject({ reason: 'noNode' })
+})
+
+test('a refusal does not help where the limit counts for everybody', async () => {
+  const [first, second] = await Promise.all([fixture.open(), fixture.open()])
+  const reader = await new RevocableLock(first, '/forced').shared({
+    onAsked: (held) => void held.refuse(),
+  })
+  const revoke = { removeAfterMs: 50, evenIfRefused: true }
+  await using held = await new RevocableLock(second, '/forced').exclusive({ revoke })
+  expect(held.token).toBeGreaterThan(reader.token)
+  expect(await aborted(reader.signal)).toMatchObject({ reason: 'deleted' })
+})
+
+test('who comes to hold the lock while somebody asks for it is asked too', async () => {
+  const [first, second, third] = await Promise.all(Array.from({ length: 3 }, () => fixture.open()))
+  const asked: string[] = []
+  const polite = (name: string) => ({
+    onAsked: (held: { release(): Promise<void> }) => {
+      asked.push(name)
+      void held.release()
+    },
+  })
+  const one = await new RevocableLock(first!, '/chain').exclusive()
+  const two = new RevocableLock(second!, '/chain').exclusive(polite('two'))
+  await untilChildren(first!, '/chain', 2)
+  const three = new RevocableLock(third!, '/chain').exclusive({ revoke: true })
+  await untilChildren(first!, '/chain', 3)
+  await one.release()
+  const middle = await two
+  await (await three).release()
+  expect(asked).toEqual(['two'])
+  expect(middle.signal.reason).toMatchObject({ reason: 'released' })
+})
+
+test('a holder can be asked by the word that Curator writes', async () => {
+  const [first, second] = await Promise.all([fixture.open(), fixture.open()])
+  const asked = new Promise<void>((resolve) => {
+    void new RevocableLock(first, '/curator').exclusive({ onAsked: () => resolve() })
+  })
+  const [name] = await untilChildren(second, '/curator', 1)
+  await second.set(`/curator/${name}`, '__REVOKE__')
+  await asked
+})

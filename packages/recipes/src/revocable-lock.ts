@@ -1,0 +1,223 @@
+import {
+  ConnectionLossError,
+  isRefusal,
+  text,
+  ZabraError,
+  type Client,
+  type Data,
+} from '@zabra/client'
+import { untilChanged } from './bells.ts'
+import type { Held, HeldByNode } from './held.ts'
+import { underAll } from './limits.ts'
+import type { AcquireOptions, LockOptions } from './lock.ts'
+import { join } from './parents.ts'
+import { readerLine, writerLine, writerMarks } from './read-write-lock.ts'
+import { takeTurn, type Contender, type Line, type Wait } from './turn.ts'
+
+/** What Curator's Revoker writes as well. */
+const revokeWord = '__REVOKE__'
+const refusedWord = '__REFUSED__'
+
+export interface RevocableHeld extends Held {
+  /** Says no to whoever asked for it. */
+  refuse(): Promise<void>
+}
+
+export interface RevocableOptions extends AcquireOptions {
+  /** Called each time somebody asks for what is held: release it, or refuse, or be removed. */
+  readonly onAsked?: ((held: RevocableHeld) => void) | undefined
+  /** Ask those who hold it now to give it back; else one waits as for any lock. */
+  readonly revoke?: RevokeOptions | boolean | undefined
+}
+
+export interface RevokeOptions {
+  /** Who does not give it back so long after being asked loses it. Nobody does by default. */
+  readonly removeAfterMs?: number | undefined
+  /** Also who has refused. */
+  readonly evenIfRefused?: boolean | undefined
+  /** What to do about a refusal: wait all the same, by default, or reject with a RefusedError. */
+  readonly ifRefused?: 'wait' | 'reject' | undefined
+}
+
+/** The holder was asked to give something back, and will not. */
+export class RefusedError extends ZabraError {
+  override readonly name = 'RefusedError'
+  readonly code = 'refused'
+  readonly retriable = false
+
+  constructor(path: string) {
+    super(`the holder refuses to give it back: ${path}`, { path })
+  }
+}
+
+/**
+ * A read/write lock whose holders can be asked to give it back. The question and the refusal are
+ * the data of the holder's node; the question is that of Curator's Revoker. On the same path as a
+ * ReadWriteLock it is the same lock.
+ */
+export class RevocableLock {
+  private readonly client: Client
+  private readonly path: string
+  private readonly options: LockOptions
+
+  constructor(client: Client, path: string, options: LockOptions = {}) {
+    this.client = client
+    this.path = path
+    this.options = options
+  }
+
+  /** Together with others who share it. */
+  shared(options: RevocableOptions = {}): Promise<RevocableHeld> {
+    return this.take(readerLine(this.path), options)
+  }
+
+  /** Alone. */
+  exclusive(options: RevocableOptions = {}): Promise<RevocableHeld> {
+    return this.take(writerLine(this.path), options)
+  }
+
+  private async take(line: Line, options: RevocableOptions): Promise<RevocableHeld> {
+    const { client } = this
+    const { id = '', ...defaults } = this.options
+    const { revoke = false, onAsked } = options
+    const asking = new Asking(client, this.path, revoke === true ? {} : revoke || {})
+    const wait = (blocked: Wait): Promise<void> => asking.wait(blocked)
+    const ownLine = revoke === false ? line : { ...line, wait }
+    const held = await takeTurn(client, ownLine, id, { ...defaults, ...options })
+    return answering(client, held, onAsked)
+  }
+}
+
+/** Those ahead who hold the lock now: the first writer, or all readers before it. */
+function holdersOf(ahead: readonly Contender[]): readonly Contender[] {
+  const firstWriter = ahead.findIndex(({ mark }) => writerMarks.includes(mark))
+  if (firstWriter < 0) return ahead
+  return ahead.slice(0, Math.max(1, firstWriter))
+}
+
+/** Asks the holders, each once, and removes them when their time is over. */
+class Asking {
+  private readonly client: Client
+  private readonly path: string
+  private readonly options: RevokeOptions
+  /** By name, when each was asked. */
+  private readonly askedAtMs = new Map<string, number>()
+
+  constructor(client: Client, path: string, options: RevokeOptions) {
+    this.client = client
+    this.path = path
+    this.options = options
+  }
+
+  /** Resolves when something has changed: a holder is gone or has answered, the blocker is gone. */
+  async wait({ client, ahead, blocker, signal }: Wait): Promise<void> {
+    const first = new AbortController()
+    try {
+      await underAll([signal, first.signal], (either) => {
+        const holders = holdersOf(ahead).map(({ name }) => this.urge(name, either))
+        const gone = untilChanged(client, join(this.path, blocker.name), either)
+        return Promise.race([...holders, gone])
+      })
+    } finally {
+      first.abort()
+    }
+  }
+
+  private async urge(name: string, signal: AbortSignal): Promise<void> {
+    const path = join(this.path, name)
+    const { removeAfterMs, evenIfRefused = false, ifRefused } = this.options
+    try {
+      const askedAtMs = await this.ask(name, path, signal)
+      const { data, stat } = await this.client.get(path, { codec: text, signal })
+      const isRefused = data === refusedWord
+      if (isRefused && ifRefused === 'reject') throw new RefusedError(path)
+      const isMortal = removeAfterMs !== undefined && (!isRefused || evenIfRefused)
+      const leftMs = isMortal ? askedAtMs + removeAfterMs - this.client.nowMs() : undefined
+      if (leftMs !== undefined && leftMs <= 0)
+        await this.client.delete(path, { ifVersion: stat.version, signal })
+      else await this.untilChangedOrLate(path, stat.version, leftMs, signal)
+    } catch (error) {
+      // It is gone, or has answered in this moment.
+      if (!isRefusal(error, 'noNode', 'badVersion')) throw error
+    }
+  }
+
+  private async ask(name: string, path: string, signal: AbortSignal): Promise<number> {
+    const before = this.askedAtMs.get(name)
+    if (before !== undefined) return before
+    await this.client.set(path, revokeWord, { signal })
+    const nowMs = this.client.nowMs()
+    this.askedAtMs.set(name, nowMs)
+    return nowMs
+  }
+
+  private async untilChangedOrLate(
+    path: string,
+    version: number,
+    leftMs: number | undefined,
+    signal: AbortSignal,
+  ): Promise<void> {
+    const isSame = ({ stat }: Data): boolean => stat.version === version
+    if (leftMs === undefined) return untilChanged(this.client, path, signal, isSame)
+    const late = new AbortController()
+    const cancel = this.client.host.timer(leftMs, () => late.abort())
+    try {
+      await underAll([signal, late.signal], (either) =>
+        untilChanged(this.client, path, either, isSame),
+      )
+    } catch (error) {
+      if (!late.signal.aborted || signal.aborted) throw error
+    } finally {
+      cancel()
+    }
+  }
+}
+
+/** Hears what is asked, and can refuse it. */
+function answering(
+  client: Client,
+  held: HeldByNode,
+  onAsked: ((held: RevocableHeld) => void) | undefined,
+): RevocableHeld {
+  let askedVersion = 0
+  const refuse = async (): Promise<void> => {
+    if (askedVersion === 0) return
+    try {
+      await client.set(held.path, refusedWord, { ifVersion: askedVersion })
+    } catch (error) {
+      // Nothing is left to refuse, or there is a newer question.
+      if (!isRefusal(error, 'noNode', 'badVersion')) throw error
+    }
+  }
+  const revocable = Object.assign(held, { refuse })
+  const hear = ({ data, stat }: Data): boolean => {
+    if (stat.version > askedVersion && text.decode(data) === revokeWord) {
+      askedVersion = stat.version
+      try {
+        onAsked?.(revocable)
+      } catch (error) {
+        // The caller's to hear of, not ours to stumble over.
+        client.host.defer(() => {
+          throw error
+        })
+      }
+    }
+    return true
+  }
+  void listen(client, held, hear)
+  return revocable
+}
+
+async function listen(
+  client: Client,
+  { path, signal }: Held,
+  hear: (node: Data) => boolean,
+): Promise<void> {
+  while (!signal.aborted) {
+    try {
+      await untilChanged(client, path, signal, hear)
+    } catch (error) {
+      if (!(error instanceof ConnectionLossError)) return
+    }
+  }
+}

@@ -1,0 +1,155 @@
+import {
+  ConnectionLossError,
+  isRefusal,
+  SessionExpiredError,
+  type CallOptions,
+  type Client,
+} from '@zabra/client'
+import { childrenAndWait } from './bells.ts'
+import { HeldByNode, LostError, type Held, type HoldOptions } from './held.ts'
+import { holdAll } from './hold-all.ts'
+import { limited, underAll } from './limits.ts'
+import { lockLine, type LockOptions } from './lock.ts'
+import { below, join } from './parents.ts'
+import { takeTurn, tryTurn, waiterError, type TurnOptions } from './turn.ts'
+
+export interface PermitOptions {
+  /** How many at once; 1 by default. */
+  readonly permits?: number | undefined
+}
+
+/**
+ * So many permits, for whoever asks first. Who asks takes the lock under `locks`, makes nodes
+ * under `leases`, and keeps the lock until they fit: so only one waits for the leases to become
+ * fewer, the others queue behind. The layout is that of Curator's InterProcessSemaphoreV2.
+ */
+export class Semaphore {
+  private readonly client: Client
+  private readonly leases: string
+  private readonly locks: string
+  private readonly permits: number
+  private readonly options: LockOptions
+
+  /** All who use the same path must agree on the number of permits. */
+  constructor(client: Client, path: string, permits: number, options: LockOptions = {}) {
+    this.client = client
+    this.locks = join(path, 'locks')
+    this.leases = join(path, 'leases')
+    this.permits = permits
+    this.options = options
+  }
+
+  /** Several permits come together or not at all; who asks for many is not overtaken. */
+  acquire(options: TurnOptions & PermitOptions = {}): Promise<Held> {
+    const { permits = 1 } = options
+    if (!this.canGrant(permits)) return Promise.reject(this.badCount(permits))
+    return limited(this.client, options, async (signal) => {
+      for (;;) {
+        try {
+          return await this.queueOnce(permits, signal, options)
+        } catch (error) {
+          if (!(error instanceof SessionExpiredError) || options.requeue !== true) throw error
+          if (this.client.state.name === 'closed') throw error
+        }
+      }
+    })
+  }
+
+  /** Undefined where there are too few, or somebody waits for some. */
+  tryAcquire(options: CallOptions & HoldOptions & PermitOptions = {}): Promise<Held | undefined> {
+    const { permits = 1 } = options
+    if (!this.canGrant(permits)) return Promise.reject(this.badCount(permits))
+    return limited(this.client, options, async (signal) => {
+      const { id = '' } = this.options
+      const lock = await tryTurn(this.client, lockLine(this.locks), id, { signal })
+      if (lock === undefined) return undefined
+      try {
+        if (this.permits - (await this.taken({ signal })) < permits) return undefined
+        return await this.lease(permits, signal, options)
+      } finally {
+        lock.release().catch(() => {})
+      }
+    })
+  }
+
+  /** How many are free now; less than none where somebody waits. */
+  async free(options: CallOptions = {}): Promise<number> {
+    return this.permits - (await this.taken(options))
+  }
+
+  private async queueOnce(
+    permits: number,
+    signal: AbortSignal,
+    options: HoldOptions,
+  ): Promise<Held> {
+    const { id = '' } = this.options
+    const queueing = { signal, lostOn: 'expired' } as const
+    const lock = await takeTurn(this.client, lockLine(this.locks), id, queueing)
+    try {
+      return await underAll([signal, lock.signal], (either) => this.lease(permits, either, options))
+    } catch (error) {
+      throw waiterError(lock, error)
+    } finally {
+      lock.release().catch(() => {})
+    }
+  }
+
+  private canGrant(permits: number): boolean {
+    return Number.isInteger(permits) && permits > 0 && permits <= this.permits
+  }
+
+  private badCount(permits: number): RangeError {
+    return new RangeError(`there are ${this.permits} permits, ${permits} cannot be had`)
+  }
+
+  private async taken(options: CallOptions): Promise<number> {
+    try {
+      return (await this.client.children(this.leases, options)).length
+    } catch (error) {
+      if (isRefusal(error, 'noNode')) return 0
+      throw error
+    }
+  }
+
+  private async lease(count: number, signal: AbortSignal, options: HoldOptions): Promise<Held> {
+    const made: HeldByNode[] = []
+    try {
+      while (made.length < count) made.push(await this.makeLease(signal))
+      const signals = made.map((lease) => lease.signal)
+      await underAll([signal, ...signals], (either) => this.untilTheyFit(made, either))
+      const { lostOn = this.options.lostOn ?? 'suspended' } = options
+      for (const lease of made) lease.judgeBy(lostOn)
+      const [first, ...others] = made
+      return holdAll(first!, ...others)
+    } catch (error) {
+      for (const lease of made) lease.release().catch(() => {})
+      throw made[0] === undefined ? error : waiterError(made[0], error)
+    }
+  }
+
+  private async makeLease(signal: AbortSignal): Promise<HeldByNode> {
+    const { client, leases } = this
+    const { id = '' } = this.options
+    const options = { ephemeral: true, sequential: true, protect: true, signal }
+    const create = () => client.create(join(leases, 'lease-'), id, options)
+    return new HeldByNode(client, await below(client, leases, { signal }, create), 'expired')
+  }
+
+  private async untilTheyFit(made: readonly HeldByNode[], signal: AbortSignal): Promise<void> {
+    const { client, leases, permits } = this
+    const areTooMany = (names: readonly string[]): boolean => names.length > permits
+    for (;;) {
+      if (signal.aborted) throw signal.reason
+      try {
+        // Without a watch first: who gets its permit at once wants to hear of nobody.
+        const names = await client.children(leases, { signal })
+        const lost = made.find(({ path }) => !names.some((name) => path.endsWith(`/${name}`)))
+        if (lost !== undefined) throw new LostError('deleted', lost.path)
+        if (areTooMany(names)) await childrenAndWait(client, leases, signal, areTooMany)
+        else if (client.state.name === 'connected') return
+      } catch (error) {
+        if (!(error instanceof ConnectionLossError)) throw error
+      }
+    }
+  }
+}

@@ -1,0 +1,93 @@
+import { isRefusal } from '@zabra/client'
+import { expect, test } from 'vitest'
+import { useServer } from '../test/support/server.ts'
+import { aborted, expire, openProxied, untilChildren } from '../test/support/trouble.ts'
+import { SimpleLock } from './simple-lock.ts'
+
+const fixture = useServer()
+
+test('one holds it at a time, and tokens grow', async () => {
+  const clients = await Promise.all(Array.from({ length: 4 }, () => fixture.open()))
+  const tokens: bigint[] = []
+  let holders = 0
+  const rounds = clients.flatMap((client) =>
+    Array.from({ length: 3 }, async () => {
+      await using held = await new SimpleLock(client, '/simple').acquire()
+      expect(++holders).toBe(1)
+      tokens.push(held.token)
+      await client.sync()
+      holders--
+    }),
+  )
+  await Promise.all(rounds)
+  expect(tokens).toHaveLength(12)
+  expect(tokens.every((token, i) => i === 0 || token > tokens[i - 1]!)).toBe(true)
+  await untilChildren(clients[0]!, '/simple', 0)
+})
+
+test('trying does not wait', async () => {
+  const client = await fixture.open()
+  const lock = new SimpleLock(client, '/tried')
+  const held = await lock.tryAcquire()
+  expect(held?.path).toBe('/tried/held')
+  expect(await lock.tryAcquire()).toBeUndefined()
+  await held!.release()
+  expect(await lock.tryAcquire()).toBeDefined()
+})
+
+test('the guard tells one holder from the next, also where the node was deleted by hand', async () => {
+  const [first, second] = await Promise.all([fixture.open(), fixture.open()])
+  const old = await new SimpleLock(first, '/by-hand').acquire()
+  await old.guard(first.transaction().create('/by-hand-1')).commit()
+  const lost = aborted(old.signal)
+  await second.delete(old.path)
+  expect(await lost).toMatchObject({ reason: 'deleted' })
+  const next = await new SimpleLock(second, '/by-hand').acquire()
+  expect(next.token).toBeGreaterThan(old.token)
+  const late = old.guard(first.transaction().create('/by-hand-2')).commit()
+  await expect(late).rejects.toSatisfy((error) => isRefusal(error, 'badVersion'))
+  await old.release()
+  expect(await second.exists(next.path)).toBeDefined()
+  await next.guard(second.transaction().create('/by-hand-3')).commit()
+  await next.release()
+  expect(await second.children('/by-hand')).toEqual([])
+})
+
+test('the end of the session loses it', async () => {
+  const [first, second] = await Promise.all([fixture.open(), fixture.open()])
+  const held = await new SimpleLock(first, '/expiry').acquire({ lostOn: 'expired' })
+  const waiting = new SimpleLock(second, '/expiry').acquire()
+  await expire(first, fixture.connectString)
+  expect(held.signal.reason).toMatchObject({ reason: 'expired' })
+  const next = await waiting
+  const late = held.guard(first.transaction().create('/expiry-late')).commit()
+  await expect(late).rejects.toSatisfy((error) => isRefusal(error))
+  await held.release()
+  expect(next.signal.aborted).toBe(false)
+})
+
+test('a lock whose making was not confirmed is found again, and given back if nobody wants it', async () => {
+  const other = await fixture.open()
+  const { client, proxy } = await openProxied(fixture.connectString)
+  const lock = new SimpleLock(client, '/unconfirmed')
+  await client.ensure('/unconfirmed')
+  proxy.mute()
+  const acquiring = lock.acquire({ lostOn: 'expired' })
+  await untilChildren(other, '/unconfirmed', 2)
+  proxy.heal()
+  proxy.drop()
+  const held = await acquiring
+  expect((await other.exists('/unconfirmed/held'))?.czxid).toBe(held.token)
+  await held.release()
+  await untilChildren(other, '/unconfirmed', 0)
+
+  const controller = new AbortController()
+  proxy.mute()
+  const unwanted = lock.acquire({ signal: controller.signal }).catch((error: unknown) => error)
+  await untilChildren(other, '/unconfirmed', 2)
+  controller.abort(new Error('enough'))
+  expect(await unwanted).toMatchObject({ message: 'enough' })
+  proxy.heal()
+  proxy.drop()
+  await untilChildren(other, '/unconfirmed', 0)
+})

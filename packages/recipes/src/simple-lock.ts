@@ -1,0 +1,138 @@
+import {
+  ConnectionLossError,
+  isRefusal,
+  TransactionError,
+  type CallOptions,
+  type Client,
+  type Stat,
+} from '@zabra/client'
+import { untilGone } from './bells.ts'
+import { guid } from './guid.ts'
+import { deleteOwn, hold, type Held, type HoldOptions } from './held.ts'
+import { limited, orAborted } from './limits.ts'
+import type { LockOptions } from './lock.ts'
+import { ensureParent, join } from './parents.ts'
+
+/**
+ * A lock that is one node of a fixed name: who makes it has the lock, all others watch it. Simple
+ * to look at and to take away by hand, but every release wakes all who wait, and nothing says who
+ * of them is next. For more than a few contenders use `Lock`.
+ */
+export class SimpleLock {
+  private readonly client: Client
+  private readonly path: string
+  private readonly options: LockOptions
+
+  constructor(client: Client, path: string, options: LockOptions = {}) {
+    this.client = client
+    this.path = path
+    this.options = options
+  }
+
+  acquire(options: CallOptions & HoldOptions = {}): Promise<Held> {
+    return limited(this.client, options, async (signal) => {
+      for (;;) {
+        const held = await this.attempt(signal, options)
+        if (held !== undefined) return held
+        await untilGone(this.client, join(this.path, 'held'), signal)
+      }
+    })
+  }
+
+  /** Undefined where somebody else has it. */
+  tryAcquire(options: CallOptions & HoldOptions = {}): Promise<Held | undefined> {
+    return limited(this.client, options, (signal) => this.attempt(signal, options))
+  }
+
+  /** Who gives up meanwhile gives back what comes of it. */
+  private attempt(signal: AbortSignal, options: HoldOptions): Promise<Held | undefined> {
+    const made = this.make().then((parts) => parts && this.held(parts, options))
+    return orAborted(made, signal).catch((error: unknown) => {
+      made.then((held) => held?.release()).catch(() => {})
+      throw error
+    })
+  }
+
+  /**
+   * The node of the fixed name lets one in at a time. The second, whose name is the holder's own,
+   * tells whether a lost reply was a success. The third, a new version of the parent, tells one
+   * holder from the next, should somebody delete the first by hand.
+   */
+  private async make(): Promise<Parts | undefined> {
+    const { client, path } = this
+    const own = join(path, `holder-${guid(client)}`)
+    const node = join(path, 'held')
+    const id = this.options.id ?? ''
+    for (;;) {
+      try {
+        const [, , { version }] = await client
+          .transaction()
+          .create(node, id, { ephemeral: true })
+          .create(own, '', { ephemeral: true })
+          .set(path, id)
+          .commit()
+        // Made by one transaction, both have the same zxid and owner.
+        const stat = await readStat(client, own)
+        return stat && { node, own, stat, version }
+      } catch (error) {
+        if (error instanceof ConnectionLossError) {
+          const parts = await this.find(node, own)
+          if (parts !== undefined) return parts
+        } else if (isRefusal(error, 'noNode')) await ensureParent(client, path)
+        else if (isRefusal(error, 'nodeExists')) return undefined
+        else throw error
+      }
+    }
+  }
+
+  private async find(node: string, own: string): Promise<Parts | undefined> {
+    const { client, path } = this
+    const stat = await readStat(client, own)
+    const parent = stat && (await readStat(client, path))
+    return stat && parent && { node, own, stat, version: parent.version }
+  }
+
+  private held(parts: Parts, options: HoldOptions): Held {
+    const { client, path } = this
+    const { node, own, stat, version } = parts
+    const checks = [{ path, version }, { path: node }, { path: own }]
+    const giveBack = (): Promise<void> => this.giveBack(parts)
+    return hold(client, { path: node, stat, checks, giveBack }, { ...this.options, ...options })
+  }
+
+  private async giveBack({ node, own, stat, version }: Parts): Promise<void> {
+    const { client, path } = this
+    const sessionId = stat.ephemeralOwner
+    while (client.session?.id === sessionId) {
+      try {
+        await client.transaction().check(path, version).delete(node).delete(own).commit()
+        return
+      } catch (error) {
+        if (error instanceof ConnectionLossError) continue
+        if (!(error instanceof TransactionError) && client.session?.id === sessionId) throw error
+        // Somebody has deleted the node; it may be the next holder's by now.
+        await deleteOwn(client, own, sessionId)
+        return
+      }
+    }
+  }
+}
+
+interface Parts {
+  readonly node: string
+  readonly own: string
+  readonly stat: Stat
+  /** Of the parent. */
+  readonly version: number
+}
+
+/** Over whatever connection there is, also where one was lost since the node was made. */
+async function readStat(client: Client, path: string): Promise<Stat | undefined> {
+  for (;;) {
+    try {
+      return await client.exists(path, { consistency: 'session' })
+    } catch (error) {
+      if (!(error instanceof ConnectionLossError)) throw error
+    }
+  }
+}
