@@ -64,7 +64,7 @@ export class DoubleBarrier {
     const { client, path } = this
     const options = { ephemeral: true, protect: true, signal }
     const create = () => client.create(join(path, 'member'), '', options)
-    return new HeldByNode(client, await below(client, path, { signal }, create), 'expired')
+    return new HeldByNode(client, await below(client, path, { signal }, create))
   }
 
   /** Answers the czxid of `ready`, which names the round. */

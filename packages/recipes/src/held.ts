@@ -17,6 +17,11 @@ export interface Held extends AsyncDisposable {
   readonly token: bigint
   /** Aborts the moment the right may be lost, or is given back; the reason is a LostError. */
   readonly signal: AbortSignal
+  /**
+   * By `client.nowMs()`: until then the session cannot have expired on the server that it is kept
+   * by, whatever happened since. Every answer of the server moves it on; 0 once the signal aborted.
+   */
+  readonly deadlineMs: number
   /** Of the node that gives the right. */
   readonly path: string
   /** Lets the transaction fail as a whole unless the right is still held when it happens. */
@@ -30,8 +35,9 @@ export interface Held extends AsyncDisposable {
 
 /**
  * When a right counts as lost. `suspended`: as soon as there is no connection, for from then on
- * nobody can tell. `expired`: when the session is over by the client's own clock, which is sound
- * as long as that clock and the server's run equally fast.
+ * nobody can tell. `expired`: when the session is over by the client's own clock, which is earlier
+ * than the server's as long as both run equally fast, and no follower answers that has lost its
+ * leader without knowing it yet.
  */
 export type LossPolicy = 'suspended' | 'expired'
 
@@ -84,23 +90,34 @@ export interface Check {
 
 /** Holds what an ephemeral node of this client's present session gives a right to. */
 export function hold(client: Client, node: HeldNode, options: HoldOptions = {}): Held {
-  return new HeldByNode(client, node, options.lostOn ?? 'suspended')
+  return new HeldByNode(client, node).judgeBy(options.lostOn ?? 'suspended')
 }
+
+/** Published on the channel `zabra:recipes:held`: somebody holds something, or does no longer. */
+export interface HeldTrace {
+  readonly event: 'held' | 'ended'
+  readonly path: string
+  readonly token: bigint
+  /** Why it ended. */
+  readonly reason: LossReason | undefined
+}
+
+/** At first no more than a place in some queue, which outlasts a lost connection. */
 
 export class HeldByNode implements Held {
   readonly token: bigint
   readonly path: string
   private readonly client: Client
   private readonly node: HeldNode
-  private policy: LossPolicy
+  /** None as long as it is only a place. */
+  private policy: LossPolicy | undefined
   private readonly controller = new AbortController()
   private readonly stopListening: () => void
   private releasing: Promise<void> | undefined
 
-  constructor(client: Client, node: HeldNode, policy: LossPolicy) {
+  constructor(client: Client, node: HeldNode) {
     this.client = client
     this.node = node
-    this.policy = policy
     this.path = node.path
     this.token = node.stat.czxid
     this.stopListening = client.onState((state) => this.judge(state))
@@ -110,6 +127,10 @@ export class HeldByNode implements Held {
 
   get signal(): AbortSignal {
     return this.controller.signal
+  }
+
+  get deadlineMs(): number {
+    return this.signal.aborted ? 0 : this.client.aliveUntilMs
   }
 
   guard<Results extends readonly unknown[]>(
@@ -129,10 +150,12 @@ export class HeldByNode implements Held {
     return this.release()
   }
 
-  /** From now on it is lost by this policy: who only queues cares less than who holds. */
+  /** From now on it is held, and lost by this policy. */
   judgeBy(policy: LossPolicy): this {
     this.policy = policy
-    this.judge(this.client.state)
+    this.publish('held', undefined)
+    if (this.signal.aborted) this.publish('ended', (this.signal.reason as LostError).reason)
+    else this.judge(this.client.state)
     return this
   }
 
@@ -146,7 +169,16 @@ export class HeldByNode implements Held {
 
   private lose(reason: LossReason): void {
     this.stopListening()
+    if (this.signal.aborted) return
     this.controller.abort(new LostError(reason, this.path))
+    if (this.policy !== undefined) this.publish('ended', reason)
+  }
+
+  private publish(event: HeldTrace['event'], reason: LossReason | undefined): void {
+    const channel = this.client.host.channel?.('zabra:recipes:held')
+    if (channel?.hasSubscribers !== true) return
+    const { path, token } = this
+    channel.publish({ event, path, token, reason } satisfies HeldTrace)
   }
 
   /** Somebody else may delete the node: an operator, or whoever is tired of waiting. */
@@ -175,18 +207,31 @@ export class HeldByNode implements Held {
   }
 }
 
-/**
- * Deletes a node that belongs to this session, whatever the connection does meanwhile. Once the
- * session is over there is nothing to delete: the server does it.
- */
-export async function deleteOwn(client: Client, path: string, sessionId: bigint): Promise<void> {
-  for (;;) {
-    if (client.session?.id !== sessionId) return
+/** Deletes a node that belongs to this session, whatever the connection does meanwhile. */
+export function deleteOwn(client: Client, path: string, sessionId: bigint): Promise<void> {
+  return giveBackIn(client, sessionId, async () => {
     try {
       await client.delete(path)
+    } catch (error) {
+      if (!isRefusal(error, 'noNode')) throw error
+    }
+  })
+}
+
+/**
+ * Insists on giving back what belongs to this session. Once the session is over there is nothing
+ * to give back: the server has done it.
+ */
+export async function giveBackIn(
+  client: Client,
+  sessionId: bigint,
+  act: () => Promise<unknown>,
+): Promise<void> {
+  while (client.session?.id === sessionId) {
+    try {
+      await act()
       return
     } catch (error) {
-      if (isRefusal(error, 'noNode')) return
       if (error instanceof SessionExpiredError || error instanceof ClosedError) return
       if (error instanceof ConnectionLossError) continue
       if (!isRefusal(error) || isRefusal(error, 'noAuth')) throw error

@@ -25,6 +25,9 @@ export function holdAll(first: Held, ...others: readonly Held[]): Held {
     token: last.token,
     path: last.path,
     signal: controller.signal,
+    get deadlineMs() {
+      return Math.min(...all.map(({ deadlineMs }) => deadlineMs))
+    },
     guard<Results extends readonly unknown[]>(transaction: Transaction<Results>) {
       for (const held of all) held.guard(transaction)
       return transaction as unknown as Transaction<[...Results, ...undefined[]]>

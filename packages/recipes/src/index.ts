@@ -31,6 +31,7 @@ export {
   type Check,
   type Held,
   type HeldNode,
+  type HeldTrace,
   type HoldOptions,
   type LossPolicy,
   type LossReason,

@@ -81,6 +81,10 @@ export class Registration<T> implements Held {
     return this.ending.signal
   }
 
+  get deadlineMs(): number {
+    return this.signal.aborted ? 0 : (this.node?.deadlineMs ?? 0)
+  }
+
   get presence(): Live<Presence> {
     return this.status
   }

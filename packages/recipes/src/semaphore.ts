@@ -132,7 +132,7 @@ export class Semaphore {
     const { id = '' } = this.options
     const options = { ephemeral: true, sequential: true, protect: true, signal }
     const create = () => client.create(join(leases, 'lease-'), id, options)
-    return new HeldByNode(client, await below(client, leases, { signal }, create), 'expired')
+    return new HeldByNode(client, await below(client, leases, { signal }, create))
   }
 
   private async untilTheyFit(made: readonly HeldByNode[], signal: AbortSignal): Promise<void> {

@@ -1,14 +1,13 @@
 import {
   ConnectionLossError,
   isRefusal,
-  TransactionError,
+  makeGuid,
   type CallOptions,
   type Client,
   type Stat,
 } from '@zabra/client'
 import { untilGone } from './bells.ts'
-import { guid } from './guid.ts'
-import { deleteOwn, hold, type Held, type HoldOptions } from './held.ts'
+import { deleteOwn, giveBackIn, hold, type Held, type HoldOptions } from './held.ts'
 import { limited, orAborted } from './limits.ts'
 import type { LockOptions } from './lock.ts'
 import { ensureParent, join } from './parents.ts'
@@ -60,7 +59,7 @@ export class SimpleLock {
    */
   private async make(): Promise<Parts | undefined> {
     const { client, path } = this
-    const own = join(path, `holder-${guid(client)}`)
+    const own = join(path, `holder-${makeGuid(() => client.host.random())}`)
     const node = join(path, 'held')
     const id = this.options.id ?? ''
     for (;;) {
@@ -100,21 +99,18 @@ export class SimpleLock {
     return hold(client, { path: node, stat, checks, giveBack }, { ...this.options, ...options })
   }
 
-  private async giveBack({ node, own, stat, version }: Parts): Promise<void> {
+  private giveBack({ node, own, stat, version }: Parts): Promise<void> {
     const { client, path } = this
     const sessionId = stat.ephemeralOwner
-    while (client.session?.id === sessionId) {
+    return giveBackIn(client, sessionId, async () => {
       try {
         await client.transaction().check(path, version).delete(node).delete(own).commit()
-        return
       } catch (error) {
-        if (error instanceof ConnectionLossError) continue
-        if (!(error instanceof TransactionError) && client.session?.id === sessionId) throw error
-        // Somebody has deleted the node; it may be the next holder's by now.
+        if (!isRefusal(error, 'noNode', 'badVersion')) throw error
+        // Somebody has deleted the node, and it may be the next holder's by now.
         await deleteOwn(client, own, sessionId)
-        return
       }
-    }
+    })
   }
 }
 

@@ -135,7 +135,7 @@ async function enterLine(
 ): Promise<HeldByNode> {
   const options = { ephemeral: true, sequential: true, protect: true, signal }
   const create = () => client.create(join(parent, name), data, options)
-  return new HeldByNode(client, await below(client, parent, { signal }, create), 'expired')
+  return new HeldByNode(client, await below(client, parent, { signal }, create))
 }
 
 async function untilFirst(

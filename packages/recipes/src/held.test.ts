@@ -1,0 +1,81 @@
+import { subscribe, unsubscribe } from 'node:diagnostics_channel'
+import { expect, onTestFinished, test } from 'vitest'
+import { useServer } from '../test/support/server.ts'
+import { expire, openProxied } from '../test/support/trouble.ts'
+import { hold, type LostError } from './held.ts'
+import { holdAll } from './hold-all.ts'
+import { Lock } from './lock.ts'
+
+const fixture = useServer()
+
+test('any ephemeral node can be held', async () => {
+  const client = await fixture.open()
+  const node = await client.create('/mine', '', { ephemeral: true })
+  const held = hold(client, node)
+  expect(held.token).toBe(node.stat.czxid)
+  await held.guard(client.transaction().create('/mine-work')).commit()
+  await held.release()
+  expect(await client.exists('/mine')).toBeUndefined()
+})
+
+test('what an earlier session made is not held', async () => {
+  const client = await fixture.open()
+  const node = await client.create('/earlier', '', { ephemeral: true })
+  await expire(client, fixture.connectString)
+  await client.connected()
+  expect(hold(client, node).signal.reason).toMatchObject({ reason: 'expired' })
+})
+
+test('the deadline moves on as the server answers, and is past once it is lost', async () => {
+  const { client, proxy } = await openProxied(fixture.connectString)
+  const held = await new Lock(client, '/deadline').acquire()
+  const first = held.deadlineMs
+  expect(first).toBeGreaterThan(client.nowMs())
+  expect(first).toBeLessThanOrEqual(client.nowMs() + 2000)
+  await client.sync()
+  expect(held.deadlineMs).toBeGreaterThan(first)
+  proxy.drop()
+  await new Promise((resolve) => held.signal.addEventListener('abort', resolve))
+  expect(held.deadlineMs).toBe(0)
+})
+
+test('a closed client holds nothing, and giving back is quiet', async () => {
+  const client = await fixture.open()
+  const held = await new Lock(client, '/closed').acquire()
+  await client.close()
+  // With its session the node goes, of which the server may tell first.
+  expect(['closed', 'deleted']).toContain((held.signal.reason as LostError).reason)
+  await held.release()
+})
+
+test('several are held as one', async () => {
+  const client = await fixture.open()
+  const one = await new Lock(client, '/one').acquire()
+  const two = await new Lock(client, '/two').acquire()
+  const both = holdAll(one, two)
+  expect(both.token).toBe(two.token)
+  await both.guard(client.transaction().create('/both')).commit()
+  await client.delete(one.path)
+  await client.sync()
+  expect(both.signal.reason).toMatchObject({ reason: 'deleted', path: one.path })
+  expect(both.deadlineMs).toBe(0)
+  const late = both.guard(client.transaction().create('/late')).commit()
+  await expect(late).rejects.toMatchObject({ reason: 'noNode', path: one.path })
+  await both.release()
+  expect(await client.exists(two.path)).toBeUndefined()
+})
+
+test('what is held, and why it ended, is published; a place in a queue is not', async () => {
+  const messages: unknown[] = []
+  const listen = (message: unknown): void => void messages.push(message)
+  subscribe('zabra:recipes:held', listen)
+  onTestFinished(() => void unsubscribe('zabra:recipes:held', listen))
+  const client = await fixture.open()
+  const lock = new Lock(client, '/published')
+  const { path, token } = await lock.acquire()
+  expect(messages).toEqual([{ event: 'held', path, token, reason: undefined }])
+  await expect(lock.acquire({ timeoutMs: 20 })).rejects.toMatchObject({ code: 'timeout' })
+  await client.delete(path)
+  await client.sync()
+  expect(messages.slice(1)).toEqual([{ event: 'ended', path, token, reason: 'deleted' }])
+})
