@@ -7,6 +7,18 @@ export { Barrier } from './barrier.ts'
 export { DoubleBarrier, type Inside } from './double-barrier.ts'
 export { Election, type Candidate, type Term } from './election.ts'
 export {
+  AtomicValue,
+  type AtomicReadOptions,
+  type AtomicValueOptions,
+  type Versioned,
+} from './atomic-value.ts'
+export {
+  openConfiguration,
+  type Configuration,
+  type ConfigurationOptions,
+} from './configuration.ts'
+export { Counter, type CounterLayout, type CounterOptions } from './counter.ts'
+export {
   joinGroup,
   watchGroup,
   type GroupOptions,
@@ -16,8 +28,16 @@ export {
   type Membership,
 } from './group.ts'
 export type { Live, LiveListener } from './live.ts'
+export { NameService, type NameServiceOptions } from './name-service.ts'
 export type { NodeState } from './node.ts'
 export type { Presence, Registration } from './registration.ts'
+export {
+  fillRendezvous,
+  joinRendezvous,
+  openRendezvous,
+  type Meeting,
+  type RendezvousOptions,
+} from './rendezvous.ts'
 export {
   openTreeCache,
   type TreeCache,

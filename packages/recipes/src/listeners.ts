@@ -17,7 +17,8 @@ export class Listeners<Args extends readonly unknown[]> {
 
   /** Whoever begins to listen meanwhile hears of the next thing, whoever stops of none. */
   call(...args: Args): void {
-    for (const listener of [...this.all]) {
+    const listeners = [...this.all]
+    for (const listener of listeners) {
       if (!this.all.has(listener)) continue
       try {
         listener(...args)

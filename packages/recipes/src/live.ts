@@ -9,6 +9,8 @@ export type LiveListener<T> = (value: T, before: T) => void
 export interface Live<T> extends AsyncIterable<T>, AsyncDisposable {
   /** As this client knows it; while the connection is lost, as it was. */
   readonly current: T
+  /** Aborts when it is not kept up to date any more; the reason says why. */
+  readonly signal: AbortSignal
   /** Calls back at every change, after `current` is the new value; answers how to stop that. */
   onChange(listener: LiveListener<T>): () => void
   /** Begins with how it is; a slow reader gets the newest value, not each one. */
@@ -25,6 +27,7 @@ export class LiveCell<T> implements Live<T> {
   private readonly whenClosed: () => Promise<void>
   private value: T
   private end: { readonly reason: unknown } | undefined
+  private readonly ending = new AbortController()
 
   /** `whenClosed` stops whatever sets the value. */
   constructor(client: Client, value: T, whenClosed: () => Promise<void> = () => Promise.resolve()) {
@@ -36,6 +39,10 @@ export class LiveCell<T> implements Live<T> {
 
   get current(): T {
     return this.value
+  }
+
+  get signal(): AbortSignal {
+    return this.ending.signal
   }
 
   set(value: T): void {
@@ -73,7 +80,7 @@ export class LiveCell<T> implements Live<T> {
   until(isSo: (value: T) => boolean, options: CallOptions = {}): Promise<T> {
     return limited(this.client, options, async (signal) => {
       for await (const value of this.values({ signal })) if (isSo(value)) return value
-      throw this.end?.reason ?? new Error('the value is not kept up to date any more')
+      throw this.signal.reason
     })
   }
 
@@ -81,8 +88,9 @@ export class LiveCell<T> implements Live<T> {
   fail(reason: unknown): void {
     if (this.end !== undefined) return
     this.end = { reason }
+    this.ending.abort(reason ?? new Error('this is not kept up to date any more'))
     this.listeners.clear()
-    for (const feed of [...this.feeds]) finish(feed, reason)
+    for (const feed of this.feeds) finish(feed, reason)
   }
 
   async [Symbol.asyncDispose](): Promise<void> {

@@ -346,7 +346,7 @@ export class TreeCache implements AsyncDisposable {
     this.stopPatience?.()
     this.ending.abort(reason ?? new Error('the tree cache is closed'))
     this.listeners.clear()
-    for (const feed of [...this.feeds]) finishFeed(feed, reason)
+    for (const feed of this.feeds) finishFeed(feed, reason)
     for (const { reject } of this.waiting.splice(0)) reject(this.ending.signal.reason)
   }
 }

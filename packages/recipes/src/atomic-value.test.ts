@@ -1,0 +1,137 @@
+import { json, type Client } from '@zabra/client'
+import { expect, test } from 'vitest'
+import { useServer } from '../test/support/server.ts'
+import { expire, nextState, openProxied } from '../test/support/trouble.ts'
+import { AtomicValue } from './atomic-value.ts'
+
+const fixture = useServer()
+
+const numbers = (client: Client, path: string) =>
+  new AtomicValue<number[]>(client, path, { codec: json(), initial: [] })
+
+test('a value begins with what was given, and changes step by step', async () => {
+  const client = await fixture.open()
+  const value = numbers(client, '/steps/value')
+  expect(await value.get()).toEqual({ value: [], version: -1 })
+  expect(await value.update((list) => [...list, 1])).toEqual({ value: [1], version: 1 })
+  expect(await value.set([7])).toEqual({ value: [7], version: 2 })
+  expect((await numbers(client, '/steps/value').get()).value).toEqual([7])
+})
+
+test('compareAndSet sets only what is as it was read', async () => {
+  const client = await fixture.open()
+  const value = numbers(client, '/compared')
+  const none = await value.get()
+  const first = await value.compareAndSet(none, [1])
+  expect(first).toEqual({ value: [1], version: 1 })
+  expect(await value.compareAndSet(none, [2])).toBeUndefined()
+  expect(await value.compareAndSet(first!, [3])).toEqual({ value: [3], version: 2 })
+})
+
+test('a value that somebody else made first is not overwritten unseen', async () => {
+  const client = await fixture.open()
+  const value = numbers(client, '/foreign')
+  const none = await value.get()
+  await client.create('/foreign', '[5]')
+  expect(await value.compareAndSet(none, [1])).toBeUndefined()
+  expect((await value.update((list) => [...list, 6])).value).toEqual([5, 6])
+})
+
+test('what the change throws leaves the value as it is', async () => {
+  const client = await fixture.open()
+  const value = numbers(client, '/thrown')
+  await value.set([1])
+  const update = value.update(() => {
+    throw new Error('no')
+  })
+  await expect(update).rejects.toThrow('no')
+  expect((await value.update((list) => [...list, 2])).value).toEqual([1, 2])
+})
+
+test('no change is lost when many race', async () => {
+  const clients = await Promise.all(Array.from({ length: 5 }, () => fixture.open()))
+  const values = clients.map((client) => numbers(client, '/raced'))
+  const changes = values.flatMap((value, i) =>
+    Array.from({ length: 10 }, (_, j) => value.update((list) => [...list, i * 10 + j])),
+  )
+  await Promise.all(changes)
+  const { value } = await values[0]!.get()
+  expect(value.toSorted((a, b) => a - b)).toEqual(Array.from({ length: 50 }, (_, i) => i))
+})
+
+test('a change whose reply is lost happens once', async () => {
+  const { client, proxy } = await openProxied(fixture.connectString)
+  const other = await fixture.open()
+  const value = numbers(client, '/lost')
+  const observer = numbers(other, '/lost')
+  await value.set([0])
+  const isSeen = (await observer.live()).until((now) => now.value.includes(1))
+  const update = value.update((list) => {
+    // After the read, before the write.
+    proxy.mute()
+    return [...list, 1]
+  })
+  await isSeen
+  // Somebody else goes on from there, so that the version alone says nothing.
+  await observer.update((list) => [...list, 2])
+  proxy.heal()
+  proxy.drop()
+  await update
+  expect((await observer.get()).value).toEqual([0, 1, 2])
+})
+
+test('a change that did not leave is made in the next session', async () => {
+  const { client, proxy } = await openProxied(fixture.connectString, { sessionTimeoutMs: 400 })
+  const value = numbers(client, '/next-session')
+  await value.set([0])
+  const suspended = nextState(client, 'suspended')
+  proxy.cut()
+  await suspended
+  const expired = nextState(client, 'expired')
+  const update = value.update((list) => [...list, 1])
+  await expired
+  proxy.heal()
+  expect((await update).value).toEqual([0, 1])
+})
+
+test('after an expiry the object goes on', async () => {
+  const client = await fixture.open()
+  const value = numbers(client, '/expired')
+  await value.set([0])
+  await expire(client, fixture.connectString)
+  expect((await value.update((list) => [...list, 1])).value).toEqual([0, 1])
+})
+
+test('a change can be given up, and then does not happen later', async () => {
+  const { client, proxy } = await openProxied(fixture.connectString)
+  const value = numbers(client, '/given-up')
+  await value.set([0])
+  const suspended = nextState(client, 'suspended')
+  proxy.cut()
+  await suspended
+  const update = value.update((list) => [...list, 1], { timeoutMs: 30 })
+  await expect(update).rejects.toMatchObject({ code: 'timeout' })
+  proxy.heal()
+  expect((await value.update((list) => [...list, 2])).value).toEqual([0, 2])
+})
+
+test('nothing is left beside the value after closing', async () => {
+  const client = await fixture.open()
+  {
+    await using value = numbers(client, '/left')
+    await value.set([1])
+    expect(await client.children('/left')).toHaveLength(1)
+  }
+  expect(await client.children('/left')).toEqual([])
+})
+
+test('a live value follows all changes', async () => {
+  const client = await fixture.open()
+  const value = numbers(client, '/live')
+  await using live = await value.live()
+  expect(live.current).toEqual({ value: [], version: -1 })
+  await value.set([1])
+  await live.until((now) => now.value[0] === 1)
+  await value.set([2])
+  await live.until((now) => now.value[0] === 2)
+})

@@ -1,0 +1,184 @@
+import {
+  isRefusal,
+  type CallOptions,
+  type Client,
+  type Codec,
+  type Consistency,
+} from '@zabra/client'
+import { limited, onAbort, orAborted } from './limits.ts'
+import type { Live } from './live.ts'
+import { openLiveNode } from './live-node.ts'
+import { persist, readNode, type NodeState } from './node.ts'
+import { below } from './parents.ts'
+import { Serial } from './serial.ts'
+import { Witness } from './witness.ts'
+
+export interface Versioned<T> {
+  readonly value: T
+  /** Grows with every change. */
+  readonly version: number
+}
+
+export interface AtomicValueOptions<T> {
+  readonly codec: Codec<T>
+  /** What it is before anybody has set it. */
+  readonly initial: T
+}
+
+export interface AtomicReadOptions extends CallOptions {
+  /** `linearizable` by default: the value is at least as new as the question. */
+  readonly consistency?: Consistency | undefined
+}
+
+/** After so many lost races each further attempt waits a while, by chance. */
+const racesBeforeWaiting = 2
+const waitMsMax = 64
+
+/**
+ * A value that several clients change, each change based on the one before it. A change happens
+ * once, also where a reply is lost.
+ */
+export class AtomicValue<T> implements AsyncDisposable {
+  readonly path: string
+  private readonly client: Client
+  private readonly codec: Codec<T>
+  private readonly initial: T
+  private readonly serial = new Serial()
+  private readonly witness: Witness
+
+  constructor(client: Client, path: string, { codec, initial }: AtomicValueOptions<T>) {
+    this.client = client
+    this.path = path
+    this.codec = codec
+    this.initial = initial
+    this.witness = new Witness(client, path, () => this.make())
+  }
+
+  async get(options: AtomicReadOptions = {}): Promise<Versioned<T>> {
+    try {
+      const { data, stat } = await this.client.get(this.path, {
+        consistency: 'linearizable',
+        ...options,
+      })
+      return { value: this.codec.decode(data), version: stat.version }
+    } catch (error) {
+      // A version that no node has: the first change goes by whether the node is there.
+      if (isRefusal(error, 'noNode')) return { value: this.initial, version: -1 }
+      throw error
+    }
+  }
+
+  set(value: T, options: CallOptions = {}): Promise<Versioned<T>> {
+    return this.update(() => value, options)
+  }
+
+  /** Sets it if it is still as it was read; undefined where it is not. */
+  compareAndSet(
+    expected: Versioned<T>,
+    value: T,
+    options: CallOptions = {},
+  ): Promise<Versioned<T> | undefined> {
+    return this.inTurn(options, (signal) => this.trySet(expected, value, signal))
+  }
+
+  /**
+   * Sets it to what the function makes of it. The function is called again, with a newer value,
+   * where somebody else was faster; what it throws leaves the value as it is.
+   */
+  update(change: (value: T) => T, options: CallOptions = {}): Promise<Versioned<T>> {
+    return this.inTurn(options, async (signal) => {
+      for (let races = 0; ; races++) {
+        if (races > racesBeforeWaiting) await this.waitAWhile(races, signal)
+        const before = await persist(this.client, signal, () => this.get({ signal }))
+        const after = await this.trySet(before, change(before.value), signal)
+        if (after !== undefined) return after
+      }
+    })
+  }
+
+  /** The value, kept up to date until that is disposed of. */
+  live(options: CallOptions = {}): Promise<Live<Versioned<T>>> {
+    const interpret = (node: NodeState | undefined): { value: Versioned<T> } => ({
+      value:
+        node === undefined
+          ? { value: this.initial, version: -1 }
+          : { value: this.codec.decode(node.data), version: node.stat.version },
+    })
+    return openLiveNode(this.client, this.path, interpret, options)
+  }
+
+  /** Takes away what this object keeps on the tree. The value stays. */
+  close(): Promise<void> {
+    return this.serial.run(() => this.witness.close())
+  }
+
+  [Symbol.asyncDispose](): Promise<void> {
+    return this.close()
+  }
+
+  /** Changes of one object do not race with each other. */
+  private inTurn<R>(options: CallOptions, act: (signal: AbortSignal) => Promise<R>): Promise<R> {
+    return limited(this.client, options, (signal) => {
+      const turn = this.serial.run(() => {
+        signal.throwIfAborted()
+        return act(signal)
+      })
+      return orAborted(turn, signal)
+    })
+  }
+
+  private async trySet(
+    expected: Versioned<T>,
+    value: T,
+    signal: AbortSignal,
+  ): Promise<Versioned<T> | undefined> {
+    if (expected.version < 0 && !(await this.isInitial(signal))) return undefined
+    const ifVersion = Math.max(expected.version, 0)
+    const data = this.codec.encode(value)
+    try {
+      await this.witness.commit((tx) => tx.set(this.path, data, { ifVersion }), signal)
+      return { value, version: ifVersion + 1 }
+    } catch (error) {
+      if (isRefusal(error, 'badVersion', 'noNode') && error.path === this.path) return undefined
+      throw error
+    }
+  }
+
+  /** Whether the node is as this object makes it, after it was made. */
+  private async isInitial(signal: AbortSignal): Promise<boolean> {
+    await this.make(signal)
+    const node = await readNode(this.client, this.path, signal, 'linearizable')
+    const wanted = this.codec.encode(this.initial)
+    if (node === undefined || node.stat.version > 0) return false
+    return wanted.length === node.data.length && wanted.every((byte, i) => byte === node.data[i])
+  }
+
+  /** Made with the initial value, so that it does not matter by whom, nor how often. */
+  private make(signal?: AbortSignal): Promise<void> {
+    const { client, path } = this
+    const parent = path.slice(0, Math.max(path.lastIndexOf('/'), 1))
+    const create = () => client.create(path, this.codec.encode(this.initial), { signal })
+    return persist(client, signal, async () => {
+      try {
+        await below(client, parent, { signal }, create)
+      } catch (error) {
+        if (!isRefusal(error, 'nodeExists')) throw error
+      }
+    })
+  }
+
+  private waitAWhile(races: number, signal: AbortSignal): Promise<void> {
+    const { host } = this.client
+    const ms = Math.min(waitMsMax, 2 ** (races - racesBeforeWaiting)) * host.random()
+    return new Promise((resolve, reject) => {
+      const stop = onAbort(signal, (reason) => {
+        cancel()
+        reject(reason)
+      })
+      const cancel = host.timer(ms, () => {
+        stop()
+        resolve()
+      })
+    })
+  }
+}

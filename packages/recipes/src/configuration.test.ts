@@ -1,0 +1,124 @@
+import { json, type StandardSchema } from '@zabra/client'
+import { expect, test } from 'vitest'
+import { useServer } from '../test/support/server.ts'
+import { expire, nextState, openProxied } from '../test/support/trouble.ts'
+import { openConfiguration } from './configuration.ts'
+
+const fixture = useServer()
+
+interface Limits {
+  readonly rate: number
+  readonly burst: number
+}
+
+/** What zod and its kin have, by hand. */
+const schema: StandardSchema<Limits> = {
+  '~standard': {
+    version: 1,
+    vendor: 'test',
+    validate(value) {
+      const { rate, burst } = value as Limits
+      return typeof rate === 'number' && typeof burst === 'number'
+        ? { value: { rate, burst } }
+        : { issues: [{ message: 'rate and burst must be numbers' }] }
+    },
+  },
+}
+const codec = json(schema)
+const fallback: Limits = { rate: 1, burst: 1 }
+
+test('a configuration begins with its fallback and follows the node', async () => {
+  const client = await fixture.open()
+  const other = await fixture.open()
+  await using config = await openConfiguration(client, '/follow/limits', { codec, fallback })
+  expect([config.current, config.stat]).toEqual([fallback, undefined])
+  await using writer = await openConfiguration(other, '/follow/limits', { codec, fallback })
+  await writer.set({ rate: 5, burst: 10 })
+  await config.until(({ rate }) => rate === 5)
+  expect(config.stat?.version).toBe(1)
+  await other.delete('/follow/limits')
+  await config.until(({ rate }) => rate === 1)
+})
+
+test('without a fallback opening waits for the value', async () => {
+  const client = await fixture.open()
+  const opening = openConfiguration(client, '/waits', { codec })
+  await client.sync()
+  await client.create('/waits', '{"rate":2,"burst":3}')
+  await using config = await opening
+  expect(config.current).toEqual({ rate: 2, burst: 3 })
+  await expect(openConfiguration(client, '/never', { codec, timeoutMs: 20 })).rejects.toMatchObject(
+    { code: 'timeout' },
+  )
+})
+
+test('a value that does not fit the schema is reported, and the last good one stays', async () => {
+  const client = await fixture.open()
+  await client.create('/misfit', '{"rate":2,"burst":3}')
+  const problems: unknown[] = []
+  const onProblem = (problem: unknown): unknown => problems.push(problem)
+  await using config = await openConfiguration(client, '/misfit', { codec, onProblem })
+  const seen: Limits[] = []
+  config.onChange((value) => seen.push(value))
+  await client.set('/misfit', '{"rate":"fast"}')
+  await expect.poll(() => config.problem).toMatchObject({ name: 'CodecError' })
+  expect(config.current).toEqual({ rate: 2, burst: 3 })
+  await client.set('/misfit', '{"rate":4,"burst":4}')
+  await config.until(({ rate }) => rate === 4)
+  expect(config.problem).toBeUndefined()
+  expect([problems.length, seen]).toEqual([1, [{ rate: 4, burst: 4 }]])
+  await expect(config.set({ rate: 'x' } as unknown as Limits)).rejects.toThrow('must be numbers')
+})
+
+test('a value that does not fit at the beginning rejects, unless there is a fallback', async () => {
+  const client = await fixture.open()
+  await client.create('/bad', 'no JSON')
+  await expect(openConfiguration(client, '/bad', { codec })).rejects.toThrow('not JSON')
+  await using config = await openConfiguration(client, '/bad', { codec, fallback })
+  expect(config.current).toEqual(fallback)
+  expect(config.problem).toBeDefined()
+})
+
+test('parts are changed without losing what others change', async () => {
+  const clients = await Promise.all([fixture.open(), fixture.open()])
+  const [a, b] = await Promise.all(
+    clients.map((client) => openConfiguration(client, '/parts', { codec, fallback })),
+  )
+  const changes = Array.from({ length: 10 }, () => [
+    a!.update((value) => ({ ...value, rate: value.rate + 1 })),
+    b!.update((value) => ({ ...value, burst: value.burst + 1 })),
+  ])
+  await Promise.all(changes.flat())
+  await a!.until(({ rate, burst }) => rate === 11 && burst === 11)
+  expect(await clients[0]!.children('/parts')).toEqual([])
+})
+
+test('what was set while the connection or the session was lost is seen afterwards', async () => {
+  const { client, proxy } = await openProxied(fixture.connectString)
+  const other = await fixture.open()
+  await other.create('/away', '{"rate":1,"burst":1}')
+  await using config = await openConfiguration(client, '/away', { codec })
+  const suspended = nextState(client, 'suspended')
+  proxy.cut()
+  await suspended
+  await other.set('/away', '{"rate":2,"burst":1}')
+  expect(config.current.rate).toBe(1)
+  proxy.heal()
+  await config.until(({ rate }) => rate === 2)
+  await expire(client, fixture.connectString)
+  await other.set('/away', '{"rate":3,"burst":1}')
+  await config.until(({ rate }) => rate === 3)
+})
+
+test('the configuration is an iteration, which ends with it', async () => {
+  const client = await fixture.open()
+  const config = await openConfiguration(client, '/iterated', { codec, fallback })
+  const rates: number[] = []
+  for await (const { rate } of config) {
+    rates.push(rate)
+    if (rate === 1) await config.set({ rate: 2, burst: 0 })
+    else await config[Symbol.asyncDispose]()
+  }
+  expect(rates).toEqual([1, 2])
+  expect(config.signal.aborted).toBe(true)
+})

@@ -1,0 +1,64 @@
+import { expect, test } from 'vitest'
+import { useServer } from '../test/support/server.ts'
+import { openProxied } from '../test/support/trouble.ts'
+import { Counter } from './counter.ts'
+
+const fixture = useServer()
+
+test('a counter counts up and down', async () => {
+  const counter = new Counter(await fixture.open(), '/counted')
+  expect(await counter.get()).toBe(0n)
+  expect(await counter.increment()).toBe(1n)
+  expect(await counter.add(41)).toBe(42n)
+  expect(await counter.decrement()).toBe(41n)
+  await counter.set(-7)
+  expect(await counter.get()).toBe(-7n)
+  expect(await counter.compareAndSet(-7, 100)).toBe(true)
+  expect(await counter.compareAndSet(-7, 200)).toBe(false)
+  expect(await counter.get()).toBe(100n)
+})
+
+test('the layouts are those of Curator', async () => {
+  const client = await fixture.open()
+  await new Counter(client, '/long').set(0x0102030405060708n)
+  expect([...(await client.get('/long')).data]).toEqual([1, 2, 3, 4, 5, 6, 7, 8])
+  await new Counter(client, '/int', { layout: 'int' }).set(-2)
+  expect([...(await client.get('/int')).data]).toEqual([255, 255, 255, 254])
+  expect(await new Counter(client, '/int', { layout: 'int' }).get()).toBe(-2n)
+  await client.create('/empty')
+  expect(await new Counter(client, '/empty').increment()).toBe(1n)
+  await expect(new Counter(client, '/int').get()).rejects.toThrow('4 bytes')
+})
+
+test('a number that has no room is refused', async () => {
+  const client = await fixture.open()
+  const counter = new Counter(client, '/full', { layout: 'int', initial: 2147483647n })
+  await expect(counter.increment()).rejects.toBeInstanceOf(RangeError)
+  expect(await counter.decrement()).toBe(2147483646n)
+})
+
+test('counts of many clients are exact, though connections are lost all the time', async () => {
+  const contenders = await Promise.all(
+    Array.from({ length: 3 }, () => openProxied(fixture.connectString)),
+  )
+  const counters = contenders.map(({ client }) => new Counter(client, '/exact'))
+  const proxies = contenders.map(({ proxy }) => proxy)
+  let left = 60
+  const count = async (counter: Counter): Promise<void> => {
+    for (let i = 0; i < 20; i++) {
+      await counter.increment()
+      if (--left % 7 === 0) proxies[left % 3]!.drop()
+    }
+  }
+  await Promise.all(counters.map(count))
+  expect(await counters[0]!.get()).toBe(60n)
+})
+
+test('a live counter is told of what others count', async () => {
+  const client = await fixture.open()
+  const counter = new Counter(client, '/live')
+  await using live = await new Counter(await fixture.open(), '/live').live()
+  expect(live.current).toBe(0n)
+  await counter.add(5)
+  expect(await live.until((now) => now > 0n)).toBe(5n)
+})

@@ -1,0 +1,115 @@
+import type { CallOptions, Client, Codec } from '@zabra/client'
+import { AtomicValue, type AtomicReadOptions } from './atomic-value.ts'
+import type { Live } from './live.ts'
+import { openLiveNode } from './live-node.ts'
+import type { NodeState } from './node.ts'
+
+/**
+ * How the number lies in the node. `long`: 8 bytes, as in Curator's DistributedAtomicLong. `int`: 4
+ * bytes, as in its DistributedAtomicInteger and SharedCount. The first byte is the highest.
+ */
+export type CounterLayout = 'long' | 'int'
+
+export interface CounterOptions {
+  /** What it is before anybody has counted; 0 by default. */
+  readonly initial?: bigint | undefined
+  /** `long` by default. */
+  readonly layout?: CounterLayout | undefined
+}
+
+/** A number that several clients count up and down. No count is lost, and none happens twice. */
+export class Counter implements AsyncDisposable {
+  readonly path: string
+  private readonly client: Client
+  private readonly initial: bigint
+  private readonly codec: Codec<bigint>
+  private readonly value: AtomicValue<bigint>
+
+  constructor(client: Client, path: string, options: CounterOptions = {}) {
+    const { initial = 0n, layout = 'long' } = options
+    this.client = client
+    this.path = path
+    this.initial = initial
+    this.codec = codecs[layout]
+    this.value = new AtomicValue(client, path, { codec: this.codec, initial })
+  }
+
+  async get(options: AtomicReadOptions = {}): Promise<bigint> {
+    const { value } = await this.value.get(options)
+    return value
+  }
+
+  /** Answers the number after it. Rejects with a RangeError where there is no room for it. */
+  async add(amount: bigint | number, options: CallOptions = {}): Promise<bigint> {
+    const step = BigInt(amount)
+    const { value } = await this.value.update((before) => before + step, options)
+    return value
+  }
+
+  increment(options: CallOptions = {}): Promise<bigint> {
+    return this.add(1n, options)
+  }
+
+  decrement(options: CallOptions = {}): Promise<bigint> {
+    return this.add(-1n, options)
+  }
+
+  async set(value: bigint | number, options: CallOptions = {}): Promise<void> {
+    await this.value.set(BigInt(value), options)
+  }
+
+  /** Sets it if it is this number; answers whether it was. */
+  async compareAndSet(
+    expected: bigint | number,
+    value: bigint | number,
+    options: CallOptions = {},
+  ): Promise<boolean> {
+    for (;;) {
+      const before = await this.value.get(options)
+      if (before.value !== BigInt(expected)) return false
+      const after = await this.value.compareAndSet(before, BigInt(value), options)
+      if (after !== undefined) return true
+    }
+  }
+
+  /** The number, kept up to date until that is disposed of. */
+  live(options: CallOptions = {}): Promise<Live<bigint>> {
+    const interpret = (node: NodeState | undefined): { value: bigint } => ({
+      value: node === undefined ? this.initial : this.codec.decode(node.data),
+    })
+    return openLiveNode(this.client, this.path, interpret, options)
+  }
+
+  /** Takes away what this object keeps on the tree. The number stays. */
+  close(): Promise<void> {
+    return this.value.close()
+  }
+
+  [Symbol.asyncDispose](): Promise<void> {
+    return this.close()
+  }
+}
+
+const codecs: Record<CounterLayout, Codec<bigint>> = { long: integers(8), int: integers(4) }
+
+function integers(byteLength: 4 | 8): Codec<bigint> {
+  const bits = byteLength * 8
+  return {
+    encode(value) {
+      if (BigInt.asIntN(bits, value) !== value)
+        throw new RangeError(`${value} does not fit into ${byteLength} bytes`)
+      const bytes = new Uint8Array(8)
+      new DataView(bytes.buffer).setBigInt64(0, value)
+      return bytes.subarray(8 - byteLength)
+    },
+    decode(bytes) {
+      // A node without data counts as 0, as in Curator.
+      if (bytes.length === 0) return 0n
+      if (bytes.length !== byteLength)
+        throw new RangeError(`${bytes.length} bytes, where a number of ${byteLength} is expected`)
+      let value = 0n
+      for (const byte of bytes) value = (value << 8n) | BigInt(byte)
+      return BigInt.asIntN(bits, value)
+    },
+  }
+}
