@@ -30,6 +30,9 @@ export {
 export type { Live, LiveListener } from './live.ts'
 export { NameService, type NameServiceOptions } from './name-service.ts'
 export type { NodeState } from './node.ts'
+export { PriorityQueue } from './priority-queue.ts'
+export { Queue, type PutOptions, type QueueOptions } from './queue.ts'
+export type { CompleteOptions, QueueItem } from './queue-item.ts'
 export type { Presence, Registration } from './registration.ts'
 export {
   fillRendezvous,

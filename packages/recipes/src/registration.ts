@@ -49,7 +49,7 @@ export class Registration<T> implements Held {
     this.status = new LiveCell<Presence>(client, 'absent')
     this.stopListening = client.onState(() => this.judge())
     let begun = (): void => {}
-    let failed = (_: unknown): void => {}
+    let failed: (reason: unknown) => void = () => {}
     this.first = new Promise((resolve, reject) => {
       begun = resolve
       failed = reject

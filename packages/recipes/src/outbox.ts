@@ -1,0 +1,102 @@
+import { isRefusal, type Client } from '@zabra/client'
+import { ensureParent, join } from './parents.ts'
+import { Witness } from './witness.ts'
+
+/** A node to be made under the folder, with a number at the end of its name. */
+export interface Letter {
+  readonly name: string
+  readonly data: Uint8Array
+  readonly ephemeral: boolean
+  readonly signal: AbortSignal
+}
+
+interface Waiting extends Letter {
+  readonly resolve: () => void
+  readonly reject: (reason: unknown) => void
+}
+
+/** Servers refuse requests of a megabyte and more. */
+const batchBytesMax = 256 * 1024
+const batchMax = 200
+
+/**
+ * Makes sequential nodes, each once also where a reply is lost, in the order of asking. What comes
+ * while a transaction is under way goes into the next one together.
+ */
+export class Outbox {
+  private readonly client: Client
+  private readonly folder: string
+  private readonly witness: Witness
+  private readonly waiting: Waiting[] = []
+  private sending: Promise<void> | undefined
+
+  constructor(client: Client, folder: string, witnesses: string) {
+    this.client = client
+    this.folder = folder
+    this.witness = new Witness(client, witnesses)
+  }
+
+  post(letter: Letter): Promise<void> {
+    return new Promise((resolve, reject) => {
+      this.waiting.push({ ...letter, resolve, reject })
+      this.sending ??= this.sendAll().finally(() => (this.sending = undefined))
+    })
+  }
+
+  async close(): Promise<void> {
+    await this.sending
+    await this.witness.close()
+  }
+
+  private async sendAll(): Promise<void> {
+    // What is posted in the same breath shares the first transaction.
+    await Promise.resolve()
+    for (let batch = this.nextBatch(); batch.length > 0; batch = this.nextBatch())
+      await this.send(batch)
+  }
+
+  private nextBatch(): Waiting[] {
+    const batch: Waiting[] = []
+    let bytes = 0
+    while (batch.length < batchMax) {
+      const letter = this.waiting[0]
+      if (letter === undefined) break
+      bytes += letter.data.length
+      if (batch.length > 0 && bytes > batchBytesMax) break
+      this.waiting.shift()
+      if (letter.signal.aborted) letter.reject(letter.signal.reason)
+      else batch.push(letter)
+    }
+    return batch
+  }
+
+  private async send(batch: readonly Waiting[]): Promise<void> {
+    try {
+      await this.sendTogether(batch)
+      for (const { resolve } of batch) resolve()
+    } catch (error) {
+      // Nothing of it happened. One alone may be to blame.
+      if (isRefusal(error) && batch.length > 1) {
+        for (const letter of batch) await this.send([letter])
+        return
+      }
+      for (const { reject } of batch) reject(error)
+    }
+  }
+
+  private async sendTogether(batch: readonly Waiting[]): Promise<void> {
+    for (;;) {
+      try {
+        await this.witness.commit((transaction) => {
+          for (const { name, data, ephemeral } of batch)
+            transaction.create(join(this.folder, name), data, { sequential: true, ephemeral })
+          return transaction
+        })
+        return
+      } catch (error) {
+        if (!isRefusal(error, 'noNode')) throw error
+      }
+      await ensureParent(this.client, this.folder)
+    }
+  }
+}

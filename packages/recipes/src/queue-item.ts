@@ -1,0 +1,149 @@
+import {
+  ConnectionLossError,
+  TransactionError,
+  type CallOptions,
+  type Client,
+  type Codec,
+  type Stat,
+  type Transaction,
+} from '@zabra/client'
+import { deleteOwn, HeldByNode, LostError, type Held, type LossPolicy } from './held.ts'
+import type { OwnNode } from './session-node.ts'
+
+interface Claim<T> {
+  /** The item. */
+  readonly entry: string
+  /** That somebody works on it. */
+  readonly taken: string
+  readonly stat: Stat
+  /** There as long as the session that took it. */
+  readonly consumer: OwnNode
+  readonly codec: Codec<T>
+}
+
+export interface CompleteOptions extends CallOptions {
+  /** What shall happen in the same step, or not at all: the result of the work, for example. */
+  readonly also?:
+    | ((transaction: Transaction<readonly unknown[]>) => Transaction<readonly unknown[]>)
+    | undefined
+}
+
+/**
+ * An item that this consumer works on. `complete` takes it out of the queue; `release`, or the end
+ * of a block with `await using`, gives it back if it was not completed.
+ */
+export class QueueItem<T> implements Held {
+  readonly entryPath: string
+  /** As it lies in the queue. */
+  data: Uint8Array = new Uint8Array(0)
+  private readonly client: Client
+  private readonly claim: Claim<T>
+  private readonly right: HeldByNode
+  private completing: Promise<void> | undefined
+  /** A reply to `complete` was lost. */
+  private isUncertain = false
+  /** The nodes are not there any more. */
+  private isGone = false
+
+  constructor(client: Client, claim: Claim<T>) {
+    this.client = client
+    this.claim = claim
+    this.entryPath = claim.entry
+    const { taken: path, stat, consumer } = claim
+    const checks = [{ path: consumer.path }, { path }]
+    const giveBack = (): Promise<void> => this.giveBack()
+    this.right = new HeldByNode(client, { path, stat, checks, giveBack }, 'expired')
+  }
+
+  /** Throws where the codec does not understand it. Such an item can still be completed. */
+  get value(): T {
+    return this.claim.codec.decode(this.data)
+  }
+
+  get path(): string {
+    return this.right.path
+  }
+
+  get token(): bigint {
+    return this.right.token
+  }
+
+  get signal(): AbortSignal {
+    return this.right.signal
+  }
+
+  guard<Results extends readonly unknown[]>(
+    transaction: Transaction<Results>,
+  ): Transaction<[...Results, ...undefined[]]> {
+    return this.right.guard(transaction)
+  }
+
+  /**
+   * The work is done: takes the item out of the queue. Rejects with a LostError where somebody
+   * else may have been given it meanwhile; then it is theirs.
+   */
+  complete(options: CompleteOptions = {}): Promise<void> {
+    this.completing ??= this.takeOut(options).catch((error: unknown) => {
+      this.completing = undefined
+      throw error
+    })
+    return this.completing
+  }
+
+  release(): Promise<void> {
+    return this.right.release()
+  }
+
+  [Symbol.asyncDispose](): Promise<void> {
+    return this.release()
+  }
+
+  /** Hands it to its consumer, who has chosen when it counts as lost. */
+  filled(data: Uint8Array, lostOn: LossPolicy): this {
+    this.data = data
+    this.right.judgeBy(lostOn)
+    return this
+  }
+
+  private async takeOut({ also, ...options }: CompleteOptions): Promise<void> {
+    const { entry, taken, consumer } = this.claim
+    for (;;) {
+      this.assertHeld()
+      try {
+        // These first: where it has happened before, they are what is refused.
+        const own = this.client.transaction().check(consumer.path).delete(taken).delete(entry)
+        const all = own as unknown as Transaction<readonly unknown[]>
+        await (also === undefined ? all : also(all)).commit(options)
+        this.isGone = true
+        break
+      } catch (error) {
+        if (error instanceof ConnectionLossError) this.isUncertain ||= error.mayHaveHappened
+        else if (!(error instanceof TransactionError) || error.index > 2) throw error
+        else if (error.path === taken && this.isUncertain) {
+          this.isGone = true
+          break
+        } else if (error.path === entry && also === undefined) break
+        else throw new LostError(error.index > 0 ? 'deleted' : 'expired', taken)
+      }
+    }
+    await this.release()
+  }
+
+  /** Being suspended is no reason not to try: the transaction tells. */
+  private assertHeld(): void {
+    const { consumer, taken } = this.claim
+    const reason = this.signal.reason as LostError | undefined
+    // It is deleted by what is being asked for here, too.
+    const isOwnDoing = this.isUncertain && reason?.reason === 'deleted'
+    if (reason instanceof LostError && reason.reason !== 'suspended' && !isOwnDoing) throw reason
+    if (this.client.session?.id !== consumer.session) throw new LostError('expired', taken)
+  }
+
+  private async giveBack(): Promise<void> {
+    const { reason } = this.signal
+    // What somebody has deleted may be somebody else's by now.
+    const isLost = reason instanceof LostError && reason.reason === 'deleted'
+    if (this.isGone || isLost) return
+    await deleteOwn(this.client, this.claim.taken, this.claim.consumer.session)
+  }
+}

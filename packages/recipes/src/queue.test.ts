@@ -1,0 +1,308 @@
+import { isRefusal, json, text, type Client } from '@zabra/client'
+import { expect, test } from 'vitest'
+import { useServer } from '../test/support/server.ts'
+import { expire, nextState, openProxied } from '../test/support/trouble.ts'
+import { Queue } from './queue.ts'
+
+const fixture = useServer()
+const open = (client: Client, path: string) => new Queue(client, path, { codec: text })
+
+async function drain(queue: Queue<string>): Promise<string[]> {
+  const values: string[] = []
+  for (let item = await queue.tryTake(); item !== undefined; item = await queue.tryTake()) {
+    values.push(item.value)
+    await item.complete()
+  }
+  return values
+}
+
+test('what is put in first is handed out first', async () => {
+  const queue = open(await fixture.open(), '/order')
+  const values = Array.from({ length: 30 }, (_, i) => `${i}`)
+  await Promise.all(values.map((value) => queue.put(value)))
+  expect(await queue.size()).toBe(30)
+  expect(await drain(open(await fixture.open(), '/order'))).toEqual(values)
+  expect(await queue.size()).toBe(0)
+})
+
+test('the layout is that of kazoo, whose items count as well', async () => {
+  const client = await fixture.open()
+  const queue = open(client, '/layout')
+  await queue.put('a')
+  expect(await client.children('/layout/entries')).toEqual(['entry-100-0000000000'])
+  await client.create('/layout/entries/entry-100-', 'b', { sequential: true })
+  const item = await queue.take()
+  expect([item.value, item.entryPath]).toEqual(['a', '/layout/entries/entry-100-0000000000'])
+  expect(item.path).toBe('/layout/taken/entry-100-0000000000')
+  expect((await client.exists(item.path))?.ephemeralOwner).toBe(client.session!.id)
+  await client.create('/layout/taken/entry-100-0000000001', 'kazoo', { ephemeral: true })
+  expect(await queue.tryTake()).toBeUndefined()
+})
+
+test('order survives the overflow of sequence numbers', async () => {
+  const client = await fixture.open()
+  await client.ensure('/overflow/entries')
+  for (const number of ['2147483646', '2147483647', '-2147483648', '-2147483647'])
+    await client.create(`/overflow/entries/entry-100-${number}`, number)
+  expect(await drain(open(client, '/overflow'))).toEqual([
+    '2147483646',
+    '2147483647',
+    '-2147483648',
+    '-2147483647',
+  ])
+})
+
+test('an item that somebody works on is handed to nobody else, until it is given back', async () => {
+  const queue = open(await fixture.open(), '/worked-on')
+  const other = open(await fixture.open(), '/worked-on')
+  await queue.put('a')
+  const item = (await queue.tryTake())!
+  expect(await other.tryTake()).toBeUndefined()
+  await item.release()
+  expect(item.signal.reason).toMatchObject({ reason: 'released' })
+  await expect(item.complete()).rejects.toMatchObject({ code: 'lost' })
+  const again = (await other.tryTake())!
+  expect(again.value).toBe('a')
+  expect(again.token).toBeGreaterThan(item.token)
+  {
+    await using last = again
+    await last.complete()
+  }
+  expect(await queue.size()).toBe(0)
+})
+
+test('consumers that wait are woken one by one, in the order of their waiting', async () => {
+  const producer = open(await fixture.open(), '/waiting')
+  const served: number[] = []
+  const lined = await fixture.open()
+  const takes = []
+  for (let i = 0; i < 3; i++) {
+    const queue = open(await fixture.open(), '/waiting')
+    takes.push(
+      queue.take().then(async (item) => {
+        served.push(i)
+        await item.complete()
+      }),
+    )
+    await expect.poll(() => lined.children('/waiting/line').catch(() => [])).toHaveLength(i + 1)
+  }
+  for (let i = 0; i < 3; i++) {
+    await producer.put(`${i}`)
+    await Promise.race(takes.slice(i))
+    await expect.poll(() => served.length).toBe(i + 1)
+  }
+  await Promise.all(takes)
+  expect(served).toEqual([0, 1, 2])
+  await expect.poll(() => lined.children('/waiting/line')).toEqual([])
+})
+
+test('a new item disturbs only the first in line', async () => {
+  const producer = open(await fixture.open(), '/herd')
+  const first = await openProxied(fixture.connectString)
+  const second = await openProxied(fixture.connectString)
+  const observer = await fixture.open()
+  const served = open(first.client, '/herd').take()
+  const lineLength = (): Promise<number> =>
+    observer.children('/herd/line').then(
+      ({ length }) => length,
+      () => 0,
+    )
+  await expect.poll(lineLength).toBe(1)
+  const waiting = open(second.client, '/herd').take()
+  await expect.poll(lineLength).toBe(2)
+  await second.client.sync()
+  const before = second.proxy.notifications
+  await producer.put('a')
+  const item = await served
+  await item.complete()
+  await expect.poll(lineLength).toBe(1)
+  // It hears that the one before it has left the line, and of nothing else.
+  await second.client.sync()
+  expect(second.proxy.notifications - before).toBe(1)
+  await producer.put('b')
+  expect((await waiting).value).toBe('b')
+})
+
+test('the item of a consumer that crashes is handed out again, and a waiting one gets it', async () => {
+  const crashing = await fixture.open()
+  const other = open(await fixture.open(), '/crash')
+  await other.put('a')
+  const item = await open(crashing, '/crash').take()
+  const waiting = other.take()
+  await expire(crashing, fixture.connectString)
+  const again = await waiting
+  expect(again.value).toBe('a')
+  expect(again.token).toBeGreaterThan(item.token)
+  expect(item.signal.aborted).toBe(true)
+  // In its next session the first one must not be able to take the item from the second.
+  await crashing.connected()
+  await expect(item.complete()).rejects.toMatchObject({ code: 'lost' })
+  await item.release()
+  await expect(
+    item.guard(crashing.transaction().create('/crash-done')).commit(),
+  ).rejects.toMatchObject({ reason: 'noNode' })
+  await again.guard((await fixture.open()).transaction().create('/crash-done')).commit()
+  await again.complete()
+  expect(await other.size()).toBe(0)
+})
+
+test('an item put while the reply is lost is there once', async () => {
+  const { client, proxy } = await openProxied(fixture.connectString)
+  const queue = open(client, '/put-lost')
+  const other = open(await fixture.open(), '/put-lost')
+  await queue.put('0')
+  proxy.mute()
+  const puts = Promise.all([queue.put('1'), queue.put('2')])
+  await expect.poll(() => other.size()).toBe(3)
+  proxy.heal()
+  proxy.drop()
+  await puts
+  await queue.put('3')
+  expect(await drain(other)).toEqual(['0', '1', '2', '3'])
+})
+
+test('an item taken while the reply is lost is known to be taken', async () => {
+  const { client, proxy } = await openProxied(fixture.connectString)
+  const observer = await fixture.open()
+  const queue = open(client, '/take-lost')
+  await queue.put('a')
+  await queue.put('b')
+  const first = (await queue.tryTake())!
+  proxy.mute()
+  const second = queue.tryTake()
+  await expect.poll(() => observer.children('/take-lost/taken')).toHaveLength(2)
+  proxy.heal()
+  proxy.drop()
+  const item = (await second)!
+  expect(item.value).toBe('b')
+  proxy.mute()
+  const completed = item.complete()
+  await expect.poll(() => observer.children('/take-lost/entries')).toHaveLength(1)
+  proxy.heal()
+  proxy.drop()
+  await completed
+  await first.complete()
+  expect(await observer.children('/take-lost/taken')).toEqual([])
+})
+
+test('a lost connection makes an item uncertain, or not, by choice; completing it goes on', async () => {
+  const { client, proxy } = await openProxied(fixture.connectString)
+  const careful = open(client, '/suspended')
+  const bold = new Queue(client, '/suspended', { codec: text, lostOn: 'expired' })
+  await careful.put('a')
+  await careful.put('b')
+  const a = await careful.take()
+  const b = await bold.take()
+  const suspended = nextState(client, 'suspended')
+  proxy.cut()
+  await suspended
+  expect(a.signal.reason).toMatchObject({ reason: 'suspended' })
+  expect(b.signal.aborted).toBe(false)
+  proxy.heal()
+  await Promise.all([a.complete(), b.complete()])
+  expect(await careful.size()).toBe(0)
+})
+
+test('a waiting consumer outlasts its session', async () => {
+  const client = await fixture.open()
+  const producer = open(await fixture.open(), '/outlasts')
+  const waiting = open(client, '/outlasts').take()
+  await expect.poll(() => client.children('/outlasts/line').catch(() => [])).toHaveLength(1)
+  await expire(client, fixture.connectString)
+  await producer.put('a')
+  const item = await waiting
+  expect(item.value).toBe('a')
+  await item.complete()
+})
+
+test('who gives up waiting leaves the line, and takes nothing', async () => {
+  const client = await fixture.open()
+  const queue = open(client, '/given-up')
+  await expect(queue.take({ timeoutMs: 50 })).rejects.toMatchObject({ code: 'timeout' })
+  await expect.poll(() => client.children('/given-up/line')).toEqual([])
+  await queue.put('a')
+  const { client: slow, proxy } = await openProxied(fixture.connectString)
+  const other = open(slow, '/given-up')
+  await other.put('b')
+  proxy.mute()
+  const controller = new AbortController()
+  const take = other.tryTake({ signal: controller.signal })
+  controller.abort('enough')
+  await expect(take).rejects.toBe('enough')
+  proxy.heal()
+  proxy.drop()
+  await slow.sync()
+  expect(await drain(queue)).toEqual(['a', 'b'])
+})
+
+test('an ephemeral item goes with its producer, a persistent one stays', async () => {
+  const producer = await fixture.open()
+  const queue = open(await fixture.open(), '/ephemeral')
+  const own = open(producer, '/ephemeral')
+  await own.put('gone', { ephemeral: true })
+  await own.put('stays')
+  const item = (await queue.tryTake())!
+  expect(item.value).toBe('gone')
+  await producer.close()
+  // It was being worked on: completing it does no harm.
+  await item.complete()
+  expect(await drain(queue)).toEqual(['stays'])
+})
+
+test('what the codec does not understand can be thrown away', async () => {
+  const client = await fixture.open()
+  const queue = new Queue(client, '/poison', { codec: json<number>() })
+  await open(client, '/poison').put('{')
+  await queue.put(7)
+  const item = await queue.take()
+  expect(() => item.value).toThrow('not JSON')
+  await item.complete()
+  expect((await queue.take()).value).toBe(7)
+})
+
+test('an item is completed together with what else shall happen', async () => {
+  const client = await fixture.open()
+  const queue = open(client, '/also')
+  await queue.put('a')
+  const item = await queue.take()
+  await client.create('/also-there')
+  await expect(
+    item.complete({ also: (transaction) => transaction.create('/also-there') }),
+  ).rejects.toMatchObject({ reason: 'nodeExists', path: '/also-there' })
+  expect([await queue.size(), item.signal.aborted]).toEqual([1, false])
+  await item.complete({ also: (transaction) => transaction.create('/also-result', 'x') })
+  expect(await queue.size()).toBe(0)
+  expect(await client.exists('/also-result')).toBeDefined()
+})
+
+test('nothing is lost and nothing done twice, while consumers crash and connections break', async () => {
+  const consumers = await Promise.all(
+    Array.from({ length: 3 }, () => openProxied(fixture.connectString)),
+  )
+  const producer = open(await fixture.open(), '/chaos')
+  const observer = await fixture.open()
+  await observer.ensure('/chaos-done')
+  const values = Array.from({ length: 60 }, (_, i) => `${i}`)
+  await Promise.all(values.map((value) => producer.put(value)))
+  const over = new AbortController()
+  const refusals: unknown[] = []
+  const consume = async ({ client, proxy }: (typeof consumers)[number], n: number) => {
+    const queue = open(client, '/chaos')
+    for (let i = 0; !over.signal.aborted; i++) {
+      try {
+        await using item = await queue.take({ signal: over.signal })
+        if (i % 7 === n) proxy.drop()
+        if (i % 11 === n) await expire(client, fixture.connectString)
+        await item.complete({ also: (tx) => tx.create(`/chaos-done/${item.value}`) })
+      } catch (error) {
+        // Twice would be refused: the record is there.
+        if (isRefusal(error)) refusals.push(error)
+      }
+      if ((await producer.size()) === 0) over.abort()
+    }
+  }
+  await Promise.all(consumers.map(consume))
+  const records = await observer.children('/chaos-done')
+  expect(records.map(Number).toSorted((a, b) => a - b)).toEqual(values.map(Number))
+  expect(refusals).toEqual([])
+})
