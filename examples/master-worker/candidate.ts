@@ -1,0 +1,29 @@
+import { ClosedError, type Client } from '@zabra/client'
+import { leaderOnly } from '@zabra/recipes'
+import { paths } from './layout.ts'
+import { Master, type MasterOptions } from './master.ts'
+
+/**
+ * Stands for election until the signal aborts or the client is closed, and is the master whenever
+ * it is elected.
+ */
+export async function standAsMaster(
+  client: Client,
+  id: string,
+  signal: AbortSignal,
+  options: MasterOptions & { readonly onElected?: () => void } = {},
+): Promise<void> {
+  try {
+    await leaderOnly(
+      client,
+      paths.election,
+      async (term, until) => {
+        options.onElected?.()
+        await new Master(client, term, options).run(until)
+      },
+      { id, signal },
+    )
+  } catch (error) {
+    if (!signal.aborted && !(error instanceof ClosedError)) throw error
+  }
+}
