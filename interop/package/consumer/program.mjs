@@ -1,6 +1,6 @@
 // Plain JavaScript, for a Node that knows no `using` and strips no types.
 import { connect, isRefusal } from '@zabra/client'
-import * as recipes from '@zabra/recipes'
+import { Lock } from '@zabra/recipes'
 
 const client = await connect(process.argv[2])
 try {
@@ -12,8 +12,16 @@ try {
   await client.delete(path)
   const error = await client.get(path).catch((refusal) => refusal)
   if (!isRefusal(error, 'noNode')) throw error
-  if (typeof recipes.hold !== 'function') throw new Error('no recipes')
+  const held = await new Lock(client, '/lock').acquire()
+  await held.release()
 } finally {
   await client.close()
+}
+
+const busy = await connect(process.argv[2], { keepAlive: 'worker' })
+try {
+  await busy.children('/')
+} finally {
+  await busy.close()
 }
 console.log('all well')

@@ -9,7 +9,7 @@ import {
   type Stat,
   type TransactionCreated,
 } from '@zabra/client'
-import { hold, type Held } from '@zabra/recipes'
+import { Election, Lock, type Held, type Term } from '@zabra/recipes'
 
 interface Settings {
   readonly greeting: string
@@ -47,11 +47,14 @@ async function main(servers: string): Promise<void> {
   }
   expect(changes.map(({ type }) => type).join() === 'initial,deleted', 'a watch')
 
-  const node = await client.create('/held', '', { ephemeral: true })
-  await using held: Held = hold(client, node)
+  const lock = new Lock(client, '/lock')
+  await using held: Held = await lock.acquire({ timeoutMs: 5000 })
   await held.guard(client.transaction().create('/guarded')).commit()
-  await client.delete('/guarded')
-  expect(held.token === node.stat.czxid && !held.signal.aborted, 'something held')
+  expect(held.token > 0n && !held.signal.aborted, 'a lock')
+
+  const term: Term = await new Election(client, '/election', { id: 'me' }).campaign()
+  expect(term.epoch > held.token && term.id === 'me', 'a leadership')
+  await term.release()
 }
 
 function expect(condition: boolean, what: string): void {
