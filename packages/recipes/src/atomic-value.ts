@@ -30,6 +30,12 @@ export interface AtomicReadOptions extends CallOptions {
   readonly consistency?: Consistency | undefined
 }
 
+/** Undefined where there is no node. */
+interface Found {
+  readonly data: Uint8Array | undefined
+  readonly version: number
+}
+
 /** After so many lost races each further attempt waits a while, by chance. */
 const racesBeforeWaiting = 2
 const waitMsMax = 64
@@ -55,21 +61,13 @@ export class AtomicValue<T> implements AsyncDisposable {
   }
 
   async get(options: AtomicReadOptions = {}): Promise<Versioned<T>> {
-    try {
-      const { data, stat } = await this.client.get(this.path, {
-        consistency: 'linearizable',
-        ...options,
-      })
-      return { value: this.codec.decode(data), version: stat.version }
-    } catch (error) {
-      // A version that no node has: the first change goes by whether the node is there.
-      if (isRefusal(error, 'noNode')) return { value: this.initial, version: -1 }
-      throw error
-    }
+    const { data, version } = await this.read(options)
+    return { value: this.decode(data), version }
   }
 
+  /** Whatever it was before, even if that cannot be understood. */
   set(value: T, options: CallOptions = {}): Promise<Versioned<T>> {
-    return this.update(() => value, options)
+    return this.change(() => value, options)
   }
 
   /** Sets it if it is still as it was read; undefined where it is not. */
@@ -86,14 +84,7 @@ export class AtomicValue<T> implements AsyncDisposable {
    * where somebody else was faster; what it throws leaves the value as it is.
    */
   update(change: (value: T) => T, options: CallOptions = {}): Promise<Versioned<T>> {
-    return this.inTurn(options, async (signal) => {
-      for (let races = 0; ; races++) {
-        if (races > racesBeforeWaiting) await this.waitAWhile(races, signal)
-        const before = await persist(this.client, signal, () => this.get({ signal }))
-        const after = await this.trySet(before, change(before.value), signal)
-        if (after !== undefined) return after
-      }
-    })
+    return this.change((data) => change(this.decode(data)), options)
   }
 
   /** The value, kept up to date until that is disposed of. */
@@ -116,6 +107,38 @@ export class AtomicValue<T> implements AsyncDisposable {
     return this.close()
   }
 
+  private change(
+    valueAfter: (data: Uint8Array | undefined) => T,
+    options: CallOptions,
+  ): Promise<Versioned<T>> {
+    return this.inTurn(options, async (signal) => {
+      for (let races = 0; ; races++) {
+        if (races > racesBeforeWaiting) await this.waitAWhile(races, signal)
+        const before = await persist(this.client, signal, () => this.read({ signal }))
+        const after = await this.trySet(before, valueAfter(before.data), signal)
+        if (after !== undefined) return after
+      }
+    })
+  }
+
+  private async read(options: AtomicReadOptions): Promise<Found> {
+    try {
+      const { data, stat } = await this.client.get(this.path, {
+        consistency: 'linearizable',
+        ...options,
+      })
+      return { data, version: stat.version }
+    } catch (error) {
+      // A version that no node has: the first change goes by whether the node is there.
+      if (isRefusal(error, 'noNode')) return { data: undefined, version: -1 }
+      throw error
+    }
+  }
+
+  private decode(data: Uint8Array | undefined): T {
+    return data === undefined ? this.initial : this.codec.decode(data)
+  }
+
   /** Changes of one object do not race with each other. */
   private inTurn<R>(options: CallOptions, act: (signal: AbortSignal) => Promise<R>): Promise<R> {
     return limited(this.client, options, (signal) => {
@@ -128,7 +151,7 @@ export class AtomicValue<T> implements AsyncDisposable {
   }
 
   private async trySet(
-    expected: Versioned<T>,
+    expected: { readonly version: number },
     value: T,
     signal: AbortSignal,
   ): Promise<Versioned<T> | undefined> {

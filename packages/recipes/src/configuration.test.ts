@@ -93,6 +93,16 @@ test('parts are changed without losing what others change', async () => {
   expect(await clients[0]!.children('/parts')).toEqual([])
 })
 
+test('what cannot be understood can be set right again', async () => {
+  const client = await fixture.open()
+  await client.create('/wrong', '{"rate":1,"burst":1}')
+  await using config = await openConfiguration(client, '/wrong', { codec })
+  await client.set('/wrong', '{"rate":"fast"}')
+  await config.set({ rate: 2, burst: 2 })
+  await config.until(({ rate }) => rate === 2)
+  expect(config.problem).toBeUndefined()
+})
+
 test('what was set while the connection or the session was lost is seen afterwards', async () => {
   const { client, proxy } = await openProxied(fixture.connectString)
   const other = await fixture.open()
