@@ -1,0 +1,47 @@
+import { once } from 'node:events'
+import { createServer } from 'node:http'
+import type { AddressInfo } from 'node:net'
+import type { Client } from '@zabra/client'
+import { openConfiguration, type Configuration } from '@zabra/recipes'
+import { defaults, settingsCodec, type Settings } from './settings.ts'
+
+export const settingsPath = '/settings/greeter'
+
+/** A web service that goes by settings on the tree, always by the present ones. */
+export class Greeter implements AsyncDisposable {
+  readonly settings: Configuration<Settings>
+  private readonly server = createServer((request, response) => {
+    const { greeting, nameLengthMax } = this.settings.current
+    const name = decodeURIComponent((request.url ?? '/').slice(1))
+    response.end(`${greeting}, ${name.slice(0, nameLengthMax)}`)
+  })
+
+  private constructor(settings: Configuration<Settings>) {
+    this.settings = settings
+  }
+
+  /** What is wrong with the settings is told to `onProblem`, and the last good ones stay. */
+  static async start(client: Client, onProblem: (problem: unknown) => void): Promise<Greeter> {
+    const settings = await openConfiguration(client, settingsPath, {
+      codec: settingsCodec,
+      fallback: defaults,
+      onProblem,
+    })
+    const greeter = new Greeter(settings)
+    greeter.server.listen(0, '127.0.0.1')
+    await once(greeter.server, 'listening')
+    return greeter
+  }
+
+  async greet(name: string): Promise<string> {
+    const { port } = this.server.address() as AddressInfo
+    const response = await fetch(`http://127.0.0.1:${port}/${encodeURIComponent(name)}`)
+    return response.text()
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    this.server.close()
+    this.server.closeAllConnections()
+    await this.settings[Symbol.asyncDispose]()
+  }
+}
