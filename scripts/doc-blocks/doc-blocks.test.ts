@@ -12,6 +12,7 @@ const root = join(here, '..', '..')
 const folder = join(here, '.blocks')
 
 const documents = [
+  'README.md',
   'docs/client.md',
   'packages/client/README.md',
   'packages/recipes/README.md',
