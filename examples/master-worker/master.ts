@@ -1,4 +1,4 @@
-import { ConnectionLossError, isRefusal, type Client } from '@zabra/client'
+import { ClosedError, ConnectionLossError, isRefusal, type Client } from '@zabra/client'
 import type { Held } from '@zabra/recipes'
 import { Bell } from '../support/bell.ts'
 import { paths, statusCodec, taskCodec, type Task } from './layout.ts'
@@ -36,7 +36,7 @@ export class Master {
     this.lossesMax = options.lossesMax ?? 10
   }
 
-  /** Resolves when the signal aborts; that of the leadership, if there is no other. */
+  /** Resolves when the signal aborts, that of the leadership by default, or the client is closed. */
   async run(signal: AbortSignal = this.leadership.signal): Promise<void> {
     const bell = new Bell()
     await using tasks = this.client.watch(paths.tasks, { signal })
@@ -48,7 +48,7 @@ export class Master {
       try {
         await this.sweep()
       } catch (error) {
-        if (signal.aborted) return
+        if (signal.aborted || error instanceof ClosedError) return
         if (!(error instanceof ConnectionLossError)) throw error
         bell.ring()
       }

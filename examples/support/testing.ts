@@ -4,13 +4,19 @@ import { startServer, type RunningServer } from '@zabra/server'
 import { afterAll, beforeAll, onTestFinished } from 'vitest'
 import { Proxy } from '../../packages/client/test/support/proxy.ts'
 
+/** Another server to test against, as `host:port`; zabra in this process where there is none. */
+const given = process.env['ZABRA_TEST_CONNECT']
+
 /** A server for the tests of a file, a tree of its own for each test, clients that end with it. */
 export function useServer() {
-  let server: RunningServer
+  let server: RunningServer | undefined
+  let address = given ?? ''
   beforeAll(async () => {
+    if (given !== undefined) return
     server = await startServer({ config: { tickTime: 100 } })
+    address = server.connectString
   })
-  afterAll(() => server.stop())
+  afterAll(() => server?.stop())
 
   const open = async (
     servers: string,
@@ -26,14 +32,14 @@ export function useServer() {
     /** Of a fresh tree. */
     tree: async () => {
       const chroot = `/test-${randomUUID()}`
-      const admin = await open(server.connectString, chroot)
+      const admin = await open(address, chroot)
       await admin.ensure('/')
       return {
-        connectString: server.connectString + chroot,
-        open: (options?: Partial<ClientOptions>) => open(server.connectString, chroot, options),
+        connectString: address + chroot,
+        open: (options?: Partial<ClientOptions>) => open(address, chroot, options),
         /** A client that can be cut off. */
         openProxied: async (options?: Partial<ClientOptions>) => {
-          const proxy = await Proxy.start(server.clientPort)
+          const proxy = await Proxy.start(Number(address.split(':')[1]))
           onTestFinished(() => proxy.stop())
           return { proxy, client: await open(proxy.connectString, chroot, options) }
         },

@@ -1,6 +1,6 @@
 /**
- * The tests of the client and of the recipes against Apache ZooKeeper, the same files that
- * `npm test` runs against zabra.
+ * The tests of the client, the recipes and the examples against Apache ZooKeeper, the same files
+ * that `npm test` runs against zabra.
  *
  *     npm run test:apache -- [--release 3.9]... [--only PART-OF-A-FILE-NAME]...
  */
@@ -17,7 +17,7 @@ import { runTests, type TestOutcome } from './run-tests.ts'
 import { findTestFiles } from './test-files.ts'
 
 const workspace = join(import.meta.dirname, '..', '..')
-const packages = ['client', 'recipes']
+const folders = ['packages/client', 'packages/recipes', 'examples']
 
 /** As the fixtures of the tests start their own servers. */
 const cfg = `
@@ -43,7 +43,7 @@ const { values } = parseArgs({
   },
 })
 
-const { onAnyServer, onTheirOwn } = findTestFiles(workspace, packages)
+const { onAnyServer, onTheirOwn } = findTestFiles(workspace, folders)
 const isChosen = (file: string): boolean =>
   values.only.length === 0 || values.only.some((part) => file.includes(part))
 const files = onAnyServer.filter(isChosen)

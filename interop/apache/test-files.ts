@@ -8,12 +8,12 @@ export interface TestFiles {
   readonly onTheirOwn: readonly string[]
 }
 
-/** Test files of these packages that need a server; paths are relative to the workspace. */
-export function findTestFiles(workspace: string, packages: readonly string[]): TestFiles {
+/** Test files below these folders that need a server; paths are relative to the workspace. */
+export function findTestFiles(workspace: string, folders: readonly string[]): TestFiles {
   const onAnyServer: string[] = []
   const onTheirOwn: string[] = []
-  for (const name of packages) {
-    for (const file of testFilesBelow(join(workspace, 'packages', name))) {
+  for (const folder of folders) {
+    for (const file of testFilesBelow(join(workspace, folder))) {
       const text = readFileSync(file, 'utf8')
       const path = relative(workspace, file)
       if (/\buseServer\(/.test(text)) onAnyServer.push(path)
