@@ -102,6 +102,25 @@ test('a lost connection while waiting, or while leaving, does no harm', async ()
   await Promise.all([stays[0].leave(), leaving])
 })
 
+test('members of kazoo, who take ready away when they begin to leave, are waited for', async () => {
+  const [first, other] = await openSome(2)
+  await other!.ensure('/kazoo')
+  await other!.create('/kazoo/f00d', '', { ephemeral: true })
+  await other!.create('/kazoo/f11d', '', { ephemeral: true })
+  const stay = await new DoubleBarrier(first!, '/kazoo', 3).enter()
+  await other!.delete('/kazoo/ready')
+  let hasLeft = false
+  const leaving = stay.leave().then(() => (hasLeft = true))
+  // Ours is the lowest, and goes when the others have gone.
+  await other!.delete('/kazoo/f00d')
+  await first!.sync()
+  expect(await other!.children('/kazoo')).toHaveLength(2)
+  expect(hasLeft).toBe(false)
+  await other!.delete('/kazoo/f11d')
+  await leaving
+  expect(await other!.children('/kazoo')).toEqual([])
+})
+
 test('releasing leaves without waiting for the others', async () => {
   const [first, second] = await openSome(2)
   const [one, two] = await Promise.all(

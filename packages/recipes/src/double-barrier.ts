@@ -109,10 +109,15 @@ export class DoubleBarrier {
   ): Promise<boolean> {
     const { client, path } = this
     const ready = await client.exists(this.ready, { signal })
-    // Somebody has seen that all are gone; there may even be a next round by now.
-    if (ready?.czxid !== round) return false
+    if (ready !== undefined && ready.czxid !== round) return false
     const { children, stat } = await this.list(signal)
-    const members = children.filter((name) => name !== 'ready').toSorted()
+    let members = children.filter((name) => name !== 'ready').toSorted()
+    if (ready === undefined) {
+      // Somebody has seen that all are gone; but kazoo's members take it away when they begin to
+      // leave. Nodes that are younger belong to a next round.
+      members = await this.olderThan(round, members, signal)
+      if (members.length === 0) return false
+    }
     const own = members.findIndex((name) => place.path === join(path, name))
     if (own === 0 && members.length > 1) {
       await untilChanged(client, join(path, members.at(-1)!), signal)
@@ -122,6 +127,17 @@ export class DoubleBarrier {
     if (own < 0 && members.length === 0) await this.endRound(stat.version, signal)
     else if (own !== 0) await untilChanged(client, join(path, members[0]!), signal)
     return true
+  }
+
+  private async olderThan(
+    czxid: bigint,
+    members: readonly string[],
+    signal: AbortSignal,
+  ): Promise<string[]> {
+    const stats = await Promise.all(
+      members.map((name) => this.client.exists(join(this.path, name), { signal })),
+    )
+    return members.filter((_, i) => (stats[i]?.czxid ?? czxid) < czxid)
   }
 
   private async list(signal: AbortSignal): Promise<Pick<Children, 'children' | 'stat'>> {
