@@ -4,7 +4,7 @@ import { delimiter, join } from 'node:path'
 import { cacheDir } from '../../src/apache.ts'
 import { ensureTool, runTool, say } from '../../src/tools.ts'
 import { recipes } from '../catalogue.ts'
-import { unprepared, type Client } from '../client.ts'
+import { unprepared, type Client, type UnpreparedClient } from '../client.ts'
 import { converse } from '../conversation.ts'
 import { compile, javaCommand } from '../java/prepare.ts'
 
@@ -15,19 +15,27 @@ export const curator: Client = {
   name: 'curator',
   checks: recipes,
   async prepare() {
-    const home = join(cacheDir, `curator-${version}`)
-    if (!existsSync(home)) {
-      const failure = await download(home)
-      if (failure !== undefined)
-        return unprepared(`mvn could not bring Curator ${version}`, failure)
-    }
-    const jars = (await readdir(home)).filter((name) => name.endsWith('.jar'))
-    const classPath = jars.map((name) => join(home, name)).join(delimiter)
+    const found = await curatorJars()
+    if (!found.ok) return found
+    const { classPath } = found
     const classes = await compile('curator', ['Smoke'], classPath, import.meta.dirname)
     if (!classes.ok) return unprepared('javac failed', classes.output)
     const command = javaCommand([classes.dir, classPath], 'Smoke')
     return { ok: true, version, run: (server) => converse(command, recipes, server) }
   },
+}
+
+/** Curator with all it depends on. */
+export async function curatorJars(): Promise<
+  { readonly ok: true; readonly classPath: string } | UnpreparedClient
+> {
+  const home = join(cacheDir, `curator-${version}`)
+  if (!existsSync(home)) {
+    const failure = await download(home)
+    if (failure !== undefined) return unprepared(`mvn could not bring Curator ${version}`, failure)
+  }
+  const jars = (await readdir(home)).filter((name) => name.endsWith('.jar'))
+  return { ok: true, classPath: jars.map((name) => join(home, name)).join(delimiter) }
 }
 
 /** Downloads beside its place and moves it there whole: a broken download leaves nothing. */

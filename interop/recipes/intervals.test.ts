@@ -1,0 +1,23 @@
+import { expect, test } from 'vitest'
+import { met, mostAtOnce, type Interval } from './intervals.ts'
+
+const interval = (who: string, enteredNs: number, leftNs: number): Interval => ({
+  who,
+  enteredNs: BigInt(enteredNs),
+  leftNs: BigInt(leftNs),
+})
+
+test('those who follow one another are never in together', () => {
+  expect(mostAtOnce([interval('b', 5, 9), interval('a', 1, 5)])).toHaveLength(1)
+})
+
+test('those who were in together are counted and named', () => {
+  const three = [interval('a', 1, 6), interval('b', 2, 4), interval('c', 5, 8)]
+  expect(mostAtOnce(three)).toEqual(['a', 'b'])
+})
+
+test('a writer who came while a reader was in is found', () => {
+  const readers = [interval('r1', 1, 3), interval('r2', 2, 7)]
+  expect(met(readers, [interval('w', 7, 9)])).toBeUndefined()
+  expect(met(readers, [interval('w', 6, 9)])).toEqual(['r2', 'w'])
+})

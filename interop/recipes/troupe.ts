@@ -1,0 +1,35 @@
+import { join } from 'node:path'
+import { curatorJars } from '../clients/curator/prepare.ts'
+import { compile, javaCommand } from '../clients/java/prepare.ts'
+import { pythonWithKazoo } from '../clients/kazoo/prepare.ts'
+
+/** Whose recipes. */
+export type Player = 'zabra' | 'curator' | 'kazoo'
+export const players: readonly Player[] = ['zabra', 'curator', 'kazoo']
+
+/** How a contender of each is started, but for the address; or why it cannot be. */
+export type Troupe = Readonly<Record<Player, readonly string[] | { readonly missing: string }>>
+
+export async function prepareTroupe(): Promise<Troupe> {
+  return { zabra: ours(), curator: await fromJava(), kazoo: await fromPython() }
+}
+
+function ours(): readonly string[] {
+  const program = join(import.meta.dirname, 'contender.ts')
+  return [process.execPath, '--conditions=@zabra/source', '--import', 'tsx', program]
+}
+
+async function fromJava() {
+  const found = await curatorJars()
+  if (!found.ok) return { missing: found.reason }
+  const { classPath } = found
+  const classes = await compile('recipes', ['Contender'], classPath, import.meta.dirname)
+  if (!classes.ok) return { missing: `javac failed: ${classes.output}` }
+  return javaCommand([classes.dir, classPath], 'Contender')
+}
+
+async function fromPython() {
+  const python = await pythonWithKazoo()
+  if (!python.ok) return { missing: python.reason }
+  return [python.program, join(import.meta.dirname, 'contender.py')]
+}
