@@ -26,13 +26,14 @@ export interface Missing {
 
 const players = join(import.meta.dirname, 'players')
 
-/** Ours first. */
+/** Ours first; `socket` is no client, and has no watches. */
 export const contestantNames = [
   'zabra',
   'node-zookeeper-client',
   'zookeeper',
   'java',
   'kazoo',
+  'socket',
 ] as const
 export type ContestantName = (typeof contestantNames)[number]
 
@@ -41,6 +42,7 @@ export const npmNames: readonly ContestantName[] = ['node-zookeeper-client', 'zo
 
 export function prepareContestant(name: ContestantName): Promise<Contestant | Missing> {
   if (name === 'zabra') return Promise.resolve(ours())
+  if (name === 'socket') return Promise.resolve(bareSocket())
   if (name === 'java') return fromJava()
   if (name === 'kazoo') return fromPython()
   return fromNpm(name)
@@ -53,6 +55,12 @@ function ours(): Contestant {
   const manifest = join(import.meta.dirname, '..', '..', 'packages', 'client', 'package.json')
   const version = /"version": "([^"]+)"/.exec(readFileSync(manifest, 'utf8'))?.[1] ?? ''
   return { ok: true, name: 'zabra', version, command: [...node, join(players, 'zabra.mjs')] }
+}
+
+/** The most that one could hope for in Node: nothing but a socket. */
+function bareSocket(): Contestant {
+  const command = [...node, join(players, 'socket.mjs')]
+  return { ok: true, name: 'socket', version: 'no client, its replies are only counted', command }
 }
 
 async function fromNpm(name: NpmClientName): Promise<Contestant | Missing> {

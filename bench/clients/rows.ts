@@ -49,14 +49,14 @@ export function renderRows(
   clients: readonly string[],
 ): string {
   const others = clients.filter((name) => name !== 'zabra' && !npmNames.some((npm) => npm === name))
+  const hasTargets = rows.some((row) => row.target !== undefined)
   const head = [
     '',
     'unit',
     ...clients,
     'zabra / better npm',
     ...others.map((name) => `zabra / ${name}`),
-    'target',
-    'met',
+    ...(hasTargets ? ['target', 'met'] : []),
   ]
   const lines = rows.map((row) => [
     row.name,
@@ -65,7 +65,7 @@ export function renderRows(
     formatNumber(row.ratioToNpm),
     ...others.map((name) => formatNumber(row.medianOf('zabra') / row.medianOf(name))),
     ...(row.target === undefined
-      ? ['', '']
+      ? []
       : [describeTarget(row.target), row.isMissed ? '**no**' : 'yes']),
   ])
   const align = head.map((_, column) => (column < 2 ? '---' : '---:'))
