@@ -23,8 +23,9 @@ export type StateListener = (state: State, before: State) => void
 
 const defaultSessionTimeoutMs = 30_000
 const defaultRepeatsMax = 10
-/** How long the server may take to say good-bye. */
+/** How long the server may take to say good-bye, and how long one looks for a server to say it to. */
 const closeMsMax = 5000
+const closeSuspendedMsMax = 1000
 
 /** A client without its operations: its session, its state, and calls on their way. */
 export class LiveSession {
@@ -244,9 +245,11 @@ export class LiveSession {
   }
 
   private async sayGoodbye(): Promise<void> {
-    if (this.current.name === 'connected') {
+    const { name } = this.current
+    if (name === 'connected' || name === 'suspended') {
       const call = new Call(kinds.closeSession, {})
-      const cancel = this.host.timer(closeMsMax, () => call.succeed(undefined))
+      const patienceMs = name === 'connected' ? closeMsMax : closeSuspendedMsMax
+      const cancel = this.host.timer(patienceMs, () => call.succeed(undefined))
       await this.conversation.submit(call).catch(() => {})
       cancel()
     }

@@ -38,6 +38,17 @@ test('a closed client refuses calls, and closing it twice does no harm', async (
   await expect(client.connected()).rejects.toBeInstanceOf(ClosedError)
 })
 
+test('a client that is suspended ends its session on the next connection', async () => {
+  const { client, proxy } = await fixture.openProxied()
+  const other = await fixture.open()
+  await client.create('/let-go', '', { ephemeral: true })
+  const suspended = nextState(client, 'suspended')
+  proxy.drop()
+  await suspended
+  await client.close()
+  expect(await other.exists('/let-go', { consistency: 'linearizable' })).toBeUndefined()
+})
+
 test('a lost connection suspends the session, and the next one resumes it', async () => {
   const { client, proxy } = await fixture.openProxied()
   const { id } = client.session!

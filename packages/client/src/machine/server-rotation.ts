@@ -4,7 +4,7 @@ import type { ServerAddress } from '../host.ts'
 const stepJitterMs = 20
 const firstBackoffMs = 100
 const backoffMsMax = 2000
-/** A connection that ends sooner counts as a failed attempt: else it would be made again at once. */
+/** What ends sooner is followed by a pause: two clients of one session would else never rest. */
 const steadyMs = 1000
 
 /** Which server to try next, and how long to wait before. */
@@ -65,14 +65,11 @@ export class ServerRotation {
     this.connectedAtMs = nowMs
   }
 
-  /** The present connection is of use, however short it will be. */
-  useful(): void {
-    this.connectedAtMs = -Infinity
-  }
-
-  lost(nowMs: number): void {
-    if (nowMs - this.connectedAtMs < steadyMs) this.failures++
-    else this.failures = 0
+  /** The pauses grow only where a connection was of no use: nothing was answered on it. */
+  lost(nowMs: number, wasUseful: boolean): void {
+    if (nowMs - this.connectedAtMs >= steadyMs) this.failures = 0
+    else if (wasUseful) this.failures = 1
+    else this.failures++
   }
 
   private delayMs(): number {

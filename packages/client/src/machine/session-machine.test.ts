@@ -229,18 +229,21 @@ test('all servers are tried one after another, then again after a pause that gro
   expect(waits).toEqual([10, 10, 75, 10, 10, 150, 10, 10, 300])
 })
 
-test('a connection that was of use is followed by another one at once, a useless one is not', () => {
-  const world = new World({}, 1)
-  world.connect()
-  world.reply(1, 1n)
-  world.news()
-  world.lose()
-  expect(world.news()).toContain('0 open a')
-  world.connect()
-  world.news()
-  world.lose()
-  world.passUntil(100)
-  expect(world.news()).toContain('75 open a')
+test('after short connections the pause grows only where they were of no use', () => {
+  const pauses = (isUseful: boolean): number[] => {
+    const world = new World({}, 1)
+    return [1, 2, 3].map(() => {
+      world.connect()
+      if (isUseful) world.reply(1, 1n)
+      world.news()
+      world.lose()
+      const lostAtMs = world.nowMs
+      while (!world.log.some((line) => line.includes('open'))) world.passUntil(world.nowMs + 1)
+      return world.nowMs - lostAtMs
+    })
+  }
+  expect(pauses(true)).toEqual([75, 75, 75])
+  expect(pauses(false)).toEqual([75, 150, 300])
 })
 
 test('an attempt that hangs is given up in time to try the others', () => {

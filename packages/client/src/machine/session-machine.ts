@@ -173,10 +173,7 @@ export class SessionMachine implements FrameSink {
       const xid = view.getInt32(start)
       this.seen(view.getInt32(start + 4), view.getUint32(start + 8))
       if (xid !== xids.notification) this.answered()
-      if (xid > 0 && !this.isUseful) {
-        this.isUseful = true
-        this.rotation.useful()
-      }
+      if (xid > 0) this.isUseful = true
       if (xid !== xids.ping) this.events.frame(bytes, start, end)
     }
     return true
@@ -187,7 +184,7 @@ export class SessionMachine implements FrameSink {
     if (this.phase === 'ended' || this.phase === 'pausing') return
     const wasConnected = this.phase === 'connected'
     this.effects.drop()
-    if (wasConnected) this.rotation.lost(nowMs)
+    if (wasConnected) this.rotation.lost(nowMs, this.isUseful)
     else this.rotation.failed()
     if (next !== undefined) this.rotation.prefer(next)
     this.probeAtMs = Infinity
