@@ -1,11 +1,12 @@
 import { isRefusal, text, type CallOptions, type Client } from '@zabra/client'
 import { childrenAndWait, untilChanged, untilThere } from './bells.ts'
+import { contendersAmong, lineUpIfAny, type Contender } from './contenders.ts'
 import type { Held } from './held.ts'
 import { insisting } from './insisting.ts'
 import { limited } from './limits.ts'
 import type { LockOptions } from './lock.ts'
 import { join } from './parents.ts'
-import { contenders, inOrder, takeTurn, type Line, type TurnOptions } from './turn.ts'
+import { takeTurn, type Line, type TurnOptions } from './turn.ts'
 
 /** Who leads, or would. */
 export interface Candidate {
@@ -48,7 +49,7 @@ export class Election {
   /** Who leads now, as far as this client's server knows. */
   async leader(options: CallOptions = {}): Promise<Candidate | undefined> {
     for (;;) {
-      const [first] = await contenders(this.client, this.line, options)
+      const [first] = await this.lineUp(options)
       if (first === undefined) return undefined
       const leader = await this.read(first.name, options)
       if (leader !== undefined) return leader
@@ -57,7 +58,7 @@ export class Election {
 
   /** The leader and those who would follow, in order. */
   async candidates(options: CallOptions = {}): Promise<Candidate[]> {
-    const all = await contenders(this.client, this.line, options)
+    const all = await this.lineUp(options)
     const read = await Promise.all(all.map(({ name }) => this.read(name, options)))
     return read.filter((candidate) => candidate !== undefined)
   }
@@ -96,12 +97,17 @@ export class Election {
   private async untilAny(signal: AbortSignal): Promise<void> {
     const { parent, marks } = this.line
     try {
-      const isNobody = (names: readonly string[]): boolean => inOrder(names, marks).length === 0
+      const isNobody = (names: readonly string[]): boolean =>
+        contendersAmong(names, marks).length === 0
       await childrenAndWait(this.client, parent, signal, isNobody)
     } catch (error) {
       if (!isRefusal(error, 'noNode')) throw error
       await untilThere(this.client, parent, signal)
     }
+  }
+
+  private lineUp(options: CallOptions): Promise<Contender[]> {
+    return lineUpIfAny(this.client, this.line.parent, this.line.marks, options)
   }
 
   private async read(name: string, options: CallOptions): Promise<Candidate | undefined> {

@@ -62,21 +62,22 @@ test('who is told to stop gives the leadership back only after the work has ende
   const [client, other] = await Promise.all([fixture.open(), fixture.open()])
   const controller = new AbortController()
   const events: string[] = []
+  let next: Promise<void> | undefined
   const work = leaderOnly(
     client,
     '/stopped',
     async (_, signal) => {
       controller.abort(new Error('enough'))
       await aborted(signal)
-      await untilChildren(other, '/stopped', 2)
+      next = leaderOnly(other, '/stopped', async () => {
+        await Promise.resolve()
+        events.push('next')
+      })
+      await untilChildren(client, '/stopped', 2)
       events.push('ended')
     },
     { signal: controller.signal },
   )
-  const next = leaderOnly(other, '/stopped', async () => {
-    await Promise.resolve()
-    events.push('next')
-  })
   // The work came to its end although it was told to stop, and in time.
   await work
   await next

@@ -1,7 +1,8 @@
 import type { CallOptions, Client } from '@zabra/client'
+import { lineUpIfAny } from './contenders.ts'
 import type { Held, HoldOptions } from './held.ts'
 import { join } from './parents.ts'
-import { contenders, takeTurn, tryTurn, type Line, type TurnOptions } from './turn.ts'
+import { takeTurn, tryTurn, type Line, type TurnOptions } from './turn.ts'
 
 export interface LockOptions extends HoldOptions {
   /** Who queues here, for people to read: the data of the node. */
@@ -41,8 +42,9 @@ export class Lock {
 
   /** The paths of the holder and of those who wait, in order. */
   async queue(options: CallOptions = {}): Promise<string[]> {
-    const all = await contenders(this.client, this.line, options)
-    return all.map(({ name }) => join(this.line.parent, name))
+    const { parent, marks } = this.line
+    const all = await lineUpIfAny(this.client, parent, marks, options)
+    return all.map(({ name }) => join(parent, name))
   }
 }
 

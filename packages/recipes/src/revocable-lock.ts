@@ -7,12 +7,13 @@ import {
   type Data,
 } from '@zabra/client'
 import { untilChanged } from './bells.ts'
+import type { Contender } from './contenders.ts'
 import type { Held, HeldByNode } from './held.ts'
 import { underAll } from './limits.ts'
 import type { AcquireOptions, LockOptions } from './lock.ts'
 import { join } from './parents.ts'
 import { readerLine, writerLine, writerMarks } from './read-write-lock.ts'
-import { takeTurn, type Contender, type Line, type Wait } from './turn.ts'
+import { takeTurn, type Line, type Wait } from './turn.ts'
 
 /** What Curator's Revoker writes as well. */
 const revokeWord = '__REVOKE__'

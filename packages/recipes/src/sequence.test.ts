@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest'
+import { contendersAmong } from './contenders.ts'
 import { compareSequence, sequenceOf } from './sequence.ts'
-import { inOrder } from './turn.ts'
 
 test('the number follows the mark, and may be negative', () => {
   expect(sequenceOf('_c_x-lock-0000000012', 'lock-')).toBe(12)
@@ -21,5 +21,6 @@ test('the smallest number comes right after the largest', () => {
 
 test('names that are no contenders are left out', () => {
   const names = ['b-lock-0000000002', 'config', 'a__lock__0000000001', 'lock-x']
-  expect(inOrder(names, ['lock-', '__lock__']).map(({ sequence }) => sequence)).toEqual([1, 2])
+  const found = contendersAmong(names, ['lock-', '__lock__'])
+  expect(found.map(({ sequence }) => sequence)).toEqual([2, 1])
 })

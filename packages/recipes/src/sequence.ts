@@ -1,9 +1,12 @@
+/** The last number that a parent gives to a sequential node. */
+export const sequenceMax = 0x7fffffff
+
 /** The number at the end of a sequential node's name, where it has this mark before it. */
 export function sequenceOf(name: string, mark: string): number | undefined {
   const at = name.lastIndexOf(mark)
   if (at < 0) return undefined
   const digits = name.slice(at + mark.length)
-  // After the number 2147483647 comes -2147483648: then the mark is followed by a minus.
+  // Some servers go on at -2147483648: then the mark is followed by a minus.
   return /^-?\d{9,10}$/.test(digits) ? Number(digits) : undefined
 }
 

@@ -1,16 +1,15 @@
 import {
   ClosedError,
   ConnectionLossError,
-  isRefusal,
   SessionExpiredError,
   type CallOptions,
   type Client,
 } from '@zabra/client'
 import { untilChanged } from './bells.ts'
+import { lineUp, lineUpIfAny, type Contender } from './contenders.ts'
 import { HeldByNode, LostError, type HoldOptions } from './held.ts'
 import { limited, underAll } from './limits.ts'
 import { below, join } from './parents.ts'
-import { compareSequence, sequenceOf } from './sequence.ts'
 
 /** A line of ephemeral sequential nodes under one parent, in which each waits for some ahead. */
 export interface Line {
@@ -23,12 +22,6 @@ export interface Line {
   readonly blockerOf: (ahead: readonly Contender[]) => Contender | undefined
   /** Waits for a change of the blocker. By default until it goes. */
   readonly wait?: (wait: Wait) => Promise<void>
-}
-
-export interface Contender {
-  readonly name: string
-  readonly mark: string
-  readonly sequence: number
 }
 
 export interface Wait {
@@ -70,7 +63,10 @@ export function tryTurn(
   options: TurnOptions,
 ): Promise<HeldByNode | undefined> {
   return limited(client, options, async (signal) => {
-    if (line.blockerOf(await contenders(client, line, { signal })) !== undefined) return undefined
+    if (
+      line.blockerOf(await lineUpIfAny(client, line.parent, line.marks, { signal })) !== undefined
+    )
+      return undefined
     const place = await enterLine(client, line, data, signal)
     try {
       const { blocker } = await look(client, line, place, signal)
@@ -81,33 +77,6 @@ export function tryTurn(
       throw abandon(place, error)
     }
   })
-}
-
-/** All who stand in the line, in their order. */
-export async function contenders(
-  client: Client,
-  { parent, marks }: Line,
-  options: CallOptions = {},
-): Promise<Contender[]> {
-  try {
-    return inOrder(await client.children(parent, options), marks)
-  } catch (error) {
-    if (isRefusal(error, 'noNode')) return []
-    throw error
-  }
-}
-
-export function inOrder(names: readonly string[], marks: readonly string[]): Contender[] {
-  const found: Contender[] = []
-  for (const name of names) {
-    for (const mark of marks) {
-      const sequence = sequenceOf(name, mark)
-      if (sequence === undefined) continue
-      found.push({ name, mark, sequence })
-      break
-    }
-  }
-  return found.toSorted((a, b) => compareSequence(a.sequence, b.sequence))
 }
 
 async function queueOnce(
@@ -169,7 +138,7 @@ async function look(
   place: HeldByNode,
   signal: AbortSignal,
 ): Promise<{ blocker: Contender | undefined; ahead: Contender[] }> {
-  const all = inOrder(await client.children(parent, { signal }), marks)
+  const all = await lineUp(client, parent, marks, { signal })
   const own = all.findIndex(({ name }) => place.path.endsWith(`/${name}`))
   if (own < 0) throw new LostError('deleted', place.path)
   const ahead = all.slice(0, own)

@@ -1,0 +1,121 @@
+import { mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { Client } from '@zabra/client'
+import { LogBatch, MemoryDisk, TxnLog } from '@zabra/core'
+import { CreateTxn, TxnHeader } from '@zabra/protocol'
+import { startServer, type RunningServer } from '@zabra/server'
+import { afterAll, beforeAll, expect, onTestFinished, test } from 'vitest'
+import { Election } from '../src/election.ts'
+import type { Held } from '../src/held.ts'
+import { Lock } from '../src/lock.ts'
+import { ReadWriteLock } from '../src/read-write-lock.ts'
+import { untilChildren } from './support/trouble.ts'
+
+/** The counters of these parents are about to end: two numbers are left. */
+const parents = ['/lock', '/read-write', '/election']
+const usedUp = 0x7fffffff - 2
+
+let dataDir: string
+let server: RunningServer
+
+beforeAll(async () => {
+  dataDir = await mkdtemp(join(tmpdir(), 'zabra-overflow-'))
+  await mkdir(join(dataDir, 'version-2'))
+  await writeFile(join(dataDir, 'version-2', 'log.1'), await logWithUsedUpCounters())
+  const config = { dataDir, tickTime: 100, 'snapshot.trust.empty': 'true' }
+  server = await startServer({ config })
+})
+afterAll(async () => {
+  await server.stop()
+  await rm(dataDir, { recursive: true })
+})
+
+async function open(): Promise<Client> {
+  const client = new Client({ servers: server.connectString, sessionTimeoutMs: 2000 })
+  onTestFinished(() => client.close())
+  await client.connected()
+  // Servers list children in any order; this one has its own.
+  const children = client.children.bind(client)
+  client.children = async (...args) => (await children(...args)).toReversed()
+  return client
+}
+
+/** Two billion creations take too long: a log says that they have been. */
+async function logWithUsedUpCounters(): Promise<Uint8Array> {
+  const batch = new LogBatch()
+  let zxid = 0n
+  const create = (path: string, parentCVersion: number): void => {
+    batch.begin()
+    TxnHeader.write(batch.writer, { clientId: 1n, cxid: 0, zxid: ++zxid, time: 1000n, type: 1 })
+    const acl = [{ perms: 31, id: { scheme: 'world', id: 'anyone' } }]
+    CreateTxn.write(batch.writer, { path, data: null, acl, ephemeral: false, parentCVersion })
+    batch.end(zxid)
+  }
+  parents.forEach((parent, i) => {
+    create(parent, i + 1)
+    create(`${parent}/last`, usedUp)
+  })
+  const disk = new MemoryDisk()
+  await disk.makeDirectory('logs')
+  const log = new TxnLog(disk, { directory: 'logs', preAllocBytes: 0 })
+  await log.append(batch)
+  await log.close()
+  return disk.content('logs/log.1')
+}
+
+test('a lock whose numbers have come to their end goes on, one at a time and in order', async () => {
+  const clients = await Promise.all(Array.from({ length: 4 }, open))
+  const lock = new Lock(clients[0]!, '/lock')
+  const turns: Promise<Held>[] = []
+  for (let i = 0; i < 12; i++) {
+    turns.push(new Lock(clients[i % 4]!, '/lock').acquire())
+    await untilChildren(clients[0]!, '/lock', i + 2)
+  }
+  const queue = await lock.queue()
+  const numbers = queue.map((path) => path.slice(-10))
+  expect(numbers.slice(0, 2)).toEqual(['2147483645', '2147483646'])
+  expect(new Set(numbers.slice(2))).toEqual(new Set(['2147483647']))
+  let before = 0n
+  for (const [i, turn] of turns.entries()) {
+    const held = await turn
+    expect(held.path).toBe(queue[i])
+    expect(held.token).toBeGreaterThan(before)
+    before = held.token
+    expect(await lock.queue()).toEqual(queue.slice(i))
+    await held.release()
+  }
+})
+
+test('so do a read/write lock, and an election', async () => {
+  const client = await open()
+  const lock = new ReadWriteLock(client, '/read-write')
+  const kinds = ['read', 'read', 'write', 'read', 'write', 'write', 'read'] as const
+  const order: string[] = []
+  const turns: Promise<void>[] = []
+  for (const [i, kind] of kinds.entries()) {
+    const turn = async (): Promise<void> => {
+      await using held = await lock[kind]()
+      order.push(`${kind} ${i}`)
+      if (i < 2) await untilChildren(client, '/read-write', kinds.length + 1)
+      expect(held.signal.aborted).toBe(false)
+    }
+    turns.push(turn())
+    if (i < kinds.length - 1) await client.sync()
+  }
+  await Promise.all(turns)
+  expect(order).toEqual(kinds.map((kind, i) => `${kind} ${i}`))
+
+  const elections = ['a', 'b', 'c', 'd', 'e'].map((id) => new Election(client, '/election', { id }))
+  const terms = []
+  for (const [i, election] of elections.entries()) {
+    terms.push(election.campaign())
+    await untilChildren(client, '/election', i + 2)
+  }
+  for (const [i, term] of terms.entries()) {
+    const { id, epoch } = await term
+    expect(await elections[0]!.leader()).toMatchObject({ id, epoch })
+    expect(id).toBe('abcde'[i])
+    await (await term).release()
+  }
+})
