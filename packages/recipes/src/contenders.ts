@@ -1,5 +1,4 @@
 import { isRefusal, type CallOptions, type Client } from '@zabra/client'
-import { orAborted } from './limits.ts'
 import { join } from './parents.ts'
 import { compareSequence, sequenceMax, sequenceOf } from './sequence.ts'
 
@@ -33,8 +32,7 @@ export async function lineUp(
 ): Promise<Contender[]> {
   const all = contendersAmong(await client.children(parent, options), marks)
   if (areTelling(all)) return all.toSorted((a, b) => compareSequence(a.sequence, b.sequence))
-  const reads = Promise.all(all.map(({ name }) => client.exists(join(parent, name))))
-  const stats = await (options.signal === undefined ? reads : orAborted(reads, options.signal))
+  const stats = await Promise.all(all.map(({ name }) => client.exists(join(parent, name), options)))
   return all
     .flatMap((contender, i) => {
       const stat = stats[i]
