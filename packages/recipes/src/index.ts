@@ -42,12 +42,32 @@ export {
   type RendezvousOptions,
 } from './rendezvous.ts'
 export {
+  discoverService,
+  listServices,
+  registerService,
+  type DiscoverOptions,
+  type Service,
+  type ServiceOffer,
+  type Strategy,
+} from './service-discovery.ts'
+export { instanceCodec, uriOf, type ServiceInstance, type UriSpec } from './service-instance.ts'
+export {
   openTreeCache,
   type TreeCache,
   type TreeCacheOptions,
   type TreeChange,
   type TreeListener,
 } from './tree-cache.ts'
+export type { CommitForm, Decision } from './ballot.ts'
+export {
+  joinCommit,
+  openCommit,
+  proposeCommit,
+  type CommitProposal,
+  type CommitSite,
+  type DecisionOptions,
+  type ProposeOptions,
+} from './two-phase-commit.ts'
 export {
   hold,
   LostError,

@@ -10,6 +10,7 @@ import {
   type Stat,
 } from '@zabra/client'
 import { childrenAndWait } from './bells.ts'
+import { firstOf } from './first-of.ts'
 import { LostError, type HoldOptions, type LossPolicy } from './held.ts'
 import { limited, orAborted, underAll } from './limits.ts'
 import { Lock } from './lock.ts'
@@ -138,18 +139,16 @@ export class ItemStore<T> {
   private async untilChanged(signal: AbortSignal): Promise<void> {
     const [entries, taken] = await this.listBoth(signal)
     if (this.free(entries, taken).length > 0) return
-    const over = new AbortController()
+    const wait = (folder: string, before: readonly string[], either: AbortSignal) =>
+      childrenAndWait(this.client, folder, either, (now) => isSame(now, before))
     try {
-      await underAll([signal, over.signal], (either) => {
-        const wait = (folder: string, before: readonly string[]) =>
-          childrenAndWait(this.client, folder, either, (now) => isSame(now, before))
-        return Promise.race([wait(this.entries, entries), wait(this.taken, taken)])
-      })
+      await firstOf(signal, (either) => [
+        wait(this.entries, entries, either),
+        wait(this.taken, taken, either),
+      ])
     } catch (error) {
       const isTemporary = error instanceof ConnectionLossError || isRefusal(error, 'noNode')
       if (!isTemporary) throw error
-    } finally {
-      over.abort()
     }
   }
 

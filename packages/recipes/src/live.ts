@@ -24,13 +24,17 @@ export class LiveCell<T> implements Live<T> {
   private readonly client: Client
   private readonly listeners: Listeners<[value: T, before: T]>
   private readonly feeds = new Set<Feed<T>>()
-  private readonly whenClosed: () => Promise<void>
+  private readonly whenClosed: () => PromiseLike<void>
   private value: T
   private end: { readonly reason: unknown } | undefined
   private readonly ending = new AbortController()
 
   /** `whenClosed` stops whatever sets the value. */
-  constructor(client: Client, value: T, whenClosed: () => Promise<void> = () => Promise.resolve()) {
+  constructor(
+    client: Client,
+    value: T,
+    whenClosed: () => PromiseLike<void> = () => Promise.resolve(),
+  ) {
     this.client = client
     this.listeners = new Listeners(client)
     this.value = value
@@ -102,4 +106,16 @@ export class LiveCell<T> implements Live<T> {
 function finish<T>(feed: Feed<T>, reason: unknown): void {
   if (reason === undefined) void feed.return()
   else feed.fail(reason)
+}
+
+/** What is made of another live value, and ends with it; disposing of it disposes of that one. */
+export function mapLive<T, Made>(
+  client: Client,
+  source: Live<T>,
+  make: (value: T) => Made,
+): LiveCell<Made> {
+  const made = new LiveCell(client, make(source.current), () => source[Symbol.asyncDispose]())
+  source.onChange((value) => made.set(make(value)))
+  onAbort(source.signal, (reason) => made.fail(reason))
+  return made
 }

@@ -1,0 +1,198 @@
+import { isRefusal, makeGuid, type CallOptions, type Client, type ReadOptions } from '@zabra/client'
+import { watchGroup } from './group.ts'
+import { limited } from './limits.ts'
+import { mapLive, type Live } from './live.ts'
+import { persist } from './node.ts'
+import { below, join } from './parents.ts'
+import { Registration } from './registration.ts'
+import { instanceCodec, type ServiceInstance } from './service-instance.ts'
+
+/** What to register; all but the name has a default. */
+export type ServiceOffer<Payload> = Partial<ServiceInstance<Payload>> & { readonly name: string }
+
+/** Which of several instances to take; `sticky` stays with one as long as it is there. */
+export type Strategy<Payload> =
+  | 'roundRobin'
+  | 'random'
+  | 'sticky'
+  | ((instances: readonly ServiceInstance<Payload>[]) => ServiceInstance<Payload> | undefined)
+
+export interface DiscoverOptions<Payload> extends CallOptions {
+  /** `roundRobin` by default. */
+  readonly strategy?: Strategy<Payload> | undefined
+  /** Answers the payload if it is as it should be, and throws if not. */
+  readonly check?: ((payload: unknown) => Payload) | undefined
+  /** After so many errors an instance is not chosen for a while. 2 by default, as in Curator. */
+  readonly errorsMax?: number | undefined
+  /** How long errors count. 30 s by default. */
+  readonly errorsLastMs?: number | undefined
+  /** Hears of nodes that are no instances. */
+  readonly onProblem?: ((path: string, problem: unknown) => void) | undefined
+}
+
+/** The instances of a service that want to be chosen, in the order of their ids. */
+export interface Service<Payload> extends Live<readonly ServiceInstance<Payload>[]> {
+  readonly name: string
+  /** One of them, by the strategy; undefined where there is none. */
+  choose(): ServiceInstance<Payload> | undefined
+  /** Waits until there is one to choose. */
+  chosen(options?: CallOptions): Promise<ServiceInstance<Payload>>
+  /** Says that an instance did not work, so that for a while others are chosen. */
+  noteError(instance: ServiceInstance<Payload>): void
+}
+
+/**
+ * Offers a service, through one session after the other, until that is released. The layout is that
+ * of Curator's discovery, `/base/name/id`, where Java programs find it as well.
+ */
+export function registerService<Payload>(
+  client: Client,
+  base: string,
+  offer: ServiceOffer<Payload>,
+  options: CallOptions = {},
+): Promise<Registration<ServiceInstance<Payload>>> {
+  return limited(client, options, async (signal) => {
+    const folder = join(base, offer.name)
+    const defaults = {
+      id: makeGuid(() => client.host.random()),
+      address: null,
+      port: null,
+      sslPort: null,
+      payload: null,
+      serviceType: 'DYNAMIC',
+      uriSpec: null,
+      enabled: true,
+    } as const
+    const registrationTimeUTC =
+      offer.registrationTimeUTC ?? (await timeOfServer(client, folder, signal))
+    const instance = { ...defaults, ...offer, registrationTimeUTC }
+    const path = join(folder, instance.id)
+    const registration = new Registration(client, path, instanceCodec<Payload>(), instance)
+    await registration.registered(signal)
+    return registration
+  })
+}
+
+/** Follows the instances of a service until that is disposed of. */
+export async function discoverService<Payload = unknown>(
+  client: Client,
+  base: string,
+  name: string,
+  options: DiscoverOptions<Payload> = {},
+): Promise<Service<Payload>> {
+  const { signal, timeoutMs, onProblem } = options
+  const codec = instanceCodec(options.check)
+  const members = await watchGroup(client, join(base, name), {
+    codec,
+    signal,
+    timeoutMs,
+    onProblem,
+  })
+  const instances = mapLive(client, members, (all) =>
+    [...all.values()]
+      .map(({ data }) => data)
+      .filter(({ enabled }) => enabled)
+      .toSorted((a, b) => (a.id < b.id ? -1 : 1)),
+  )
+  const errors = new Errors(client, options.errorsMax ?? 2, options.errorsLastMs ?? 30_000)
+  const pick = picker(client, options.strategy ?? 'roundRobin')
+  const choose = () => pick(errors.without(instances.current))
+  return {
+    name,
+    get current() {
+      return instances.current
+    },
+    signal: instances.signal,
+    choose,
+    async chosen(limits) {
+      let instance: ServiceInstance<Payload> | undefined
+      await instances.until(() => (instance = choose()) !== undefined, limits)
+      return instance!
+    },
+    noteError: ({ id }) => errors.note(id),
+    onChange: (listener) => instances.onChange(listener),
+    values: (limits) => instances.values(limits),
+    until: (isSo, limits) => instances.until(isSo, limits),
+    [Symbol.asyncIterator]: () => instances[Symbol.asyncIterator](),
+    [Symbol.asyncDispose]: () => instances[Symbol.asyncDispose](),
+  }
+}
+
+/** The services that somebody offers, or has offered lately. */
+export async function listServices(
+  client: Client,
+  base: string,
+  options: ReadOptions = {},
+): Promise<string[]> {
+  try {
+    return (await client.children(base, options)).toSorted()
+  } catch (error) {
+    if (isRefusal(error, 'noNode')) return []
+    throw error
+  }
+}
+
+/** By the server's clock, which is the same for all: the folder is touched to see it. */
+function timeOfServer(client: Client, folder: string, signal: AbortSignal): Promise<number> {
+  return persist(client, signal, async () => {
+    const { mtime } = await below(client, folder, { signal }, () =>
+      client.set(folder, '', { signal }),
+    )
+    return Number(mtime)
+  })
+}
+
+/** Who did not work lately. */
+class Errors {
+  private readonly client: Client
+  private readonly max: number
+  private readonly lastMs: number
+  private readonly byId = new Map<string, { count: number; readonly since: number }>()
+
+  constructor(client: Client, max: number, lastMs: number) {
+    this.client = client
+    this.max = max
+    this.lastMs = lastMs
+  }
+
+  note(id: string): void {
+    const there = this.recent(id)
+    if (there !== undefined) there.count++
+    else this.byId.set(id, { count: 1, since: this.client.nowMs() })
+  }
+
+  /** All of them where none would be left: one that may work is better than none. */
+  without<Payload>(
+    instances: readonly ServiceInstance<Payload>[],
+  ): readonly ServiceInstance<Payload>[] {
+    const working = instances.filter(({ id }) => (this.recent(id)?.count ?? 0) < this.max)
+    return working.length > 0 ? working : instances
+  }
+
+  private recent(id: string): { count: number } | undefined {
+    const there = this.byId.get(id)
+    if (there === undefined || this.client.nowMs() - there.since < this.lastMs) return there
+    this.byId.delete(id)
+    return undefined
+  }
+}
+
+type Pick<Payload> = (
+  instances: readonly ServiceInstance<Payload>[],
+) => ServiceInstance<Payload> | undefined
+
+function picker<Payload>(client: Client, strategy: Strategy<Payload>): Pick<Payload> {
+  if (typeof strategy === 'function') return strategy
+  const random: Pick<Payload> = (all) => all[Math.floor(client.host.random() * all.length)]
+  if (strategy === 'random') return random
+  if (strategy === 'roundRobin') {
+    let next = 0
+    return (all) => all[next++ % all.length]
+  }
+  let favourite: string | undefined
+  return (all) => {
+    const chosen = all.find(({ id }) => id === favourite) ?? random(all)
+    favourite = chosen?.id
+    return chosen
+  }
+}

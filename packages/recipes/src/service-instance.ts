@@ -1,0 +1,78 @@
+import { json, type Codec } from '@zabra/client'
+
+/** One who offers a service, with the fields of Curator's ServiceInstance. */
+export interface ServiceInstance<Payload = unknown> {
+  readonly name: string
+  /** Of this instance, unique in its service. */
+  readonly id: string
+  readonly address: string | null
+  readonly port: number | null
+  readonly sslPort: number | null
+  readonly payload: Payload | null
+  /** Milliseconds since 1970. */
+  readonly registrationTimeUTC: number
+  readonly serviceType: 'DYNAMIC' | 'STATIC' | 'PERMANENT' | 'DYNAMIC_SEQUENTIAL'
+  readonly uriSpec: UriSpec | null
+  /** Whether it wants to be chosen. */
+  readonly enabled: boolean
+}
+
+/** A pattern of addresses, as Curator has it: text, and names of fields to put in. */
+export interface UriSpec {
+  readonly parts: readonly { readonly value: string; readonly variable: boolean }[]
+}
+
+/**
+ * The bytes that Curator's JsonInstanceSerializer writes and reads. `check` says whether a payload
+ * is what it should be: it answers it, or throws.
+ */
+export function instanceCodec<Payload>(
+  check: (payload: unknown) => Payload = (payload) => payload as Payload,
+): Codec<ServiceInstance<Payload>> {
+  const plain = json<Partial<ServiceInstance<Payload>>>()
+  return {
+    encode: (instance) => plain.encode(inOrder(instance)),
+    decode(bytes) {
+      const instance = inOrder(plain.decode(bytes))
+      if (instance.payload === null) return instance
+      return { ...instance, payload: check(instance.payload) }
+    },
+  }
+}
+
+/** In Curator's order, with all fields; those before its release 4 did not have `enabled`. */
+function inOrder<Payload>(instance: Partial<ServiceInstance<Payload>>): ServiceInstance<Payload> {
+  if (typeof instance.name !== 'string' || typeof instance.id !== 'string')
+    throw new TypeError('a service instance has a name and an id')
+  return {
+    name: instance.name,
+    id: instance.id,
+    address: instance.address ?? null,
+    port: instance.port ?? null,
+    sslPort: instance.sslPort ?? null,
+    payload: instance.payload ?? null,
+    registrationTimeUTC: instance.registrationTimeUTC ?? 0,
+    serviceType: instance.serviceType ?? 'DYNAMIC',
+    uriSpec: instance.uriSpec ?? null,
+    enabled: instance.enabled ?? true,
+  }
+}
+
+/** The address by the instance's pattern; a name that is no field stays as it is. */
+export function uriOf(instance: ServiceInstance): string | undefined {
+  const { uriSpec, address, port, sslPort, name, id, registrationTimeUTC, serviceType } = instance
+  if (uriSpec === null) return undefined
+  const fields = new Map<string, string | number | null>([
+    ['scheme', sslPort === null ? 'http' : 'https'],
+    ['name', name],
+    ['id', id],
+    ['address', address],
+    ['port', port],
+    ['ssl-port', sslPort],
+    ['registration-time-utc', registrationTimeUTC],
+    ['service-type', serviceType.toLowerCase()],
+  ])
+  return uriSpec.parts
+    .map(({ value, variable }) => (variable ? String(fields.get(value) ?? value) : value))
+    .join('')
+}

@@ -1,0 +1,191 @@
+import { json, type Client } from '@zabra/client'
+import { describe, expect, test } from 'vitest'
+import { useServer } from '../test/support/server.ts'
+import { expire, openProxied } from '../test/support/trouble.ts'
+import type { CommitForm } from './ballot.ts'
+import { joinCommit, openCommit, proposeCommit } from './two-phase-commit.ts'
+
+const fixture = useServer()
+const codec = json<{ amount: number }>()
+const proposal = { amount: 5 }
+const sites = ['a', 'b', 'c']
+
+const clients = (count: number): Promise<Client[]> =>
+  Promise.all(Array.from({ length: count }, () => fixture.open()))
+
+describe.each<CommitForm>(['everyone', 'coordinator'])('with votes counted by: %s', (form) => {
+  const at = (name: string): string => `/${form}/${name}`
+
+  test('all agree, all commit, and then it can be forgotten', async () => {
+    const [proposer, ...rest] = await clients(4)
+    const path = at('agreed')
+    const commit = await proposeCommit(proposer!, path, proposal, { codec, sites, form })
+    const decided = commit.decision()
+    const outcomes = await Promise.all(
+      rest.map(async (client, i) => {
+        await using site = await joinCommit(client, path, sites[i]!, { codec })
+        expect(site.proposal).toEqual(proposal)
+        expect(await site.vote('commit')).toBe('commit')
+        const decision = await site.decision()
+        await site.acknowledge(decision)
+        return decision
+      }),
+    )
+    expect([await decided, ...outcomes]).toEqual(Array(4).fill('commit'))
+    await commit.forget()
+    expect(await proposer!.exists(path)).toBeUndefined()
+  })
+
+  test('one refuses, and all abort without waiting for the others', async () => {
+    const [proposer, a, b] = await clients(3)
+    const path = at('refused')
+    const commit = await proposeCommit(proposer!, path, proposal, { codec, sites, form })
+    const decided = commit.decision()
+    const first = await joinCommit(a!, path, 'a', { codec })
+    const second = await joinCommit(b!, path, 'b', { codec })
+    await first.vote('commit')
+    const waiting = first.decision()
+    expect(await second.vote('abort')).toBe('abort')
+    expect([await waiting, await second.decision(), await decided]).toEqual([
+      'abort',
+      'abort',
+      'abort',
+    ])
+    await commit.forget()
+    // What is not there any more was aborted.
+    expect(await second.decision()).toBe('abort')
+    expect(await first.vote('commit')).toBe('abort')
+  })
+
+  test('a site that fails before its vote makes all abort, and cannot vote afterwards', async () => {
+    const [proposer, a, b] = await clients(3)
+    const path = at('failed-site')
+    const two = ['a', 'b']
+    const commit = await proposeCommit(proposer!, path, proposal, { codec, sites: two, form })
+    const decided = commit.decision()
+    const first = await joinCommit(a!, path, 'a', { codec })
+    const second = await joinCommit(b!, path, 'b', { codec })
+    await first.vote('commit')
+    const waiting = first.decision()
+    await expire(b!, fixture.connectString)
+    expect([await waiting, await decided]).toEqual(['abort', 'abort'])
+    await b!.connected()
+    expect(await second.vote('commit')).toBe('abort')
+    expect(await second.decision()).toBe('abort')
+  })
+
+  test('a site that fails after its vote learns the outcome when it comes back', async () => {
+    const [proposer, a, b] = await clients(3)
+    const path = at('in-doubt')
+    const two = ['a', 'b']
+    const commit = await proposeCommit(proposer!, path, proposal, { codec, sites: two, form })
+    const decided = commit.decision()
+    const first = await joinCommit(a!, path, 'a', { codec })
+    await first.vote('commit')
+    await a!.close()
+    const second = await joinCommit(b!, path, 'b', { codec })
+    await second.vote('commit')
+    expect([await second.decision(), await decided]).toEqual(['commit', 'commit'])
+    await second.acknowledge('commit')
+    const again = await joinCommit(await fixture.open(), path, 'a', { codec })
+    expect(await again.vote('abort')).toBe('commit')
+    expect(await again.decision()).toBe('commit')
+    const forgotten = commit.forget()
+    expect(await proposer!.exists(path)).toBeDefined()
+    await again.acknowledge('commit')
+    await forgotten
+  })
+
+  test('a site that never comes is given up where asked', async () => {
+    const [proposer, a] = await clients(2)
+    const path = at('never')
+    const two = ['a', 'b']
+    const commit = await proposeCommit(proposer!, path, proposal, { codec, sites: two, form })
+    const first = await joinCommit(a!, path, 'a', { codec })
+    await first.vote('commit')
+    const waiting = first.decision()
+    await expect(commit.decision({ timeoutMs: 50 })).rejects.toMatchObject({ code: 'timeout' })
+    expect(await commit.decision({ abortAfterMs: 20 })).toBe('abort')
+    expect(await waiting).toBe('abort')
+    const late = await joinCommit(proposer!, path, 'b', { codec })
+    expect(await late.vote('commit')).toBe('abort')
+  })
+
+  test('the proposer may fail at once: the sites decide without it', async () => {
+    const [proposer, ...rest] = await clients(4)
+    const path = at('failed-proposer')
+    const commit = await proposeCommit(proposer!, path, proposal, { codec, sites, form })
+    commit.decision().catch(() => {})
+    const joined = await Promise.all(
+      rest.map((client, i) => joinCommit(client, path, sites[i]!, { codec })),
+    )
+    await joined[0]!.vote('commit')
+    const decisions = joined.map((site) => site.decision())
+    await proposer!.close()
+    await joined[1]!.vote('commit')
+    await joined[2]!.vote('commit')
+    expect(await Promise.all(decisions)).toEqual(Array(3).fill('commit'))
+    const heir = await openCommit(rest[0]!, path)
+    expect(await heir.decision()).toBe('commit')
+  })
+
+  test('a vote whose reply is lost counts, and connections may break at any time', async () => {
+    const [proposer, b] = await clients(2)
+    const { client: a, proxy } = await openProxied(fixture.connectString)
+    const path = at('broken')
+    const two = ['a', 'b']
+    const commit = await proposeCommit(proposer!, path, proposal, { codec, sites: two, form })
+    const decided = commit.decision()
+    const first = await joinCommit(a, path, 'a', { codec })
+    const second = await joinCommit(b!, path, 'b', { codec })
+    proxy.mute()
+    const voted = first.vote('commit')
+    await new Promise((resolve) => setImmediate(resolve))
+    proxy.heal()
+    proxy.drop()
+    expect(await voted).toBe('commit')
+    const waiting = first.decision()
+    proxy.drop()
+    await second.vote('commit')
+    expect([await waiting, await decided]).toEqual(['commit', 'commit'])
+  })
+})
+
+test('with a coordinator the sites watch nothing but it and the outcome', async () => {
+  const [proposer, b] = await clients(2)
+  const { client: a, proxy } = await openProxied(fixture.connectString)
+  const path = '/quiet'
+  const two = ['a', 'b']
+  const options = { codec, sites: two, form: 'coordinator' } as const
+  const commit = await proposeCommit(proposer!, path, proposal, options)
+  const decided = commit.decision()
+  const first = await joinCommit(a, path, 'a', { codec })
+  await first.vote('commit')
+  const waiting = first.decision()
+  await a.sync()
+  const before = proxy.notifications
+  const second = await joinCommit(b!, path, 'b', { codec })
+  await second.vote('commit')
+  await decided
+  expect(await waiting).toBe('commit')
+  // The outcome, and that the coordinator is done; neither joins nor votes.
+  expect(proxy.notifications - before).toBeLessThanOrEqual(2)
+})
+
+test('a proposal is there once, though the reply is lost, and a second one is refused', async () => {
+  const { client, proxy } = await openProxied(fixture.connectString)
+  const observer = await fixture.open()
+  await client.ensure('/proposed')
+  proxy.mute()
+  const proposed = proposeCommit(client, '/proposed/tx', proposal, { codec, sites })
+  await expect.poll(() => observer.exists('/proposed/tx')).toBeDefined()
+  proxy.heal()
+  proxy.drop()
+  await proposed
+  await expect(
+    proposeCommit(observer, '/proposed/tx', proposal, { codec, sites }),
+  ).rejects.toMatchObject({ reason: 'nodeExists' })
+  await expect(joinCommit(client, '/proposed/tx', 'stranger', { codec })).rejects.toMatchObject({
+    reason: 'noNode',
+  })
+})

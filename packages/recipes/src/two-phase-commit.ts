@@ -1,0 +1,342 @@
+import {
+  ConnectionLossError,
+  isRefusal,
+  makeGuid,
+  OperationError,
+  text,
+  type CallOptions,
+  type Client,
+  type Codec,
+} from '@zabra/client'
+import {
+  decide,
+  headers,
+  layout,
+  stateOf,
+  voteIn,
+  writeState,
+  type CommitForm,
+  type Decision,
+} from './ballot.ts'
+import { untilGone, untilThere } from './bells.ts'
+import { firstOf } from './first-of.ts'
+import { deleteOwn, hold, type Held } from './held.ts'
+import { limited } from './limits.ts'
+import { persist, readNode, type NodeState } from './node.ts'
+import { below } from './parents.ts'
+import { openTreeCache, type TreeCache } from './tree-cache.ts'
+
+export interface ProposeOptions<T> extends CallOptions {
+  readonly codec: Codec<T>
+  /** The names of those whose agreement is needed. */
+  readonly sites: readonly string[]
+  /** `everyone` by default. */
+  readonly form?: CommitForm | undefined
+}
+
+export interface DecisionOptions extends CallOptions {
+  /** After so long `abort` is written for every site that has not voted. Never, by default. */
+  readonly abortAfterMs?: number | undefined
+}
+
+/** Proposes a transaction to its sites: all of it is there at once, or nothing. */
+export async function proposeCommit<T>(
+  client: Client,
+  path: string,
+  proposal: T,
+  options: ProposeOptions<T>,
+): Promise<CommitProposal> {
+  const { codec, sites, form = 'everyone', signal, timeoutMs } = options
+  if (sites.length === 0) throw new TypeError('a transaction needs at least one site')
+  const creator = makeGuid(() => client.host.random())
+  const at = layout(path)
+  const create = async (): Promise<void> => {
+    const tx = client
+      .transaction()
+      .create(path, { form, creator, sites: sites.length }, { codec: headers })
+      .create(at.proposal, codec.encode(proposal))
+      .create(at.sites)
+      .create(at.alives)
+    for (const site of sites) tx.create(at.site(site))
+    if (form === 'coordinator') tx.create(at.coordinator, '', { ephemeral: true })
+    await tx.commit({ signal })
+  }
+  return limited(client, { signal, timeoutMs }, async (either) => {
+    const parent = path.slice(0, Math.max(path.lastIndexOf('/'), 1))
+    await persist(client, either, async () => {
+      try {
+        await below(client, parent, { signal: either }, create)
+      } catch (error) {
+        // It may be ours, by a request whose reply was lost.
+        if (!isRefusal(error, 'nodeExists') || error.path !== path) throw error
+        const { data } = await client.get(path, { signal: either })
+        if (headers.decode(data).creator !== creator) throw error
+      }
+    })
+    return new CommitProposal(client, path, form)
+  })
+}
+
+/** Goes on with a transaction that somebody has proposed before. */
+export async function openCommit(
+  client: Client,
+  path: string,
+  options: CallOptions = {},
+): Promise<CommitProposal> {
+  return limited(client, options, async (signal) => {
+    const { data } = await mustRead(client, path, signal)
+    return new CommitProposal(client, path, headers.decode(data).form)
+  })
+}
+
+/** Takes part as one of the sites, or goes on where an earlier process of it has ended. */
+export function joinCommit<T>(
+  client: Client,
+  path: string,
+  site: string,
+  options: CallOptions & { readonly codec: Codec<T> },
+): Promise<CommitSite<T>> {
+  return limited(client, options, async (signal) => {
+    const at = layout(path)
+    await persist(client, signal, () => client.sync(path, { signal }))
+    const header = await mustRead(client, path, signal)
+    const { data } = await mustRead(client, at.proposal, signal)
+    const proposal = options.codec.decode(data)
+    const own = await mustRead(client, at.site(site), signal)
+    const { form } = headers.decode(header.data)
+    if (voteIn(stateOf(own)) !== undefined)
+      return new CommitSite(client, path, form, site, proposal, undefined)
+    const alive = await announce(client, at.alive(site), signal)
+    // Only now: whoever has joined and is not alive has failed.
+    if (stateOf(own) === '') await writeState(client, at.site(site), 'joined', own, signal)
+    return new CommitSite(client, path, form, site, proposal, alive)
+  })
+}
+
+/** A transaction as the one sees it who has proposed it. */
+export class CommitProposal {
+  readonly path: string
+  readonly form: CommitForm
+  private readonly client: Client
+
+  constructor(client: Client, path: string, form: CommitForm) {
+    this.client = client
+    this.path = path
+    this.form = form
+  }
+
+  /** Waits until it is decided. With a coordinator, this is what coordinates. */
+  decision(options: DecisionOptions = {}): Promise<Decision> {
+    return awaitDecision(this.client, this.path, this.form, options)
+  }
+
+  /**
+   * Deletes all of it: after a commit when every site has carried it out, for until then each may
+   * come and ask; after an abort at once, as what is not there was aborted.
+   */
+  forget(options: CallOptions = {}): Promise<void> {
+    return limited(this.client, options, async (signal) => {
+      await using cache = await openTreeCache(this.client, this.path, { signal })
+      const { sites, site } = layout(this.path)
+      const mayGo = (): boolean => {
+        const states = cache.children(sites).map((name) => stateOf(cache.get(site(name))!))
+        const isAborted = states.some((state) => voteIn(state) === 'abort')
+        return isAborted || states.every((state) => state === 'committed')
+      }
+      const changes = cache.changes({ signal })
+      while (!mayGo()) await changes.next()
+      while (!(await this.deleteAtOnce(cache, signal))) await cache.sync({ signal })
+    })
+  }
+
+  /** In one step: votes of which some are gone would say something else. */
+  private async deleteAtOnce(cache: TreeCache, signal: AbortSignal): Promise<boolean> {
+    const transaction = this.client.transaction()
+    const paths = [...cache].map(({ path }) => path)
+    if (paths.length === 0) return true
+    for (const path of paths.toReversed()) transaction.delete(path)
+    try {
+      await transaction.commit({ signal })
+      return true
+    } catch (error) {
+      // Somebody came or went: look again.
+      const isTemporary = isRefusal(error, 'noNode', 'notEmpty')
+      if (!isTemporary && !(error instanceof ConnectionLossError)) throw error
+      return false
+    }
+  }
+}
+
+/** A transaction as one of its sites sees it. */
+export class CommitSite<T> implements AsyncDisposable {
+  readonly path: string
+  readonly name: string
+  readonly form: CommitForm
+  readonly proposal: T
+  private readonly client: Client
+  private readonly alive: Held | undefined
+
+  constructor(
+    client: Client,
+    path: string,
+    form: CommitForm,
+    name: string,
+    proposal: T,
+    alive: Held | undefined,
+  ) {
+    this.client = client
+    this.path = path
+    this.form = form
+    this.name = name
+    this.proposal = proposal
+    this.alive = alive
+  }
+
+  /**
+   * Votes, once and for all. Answers the vote that counts, which is `abort` where this site was
+   * given up before. Whoever votes `commit` must be able to carry it out, whatever happens.
+   */
+  vote(vote: Decision, options: CallOptions = {}): Promise<Decision> {
+    return limited(this.client, options, async (signal) => {
+      const at = layout(this.path).site(this.name)
+      for (;;) {
+        const own = await readNode(this.client, at, signal, 'session')
+        const counted = own === undefined ? 'abort' : voteIn(stateOf(own))
+        if (own === undefined || counted !== undefined) {
+          // From here on the vote stands for itself.
+          await this.alive?.release()
+          return counted ?? 'abort'
+        }
+        await writeState(this.client, at, vote, own, signal)
+      }
+    })
+  }
+
+  /** Waits until it is decided. With a coordinator that fails, takes its place if need be. */
+  decision(options: DecisionOptions = {}): Promise<Decision> {
+    return awaitDecision(this.client, this.path, this.form, options)
+  }
+
+  /** Says that this site has carried out what was decided. */
+  acknowledge(decision: Decision, options: CallOptions = {}): Promise<void> {
+    return limited(this.client, options, async (signal) => {
+      const at = layout(this.path).site(this.name)
+      const own = await readNode(this.client, at, signal, 'session')
+      const done = decision === 'commit' ? 'committed' : 'aborted'
+      if (own !== undefined && stateOf(own) !== done)
+        await writeState(this.client, at, done, own, signal)
+    })
+  }
+
+  /** Leaves. Without a vote that counts as a failure, and `abort` is written for this site. */
+  async [Symbol.asyncDispose](): Promise<void> {
+    await this.alive?.release()
+  }
+}
+
+function awaitDecision(
+  client: Client,
+  path: string,
+  form: CommitForm,
+  { abortAfterMs, ...options }: DecisionOptions,
+): Promise<Decision> {
+  return limited(client, options, (signal) =>
+    form === 'everyone'
+      ? decide(client, path, signal, abortAfterMs)
+      : awaitOutcome(client, path, signal, abortAfterMs),
+  )
+}
+
+/** The outcome as it is written down; by this client, where nobody else is there to do it. */
+async function awaitOutcome(
+  client: Client,
+  path: string,
+  signal: AbortSignal,
+  abortAfterMs: number | undefined,
+): Promise<Decision> {
+  const { outcome, coordinator } = layout(path)
+  for (;;) {
+    const written = await readNode(client, outcome, signal)
+    if (written !== undefined) return text.decode(written.data) as Decision
+    const [header, node] = await Promise.all([
+      readNode(client, path, signal, 'linearizable'),
+      readNode(client, coordinator, signal, 'linearizable'),
+    ])
+    if (header === undefined) return 'abort'
+    const session = client.session?.id
+    const isOurs = node !== undefined && node.stat.ephemeralOwner === session
+    if (isOurs || (node === undefined && (await becomeCoordinator(client, coordinator, signal)))) {
+      const decision = await coordinate(client, path, signal, abortAfterMs)
+      if (session !== undefined) await deleteOwn(client, coordinator, session)
+      return decision
+    }
+    await persist(client, signal, () =>
+      firstOf(signal, (either) => [
+        untilThere(client, outcome, either),
+        untilGone(client, coordinator, either),
+      ]),
+    )
+  }
+}
+
+async function becomeCoordinator(
+  client: Client,
+  path: string,
+  signal: AbortSignal,
+): Promise<boolean> {
+  try {
+    await client.create(path, '', { ephemeral: true, signal })
+    return true
+  } catch (error) {
+    // Who it is, is seen by looking again.
+    if (isRefusal(error, 'nodeExists', 'noNode') || error instanceof ConnectionLossError)
+      return false
+    throw error
+  }
+}
+
+/** Two at a time do no harm: what follows from the votes is the same for both. */
+async function coordinate(
+  client: Client,
+  path: string,
+  signal: AbortSignal,
+  abortAfterMs: number | undefined,
+): Promise<Decision> {
+  const decision = await decide(client, path, signal, abortAfterMs)
+  await persist(client, signal, async () => {
+    try {
+      await client.create(layout(path).outcome, decision, { signal })
+    } catch (error) {
+      if (!isRefusal(error, 'nodeExists', 'noNode')) throw error
+    }
+  })
+  return decision
+}
+
+/**
+ * Shows that this site is there, as long as its session lasts. Waits where an earlier process of
+ * it seems to be there still.
+ */
+async function announce(client: Client, path: string, signal: AbortSignal): Promise<Held> {
+  for (;;) {
+    signal.throwIfAborted()
+    try {
+      const created = await client.create(path, '', { ephemeral: true })
+      return hold(client, created, { lostOn: 'expired' })
+    } catch (error) {
+      const isTold = isRefusal(error, 'nodeExists')
+      if (!isTold && !(error instanceof ConnectionLossError)) throw error
+    }
+    const stat = await client.exists(path, { consistency: 'session' })
+    if (stat === undefined) continue
+    if (stat.ephemeralOwner === client.session?.id)
+      return hold(client, { path, stat }, { lostOn: 'expired' })
+    await untilGone(client, path, signal)
+  }
+}
+
+async function mustRead(client: Client, path: string, signal: AbortSignal): Promise<NodeState> {
+  const node = await readNode(client, path, signal)
+  if (node === undefined) throw new OperationError('noNode', { path })
+  return node
+}
