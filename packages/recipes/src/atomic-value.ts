@@ -9,7 +9,7 @@ import { limited, onAbort, orAborted } from './limits.ts'
 import type { Live } from './live.ts'
 import { openLiveNode } from './live-node.ts'
 import { persist, readNode, type NodeState } from './node.ts'
-import { below } from './parents.ts'
+import { below, parentOf } from './parents.ts'
 import { Serial } from './serial.ts'
 import { Witness } from './witness.ts'
 
@@ -179,7 +179,7 @@ export class AtomicValue<T> implements AsyncDisposable {
   /** Made with the initial value, so that it does not matter by whom, nor how often. */
   private make(signal?: AbortSignal): Promise<void> {
     const { client, path } = this
-    const parent = path.slice(0, Math.max(path.lastIndexOf('/'), 1))
+    const parent = parentOf(path)
     const create = () => client.create(path, this.codec.encode(this.initial), { signal })
     return persist(client, signal, async () => {
       try {

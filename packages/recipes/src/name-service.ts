@@ -10,7 +10,7 @@ import { limited } from './limits.ts'
 import type { Live } from './live.ts'
 import { openLiveNode } from './live-node.ts'
 import { persist } from './node.ts'
-import { below, join } from './parents.ts'
+import { below, join, parentOf } from './parents.ts'
 import { Registration } from './registration.ts'
 
 export interface NameServiceOptions<T> {
@@ -138,7 +138,7 @@ export class NameService<T> {
   }
 
   private async make(at: string, data: Uint8Array, options: CallOptions): Promise<void> {
-    const parent = at.slice(0, Math.max(at.lastIndexOf('/'), 1))
+    const parent = parentOf(at)
     await below(this.client, parent, options, () => this.client.create(at, data, options))
   }
 

@@ -52,7 +52,7 @@ export class QueueItem<T> implements Held {
     const { taken: path, stat, consumer } = claim
     const checks = [{ path: consumer.path }, { path }]
     const giveBack = (): Promise<void> => this.giveBack()
-    this.right = new HeldByNode(client, { path, stat, checks, giveBack }, 'expired')
+    this.right = new HeldByNode(client, { path, stat, checks, giveBack })
   }
 
   /** Throws where the codec does not understand it. Such an item can still be completed. */
@@ -70,6 +70,10 @@ export class QueueItem<T> implements Held {
 
   get signal(): AbortSignal {
     return this.right.signal
+  }
+
+  get deadlineMs(): number {
+    return this.right.deadlineMs
   }
 
   guard<Results extends readonly unknown[]>(

@@ -13,7 +13,7 @@ import { deleteOwn, hold, LostError, type Held } from './held.ts'
 import { onAbort, orAborted } from './limits.ts'
 import { LiveCell, type Live } from './live.ts'
 import { persist } from './node.ts'
-import { ensureParent } from './parents.ts'
+import { ensureParent, parentOf } from './parents.ts'
 
 /**
  * Whether others see the node. `present`: it is there. `uncertain`: the connection is lost, the
@@ -43,7 +43,7 @@ export class Registration<T> implements Held {
     this.client = client
     this.path = path
     this.name = path.slice(path.lastIndexOf('/') + 1)
-    this.parent = path.slice(0, Math.max(path.lastIndexOf('/'), 1))
+    this.parent = parentOf(path)
     this.codec = codec
     this.data = codec.encode(value)
     this.status = new LiveCell<Presence>(client, 'absent')

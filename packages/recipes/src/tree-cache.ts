@@ -3,6 +3,7 @@ import { Feed } from './feed.ts'
 import { limited, onAbort, orAborted } from './limits.ts'
 import { Listeners } from './listeners.ts'
 import { persist, readNode, type NodeState } from './node.ts'
+import { parentOf } from './parents.ts'
 
 /** What became of a node from one view of the tree to the next. */
 export interface TreeChange {
@@ -327,7 +328,7 @@ export class TreeCache implements AsyncDisposable {
   /** The names at the node's parent, where the cache has that. */
   private siblings(path: string): Set<string> | undefined {
     if (path === this.path) return undefined
-    const parent = path.slice(0, Math.max(path.lastIndexOf('/'), 1))
+    const parent = parentOf(path)
     const there = this.names.get(parent)
     if (there !== undefined) return there
     const made = new Set<string>()

@@ -23,7 +23,7 @@ import { firstOf } from './first-of.ts'
 import { deleteOwn, hold, type Held } from './held.ts'
 import { limited } from './limits.ts'
 import { persist, readNode, type NodeState } from './node.ts'
-import { below } from './parents.ts'
+import { below, parentOf } from './parents.ts'
 import { openTreeCache, type TreeCache } from './tree-cache.ts'
 
 export interface ProposeOptions<T> extends CallOptions {
@@ -62,7 +62,7 @@ export async function proposeCommit<T>(
     await tx.commit({ signal })
   }
   return limited(client, { signal, timeoutMs }, async (either) => {
-    const parent = path.slice(0, Math.max(path.lastIndexOf('/'), 1))
+    const parent = parentOf(path)
     await persist(client, either, async () => {
       try {
         await below(client, parent, { signal: either }, create)
