@@ -211,7 +211,7 @@ test(`after random changes and lost connections the cache is the tree (seed ${se
     `/random/${x}`,
     ...names.flatMap((y) => [`/random/${x}/${y}`, `/random/${x}/${y}/leaf`]),
   ])
-  for (let round = 0; round < 8; round++) {
+  for (let round = 0; round < 20; round++) {
     const writes: Promise<unknown>[] = []
     for (let i = 0; i < 60; i++) {
       const path = pick(paths)
