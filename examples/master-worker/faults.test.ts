@@ -11,8 +11,10 @@ import { Submitter } from './submitter.ts'
 import { Worker, type Work } from './worker.ts'
 
 const { tree } = useServer()
-const tasks = 60
-const tasksPerFault = 4
+const tasks = 48
+const tasksPerFault = 3
+/** Long enough for faults to fall into it. */
+const workMsMax = 200
 
 interface Actor {
   readonly client: Client
@@ -26,7 +28,7 @@ test.each([1, 2, 3])(
     const { open, openProxied } = await tree()
     const auditor = await open({ sessionTimeoutMs: 2000 })
     await prepare(auditor)
-    const ledger = new Ledger(auditor)
+    const ledger = new Ledger(auditor, chance)
     const end = new AbortController()
     const options = { sessionTimeoutMs: 400, retry: { repeatsMax: Infinity } }
 
@@ -86,10 +88,12 @@ test('the story is told to its end', async () => {
 class Ledger {
   readonly violations: string[] = []
   private readonly auditor: Client
+  private readonly chance: () => number
   private readonly attempts = new Map<string, { worker: string; token: bigint }[]>()
 
-  constructor(auditor: Client) {
+  constructor(auditor: Client, chance: () => number) {
     this.auditor = auditor
+    this.chance = chance
   }
 
   readonly work: Work = async ({ id, input, worker, token }) => {
@@ -101,7 +105,7 @@ class Ledger {
       if ((await this.auditor.exists(paths.worker(attempt.worker))) !== undefined)
         this.violations.push(`${id}: ${worker} has it, and ${attempt.worker} is alive`)
     }
-    await sleep(10)
+    await sleep(this.chance() * workMsMax)
     return Number(input) * Number(input)
   }
 }
