@@ -2,17 +2,18 @@ import { once } from 'node:events'
 import { createServer, type Server } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import type { Client } from '@zabra/client'
-import type { Membership } from '@zabra/recipes'
-import { register, type Endpoint } from './registry.ts'
+import { registerService } from '@zabra/recipes'
 
-/** A web service that can be found while it is there. */
+export const services = '/services'
+
+/** A web service that can be found while it is there, from Java with Curator too. */
 export class QuoteService implements AsyncDisposable {
   private readonly server: Server
-  private readonly membership: Membership<Endpoint>
+  private readonly registration: AsyncDisposable
 
-  private constructor(server: Server, membership: Membership<Endpoint>) {
+  private constructor(server: Server, registration: AsyncDisposable) {
     this.server = server
-    this.membership = membership
+    this.registration = registration
   }
 
   /** Resolves when it can be found: not before it answers. */
@@ -21,8 +22,13 @@ export class QuoteService implements AsyncDisposable {
     server.listen(0, '127.0.0.1')
     await once(server, 'listening')
     const { address, port } = server.address() as AddressInfo
-    const membership = await register(client, 'quotes', id, { host: address, port })
-    return new QuoteService(server, membership)
+    const registration = await registerService(client, services, {
+      name: 'quotes',
+      id,
+      address,
+      port,
+    })
+    return new QuoteService(server, registration)
   }
 
   /** Stops answering without a word to anybody, as a program does that hangs. */
@@ -33,7 +39,7 @@ export class QuoteService implements AsyncDisposable {
 
   /** Leaves first, so that nobody is sent here any more. */
   async [Symbol.asyncDispose](): Promise<void> {
-    await this.membership[Symbol.asyncDispose]()
+    await this.registration[Symbol.asyncDispose]()
     this.fallSilent()
   }
 }

@@ -1,8 +1,8 @@
+import { discoverService } from '@zabra/recipes'
 import { expect, test } from 'vitest'
 import { useServer } from '../support/testing.ts'
-import { Caller, NoInstanceError } from './caller.ts'
-import { QuoteService } from './quote-service.ts'
-import { discover } from './registry.ts'
+import { call, NoInstanceError } from './caller.ts'
+import { QuoteService, services } from './quote-service.ts'
 import { story } from './story.ts'
 
 const { tree } = useServer()
@@ -19,29 +19,29 @@ test('services are found while they are there, and called in turn', async () => 
   const shareOf = (id: string): number =>
     lines.filter((line) => line === `a quote from ${id}`).length
   expect([shareOf('ada'), shareOf('bob'), shareOf('eve')]).toEqual([2, 7, 1])
-  expect(lines.at(-1)).toBe('NoInstanceError: 0 instances, and none answers')
+  expect(lines.at(-1)).toBe('NoInstanceError: 0 instances were tried, and none answers')
 })
 
 test('an instance that was cut off for longer than its session is found again', async () => {
   const { open, openProxied } = await tree()
   const { proxy, client } = await openProxied()
-  await using instances = await discover(await open(), 'quotes')
+  await using quotes = await discoverService(await open(), services, 'quotes')
   await using service = await QuoteService.start(client, 'ada')
   expect(service).toBeDefined()
-  await instances.until(({ size }) => size === 1)
+  await quotes.until(({ length }) => length === 1)
   proxy.cut()
-  await instances.until(({ size }) => size === 0)
+  await quotes.until(({ length }) => length === 0)
   proxy.heal()
-  await instances.until(({ size }) => size === 1)
-  expect(await new Caller(instances).call()).toBe('a quote from ada')
+  await quotes.until(({ length }) => length === 1)
+  expect(await call(quotes)).toBe('a quote from ada')
 })
 
 test('who calls while nobody answers is told so', async () => {
   const { open } = await tree()
   const client = await open()
-  await using instances = await discover(client, 'quotes')
+  await using quotes = await discoverService(client, services, 'quotes')
   await using service = await QuoteService.start(client, 'ada')
-  await instances.until(({ size }) => size === 1)
+  await quotes.until(({ length }) => length === 1)
   service.fallSilent()
-  await expect(new Caller(instances).call()).rejects.toThrow(NoInstanceError)
+  await expect(call(quotes)).rejects.toThrow(NoInstanceError)
 })

@@ -1,21 +1,21 @@
 import { connect } from '@zabra/client'
+import { discoverService } from '@zabra/recipes'
 import type { Say } from '../support/on-server.ts'
-import { Caller } from './caller.ts'
-import { QuoteService } from './quote-service.ts'
-import { discover } from './registry.ts'
+import { call } from './caller.ts'
+import { QuoteService, services } from './quote-service.ts'
 
 /** Services come, go and fall silent; whoever calls them need not know. */
 export async function story(servers: string, say: Say): Promise<void> {
   await using client = await connect(servers)
   await client.ensure('/')
-  await using instances = await discover(client, 'quotes')
-  const caller = new Caller(instances)
+  // One call that fails is enough to try the others first for a while.
+  await using quotes = await discoverService(client, services, 'quotes', { errorsMax: 1 })
   const untilThere = async (count: number): Promise<void> => {
-    await instances.until(({ size }) => size === count)
-    say(`found: ${[...instances.current.keys()].toSorted().join(', ')}`)
+    await quotes.until(({ length }) => length === count)
+    say(`found: ${quotes.current.map(({ id }) => id).join(', ')}`)
   }
   const callAround = async (times: number): Promise<void> => {
-    for (let call = 0; call < times; call++) say(await caller.call())
+    for (let round = 0; round < times; round++) say(await call(quotes))
   }
 
   const first = await connect(servers)
@@ -39,6 +39,6 @@ export async function story(servers: string, say: Say): Promise<void> {
   say('bob and eve leave')
   await bob[Symbol.asyncDispose]()
   await eve[Symbol.asyncDispose]()
-  await instances.until(({ size }) => size === 0)
-  say(await caller.call().catch(String))
+  await quotes.until(({ length }) => length === 0)
+  say(await call(quotes).catch(String))
 }
