@@ -22,13 +22,16 @@ export class LeaderCoordinator implements RunCoordinator, AsyncDisposable {
   private readonly controller = new AbortController()
   private readonly leading: Promise<void>
   private current: Term | undefined
+  /** Why this instance will not lead any more. */
+  private failure: { readonly error: unknown } | undefined
   private readonly electors: ((term: Term) => void)[] = []
 
   private constructor(client: Client, path: string, id: string) {
     this.client = client
     this.path = path
-    this.leading = this.lead(id)
-    this.leading.catch(() => {})
+    this.leading = this.lead(id).catch((error: unknown) => {
+      this.failure = { error }
+    })
   }
 
   static async open(
@@ -53,7 +56,8 @@ export class LeaderCoordinator implements RunCoordinator, AsyncDisposable {
 
   /** Called by node-cron with `TASK:TIME`. What it rejects with makes node-cron leave the time out. */
   async shouldRun(key: string): Promise<boolean> {
-    const { current: term } = this
+    const { current: term, failure } = this
+    if (failure !== undefined) throw failure.error
     if (term === undefined || term.signal.aborted) return false
     const { task, time } = parseKey(key)
     const node = `${this.path}/begun/${encodeURIComponent(task)}`
@@ -76,7 +80,7 @@ export class LeaderCoordinator implements RunCoordinator, AsyncDisposable {
 
   async [Symbol.asyncDispose](): Promise<void> {
     this.controller.abort()
-    await this.leading.catch(() => {})
+    await this.leading
   }
 
   private lead(id: string): Promise<void> {

@@ -1,4 +1,4 @@
-import { expect, onTestFinished, test } from 'vitest'
+import { expect, onTestFinished, test, vi } from 'vitest'
 import type { Client } from '@zabra/client'
 import { nextState } from '../../packages/client/test/support/fixture.ts'
 import { useServer } from '../support/testing.ts'
@@ -60,6 +60,18 @@ test('a leader that was cut off serves nothing, and leads again later', async ()
   const again = await coordinator.elected()
   expect(again.epoch).toBeGreaterThan(epoch)
   expect(await coordinator.shouldRun(fire(1))).toBe(true)
+})
+
+test('an instance that cannot lead any more says so at each time', async () => {
+  const { open } = await tree()
+  const client = await open()
+  const coordinator = await coordinatorOf(client)
+  await coordinator.elected()
+  await client.close()
+  // It may take a turn to notice; until then it does not lead, which is not wrong either.
+  await vi.waitFor(() =>
+    expect(coordinator.shouldRun(fire(1))).rejects.toThrow('the client is closed'),
+  )
 })
 
 test('with node-cron: every second once, before and after the leader is gone', async () => {
