@@ -82,6 +82,8 @@ function statusOf(status: string): TestOutcome['status'] {
 }
 
 function firstLines(text: string): string {
-  const lines = text.split('\n').filter((line) => !line.includes('node_modules'))
+  // What vitest's report says of a test that took too long.
+  const plain = text.replace('Error: STACK_TRACE_ERROR', 'its time was up')
+  const lines = plain.split('\n').filter((line) => !line.includes('node_modules'))
   return lines.slice(0, whyLinesMax).join('\n')
 }

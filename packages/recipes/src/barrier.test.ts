@@ -56,9 +56,9 @@ test('who gives up is told so', async () => {
 test('a barrier whose making was not confirmed is up', async () => {
   const { client, proxy } = await openProxied(fixture.connectString)
   const other = await fixture.open()
-  const appeared = new Promise((resolve) => {
-    void other.exists('/unconfirmed', { watch: resolve })
-  })
+  let tell = (): void => {}
+  const appeared = new Promise<void>((resolve) => (tell = resolve))
+  await other.exists('/unconfirmed', { watch: () => tell() })
   proxy.mute()
   const raising = new Barrier(client, '/unconfirmed').raise()
   await appeared
