@@ -21,6 +21,12 @@ export interface LoadFigures {
   readonly cpuUsPerOp: number
 }
 
+export interface Memory {
+  readonly residentMb: number
+  /** What the run-time counts as alive; NaN where it cannot tell. */
+  readonly liveMb: number
+}
+
 /** A client in a process of its own that does what it is told, line by line. */
 export class Player {
   readonly name: string
@@ -64,11 +70,11 @@ export class Player {
     return BigInt(ns)
   }
 
-  /** Resident memory after a collection. */
-  async residentMb(): Promise<number> {
+  /** After a collection. */
+  async memory(): Promise<Memory> {
     this.#program.tell('settle')
-    await this.#hear('settled')
-    return this.#usage.rssMb
+    const [liveBytes] = await this.#hear('settled')
+    return { residentMb: this.#usage.rssMb, liveMb: Number(liveBytes) / (1 << 20) }
   }
 
   async end(): Promise<void> {

@@ -44,7 +44,7 @@ public final class Player {
       }
       case "settle" -> {
         System.gc();
-        say("settled");
+        say("settled " + (Runtime.getRuntime().totalMemory() - Runtime.getRuntime().freeMemory()));
       }
       default -> throw new IllegalArgumentException(String.join(" ", wish));
     }

@@ -75,7 +75,9 @@ function watches(client, path, count) {
   for (let i = 0; i < count; i++) client.watch(`${path}/${i}`, onSet, onFired)
 }
 
+/** Collects what is dead, and says how many bytes are alive. */
 function settle() {
   globalThis.gc()
-  say('settled')
+  const { heapUsed, external } = process.memoryUsage()
+  say(`settled ${heapUsed + external}`)
 }
