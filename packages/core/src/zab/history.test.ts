@@ -30,6 +30,11 @@ test('there is none where the logs do not reach back to the learner', async () =
   expect(await zxids(0n, 0x200000001n)).toBeUndefined()
 })
 
+test('there is none where what memory begins with is not logged yet, and begins an epoch', async () => {
+  expect(await zxids(3n, 0x300000001n)).toBeUndefined()
+  expect(await zxids(3n, 0x200000002n)).toHaveLength(6)
+})
+
 test('there is none where it would be too much to be kept in memory', async () => {
   const bytes = async (limit: number): Promise<unknown> =>
     readHistory(disk, folders, 3n, 0x200000001n, 0, limit)

@@ -49,7 +49,7 @@ export async function readHistory(
     // What comes next may begin a new epoch, and that follows on anything: nobody would notice.
     if (log.end.reason !== 'end' && log.end.reason !== 'endMark') return undefined
   }
-  return wanted.reachesBack ? wanted.txns : undefined
+  return wanted.leadsUpTo() ? wanted.txns : undefined
 }
 
 /** Collects what is asked for, as long as nothing is missing. */
@@ -74,7 +74,7 @@ class Wanted {
       const { zxid, reader } = records
       this.reachesBack ||= zxid <= this.after
       if (!this.reachesBack) return 'no'
-      if (zxid >= this.before) return 'complete'
+      if (zxid >= this.before) return this.leadsUpTo(zxid) ? 'complete' : 'no'
       // The transaction the learner has is kept too: it proves that its history is ours.
       if (zxid < this.after) continue
       const last = this.txns.at(-1)
@@ -85,6 +85,17 @@ class Wanted {
       this.txns.push({ zxid, payload })
     }
     return 'more'
+  }
+
+  /**
+   * Whether nothing is missing between the last and the one before which to end, given what was
+   * found next. That one itself may not be logged here yet, and then a new epoch proves nothing.
+   */
+  leadsUpTo(found?: bigint): boolean {
+    const { before } = this
+    const last = this.txns.at(-1)
+    if (last === undefined) return false
+    return before === last.zxid + 1n || (found === before && !this.lacksBetween(last.zxid, before))
   }
 
   /**

@@ -1,7 +1,7 @@
 /** A leader, and learners that are played by hand. */
 import { LearnerInfo, Writer } from '@zabra/protocol'
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
-import { CommittedLog } from './committed-log.ts'
+import { CommittedLog, type LoggedTxn } from './committed-log.ts'
 import { Leader } from './leader.ts'
 import type { ZabOptions } from './options.ts'
 import {
@@ -21,6 +21,7 @@ let parts: TestParts
 let leader: Leader
 let reason: string | undefined
 let committedLog: CommittedLog
+let readHistory: () => Promise<readonly LoggedTxn[] | undefined>
 const refused: string[] = []
 const dropped: string[] = []
 
@@ -32,9 +33,11 @@ async function lead(
   lastZxid: string,
   accepted: bigint,
   given: Partial<ZabOptions> = {},
+  keptInMemory?: number,
 ): Promise<void> {
   parts = await makeParts(lastZxid, accepted)
-  committedLog = new CommittedLog()
+  committedLog = new CommittedLog(keptInMemory)
+  readHistory = () => Promise.resolve(undefined)
   reason = undefined
   refused.length = dropped.length = 0
   const { db, epochs, host } = parts
@@ -45,7 +48,7 @@ async function lead(
       epochs,
       db,
       committedLog,
-      readHistory: () => Promise.resolve(undefined),
+      readHistory: () => readHistory(),
       host,
       nowMs: () => host.nowMs,
       trace: (event) => {
@@ -236,6 +239,25 @@ describe('history', () => {
     for (let turn = 0; turn < 50; turn++) await parts.host.pass(1)
     late.skipSnapshot()
     expect(await late.heard()).toEqual(['proposal 2.1', 'commit 2.1', 'newLeader 2.0'])
+  })
+
+  test('of the log is of no use where memory has dropped what follows it', async () => {
+    leader.end(new Error('another one is needed'))
+    await lead('1.5', 1n, {}, 1)
+    const first = await follower(2n)
+    committedLog.add({ zxid: zxidOf('1.5'), payload: payloadOf('1.5') })
+    let answer: (txns: readonly LoggedTxn[]) => void = () => {}
+    readHistory = () => new Promise((resolve) => (answer = resolve))
+    const late = await introduce(3n, '1.0')
+    await late.say('ackEpoch', '1.2', int(1))
+    await first.say('request', -1n, newSession(9n))
+    await first.say('ack', '2.1')
+    leader.logged(zxidOf('2.1'))
+    expect(committedLog.min).toBe(zxidOf('2.1'))
+    // 2.1 could follow on 1.4, if one did not know of 1.5.
+    const txns = ['1.2', '1.3', '1.4'].map((at) => ({ zxid: zxidOf(at), payload: payloadOf(at) }))
+    answer(txns)
+    expect((await late.heard())[1]).toBe('snap 2.1')
   })
 
   test('is resent where a follower comes back with what is not committed yet', async () => {

@@ -20,7 +20,7 @@ import { AckWatch } from './ack-watch.ts'
 import type { CommittedLog, LoggedTxn } from './committed-log.ts'
 import type { ConfigBook } from './config-book.ts'
 import { Deferred, TimeoutError, within } from './deferred.ts'
-import { counterOf, epochOf, epochStart, follows, type Epochs } from './epochs.ts'
+import { counterOf, epochOf, epochStart, type Epochs } from './epochs.ts'
 import { drained, sendHistory } from './pace.ts'
 import { LearnerLinks } from './learner-links.ts'
 import { expectPacket, LinkLostError, ProtocolError, type PacketLink } from './packet-link.ts'
@@ -81,6 +81,12 @@ export interface LearnerView {
   /** Packets that wait until it is up to date, and their bytes with those on their way. */
   readonly held: number
   readonly heldBytes: number
+}
+
+/** What was read from the log for a learner, up to where memory began at that time. */
+interface OlderHistory {
+  readonly txns: readonly LoggedTxn[]
+  readonly before: bigint
 }
 
 /** A transaction that waits for its quorum. */
@@ -421,25 +427,24 @@ export class Leader {
   }
 
   /** What memory lacks for a learner that was away for long, from the log. */
-  private async olderHistory(learnerZxid: bigint): Promise<readonly LoggedTxn[]> {
+  private async olderHistory(learnerZxid: bigint): Promise<OlderHistory | undefined> {
     const { committedLog, db, readHistory } = this.parts
     const plan = planSync(learnerZxid, committedLog.all(), db.lastZxid, this.start)
-    if (plan.kind !== 'snap' || learnerZxid >= committedLog.min) return []
-    return (await readHistory(learnerZxid, committedLog.min)) ?? []
+    const before = committedLog.min
+    if (plan.kind !== 'snap' || learnerZxid >= before) return undefined
+    const txns = await readHistory(learnerZxid, before)
+    return txns && { txns, before }
   }
 
   /** To be acted upon before anything else happens: the next commit makes it wrong. */
-  private planFor(learnerZxid: bigint, older: readonly LoggedTxn[]): SyncPlan {
+  private planFor(learnerZxid: bigint, older: OlderHistory | undefined): SyncPlan {
     const { committedLog, db } = this.parts
     if (this.options.alwaysSendSnapshot === true) return { kind: 'snap' }
-    const last = older.at(-1)
-    if (last === undefined) {
-      return planSync(learnerZxid, committedLog.all(), db.lastZxid, this.start)
-    }
-    const newer = committedLog.all().filter(({ zxid }) => zxid > last.zxid)
-    // While the log was read, the oldest in memory may have been dropped: that is a gap.
-    const isWhole = newer[0] === undefined || follows(last.zxid, newer[0].zxid)
-    const history = isWhole ? [...older, ...newer] : committedLog.all()
+    const inMemory = committedLog.all()
+    // While the log was read, the oldest in memory may have been dropped: that is a gap, and one
+    // that cannot be seen where what is left begins a new epoch.
+    const isWhole = older !== undefined && older.before === committedLog.min
+    const history = isWhole ? [...older.txns, ...inMemory] : inMemory
     return planSync(learnerZxid, history, db.lastZxid, this.start)
   }
 
@@ -452,7 +457,7 @@ export class Leader {
   private async synchronise(
     learner: Learner,
     learnerZxid: bigint,
-    older: readonly LoggedTxn[],
+    older: OlderHistory | undefined,
   ): Promise<void> {
     const { link, sid } = learner
     const { db, trace } = this.parts
@@ -462,7 +467,7 @@ export class Leader {
     // only once it is logged anew.
     this.acknowledged.delete(sid)
     this.refuseTooMany(learner, plan.kind === 'snap')
-    const fromDisk = plan.kind !== 'snap' && older.length > 0
+    const fromDisk = plan.kind !== 'snap' && older !== undefined
     trace({ type: 'synchronising', sid, plan: plan.kind, fromDisk })
     let sent: bigint
     // The one that holds where the history ends.
