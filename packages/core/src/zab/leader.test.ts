@@ -21,7 +21,7 @@ let parts: TestParts
 let leader: Leader
 let reason: string | undefined
 let committedLog: CommittedLog
-let readHistory: () => Promise<readonly LoggedTxn[] | undefined>
+let readHistory: () => Promise<LoggedTxn[] | undefined>
 const refused: string[] = []
 const dropped: string[] = []
 
@@ -246,7 +246,7 @@ describe('history', () => {
     await lead('1.5', 1n, {}, 1)
     const first = await follower(2n)
     committedLog.add({ zxid: zxidOf('1.5'), payload: payloadOf('1.5') })
-    let answer: (txns: readonly LoggedTxn[]) => void = () => {}
+    let answer: (txns: LoggedTxn[]) => void = () => {}
     readHistory = () => new Promise((resolve) => (answer = resolve))
     const late = await introduce(3n, '1.0')
     await late.say('ackEpoch', '1.2', int(1))
