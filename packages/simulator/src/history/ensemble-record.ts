@@ -133,8 +133,23 @@ export class EnsembleRecord {
   /** Where an epoch ended that had no transaction of its own. */
   private lastTransaction(zxid: bigint): bigint {
     let last = zxid
-    while (last > 0n && counterOf(last) === 0n) last = this.reigns.get(epochOf(last))?.base ?? 0n
+    while (last > 0n && counterOf(last) === 0n) last = this.baseOf(last) ?? 0n
     return last
+  }
+
+  /**
+   * Where the history ended upon which the epoch of this zxid is built. Of an epoch that was never
+   * established there are no transactions, but who was sent its leader's tree goes by its beginning.
+   */
+  private baseOf(zxid: bigint): bigint | undefined {
+    const epoch = epochOf(zxid)
+    const reign = this.reigns.get(epoch)
+    if (reign !== undefined || counterOf(zxid) > 0n) return reign?.base
+    let base: bigint | undefined
+    for (const held of this.members.get(epoch)?.values() ?? []) {
+      if (held !== undefined && epochOf(held) < epoch && held > (base ?? -1n)) base = held
+    }
+    return base
   }
 
   private idsOf(names: Iterable<string>): Set<ServerId> {
@@ -235,7 +250,7 @@ export class EnsembleRecord {
   /** Whether a transaction is part of the history that ends there. */
   private isBefore(zxid: bigint, last: bigint): boolean {
     let end = last
-    while (epochOf(end) > epochOf(zxid)) end = this.reigns.get(epochOf(end))?.base ?? 0n
+    while (epochOf(end) > epochOf(zxid)) end = this.baseOf(epochStart(epochOf(end))) ?? 0n
     return epochOf(end) === epochOf(zxid) && zxid <= end
   }
 
@@ -281,12 +296,12 @@ export class EnsembleRecord {
     for (let end = last; end > 0n;) {
       const epoch = epochOf(end)
       for (let zxid = end; counterOf(zxid) > 0n; zxid--) zxids.push(zxid)
-      const reign = this.reigns.get(epoch)
-      if (reign === undefined || epochOf(reign.base) >= epoch) {
+      const base = this.baseOf(end)
+      if (base === undefined || epochOf(base) >= epoch) {
         this.recorder.violation(`nobody led epoch ${epoch}, and yet ${hex(end)} is in the history`)
         break
       }
-      end = reign.base
+      end = base
     }
     const history = new Map<bigint, Uint8Array>()
     for (const zxid of zxids.toReversed()) {
