@@ -79,7 +79,7 @@ export class DoubleBarrier {
         }),
       )
     } catch (error) {
-      const told = waiterError(place, error)
+      const told = await waiterError(this.client, place, error)
       place.release().catch(() => {})
       throw told
     }

@@ -129,6 +129,10 @@ export class HeldByNode implements Held {
     return this.controller.signal
   }
 
+  get sessionId(): bigint {
+    return this.node.stat.ephemeralOwner
+  }
+
   get deadlineMs(): number {
     return this.signal.aborted ? 0 : this.client.aliveUntilMs
   }

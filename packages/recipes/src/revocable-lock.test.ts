@@ -1,3 +1,4 @@
+import { setTimeout } from 'node:timers/promises'
 import { expect, test } from 'vitest'
 import { useServer } from '../test/support/server.ts'
 import { aborted, untilChildren } from '../test/support/trouble.ts'
@@ -46,8 +47,10 @@ test('a holder may refuse, and who asked is told or goes on waiting', async () =
   const rejected = lock.exclusive({ revoke: { ifRefused: 'reject', removeAfterMs: 60_000 } })
   await expect(rejected).rejects.toBeInstanceOf(RefusedError)
   expect(await untilChildren(first, '/stubborn', 1)).toHaveLength(1)
-  const waiting = lock.exclusive({ revoke: { removeAfterMs: 1 } })
+  const waiting = lock.exclusive({ revoke: { removeAfterMs: 1000 } })
   await untilRefused(2)
+  // That nothing happens takes its time to be seen.
+  await setTimeout(1100)
   expect(reader.signal.aborted).toBe(false)
   await reader.release()
   await (await waiting).release()

@@ -88,7 +88,7 @@ export class Semaphore {
     try {
       return await underAll([signal, lock.signal], (either) => this.lease(permits, either, options))
     } catch (error) {
-      throw waiterError(lock, error)
+      throw await waiterError(this.client, lock, error)
     } finally {
       lock.release().catch(() => {})
     }
@@ -123,7 +123,7 @@ export class Semaphore {
       return holdAll(first!, ...others)
     } catch (error) {
       for (const lease of made) lease.release().catch(() => {})
-      throw made[0] === undefined ? error : waiterError(made[0], error)
+      throw made[0] === undefined ? error : await waiterError(this.client, made[0], error)
     }
   }
 

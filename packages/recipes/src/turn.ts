@@ -74,7 +74,7 @@ export function tryTurn(
       place.release().catch(() => {})
       return undefined
     } catch (error) {
-      throw abandon(place, error)
+      throw await abandon(client, place, error)
     }
   })
 }
@@ -91,7 +91,7 @@ async function queueOnce(
     await underAll([signal, place.signal], (either) => untilFirst(client, line, place, either))
     return place.judgeBy(lostOn)
   } catch (error) {
-    throw abandon(place, error)
+    throw await abandon(client, place, error)
   }
 }
 
@@ -146,17 +146,26 @@ async function look(
 }
 
 /** Leaves the line behind the back of the caller, who need not wait for a connection. */
-function abandon(place: HeldByNode, error: unknown): unknown {
-  const told = waiterError(place, error)
+function abandon(client: Client, place: HeldByNode, error: unknown): Promise<unknown> {
+  const told = waiterError(client, place, error)
   place.release().catch(() => {})
   return told
 }
 
 /** What to tell somebody who held nothing yet but a place. */
-export function waiterError({ path, signal }: HeldByNode, error: unknown): unknown {
-  const reason: unknown = signal.reason
-  if (!(reason instanceof LostError)) return error
-  if (reason.reason === 'expired') return new SessionExpiredError(false, { path })
-  if (reason.reason === 'closed') return new ClosedError({ path })
-  return error
+export async function waiterError(
+  client: Client,
+  place: HeldByNode,
+  error: unknown,
+): Promise<unknown> {
+  const { path, sessionId } = place
+  const loss: unknown = place.signal.reason ?? error
+  if (!(loss instanceof LostError)) return error
+  if (loss.reason === 'closed') return new ClosedError({ path })
+  if (loss.reason === 'deleted') {
+    // With a session the nodes go first, and the connection next: whoever asks learns which it is.
+    const answer = await client.exists(path).catch((reason: unknown) => reason)
+    if (answer instanceof ClosedError) return answer
+  }
+  return client.session?.id === sessionId ? error : new SessionExpiredError(false, { path })
 }

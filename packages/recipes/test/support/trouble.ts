@@ -159,8 +159,9 @@ export async function untilChildren(
   for (;;) {
     let wake = (): void => {}
     const changed = new Promise<void>((resolve) => (wake = resolve))
-    const there = await client.exists(path, { watch: wake })
-    const children = there === undefined ? [] : await client.children(path, { watch: wake })
+    const isThere = (await client.exists(path, { watch: wake })) !== undefined
+    // A container may go in between.
+    const children = isThere ? await client.children(path, { watch: wake }).catch(() => []) : []
     if (children.length === count) return children
     await changed
   }
