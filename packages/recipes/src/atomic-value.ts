@@ -141,13 +141,14 @@ export class AtomicValue<T> implements AsyncDisposable {
 
   /** Changes of one object do not race with each other. */
   private inTurn<R>(options: CallOptions, act: (signal: AbortSignal) => Promise<R>): Promise<R> {
-    return limited(this.client, options, (signal) => {
+    const takeTurn = (signal: AbortSignal): Promise<R> => {
       const turn = this.serial.run(() => {
         signal.throwIfAborted()
         return act(signal)
       })
       return orAborted(turn, signal)
-    })
+    }
+    return limited(this.client, options, takeTurn, true)
   }
 
   private async trySet(

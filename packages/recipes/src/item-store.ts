@@ -82,12 +82,13 @@ export class ItemStore<T> {
     priority: number,
     options: CallOptions & { readonly ephemeral?: boolean | undefined },
   ): Promise<void> {
-    return limited(this.client, options, async (signal) => {
+    const post = async (signal: AbortSignal): Promise<void> => {
       const data = this.codec.encode(value)
       const name = `entry-${String(priority).padStart(3, '0')}-`
       const { ephemeral = false } = options
       await orAborted(this.outbox.post({ name, data, ephemeral, signal }), signal)
-    })
+    }
+    return limited(this.client, options, post, true)
   }
 
   tryTake(options: CallOptions): Promise<QueueItem<T> | undefined> {

@@ -1,17 +1,23 @@
 import { TimeoutError, type CallOptions, type Client } from '@zabra/client'
 
-/** Carries out something under one signal that stands for the caller's signal and deadline. */
+/**
+ * Carries out something under one signal that stands for the caller's signal and deadline. Past
+ * the deadline it says whether it may have happened nevertheless.
+ */
 export async function limited<T>(
   client: Client,
   { signal, timeoutMs }: CallOptions,
   act: (signal: AbortSignal) => Promise<T>,
+  mayHaveHappened = false,
 ): Promise<T> {
   if (signal?.aborted === true) throw signal.reason
   const controller = new AbortController()
   const cancel =
     timeoutMs === undefined
       ? undefined
-      : client.host.timer(timeoutMs, () => controller.abort(new TimeoutError(timeoutMs, false)))
+      : client.host.timer(timeoutMs, () =>
+          controller.abort(new TimeoutError(timeoutMs, mayHaveHappened)),
+        )
   const signals = signal === undefined ? [controller.signal] : [signal, controller.signal]
   try {
     return await underAll(signals, act)

@@ -50,7 +50,7 @@ export async function proposeCommit<T>(
   if (sites.length === 0) throw new TypeError('a transaction needs at least one site')
   const creator = makeGuid(() => client.host.random())
   const at = layout(path)
-  const create = async (): Promise<void> => {
+  const create = async (either: AbortSignal): Promise<void> => {
     const tx = client
       .transaction()
       .create(path, { form, creator, sites: sites.length }, { codec: headers })
@@ -59,13 +59,13 @@ export async function proposeCommit<T>(
       .create(at.alives)
     for (const site of sites) tx.create(at.site(site))
     if (form === 'coordinator') tx.create(at.coordinator, '', { ephemeral: true })
-    await tx.commit({ signal })
+    await tx.commit({ signal: either })
   }
-  return limited(client, { signal, timeoutMs }, async (either) => {
+  const makeOnce = async (either: AbortSignal): Promise<void> => {
     const parent = parentOf(path)
     await persist(client, either, async () => {
       try {
-        await below(client, parent, { signal: either }, create)
+        await below(client, parent, { signal: either }, () => create(either))
       } catch (error) {
         // It may be ours, by a request whose reply was lost.
         if (!isRefusal(error, 'nodeExists') || error.path !== path) throw error
@@ -73,8 +73,9 @@ export async function proposeCommit<T>(
         if (headers.decode(data).creator !== creator) throw error
       }
     })
-    return new CommitProposal(client, path, form)
-  })
+  }
+  await limited(client, { signal, timeoutMs }, makeOnce, true)
+  return new CommitProposal(client, path, form)
 }
 
 /** Goes on with a transaction that somebody has proposed before. */
@@ -197,7 +198,7 @@ export class CommitSite<T> implements AsyncDisposable {
    * given up before. Whoever votes `commit` must be able to carry it out, whatever happens.
    */
   vote(vote: Decision, options: CallOptions = {}): Promise<Decision> {
-    return limited(this.client, options, async (signal) => {
+    const cast = async (signal: AbortSignal): Promise<Decision> => {
       const at = layout(this.path).site(this.name)
       for (;;) {
         const own = await readNode(this.client, at, signal, 'session')
@@ -209,7 +210,8 @@ export class CommitSite<T> implements AsyncDisposable {
         }
         await writeState(this.client, at, vote, own, signal)
       }
-    })
+    }
+    return limited(this.client, options, cast, true)
   }
 
   /** Waits until it is decided. With a coordinator that fails, takes its place if need be. */
