@@ -153,7 +153,10 @@ export class Registration<T> implements Held {
   private async make(): Promise<Created> {
     for (;;) {
       await this.client.connected({ signal: this.signal })
-      this.ownSessions.add(this.client.session!.id)
+      const { session } = this.client
+      // The connection that was waited for may be lost by now, and the session with it.
+      if (session === undefined) continue
+      this.ownSessions.add(session.id)
       const { data } = this
       try {
         const created = await this.client.create(this.path, data, { ephemeral: true })
@@ -164,8 +167,13 @@ export class Registration<T> implements Held {
           await ensureParent(this.client, this.parent, { signal: this.signal })
         else if (!isRefusal(error, 'nodeExists')) throw error
       }
-      const own = await this.whoseIsIt()
-      if (own !== undefined) return own
+      try {
+        const own = await this.whoseIsIt()
+        if (own !== undefined) return own
+      } catch (error) {
+        // It went meanwhile: an earlier registration of this name may still be clearing up.
+        if (!isRefusal(error, 'noNode')) throw error
+      }
     }
   }
 

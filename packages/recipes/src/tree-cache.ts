@@ -74,6 +74,7 @@ export class TreeCache implements AsyncDisposable {
   private readonly names = new Map<string, Set<string>>()
   private readonly unsettled = new Map<string, Unsettled>()
   private readingCount = 0
+  private isWaitingForCalm = false
   private readonly listeners: Listeners<[changes: readonly TreeChange[]]>
   private readonly feeds = new Set<Feed<readonly TreeChange[]>>()
   private waiting: { resolve: () => void; reject: (reason: unknown) => void }[] = []
@@ -254,11 +255,28 @@ export class TreeCache implements AsyncDisposable {
   }
 
   private publishIfConsistent(): void {
-    if (this.end !== undefined || !this.changesAtServer.isDrained) return
+    if (this.end !== undefined) return
+    if (!this.changesAtServer.isDrained) {
+      this.publishWhenDrained()
+      return
+    }
     if (this.isConsistent) {
       this.publish(() => true)
       for (const { resolve } of this.waiting.splice(0)) resolve()
     } else if (this.unsettled.size <= partialMax) this.publishUpToUnread()
+  }
+
+  /** After a reconnection it may turn out that nothing else was missed, and no change tells so. */
+  private publishWhenDrained(): void {
+    if (this.isWaitingForCalm) return
+    this.isWaitingForCalm = true
+    this.changesAtServer.drained().then(
+      () => {
+        this.isWaitingForCalm = false
+        this.publishIfConsistent()
+      },
+      () => {},
+    )
   }
 
   /**
