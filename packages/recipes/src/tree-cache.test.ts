@@ -91,6 +91,19 @@ test('changes are told after they are visible, removals from the leaves on', asy
   ])
 })
 
+test('a transaction that is told of in pieces becomes visible at once all the same', async () => {
+  const writer = await fixture.open()
+  const { client, proxy } = await openProxied(fixture.connectString)
+  await writer.ensure('/pieces/old')
+  const cache = await open(client, '/pieces')
+  const told: string[][] = []
+  cache.onChange((changes) => told.push(brief(changes)))
+  proxy.dole()
+  await writer.transaction().delete('/pieces/old').create('/pieces/new').commit()
+  await cache.sync()
+  expect(told).toEqual([['removed /pieces/old', 'added /pieces/new']])
+})
+
 test('what one transaction changes becomes visible at once', async () => {
   const writer = await fixture.open()
   const reader = await fixture.open()

@@ -75,6 +75,7 @@ export class TreeCache implements AsyncDisposable {
   private readonly unsettled = new Map<string, Unsettled>()
   private readingCount = 0
   private isWaitingForCalm = false
+  private fence: 'none' | 'asked' | 'outdated' = 'none'
   private readonly listeners: Listeners<[changes: readonly TreeChange[]]>
   private readonly feeds = new Set<Feed<readonly TreeChange[]>>()
   private waiting: { resolve: () => void; reject: (reason: unknown) => void }[] = []
@@ -193,6 +194,27 @@ export class TreeCache implements AsyncDisposable {
     node.read = { node: undefined, since: zxid === unknown ? undefined : zxid }
     node.events = []
     node.isVoid = true
+    if (this.fence === 'none') this.hearTheRest().catch((error: unknown) => this.finish(error))
+    else this.fence = 'outdated'
+  }
+
+  /**
+   * Nothing has to be read of what was removed, but the rest of its transaction may still be on its
+   * way, in another packet. An answer to something asked now comes behind it.
+   */
+  private async hearTheRest(): Promise<void> {
+    this.readingCount++
+    do {
+      this.fence = 'asked'
+      await persist(this.client, this.signal, () => this.client.exists(this.path))
+    } while (this.isFenceOutdated)
+    this.fence = 'none'
+    this.readingCount--
+    this.publishIfConsistent()
+  }
+
+  private get isFenceOutdated(): boolean {
+    return this.fence === 'outdated'
   }
 
   private noteChanged(path: string, zxid: bigint): void {

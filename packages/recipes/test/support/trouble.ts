@@ -65,6 +65,7 @@ export class Proxy {
   private readonly targetPort: number
   private isRefusing = false
   private isMuted = false
+  private isPiecemeal = false
 
   private constructor(address: string) {
     const colon = address.lastIndexOf(':')
@@ -99,6 +100,11 @@ export class Proxy {
     this.isMuted = true
   }
 
+  /** From now on what the server says arrives frame by frame, with some time between them. */
+  dole(): void {
+    this.isPiecemeal = true
+  }
+
   heal(): void {
     this.isRefusing = this.isMuted = false
   }
@@ -116,9 +122,16 @@ export class Proxy {
     const target = connect(this.targetPort, this.host)
     const count = frameCounter(() => this.notifications++)
     socket.on('data', (bytes) => target.write(bytes))
+    socket.setNoDelay(true)
+    let last: Promise<unknown> = Promise.resolve()
     target.on('data', (bytes) => {
       count(bytes)
-      if (!this.isMuted) socket.write(bytes)
+      if (this.isMuted) return
+      if (!this.isPiecemeal) socket.write(bytes)
+      else {
+        for (const frame of framesOf(bytes))
+          last = last.then(() => socket.write(frame)).then(someTurns)
+      }
     })
     for (const [one, other] of [
       [socket, target],
@@ -132,6 +145,23 @@ export class Proxy {
       })
     }
   }
+}
+
+/** Whole frames, and what is left of the last one. */
+function framesOf(bytes: Buffer): Buffer[] {
+  const frames: Buffer[] = []
+  let at = 0
+  while (at < bytes.length) {
+    const end = bytes.length - at < 4 ? bytes.length : at + 4 + bytes.readInt32BE(at)
+    frames.push(bytes.subarray(at, end))
+    at = end
+  }
+  return frames
+}
+
+/** Enough for the other side to have acted on what it was sent. */
+async function someTurns(): Promise<void> {
+  for (let i = 0; i < 5; i++) await new Promise((resolve) => setImmediate(resolve))
 }
 
 /** Counts the frames that are no replies; the first of a connection has no header. */
