@@ -5,11 +5,12 @@ import {
   type Codec,
   type Consistency,
 } from '@zabra/client'
-import { limited, onAbort, orAborted } from './limits.ts'
+import { limited, orAborted } from './limits.ts'
 import type { Live } from './live.ts'
 import { openLiveNode } from './live-node.ts'
 import { persist, readNode, type NodeState } from './node.ts'
 import { below, parentOf } from './parents.ts'
+import { pause } from './pause.ts'
 import { Serial } from './serial.ts'
 import { Witness } from './witness.ts'
 
@@ -194,15 +195,6 @@ export class AtomicValue<T> implements AsyncDisposable {
   private waitAWhile(races: number, signal: AbortSignal): Promise<void> {
     const { host } = this.client
     const ms = Math.min(waitMsMax, 2 ** (races - racesBeforeWaiting)) * host.random()
-    return new Promise((resolve, reject) => {
-      const stop = onAbort(signal, (reason) => {
-        cancel()
-        reject(reason)
-      })
-      const cancel = host.timer(ms, () => {
-        stop()
-        resolve()
-      })
-    })
+    return pause(this.client, ms, signal)
   }
 }

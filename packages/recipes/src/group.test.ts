@@ -80,6 +80,24 @@ test('a node that a stranger deletes comes back', async () => {
   await group.until((members) => (members.get('a')?.token ?? 0n) > token)
 })
 
+test('a member comes back also where the server refuses that for a while', async () => {
+  const client = await fixture.open()
+  const other = await fixture.open()
+  const member = await joinGroup(client, '/refused', 'x', { codec, name: 'a' })
+  // Below an ephemeral node nothing can be made.
+  await other
+    .transaction()
+    .delete('/refused/a')
+    .delete('/refused')
+    .create('/refused', '', { ephemeral: true })
+    .commit()
+  await member.presence.until((now) => now === 'absent')
+  await client.sync()
+  await other.delete('/refused')
+  await member.presence.until((now) => now === 'present')
+  expect(member.signal.aborted).toBe(false)
+})
+
 test('while the connection is lost the presence is uncertain, and others still see the member', async () => {
   const { client, proxy } = await openProxied(fixture.connectString)
   const group = await watch('/uncertain')

@@ -14,12 +14,15 @@ import { onAbort, orAborted } from './limits.ts'
 import { LiveCell, type Live } from './live.ts'
 import { persist } from './node.ts'
 import { ensureParent, parentOf } from './parents.ts'
+import { pause } from './pause.ts'
 
 /**
  * Whether others see the node. `present`: it is there. `uncertain`: the connection is lost, the
  * node stays until the session expires. `absent`: it is gone, and comes back with the next session.
  */
 export type Presence = 'present' | 'uncertain' | 'absent'
+
+const refusedPauseMs = 500
 
 /** An ephemeral node under a name of its own, made anew in each session, until it is released. */
 export class Registration<T> implements Held {
@@ -123,7 +126,7 @@ export class Registration<T> implements Held {
 
   private async keep(begun: () => void): Promise<void> {
     while (!this.signal.aborted) {
-      const created = await persist(this.client, this.signal, () => this.make())
+      const created = await this.insist()
       if (this.signal.aborted) break
       const node = hold(this.client, created, { lostOn: 'expired' })
       this.node = node
@@ -146,6 +149,19 @@ export class Registration<T> implements Held {
       if (stat?.ephemeralOwner === id) await deleteOwn(client, path, id)
     } catch (error) {
       if (error instanceof ConnectionLossError) await this.sweep()
+    }
+  }
+
+  /** Who was there once comes back, also where the server refuses for a while. */
+  private async insist(): Promise<Created> {
+    for (;;) {
+      try {
+        return await persist(this.client, this.signal, () => this.make())
+      } catch (error) {
+        const isForever = !isRefusal(error) || isRefusal(error, 'noAuth')
+        if (isForever || this.node === undefined) throw error
+      }
+      await pause(this.client, refusedPauseMs, this.signal)
     }
   }
 
