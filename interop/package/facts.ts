@@ -2,7 +2,7 @@ import type { FreshProject } from './fresh-project.ts'
 import { failed, ok, type Check } from './outcome.ts'
 
 /** Wide enough for any machine: what is guarded against is a package that does work at its start. */
-const importMsMax = 250
+const importMsMax = 200
 const imports = 9
 
 /** What a stranger gets who installs a package: how much, and how long until it is there. */
@@ -54,9 +54,11 @@ export function facts(
           if (!result.ok) return failed(result.output)
           times.push(Number(result.output))
         }
-        const median = times.toSorted((a, b) => a - b)[imports >> 1]!
-        const text = `${median.toFixed(1)} ms, the median of ${imports}`
-        return median <= importMsMax ? ok(text) : failed(text)
+        const sorted = times.toSorted((a, b) => a - b)
+        const [best, median] = [sorted[0]!, sorted[imports >> 1]!]
+        const text = `${best.toFixed(1)} ms at best, ${median.toFixed(1)} the median of ${imports}`
+        // Others may be at work on the machine: the best is what the package takes.
+        return best <= importMsMax ? ok(text) : failed(text)
       },
     },
   ]
