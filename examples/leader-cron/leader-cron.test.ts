@@ -79,5 +79,5 @@ test('with node-cron: every second once, before and after the leader is gone', a
   const runs = await story(connectString, () => {})
   const times = runs.map(({ time }) => time)
   expect(new Set(times).size).toBe(times.length)
-  expect(new Set(runs.map(({ instance }) => instance)).size).toBe(2)
+  expect(new Set(runs.map(({ instance }) => instance)).size).toBeGreaterThan(1)
 })

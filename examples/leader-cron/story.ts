@@ -31,7 +31,7 @@ export async function story(servers: string, say: Say): Promise<Run[]> {
   for (const name of ['anna', 'bert', 'cleo']) instances.push(await start(servers, name, onRun))
 
   await untilRuns(2)
-  const leader = instances.findIndex(({ coordinator }) => coordinator.term !== undefined)
+  const leader = instances.findIndex(({ name }) => name === runs.at(-1)?.instance)
   const [fallen] = instances.splice(leader, 1)
   say(`${fallen!.name} leads, and is stopped`)
   await stop(fallen!)
