@@ -1,6 +1,9 @@
+import { clientMutants } from './client.ts'
 import { ensembleMutants } from './ensemble.ts'
 import type { Mutant } from './mutant.ts'
 import { pipelineMutants } from './pipeline.ts'
+import type { ProgramMutant } from './program-mutant.ts'
+import { recipeMutants } from './recipes.ts'
 import { storageMutants } from './storage.ts'
 
 /** One deliberate error each: proof that the checkers can fail. */
@@ -9,3 +12,6 @@ export const mutants: readonly Mutant[] = [
   ...pipelineMutants,
   ...ensembleMutants,
 ]
+
+/** The same for programs on the client, and for recipes. */
+export const programMutants: readonly ProgramMutant[] = [...clientMutants, ...recipeMutants]

@@ -89,6 +89,7 @@ export class Program {
   connect(process: ProgramProcess): Client {
     const servers = this.cluster.servers.map(({ name }) => `${name}:2181`)
     const client = new Client({ ...this.options, servers, host: process })
+    this.stage.mutant?.client?.(client)
     const witness = new StateWitness(this.name, this.stage, this.cluster, process, client.state)
     client.onState((state: State, before: State) => witness.told(state, before))
     return client

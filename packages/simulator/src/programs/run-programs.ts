@@ -1,6 +1,7 @@
 import { Cluster } from '../cluster/cluster.ts'
 import { drawShape } from '../cluster/shape.ts'
 import { heal } from '../faults/inject.ts'
+import type { ProgramMutant } from '../mutants/program-mutant.ts'
 import type { RunOptions, RunResult } from '../run.ts'
 import { hash, Random } from '../world/random.ts'
 import { Program, tell } from './program.ts'
@@ -13,6 +14,7 @@ import { weights, workloads, type WorkloadName } from './workloads.ts'
 export interface ProgramRunOptions extends Pick<RunOptions, 'seed' | 'servers' | 'without'> {
   /** Drawn when not given. */
   readonly workload?: string | undefined
+  readonly mutant?: ProgramMutant | undefined
 }
 
 const setUpMsMax = 60_000
@@ -51,7 +53,9 @@ class ProgramRun {
     const seed = `programs/${options.seed}`
     const drawn = new Random(seed)
     const plan = drawn.fork('plan')
-    const servers = options.servers ?? plan.pick([1, 1, 3, 3, 3, 5])
+    const { mutant } = options
+    const drawnServers = plan.pick([1, 1, 3, 3, 3, 5])
+    const servers = options.servers ?? mutant?.servers ?? drawnServers
     const count = plan.between(2, 5)
     this.cluster = new Cluster({
       seed,
@@ -62,9 +66,9 @@ class ProgramRun {
       isChanging: false,
       neverUsedMsMax,
     })
-    this.stage = new Stage(this.cluster, drawn.fork('stage'), count)
+    this.stage = new Stage(this.cluster, drawn.fork('stage'), count, mutant)
     const name = plan.weighted(weights)
-    this.name = (options.workload as WorkloadName | undefined) ?? name
+    this.name = (options.workload as WorkloadName | undefined) ?? mutant?.workload ?? name
     this.workload = workloads[this.name](this.stage)
     this.programs = Array.from(
       { length: count },

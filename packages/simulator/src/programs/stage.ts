@@ -2,17 +2,25 @@ import type { Database } from '@zabra/core'
 import { Reader, Stat, Writer } from '@zabra/protocol'
 import type { Cluster } from '../cluster/cluster.ts'
 import { dumpTree, type TreeDump } from '../history/tree-dump.ts'
+import type { ProgramMutant } from '../mutants/program-mutant.ts'
 import type { Random } from '../world/random.ts'
 
 /** What workloads may know and tell of the world their programs live in. */
 export class Stage {
   readonly random: Random
   readonly programs: number
+  readonly mutant: ProgramMutant | undefined
   /** Nothing goes wrong any more. */
   isHealed = false
   private readonly cluster: Cluster
 
-  constructor(cluster: Cluster, random: Random, programs: number) {
+  constructor(
+    cluster: Cluster,
+    random: Random,
+    programs: number,
+    mutant: ProgramMutant | undefined,
+  ) {
+    this.mutant = mutant
     this.cluster = cluster
     this.random = random
     this.programs = programs

@@ -38,6 +38,7 @@ export class ExclusiveWorkload implements Workload {
     const lostOn = chance.pick(['suspended', 'expired'] as const)
     const held = await this.acquire(actor, lostOn)
     if (held === undefined) return
+    stage.mutant?.held?.(held)
     resource.grant(name, held, client.lastZxid)
     await holdFor(actor, stage, held, lostOn, async () => {
       if (chance.chance(0.5)) sendLate(actor, stage, () => void resource.use(name, held))

@@ -1,0 +1,140 @@
+/** Errors of the client: in what it repeats, watches, promises and remembers. */
+import type { Client, Created } from '@zabra/client'
+import { inside, replace } from './inside.ts'
+import type { ProgramMutant } from './program-mutant.ts'
+
+const conversationOf = (client: Client): Record<string, unknown> => inside(client, 'conversation')
+const machineOf = (client: Client): Record<string, unknown> => inside(client, 'driver', 'machine')
+const watchesOf = (client: Client): Record<string, unknown> => inside(client, 'watches')
+const nothing = (): void => {}
+
+interface Queue {
+  takeAll(): unknown[]
+  push(call: unknown): void
+}
+
+export const clientMutants: readonly ProgramMutant[] = [
+  {
+    name: 'watches are not set again after a reconnection',
+    workload: 'client',
+    client: (client) => replace(conversationOf(client), 'restoreWatches', () => nothing),
+  },
+  {
+    name: 'an iteration of changes does not look what it missed',
+    workload: 'client',
+    client: (client) => replace(watchesOf(client), 'resumed', () => nothing),
+  },
+  {
+    name: 'who waits for a watch is not told that the session is over',
+    workload: 'client',
+    client: (client) => {
+      replace(watchesOf(client), 'clear', (original: (reason: unknown) => void) => (reason) => {
+        for (const kind of ['data', 'exist', 'child'])
+          (inside(watchesOf(client), kind) as unknown as Map<string, unknown>).clear()
+        original(reason)
+      })
+    },
+  },
+  {
+    name: 'what was repeated goes behind what was asked later',
+    workload: 'client',
+    client: (client) => {
+      const conversation = conversationOf(client)
+      replace(conversation, 'lost', (original: (cause: Error) => void) => (cause) => {
+        original(cause)
+        const waiting = inside(conversation, 'waiting') as unknown as Queue
+        for (const call of waiting.takeAll().toReversed()) waiting.push(call)
+      })
+    },
+  },
+  {
+    name: 'a write is repeated after a lost connection',
+    workload: 'lock',
+    client: (client) => {
+      replace(conversationOf(client), 'submit', (original: (call: object) => unknown) => (call) => {
+        const kind: unknown = Reflect.get(call, 'kind')
+        Reflect.set(call, 'kind', { ...(kind as object), isRead: true })
+        return original(call)
+      })
+    },
+  },
+  {
+    name: 'a protected create is made anew without looking for the first',
+    workload: 'lock',
+    client: (client) => {
+      type Make = (path: string, data: Uint8Array, options: object) => Promise<Created>
+      const create = (Reflect.get(client, 'createOnce') as Make).bind(client) as (
+        ...args: readonly unknown[]
+      ) => Promise<Created>
+      replace(client, 'createProtected', (): Make => async (path, data, options) => {
+        for (;;) {
+          try {
+            return await create(path, data, options, {})
+          } catch (error) {
+            if (!(error instanceof Error) || error.name !== 'ConnectionLossError') throw error
+          }
+        }
+      })
+    },
+  },
+  {
+    name: 'calls of an expired session are forgotten',
+    workload: 'client',
+    client: (client) => {
+      const conversation = conversationOf(client)
+      replace(conversation, 'abandon', (original: (reason: unknown) => void) => (reason) => {
+        for (const queue of ['sent', 'waiting'])
+          (inside(conversation, queue) as unknown as Queue).takeAll()
+        original(reason)
+      })
+    },
+  },
+  {
+    name: 'a client that is cut off does not notice the end of its session',
+    workload: 'client',
+    client: (client) => {
+      const machine = machineOf(client)
+      replace(machine, 'lost', (original: (nowMs: number, cause: Error) => void) => {
+        return (nowMs, cause) => {
+          original(nowMs, cause)
+          Reflect.set(machine, 'expiresAtMs', Infinity)
+        }
+      })
+    },
+  },
+  {
+    name: 'a client does not say how much it has seen',
+    workload: 'client',
+    servers: 3,
+    client: (client) => replace(machineOf(client), 'seen', () => nothing),
+  },
+  {
+    name: 'a linearizable read goes without its sync',
+    workload: 'client',
+    servers: 3,
+    client: (client) => replace(conversationOf(client), 'transmitSync', () => nothing),
+  },
+  {
+    name: 'a buffer is used again before it was sent',
+    workload: 'client',
+    client: (client) => {
+      replace(
+        inside(client, 'driver'),
+        'send',
+        (original: (bytes: Uint8Array, frames: number) => boolean) => (bytes, frames) => {
+          original(bytes, frames)
+          return true
+        },
+      )
+    },
+  },
+  {
+    name: 'a call does not end with its deadline',
+    workload: 'client',
+    client: (client) => {
+      replace(client, 'children', (original: (path: string, options: object) => unknown) => {
+        return (path, options) => original(path, { ...options, timeoutMs: undefined })
+      })
+    },
+  },
+]

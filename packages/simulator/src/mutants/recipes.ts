@@ -1,0 +1,88 @@
+/** Errors of the recipes: in whom they wait for, and in what they believe to hold. */
+import type { Client, State, Transaction, WatchableReadOptions } from '@zabra/client'
+import { replace } from './inside.ts'
+import type { ProgramMutant } from './program-mutant.ts'
+
+type Exists = (path: string, options?: WatchableReadOptions) => Promise<unknown>
+type Children = (path: string, options?: WatchableReadOptions) => Promise<string[]>
+
+const isLockNode = (path: string): boolean => /lock-\d+$/.test(path)
+
+/** Changes what waiters watch: they ask `exists` of lock nodes. */
+function watching(
+  client: Client,
+  change: (path: string, options: WatchableReadOptions) => readonly [string, WatchableReadOptions],
+): void {
+  replace(client, 'exists', (original: Exists) => (path, options) => {
+    if (options?.watch === undefined || !isLockNode(path)) return original(path, options)
+    return original(...change(path, options))
+  })
+}
+
+export const recipeMutants: readonly ProgramMutant[] = [
+  {
+    name: 'a waiter does not watch',
+    workload: 'lock',
+    client: (client) => watching(client, (path, { watch: _, ...options }) => [path, options]),
+  },
+  {
+    name: 'a waiter watches the one behind its predecessor',
+    workload: 'lock',
+    client: (client) => {
+      watching(client, (path, options) => {
+        const number = Number(path.slice(-10)) + 1
+        return [path.slice(0, -10) + `${number}`.padStart(10, '0'), options]
+      })
+    },
+  },
+  {
+    name: 'the first in line is not seen',
+    workload: 'lock',
+    client: (client) => {
+      replace(client, 'children', (original: Children) => async (path, options) => {
+        const numberOf = (name: string): number => Number(name.slice(-10))
+        const names = await original(path, options)
+        return names.toSorted((a, b) => numberOf(a) - numberOf(b)).slice(names.length > 1 ? 1 : 0)
+      })
+    },
+  },
+  {
+    name: 'a suspended session does not count as lost',
+    workload: 'lock',
+    held: (held) => {
+      replace(held, 'judge', (original: (state: State) => void) => (state) => {
+        if (state.name !== 'suspended') original(state)
+      })
+    },
+  },
+  {
+    name: 'an expired session does not count as lost',
+    workload: 'lock',
+    held: (held) => {
+      replace(held, 'judge', (original: (state: State) => void) => (state) => {
+        if (state.name === 'connected' || state.name === 'suspended') original(state)
+      })
+    },
+  },
+  {
+    name: 'a guard adds nothing to a transaction',
+    workload: 'lock',
+    held: (held) => replace(held, 'guard', () => (transaction: Transaction) => transaction),
+  },
+  {
+    name: 'a token is the version of the node',
+    workload: 'lock',
+    held: (held) => void Reflect.set(held, 'token', 0n),
+  },
+  {
+    name: 'a lost reply to giving back is taken for success',
+    workload: 'lock',
+    held: (held) => {
+      const client = Reflect.get(held, 'client') as Client
+      replace(held, 'giveBack', () => async () => {
+        Reflect.set(held, 'policy', 'released')
+        await client.delete(held.path).catch(() => {})
+      })
+    },
+  },
+]
