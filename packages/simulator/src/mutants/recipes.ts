@@ -3,17 +3,17 @@ import type { Client, State, Transaction, WatchableReadOptions } from '@zabra/cl
 import { replace } from './inside.ts'
 import type { ProgramMutant } from './program-mutant.ts'
 
-type Exists = (path: string, options?: WatchableReadOptions) => Promise<unknown>
+type Get = (path: string, options?: WatchableReadOptions) => Promise<unknown>
 type Children = (path: string, options?: WatchableReadOptions) => Promise<string[]>
 
 const isLockNode = (path: string): boolean => /lock-\d+$/.test(path)
 
-/** Changes what waiters watch: they ask `exists` of lock nodes. */
+/** Changes what waiters watch: they read the node ahead of them. */
 function watching(
   client: Client,
   change: (path: string, options: WatchableReadOptions) => readonly [string, WatchableReadOptions],
 ): void {
-  replace(client, 'exists', (original: Exists) => (path, options) => {
+  replace(client, 'get', (original: Get) => (path, options) => {
     if (options?.watch === undefined || !isLockNode(path)) return original(path, options)
     return original(...change(path, options))
   })

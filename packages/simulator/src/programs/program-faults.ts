@@ -1,6 +1,8 @@
 /** What goes wrong where programs use the client: all that befalls servers, and the programs. */
 import type { Cluster } from '../cluster/cluster.ts'
+import type { SimServer } from '../cluster/server.ts'
 import { inject } from '../faults/inject.ts'
+import { leaderOf } from '../faults/leader-of.ts'
 import { drawFaults, drawHandOvers, type Fault } from '../faults/schedule.ts'
 import type { Random } from '../world/random.ts'
 import type { Program } from './program.ts'
@@ -15,6 +17,9 @@ const weights = {
   programUnheard: 3,
   oneServerOnly: 4,
 } as const
+const pollMs = 10
+const staleMsMax = 8000
+const staleVisitMs = 600
 type ProgramFaultKind = keyof typeof weights
 
 /** A fault of one program. */
@@ -65,8 +70,35 @@ function drawOfPrograms(random: Random, durationMs: number, programs: number): P
 }
 
 export function injectAny(cluster: Cluster, programs: readonly Program[], fault: AnyFault): void {
-  if ('program' in fault) injectProgram(cluster, programs[fault.program]!, fault)
-  else inject(cluster, fault)
+  if ('program' in fault) {
+    injectProgram(cluster, programs[fault.program]!, fault)
+    return
+  }
+  const leader = fault.kind === 'staleLeader' ? leaderOf(cluster) : undefined
+  inject(cluster, fault)
+  if (leader !== undefined) sendToStale(cluster, leader, programs)
+}
+
+/** When the stale leader goes on, programs come to it that know better, and stay for a while. */
+function sendToStale(cluster: Cluster, leader: SimServer, programs: readonly Program[]): void {
+  const { world, network, servers } = cluster
+  const { process } = leader
+  const untilMs = world.nowMs + staleMsMax
+  const poll = (): void => {
+    if (process?.paused === true && world.nowMs < untilMs) {
+      world.after(pollMs, poll)
+      return
+    }
+    const pairs = servers
+      .filter((server) => server !== leader)
+      .flatMap(({ name }) => programs.map((program) => [program.name, name] as const))
+    for (const [from, to] of pairs) network.block(from, to)
+    for (const program of programs) program.process?.resetConnections()
+    world.after(staleVisitMs, () => {
+      for (const [from, to] of pairs) network.unblock(from, to)
+    })
+  }
+  world.after(pollMs, poll)
 }
 
 function injectProgram(cluster: Cluster, program: Program, fault: ProgramFault): void {

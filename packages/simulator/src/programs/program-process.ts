@@ -18,6 +18,8 @@ export interface ProcessParts {
 
 const startMs = 30
 const backlogMsMax = 20
+/** So much is kept before more is unwelcome. */
+const keptMax = 3
 /** What a buffer holds after it was lent: who kept a part of it shall be found out. */
 const scribble = 0xee
 
@@ -173,7 +175,7 @@ class StreamWriter {
   }
 
   get isFull(): boolean {
-    return this.kept.length > 0
+    return this.kept.length >= keptMax
   }
 
   write(bytes: Uint8Array): boolean {
@@ -194,8 +196,9 @@ class StreamWriter {
 
   private drain(): void {
     if (!this.process.isAlive) return
+    const { isFull } = this
     for (const bytes of this.kept.splice(0)) this.stream.send(bytes)
     if (this.isEnding) this.stream.end()
-    else this.drained()
+    else if (isFull) this.drained()
   }
 }

@@ -107,13 +107,12 @@ export class Program {
         try {
           await workload.turn(actor)
           stage.count('turns')
-          if (isLast) {
-            this.isDone = true
-            return
-          }
+          if (isLast) this.isDone = true
+          if (this.isDone && workload.needsAll !== true) return
         } catch (error) {
           this.failed(error)
         }
+        if (stage.ending.signal.aborted) return
         await process.sleep(process.chance.next() * restMsMax)
       }
     }

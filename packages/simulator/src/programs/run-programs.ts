@@ -4,7 +4,7 @@ import { heal } from '../faults/inject.ts'
 import type { ProgramMutant } from '../mutants/program-mutant.ts'
 import type { RunOptions, RunResult } from '../run.ts'
 import { hash, Random } from '../world/random.ts'
-import { Program, tell } from './program.ts'
+import { ChangedMind, Program, tell } from './program.ts'
 import { ProgramProcess } from './program-process.ts'
 import { drawAllFaults, healPrograms, injectAny, type AnyFault } from './program-faults.ts'
 import { Stage } from './stage.ts'
@@ -183,6 +183,7 @@ class ProgramRun {
     stage.isHealed = true
     const areDone = (): boolean => programs.every(({ isDone }) => isDone)
     await this.live(progressMsMax, areDone)
+    stage.ending.abort(new ChangedMind('everybody is done'))
     const stuck = programs.filter(({ isDone }) => !isDone).map(({ name }) => name)
     if (stuck.length > 0) {
       stage.violate(`nothing is wrong any more, and still ${stuck.join()} had no turn`)

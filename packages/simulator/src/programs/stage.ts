@@ -12,6 +12,8 @@ export class Stage {
   readonly mutant: ProgramMutant | undefined
   /** Nothing goes wrong any more. */
   isHealed = false
+  /** Aborts when everybody has had a turn after that. */
+  readonly ending = new AbortController()
   private readonly cluster: Cluster
 
   constructor(
@@ -48,7 +50,12 @@ export class Stage {
 
   /** The newest of what servers have applied; undefined while none serves. */
   tree(): TreeDump | undefined {
-    const dbs = this.databases()
+    return this.newest(0n)
+  }
+
+  /** As `tree`, and undefined where no server has applied as much. */
+  newest(seenZxid: bigint): TreeDump | undefined {
+    const dbs = this.databases().filter(({ lastZxid }) => lastZxid >= seenZxid)
     const newest = dbs.toSorted((a, b) => (a.lastZxid < b.lastZxid ? 1 : -1))[0]
     return newest === undefined ? undefined : dumpTree(newest)
   }

@@ -23,6 +23,8 @@ export interface Workload {
   begin?(actor: Actor): void
   /** Something to do, again and again; it may fail as calls of a client may. */
   turn(actor: Actor): Promise<void>
+  /** Who is done goes on all the same until everybody is: others need them. */
+  readonly needsAll?: boolean
   /** Nothing is wrong, and everybody has had a turn: what is not as it must be, as a sentence. */
   unrest?(): string | undefined
   /** As `unrest`, once and in the end. */

@@ -1,14 +1,45 @@
-import { ClientWorkload } from './workloads/client.ts'
-import { lockWorkload } from './workloads/lock.ts'
 import type { MakeWorkload } from './workload.ts'
+import { barrierWorkload, doubleBarrierWorkload } from './workloads/barriers.ts'
+import { TreeCacheWorkload } from './workloads/cache.ts'
+import { ClientWorkload } from './workloads/client.ts'
+import {
+  electionContest,
+  lockContest,
+  readWriteContest,
+  revocableContest,
+  semaphoreContest,
+  simpleLockContest,
+} from './workloads/contests.ts'
+import { GroupWorkload } from './workloads/group.ts'
 
 /** What programs may do in a run, by name. */
 export const workloads = {
   client: (stage) => new ClientWorkload(stage),
-  lock: lockWorkload,
+  lock: lockContest,
+  'simple-lock': simpleLockContest,
+  'read-write-lock': readWriteContest,
+  'revocable-lock': revocableContest,
+  semaphore: semaphoreContest,
+  election: electionContest,
+  barrier: barrierWorkload,
+  'double-barrier': doubleBarrierWorkload,
+  group: (stage) => new GroupWorkload(stage),
+  'tree-cache': (stage) => new TreeCacheWorkload(stage),
 } as const satisfies Record<string, MakeWorkload>
 
 export type WorkloadName = keyof typeof workloads
 
 /** How often each is drawn. */
-export const weights: Readonly<Record<WorkloadName, number>> = { client: 2, lock: 2 }
+export const weights: Readonly<Record<WorkloadName, number>> = {
+  client: 4,
+  lock: 3,
+  'simple-lock': 2,
+  'read-write-lock': 2,
+  'revocable-lock': 2,
+  semaphore: 2,
+  election: 2,
+  barrier: 1,
+  'double-barrier': 2,
+  group: 2,
+  'tree-cache': 2,
+}

@@ -70,7 +70,7 @@ export class ClientWorkload implements Workload {
         await this.readThings(actor)
         return
       case 'news':
-        await this.news(actor)
+        for (let i = 0; i < 4; i++) await this.news(actor)
         return
       case 'whole':
         await this.wholeTrees(actor)

@@ -15,7 +15,7 @@ interface Read {
   seen?: number
 }
 
-const burstMax = 8
+const burstMax = 12
 
 /**
  * A node that only one session writes, one number after the other. That makes every answer
@@ -42,10 +42,11 @@ export class Register {
     }
     if (!this.isMade) ask(this.make(client))
     const count = chance.between(1, burstMax)
+    const pauseMsMax = chance.pick([0, 0, 20, 150])
     for (let i = 0; i < count; i++) {
       if (chance.chance(0.5)) ask(this.write(client))
       else ask(this.read(client, chance.pick(['local', 'session', 'linearizable'])))
-      if (chance.chance(0.2)) await process.sleep(chance.next() * 20)
+      if (pauseMsMax > 0 && chance.chance(0.5)) await process.sleep(chance.next() * pauseMsMax)
     }
     await Promise.all(calls)
     if (failure !== undefined) throw failure.reason

@@ -1,0 +1,111 @@
+import { isRefusal, type Client } from '@zabra/client'
+import { decodeText } from '@zabra/protocol'
+import { openTreeCache, type TreeCache } from '@zabra/recipes'
+import type { Stage } from '../stage.ts'
+import type { Actor, Workload } from '../workload.ts'
+
+const path = '/cache'
+const names = ['a', 'b', 'c'] as const
+const twins = [`${path}/left`, `${path}/right`] as const
+
+/** Caches show the tree as it was at one moment, and in the end as it is. */
+export class TreeCacheWorkload implements Workload {
+  private readonly stage: Stage
+  private readonly caches = new Map<string, TreeCache | undefined>()
+  private writes = 0
+
+  constructor(stage: Stage) {
+    this.stage = stage
+  }
+
+  async setUp(client: Client): Promise<void> {
+    await client.create(path)
+    for (const twin of twins) await client.create(twin, '0')
+  }
+
+  begin(actor: Actor): void {
+    this.caches.set(actor.name, undefined)
+    this.open(actor).catch((error: unknown) => {
+      if (actor.client.state.name !== 'closed')
+        this.stage.violate(`${actor.name} has no cache: ${String(error)}`)
+    })
+  }
+
+  async turn(actor: Actor): Promise<void> {
+    const { client, chance, name } = actor
+    const data = `${++this.writes}`
+    const one = `${path}/${chance.pick(names)}`
+    const other = `${one}/${chance.pick(names)}`
+    const act = chance.pick(['twins', 'twins', 'create', 'set', 'delete', 'sync'] as const)
+    this.stage.count(`op: ${act}`)
+    try {
+      if (act === 'twins')
+        await client.transaction().set(twins[0], data).set(twins[1], data).commit()
+      else if (act === 'create') await client.create(chance.pick([one, other]), data)
+      else if (act === 'set') await client.set(chance.pick([one, other]), data)
+      else if (act === 'delete') await client.delete(chance.pick([one, other]))
+      else await this.readOwnWrite(actor, data)
+    } catch (error) {
+      if (!isRefusal(error, 'noNode', 'nodeExists', 'notEmpty')) throw error
+    }
+    this.checkTwins(name)
+  }
+
+  unrest(): string | undefined {
+    const tree = this.stage.tree()
+    if (tree === undefined) return 'no server serves'
+    for (const [name, cache] of this.caches) {
+      if (cache === undefined) return `${name} has no cache yet`
+      const nodes = new Map([...cache].map((node) => [node.path, decodeText(node.data)]))
+      for (const [at, { data }] of tree) {
+        if (isInside(at) && nodes.get(at) !== data)
+          return `${name} has ${at} as ${nodes.get(at)}, it is ${data}`
+      }
+      const gone = [...nodes.keys()].find((at) => !tree.has(at))
+      if (gone !== undefined) return `${name} still has ${gone}`
+    }
+    return undefined
+  }
+
+  mayStay(node: string): boolean {
+    return isInside(node)
+  }
+
+  private async open({ client, name, process }: Actor): Promise<void> {
+    // So patient that what it shows is always one moment.
+    const cache = await openTreeCache(client, path, { patienceMs: 1e9 })
+    if (!process.isAlive) return
+    this.caches.set(name, cache)
+    this.checkTwins(name)
+    cache.onChange((changes) => {
+      this.stage.count('changes of caches', changes.length)
+      this.checkTwins(name)
+    })
+  }
+
+  /** What was committed before a sync is seen after it. */
+  private async readOwnWrite({ client, name }: Actor, data: string): Promise<void> {
+    const cache = this.caches.get(name)
+    if (cache === undefined) return
+    const at = `${path}/own-${name}`
+    const isThere = cache.get(at) !== undefined
+    const { mzxid } = isThere ? await client.set(at, data) : (await client.create(at, data)).stat
+    await cache.sync()
+    const seen = cache.get(at)?.stat.mzxid
+    if (seen === undefined || seen < mzxid)
+      this.stage.violate(`${name} has synced its cache, and ${at} is ${seen}, not ${mzxid}`)
+  }
+
+  private checkTwins(name: string): void {
+    const cache = this.caches.get(name)
+    if (cache === undefined) return
+    const [left, right] = twins.map((twin) => cache.get(twin)?.stat.mzxid)
+    // Made one after the other, then always written together.
+    if (left !== right && decodeText(cache.get(twins[0])!.data) !== '0')
+      this.stage.violate(`${name} sees ${left} and ${right} of what was written together`)
+  }
+}
+
+function isInside(node: string): boolean {
+  return node === path || node.startsWith(`${path}/`)
+}

@@ -1,0 +1,107 @@
+import type { Held } from '@zabra/recipes'
+import type { Stage } from '../stage.ts'
+
+/** Who may have a right beside whom: nobody else, others who share it, or so many at most. */
+export type Sharing = 'alone' | 'shared'
+
+export interface Grant {
+  readonly holder: string
+  readonly held: Held
+  readonly sharing: Sharing
+  /** How many permits it stands for. */
+  readonly permits: number
+}
+
+export interface RightsOptions {
+  /** How many permits there are, where they count. */
+  readonly permitsMax?: number | undefined
+}
+
+/**
+ * All that was ever granted, held against the tree as it is.
+ *
+ * Two may hold at a time by the clock: somebody who does not know yet that the session is over.
+ * But who is granted something has seen the tree without the node of whoever had it before, and
+ * tokens grow from one holder to the next. So a resource that refuses a token when it has seen a
+ * larger one never refuses somebody whose node is still there.
+ */
+export class Rights {
+  private readonly stage: Stage
+  private readonly name: string
+  private readonly permitsMax: number | undefined
+  /** Those whose nodes may still be there. */
+  private open: Grant[] = []
+  private readonly holders = new Map<bigint, string>()
+  private highestAlone = -1n
+  private highest = -1n
+  /** The largest that the resource has let in. */
+  private seen = -1n
+
+  constructor(name: string, stage: Stage, { permitsMax }: RightsOptions = {}) {
+    this.name = name
+    this.stage = stage
+    this.permitsMax = permitsMax
+  }
+
+  /** Somebody was given the right, who has seen as much of the tree. */
+  grant(grant: Grant, seenZxid: bigint): void {
+    const { stage, name } = this
+    const { holder, held, sharing } = grant
+    const { token, path } = held
+    stage.count(`held: ${name}`)
+    stage.trace(`${holder} holds ${name} (${sharing}) with token ${token}, ${path}`)
+    const twin = this.holders.get(token)
+    if (twin !== undefined) stage.violate(`token ${token} of ${name} is ${twin}'s and ${holder}'s`)
+    this.holders.set(token, holder)
+    this.checkOrder(token, sharing, holder)
+    this.open = this.open.filter((other) => this.isThere(other.held, seenZxid) !== false)
+    const others = this.open.filter((other) => this.isThere(other.held, seenZxid) === true)
+    for (const other of others) this.checkBeside(grant, other)
+    this.checkPermits([...others, grant])
+    this.open.push(grant)
+  }
+
+  /** Asked of something outside; answers whether it was let in. */
+  use(holder: string, held: Held, sharing: Sharing): boolean {
+    const { stage, name } = this
+    const { token } = held
+    if (token >= this.seen) {
+      if (sharing === 'alone') this.seen = token
+      stage.count(`used: ${name}`)
+      return true
+    }
+    stage.count(`refused: ${name}`)
+    if (this.isThere(held, 0n) === true)
+      stage.violate(`${holder} still has ${name}, and its token ${token} is refused`)
+    return false
+  }
+
+  /** Permits are given in no particular order. */
+  private checkOrder(token: bigint, sharing: Sharing, holder: string): void {
+    if (this.permitsMax !== undefined) return
+    const least = sharing === 'alone' ? this.highest : this.highestAlone
+    if (token < least)
+      this.stage.violate(`${holder} has ${this.name} by token ${token}, after ${least} had it`)
+    if (token > this.highest) this.highest = token
+    if (sharing === 'alone' && token > this.highestAlone) this.highestAlone = token
+  }
+
+  private checkBeside(grant: Grant, other: Grant): void {
+    if (this.permitsMax !== undefined) return
+    if (grant.sharing === 'shared' && other.sharing === 'shared') return
+    this.stage.violate(
+      `${grant.holder} is given ${this.name} while ${other.holder} has it by ${other.held.path}`,
+    )
+  }
+
+  private checkPermits(grants: readonly Grant[]): void {
+    const { permitsMax, name, stage } = this
+    if (permitsMax === undefined) return
+    const given = grants.reduce((sum, { permits }) => sum + permits, 0)
+    if (given > permitsMax) stage.violate(`${given} permits of ${name} are given of ${permitsMax}`)
+  }
+
+  private isThere({ path, token }: Held, seenZxid: bigint): boolean | undefined {
+    return this.stage.isThere(path, token, seenZxid)
+  }
+}
