@@ -6,6 +6,27 @@ import { protectedCreate, type ProtectedPort } from './protected-create.ts'
 
 const stat = {} as never
 
+test('a lost reply is looked for again where the connection is lost over that too', async () => {
+  const losses = [new ConnectionLossError(false), new ConnectionLossError(false)]
+  let creations = 0
+  const port: ProtectedPort = {
+    create: () => {
+      creations++
+      return Promise.reject(new ConnectionLossError(true))
+    },
+    children: () => {
+      const loss = losses.shift()
+      return loss === undefined ? Promise.resolve(['_c_guid-item-']) : Promise.reject(loss)
+    },
+    exists: () => Promise.resolve(stat),
+    delete: () => Promise.resolve(),
+  }
+  const task = { path: '/queue/item-', guid: 'guid', isPersistent: false }
+  const { path } = await protectedCreate(port, task, {}, new AbortListeners(), {} as Host)
+  expect(path).toBe('/queue/_c_guid-item-')
+  expect(creations).toBe(1)
+})
+
 test('what comes of a create that was given up is deleted, though the server refuses for a while', async () => {
   const refusals = [new ConnectionLossError(true), new OperationError('systemError')]
   const deleted: string[] = []
