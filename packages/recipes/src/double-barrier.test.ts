@@ -130,3 +130,13 @@ test('releasing leaves without waiting for the others', async () => {
   expect(one!.signal.reason).toMatchObject({ reason: 'released' })
   await two!.leave()
 })
+
+test('where all who are inside crash, those who wait outside begin the next round', async () => {
+  const [first, second, third, fourth] = await openSome(4)
+  const enter = (client: typeof first) => new DoubleBarrier(client!, '/all-crash', 2).enter()
+  await Promise.all([first, second].map(enter))
+  const outside = [third, fourth].map(enter)
+  await Promise.all([first, second].map((client) => expire(client!, fixture.connectString)))
+  const stays = await Promise.all(outside)
+  await Promise.all(stays.map((stay) => stay.leave()))
+})

@@ -55,7 +55,9 @@ export class DoubleBarrier {
     for (;;) {
       const { children, stat } = await this.list(signal)
       if (!children.includes('ready')) return
-      if (children.length > 1) await untilGone(this.client, this.ready, signal)
+      const [member] = children.filter((name) => name !== 'ready').toSorted()
+      // Not for `ready` to go: where all inside have crashed, it is for us to end the round.
+      if (member !== undefined) await untilGone(this.client, join(this.path, member), signal)
       else await this.endRound(stat.version, signal)
     }
   }
@@ -108,9 +110,10 @@ export class DoubleBarrier {
     signal: AbortSignal,
   ): Promise<boolean> {
     const { client, path } = this
+    const { children, stat } = await this.list(signal)
+    // Asked after listing: only so are those who were listed certainly of this round.
     const ready = await client.exists(this.ready, { signal })
     if (ready !== undefined && ready.czxid !== round) return false
-    const { children, stat } = await this.list(signal)
     let members = children.filter((name) => name !== 'ready').toSorted()
     if (ready === undefined) {
       // Somebody has seen that all are gone; but kazoo's members take it away when they begin to
