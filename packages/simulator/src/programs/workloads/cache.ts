@@ -1,4 +1,4 @@
-import { isRefusal, type Client } from '@zabra/client'
+import { ClosedError, isRefusal, type Client } from '@zabra/client'
 import { decodeText } from '@zabra/protocol'
 import { openTreeCache, type TreeCache } from '@zabra/recipes'
 import type { Stage } from '../stage.ts'
@@ -26,7 +26,7 @@ export class TreeCacheWorkload implements Workload {
   begin(actor: Actor): void {
     this.caches.set(actor.name, undefined)
     this.open(actor).catch((error: unknown) => {
-      if (actor.client.state.name !== 'closed')
+      if (!(error instanceof ClosedError))
         this.stage.violate(`${actor.name} has no cache: ${String(error)}`)
     })
   }
@@ -56,6 +56,7 @@ export class TreeCacheWorkload implements Workload {
     if (tree === undefined) return 'no server serves'
     for (const [name, cache] of this.caches) {
       if (cache === undefined) return `${name} has no cache yet`
+      if (cache.signal.aborted) return `the cache of ${name} has ended: ${String(cache.signal.reason)}`
       const nodes = new Map([...cache].map((node) => [node.path, decodeText(node.data)]))
       for (const [at, { data }] of tree) {
         if (isInside(at) && nodes.get(at) !== data)

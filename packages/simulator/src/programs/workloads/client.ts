@@ -42,7 +42,9 @@ export class ClientWorkload implements Workload {
     this.newRegister(actor)
     client.onState(({ name: state }) => {
       // What an old session asked for may still happen: the new one has a register of its own.
-      if (state === 'expired') this.newRegister(actor)
+      if (state !== 'expired') return
+      this.present.get(name)?.register.end()
+      this.newRegister(actor)
     })
     this.mirrors.set(name, [
       mirrorByWatching(actor, '/client/tree', true),

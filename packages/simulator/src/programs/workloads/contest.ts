@@ -65,7 +65,7 @@ export class Contest implements Workload {
     if (prize === undefined) return
     const { held, sharing = 'alone', permits = 1 } = prize
     stage.mutant?.held?.(held)
-    rights.grant({ holder: name, held, sharing, permits }, client.lastZxid)
+    rights.grant({ holder: name, held, sharing, permits, seenZxid: client.lastZxid })
     await holdFor(actor, stage, held, lostOn, async () => {
       if (sharing === 'alone' && options.permitsMax === undefined && chance.chance(0.5))
         await log.append(client, held)

@@ -1,4 +1,5 @@
 /** Contests for each recipe that hands out something to hold. */
+import { ClosedError } from '@zabra/client'
 import {
   Election,
   Lock,
@@ -125,7 +126,7 @@ export function electionContest(stage: Stage): Workload {
           if (process.isAlive) known.set(name, leader)
       }
       follow().catch((error: unknown) => {
-        if (client.state.name !== 'closed')
+        if (!(error instanceof ClosedError) && client.state.name !== 'closed')
           stage.violate(`${name} stops following who leads: ${String(error)}`)
       })
     },

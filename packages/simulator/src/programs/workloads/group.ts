@@ -1,4 +1,4 @@
-import { text } from '@zabra/client'
+import { ClosedError, text } from '@zabra/client'
 import { joinGroup, watchGroup, type Live, type Members } from '@zabra/recipes'
 import type { Stage } from '../stage.ts'
 import type { Actor, Workload } from '../workload.ts'
@@ -21,7 +21,7 @@ export class GroupWorkload implements Workload {
     watchGroup(client, path, { codec: text }).then(
       (live) => process.isAlive && this.known.set(name, live),
       (error: unknown) => {
-        if (client.state.name !== 'closed')
+        if (!(error instanceof ClosedError))
           this.stage.violate(`${name} cannot follow the group: ${String(error)}`)
       },
     )

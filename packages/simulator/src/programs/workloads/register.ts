@@ -26,11 +26,17 @@ export class Register {
   private readonly asked: (Write | Read)[] = []
   private readonly stage: Stage
   private written = 0
+  private isOver = false
   private isMade = false
 
   constructor(path: string, stage: Stage) {
     this.path = path
     this.stage = stage
+  }
+
+  /** The session is gone, and with it the node. */
+  end(): void {
+    this.isOver = true
   }
 
   /** Several requests at once; fails as the first of them that does. */
@@ -43,7 +49,7 @@ export class Register {
     if (!this.isMade) ask(this.make(client))
     const count = chance.between(1, burstMax)
     const pauseMsMax = chance.pick([0, 0, 20, 150])
-    for (let i = 0; i < count; i++) {
+    for (let i = 0; i < count && !this.isOver; i++) {
       if (chance.chance(0.5)) ask(this.write(client))
       else ask(this.read(client, chance.pick(['local', 'session', 'linearizable'])))
       if (pauseMsMax > 0 && chance.chance(0.5)) await process.sleep(chance.next() * pauseMsMax)

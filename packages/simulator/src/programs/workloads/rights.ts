@@ -10,6 +10,8 @@ export interface Grant {
   readonly sharing: Sharing
   /** How many permits it stands for. */
   readonly permits: number
+  /** How much of the tree they had seen: somebody who stood still may learn late of old luck. */
+  readonly seenZxid: bigint
 }
 
 export interface RightsOptions {
@@ -32,8 +34,6 @@ export class Rights {
   /** Those whose nodes may still be there. */
   private open: Grant[] = []
   private readonly holders = new Map<bigint, string>()
-  private highestAlone = -1n
-  private highest = -1n
   /** The largest that the resource has let in. */
   private seen = -1n
 
@@ -43,8 +43,8 @@ export class Rights {
     this.permitsMax = permitsMax
   }
 
-  /** Somebody was given the right, who has seen as much of the tree. */
-  grant(grant: Grant, seenZxid: bigint): void {
+  /** Somebody was given the right. */
+  grant(grant: Grant): void {
     const { stage, name } = this
     const { holder, held, sharing } = grant
     const { token, path } = held
@@ -53,11 +53,10 @@ export class Rights {
     const twin = this.holders.get(token)
     if (twin !== undefined) stage.violate(`token ${token} of ${name} is ${twin}'s and ${holder}'s`)
     this.holders.set(token, holder)
-    this.checkOrder(token, sharing, holder)
-    this.open = this.open.filter((other) => this.isThere(other.held, seenZxid) !== false)
-    const others = this.open.filter((other) => this.isThere(other.held, seenZxid) === true)
-    for (const other of others) this.checkBeside(grant, other)
-    this.checkPermits([...others, grant])
+    this.open = this.open.filter((other) => this.isThere(other.held, grant.seenZxid) !== false)
+    const beside = this.open.filter((other) => this.areBoth(other, grant))
+    for (const other of beside) this.checkBeside(grant, other)
+    this.checkPermits([...beside, grant])
     this.open.push(grant)
   }
 
@@ -76,14 +75,11 @@ export class Rights {
     return false
   }
 
-  /** Permits are given in no particular order. */
-  private checkOrder(token: bigint, sharing: Sharing, holder: string): void {
-    if (this.permitsMax !== undefined) return
-    const least = sharing === 'alone' ? this.highest : this.highestAlone
-    if (token < least)
-      this.stage.violate(`${holder} has ${this.name} by token ${token}, after ${least} had it`)
-    if (token > this.highest) this.highest = token
-    if (sharing === 'alone' && token > this.highestAlone) this.highestAlone = token
+  /** Whether the later of two was granted in sight of the other's node. */
+  private areBoth(a: Grant, b: Grant): boolean {
+    const [earlier, later] = a.held.token < b.held.token ? [a, b] : [b, a]
+    if (earlier.held.signal.aborted && this.permitsMax !== undefined) return false
+    return this.isThere(earlier.held, later.seenZxid) === true
   }
 
   private checkBeside(grant: Grant, other: Grant): void {
