@@ -407,10 +407,9 @@ export class Client implements AsyncDisposable {
     }
     const timeoutMs = options.timeoutMs ?? this.live.callTimeoutMs
     const guid = makeGuid(() => this.host.random())
-    const { signal, ephemeral = false } = options
+    const { signal } = options
     const { host, aborts } = this.live
-    const task = { path, guid, isPersistent: !ephemeral }
-    return protectedCreate(port, task, { signal, timeoutMs }, aborts, host)
+    return protectedCreate(port, path, guid, { signal, timeoutMs }, aborts, host)
   }
 
   private async addPersistent(serverPath: string, watch: PersistentWatch): Promise<void> {

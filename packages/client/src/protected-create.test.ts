@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest'
 import { AbortListeners } from './abort-listeners.ts'
-import { ConnectionLossError, OperationError, SessionExpiredError } from './errors.ts'
+import { ConnectionLossError, OperationError } from './errors.ts'
 import type { Host } from './host.ts'
 import { protectedCreate, type ProtectedPort } from './protected-create.ts'
 
@@ -21,8 +21,8 @@ test('a lost reply is looked for again where the connection is lost over that to
     exists: () => Promise.resolve(stat),
     delete: () => Promise.resolve(),
   }
-  const task = { path: '/queue/item-', guid: 'guid', isPersistent: false }
-  const { path } = await protectedCreate(port, task, {}, new AbortListeners(), {} as Host)
+  const aborts = new AbortListeners()
+  const { path } = await protectedCreate(port, '/queue/item-', 'guid', {}, aborts, {} as Host)
   expect(path).toBe('/queue/_c_guid-item-')
   expect(creations).toBe(1)
 })
@@ -54,32 +54,11 @@ test('what comes of a create that was given up is deleted, though the server ref
   } as unknown as Host
   const controller = new AbortController()
   const options = { signal: controller.signal }
-  const task = { path: '/queue/item-', guid: 'guid', isPersistent: true }
-  const creating = protectedCreate(port, task, options, new AbortListeners(), host)
+  const aborts = new AbortListeners()
+  const creating = protectedCreate(port, '/queue/item-', 'guid', options, aborts, host)
   controller.abort(new Error('no more'))
   await expect(creating).rejects.toThrow('no more')
   made()
   await isGone
   expect(deleted).toEqual(['/queue/_c_guid-item-'])
 })
-
-test.each([true, false])(
-  'a node that may have been made when its session expired is looked for if it outlives it (%s)',
-  async (isPersistent) => {
-    const made: string[] = []
-    const port: ProtectedPort = {
-      create(path) {
-        made.push(path)
-        return Promise.reject(new SessionExpiredError(true))
-      },
-      children: () => Promise.resolve(made.map((path) => path.slice('/queue/'.length))),
-      exists: () => Promise.resolve(stat),
-      delete: () => Promise.resolve(),
-    }
-    const task = { path: '/queue/item', guid: 'guid', isPersistent }
-    const creating = protectedCreate(port, task, {}, new AbortListeners(), {} as Host)
-    if (isPersistent) expect((await creating).path).toBe('/queue/_c_guid-item')
-    else await expect(creating).rejects.toBeInstanceOf(SessionExpiredError)
-    expect(made).toHaveLength(1)
-  },
-)

@@ -1,7 +1,7 @@
 import { nameOf, parentOf, type Stat } from '@zabra/protocol'
 import type { Created } from './calls/kinds.ts'
 import type { AbortListeners } from './abort-listeners.ts'
-import { ConnectionLossError, isRefusal, SessionExpiredError, TimeoutError } from './errors.ts'
+import { ConnectionLossError, isRefusal, TimeoutError } from './errors.ts'
 import type { Host } from './host.ts'
 import type { CallOptions } from './options.ts'
 
@@ -24,13 +24,6 @@ export function protectedPath(path: string, guid: string): string {
   return join(parent, `_c_${guid}-${nameOf(path)}`)
 }
 
-export interface ProtectedTask {
-  readonly path: string
-  readonly guid: string
-  /** It does not go with the session, so it is looked for in the next one too. */
-  readonly isPersistent: boolean
-}
-
 /**
  * Makes a node whose name holds a guid. When the reply is lost, the node is looked for by the guid
  * and made only if it is not there. Whoever gives up waiting leaves nothing behind either: what
@@ -38,13 +31,14 @@ export interface ProtectedTask {
  */
 export function protectedCreate(
   port: ProtectedPort,
-  task: ProtectedTask,
+  path: string,
+  guid: string,
   { signal, timeoutMs }: CallOptions,
   aborts: AbortListeners,
   host: Host,
 ): Promise<Created> {
   if (signal?.aborted === true) return Promise.reject(signal.reason)
-  const made = createOrFind(port, task)
+  const made = createOrFind(port, protectedPath(path, guid), guid)
   if (signal === undefined && timeoutMs === undefined) return made
   return new Promise((resolve, reject) => {
     const stop: (() => void)[] = []
@@ -56,37 +50,25 @@ export function protectedCreate(
     }
     if (signal !== undefined) stop.push(aborts.add(signal, () => giveUp(signal.reason)))
     if (timeoutMs !== undefined) {
-      const late = (): void => giveUp(new TimeoutError(timeoutMs, true, { path: task.path }))
+      const late = (): void => giveUp(new TimeoutError(timeoutMs, true, { path }))
       stop.push(host.timer(timeoutMs, late))
     }
     made.finally(undo).then(resolve, reject)
   })
 }
 
-async function createOrFind(port: ProtectedPort, task: ProtectedTask): Promise<Created> {
-  const path = protectedPath(task.path, task.guid)
+async function createOrFind(port: ProtectedPort, path: string, guid: string): Promise<Created> {
   let mayBeThere = false
   for (;;) {
     try {
-      const found = mayBeThere ? await find(port, path, task.guid) : undefined
+      const found = mayBeThere ? await find(port, path, guid) : undefined
       return found ?? (await port.create(path))
     } catch (error) {
-      const isUncertain =
-        error instanceof ConnectionLossError ||
-        (error instanceof SessionExpiredError && mayGoOn(task, mayBeThere, error))
-      if (!isUncertain) throw error
+      // After an expiry too it may be there, but no server would keep it from coming still.
+      if (!(error instanceof ConnectionLossError)) throw error
       mayBeThere = true
     }
   }
-}
-
-/** A persistent node that may have been made must not be forgotten with its session. */
-function mayGoOn(
-  { isPersistent }: ProtectedTask,
-  mayBeThere: boolean,
-  { mayHaveHappened }: SessionExpiredError,
-): boolean {
-  return isPersistent && (mayBeThere || mayHaveHappened)
 }
 
 async function find(port: ProtectedPort, path: string, guid: string): Promise<Created | undefined> {

@@ -33,7 +33,7 @@ export class Call<Request = unknown, Result = unknown> {
   watch: OneShotWatch | undefined
   watchKind: WatchKind = 'data'
   watchPath = ''
-  /** A read that must not be answered before a `sync` is: always, or while writes are uncertain. */
+  /** A read that must not be answered before a `sync`; or before a write, while others are uncertain. */
   sync: 'never' | 'ifUncertain' | 'always' = 'never'
   /** Whatever the kind wants to know when the reply comes. */
   context: unknown

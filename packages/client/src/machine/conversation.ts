@@ -73,13 +73,23 @@ export class Conversation {
     code: operations.sync.code,
     isRead: true,
     write: (writer, read) => writer.ustring(read.path ?? '/'),
+    read: () => {},
+    refused: refusedWithItsRead,
+  }
+  /**
+   * A write of nothing. Once it is committed, so is all that this session wrote before, on whichever
+   * server; and what still comes by another one is refused, as the session has moved. A `sync` says
+   * less: a leader answers it at once, though a write may be proposed and not committed yet.
+   */
+  private readonly barrierKind: Kind<Call, void> = {
+    name: 'multi',
+    code: operations.multi.code,
+    isRead: true,
+    write: (writer) => operations.multi.request.write(writer, []),
     read: () => {
       this.hasUncertainWrites = false
     },
-    refused: (err, { request: read }) => {
-      read.fail(new OperationError(refusalOf(err), { path: read.path }))
-      return { value: undefined }
-    },
+    refused: refusedWithItsRead,
   }
 
   constructor(
@@ -229,8 +239,9 @@ export class Conversation {
   }
 
   private transmit(call: Call): void {
-    if (call.sync === 'always' || (call.sync === 'ifUncertain' && this.hasUncertainWrites))
-      this.transmitSync(call)
+    if (call.sync === 'always') this.transmitBefore(call, this.syncKind)
+    else if (call.sync === 'ifUncertain' && this.hasUncertainWrites)
+      this.transmitBefore(call, this.barrierKind)
     if (this.encode(call, this.takeXid())) this.sent.push(call)
   }
 
@@ -241,11 +252,10 @@ export class Conversation {
   }
 
   /** Goes right before a read, in the same piece: the read costs no round trip more. */
-  private transmitSync(read: Call): void {
-    const sync = new Call(this.syncKind, read)
+  private transmitBefore(read: Call, kind: Kind<Call, void>): void {
+    const call = new Call(kind, read) as unknown as Call
     // The read is repeated, and brings a new one.
-    sync.repeats = Infinity
-    const call = sync as unknown as Call
+    call.repeats = Infinity
     if (this.encode(call, this.takeXid())) this.sent.push(call)
   }
 
@@ -372,6 +382,11 @@ export class Conversation {
     say()
     this.watches.resumed()
   }
+}
+
+function refusedWithItsRead(err: number, { request: read }: Call<Call, void>): { value: void } {
+  read.fail(new OperationError(refusalOf(err), { path: read.path }))
+  return { value: undefined }
 }
 
 function rejection(message: string, cause?: unknown): OperationError {
