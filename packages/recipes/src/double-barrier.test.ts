@@ -88,6 +88,26 @@ test('who comes while a round goes on waits for its end', async () => {
   await Promise.all(next.map((stay) => stay.leave()))
 })
 
+test('who makes its node just after all others were there is not one of them', async () => {
+  const [late, other] = await openSome(2)
+  await other!.ensure('/too-late')
+  const create = late!.create.bind(late!)
+  let tell = (): void => {}
+  const made = new Promise<void>((resolve) => (tell = resolve))
+  late!.create = async (...args: Parameters<typeof create>) => {
+    late!.create = create
+    await other!.create('/too-late/somebody', '', { ephemeral: true })
+    await other!.create('/too-late/ready')
+    return create(...args).finally(tell)
+  }
+  const entering = new DoubleBarrier(late!, '/too-late', 1).enter({ timeoutMs: 5000 })
+  await made
+  // It takes its node away again, and waits for the end of the round.
+  await untilChildren(other!, '/too-late', 2)
+  await other!.transaction().delete('/too-late/somebody').delete('/too-late/ready').commit()
+  await (await entering).leave()
+})
+
 test('a lost connection while waiting, or while leaving, does no harm', async () => {
   const first = await fixture.open()
   const { client: second, proxy } = await openProxied(fixture.connectString)

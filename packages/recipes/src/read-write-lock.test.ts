@@ -44,17 +44,18 @@ test('a reader is woken by the last writer before it, and by nobody else', async
   const client = await fixture.open()
   const lock = new ReadWriteLock(client, '/calm')
   const first = await lock.read()
-  const writing = lock.write()
-  await untilChildren(client, '/calm', 2)
+  const writing = [lock.write(), lock.write()]
+  await untilChildren(client, '/calm', 3)
   const waiter = await openProxied(fixture.connectString)
   const reading = new ReadWriteLock(waiter.client, '/calm').read()
-  await untilChildren(client, '/calm', 3)
+  await untilChildren(client, '/calm', 4)
   await waiter.client.sync()
   await first.release()
-  const writer = await writing
+  await (await writing[0]!).release()
+  const last = await writing[1]!
   await waiter.client.sync()
   expect(waiter.proxy.notifications).toBe(0)
-  await writer.release()
+  await last.release()
   await reading
   expect(waiter.proxy.notifications).toBe(1)
 })
