@@ -25,6 +25,7 @@ public final class Contender {
   private static final int SESSION_MS = 3000;
   private static final int PATIENCE_S = 60;
   private final CuratorFramework client;
+  private final Sharer sharer;
   private final Map<String, Hand> hands = new HashMap<>();
 
   interface Held {
@@ -48,6 +49,7 @@ public final class Contender {
     client = CuratorFrameworkFactory.newClient(server, SESSION_MS, 5000, new RetryForever(100));
     client.start();
     if (!client.blockUntilConnected(10, TimeUnit.SECONDS)) throw new IllegalStateException("no session");
+    sharer = new Sharer(client);
   }
 
   /** A mutex of Curator's belongs to a thread, so each hand has one of its own. */
@@ -112,7 +114,7 @@ public final class Contender {
           }
           tell("passed " + System.nanoTime());
         }
-        default -> throw new IllegalArgumentException(String.join(" ", words));
+        default -> sharer.fulfil(words, this::tell);
       }
     }
 

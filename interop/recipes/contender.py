@@ -8,6 +8,7 @@ import time
 
 from kazoo.client import KazooClient
 from kazoo.recipe.lock import Lock
+from kazoo.recipe.queue import LockingQueue
 
 logging.disable(logging.CRITICAL)
 
@@ -43,6 +44,7 @@ class Hand:
         self.wishes = queue.Queue()
         self.held = None
         self.barrier = None
+        self.queues = {}
         threading.Thread(target=self.run, daemon=True).start()
 
     def run(self):
@@ -96,6 +98,27 @@ class Hand:
     def do_pass(self, path):
         assert self.client.Barrier(path).wait(PATIENCE_S), "the barrier stayed"
         self.tell(f"passed {now()}")
+
+    def do_put(self, path, count):
+        for number in range(int(count)):
+            self.queue_at(path).put(f"{self.name}:{number}".encode())
+        self.tell("done")
+
+    def do_consume(self, path, count):
+        for _ in range(int(count)):
+            self.do_take(path)
+            assert self.queue_at(path).consume(), "not consumed"
+        self.tell("done")
+
+    def do_take(self, path):
+        value = self.queue_at(path).get(timeout=PATIENCE_S)
+        assert value is not None, "no item in time"
+        self.tell(f"item {value.decode()}")
+
+    def queue_at(self, path):
+        if path not in self.queues:
+            self.queues[path] = LockingQueue(self.client, path)
+        return self.queues[path]
 
     def acquire(self, kind, path):
         lock = self.recipe(kind, path)

@@ -9,6 +9,14 @@
  *     HAND enter PATH MEMBERS, HAND leave     HAND entered NS NS, HAND left NS NS     asked, done
  *     HAND raise PATH, HAND lower PATH        HAND raised, HAND lowered NS
  *     HAND pass PATH                          HAND passed NS
+ *     HAND count LAYOUT PATH TIMES            HAND counted NUMBER       after the last time
+ *     HAND put PATH COUNT                     HAND done
+ *     HAND consume PATH COUNT                 HAND item VALUE           each; then HAND done
+ *     HAND take PATH                          HAND item VALUE           and keeps it
+ *     HAND join PATH NAME DATA                HAND joined
+ *     HAND members PATH COUNT                 HAND members NAME=DATA... once there are so many
+ *     HAND offer BASE NAME ID PORT            HAND offered
+ *     HAND discover BASE NAME COUNT           HAND found ID:PORT...     once there are so many
  *
  * KIND is lock, read, write, latch or semaphore:PERMITS. Times are of the clock that all processes
  * of a machine share. What goes wrong is said as `HAND failed WHY`.
@@ -25,6 +33,7 @@ import {
   type Held,
   type Inside,
 } from '@zabra/recipes'
+import { share } from './sharer.ts'
 
 const sessionTimeoutMs = 3000
 const timeoutMs = 60_000
@@ -83,7 +92,7 @@ class Hand {
         await new Barrier(client, args[0]!).wait({ timeoutMs })
         return this.#tell(`passed ${now()}`)
       default:
-        throw new Error(`what is ${wish}?`)
+        await share(client, this.#name, [wish, ...args], (what) => this.#tell(what))
     }
   }
 

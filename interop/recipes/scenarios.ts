@@ -2,6 +2,7 @@ import { barrier, doubleBarrier } from './barriers.ts'
 import { exclusive, limited, readersAndWriters, strangers, type KindOf } from './contention.ts'
 import { inOrder, readersBetweenWriters, type Queue } from './order.ts'
 import type { Scenario } from './scenario.ts'
+import { counting, discovery, group, queue, queueOfTheDead } from './shared-state.ts'
 import { succession } from './succession.ts'
 import type { Player } from './troupe.ts'
 
@@ -70,4 +71,12 @@ export const scenarios: readonly Scenario[] = [
   doubleBarrier(withCurator),
   doubleBarrier(withKazoo),
   doubleBarrier(all),
+
+  counting('long', withCurator),
+  counting('int', withCurator),
+  queue(withKazoo),
+  queueOfTheDead('kazoo', 'zabra'),
+  queueOfTheDead('zabra', 'kazoo'),
+  group(withCurator),
+  discovery(withCurator),
 ]

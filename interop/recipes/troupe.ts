@@ -20,10 +20,10 @@ function ours(): readonly string[] {
 }
 
 async function fromJava() {
-  const found = await curatorJars()
+  const found = await curatorJars('curator-x-discovery')
   if (!found.ok) return { missing: found.reason }
   const { classPath } = found
-  const classes = await compile('recipes', ['Contender'], classPath, import.meta.dirname)
+  const classes = await compile('recipes', ['Contender', 'Sharer'], classPath, import.meta.dirname)
   if (!classes.ok) return { missing: `javac failed: ${classes.output}` }
   return javaCommand([classes.dir, classPath], 'Contender')
 }

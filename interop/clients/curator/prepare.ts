@@ -25,13 +25,16 @@ export const curator: Client = {
   },
 }
 
-/** Curator with all it depends on. */
-export async function curatorJars(): Promise<
-  { readonly ok: true; readonly classPath: string } | UnpreparedClient
-> {
-  const home = join(cacheDir, `curator-${version}`)
+type Artifact = 'curator-recipes' | 'curator-x-discovery'
+
+/** Curator with all it depends on; with its service discovery where that is asked for. */
+export async function curatorJars(
+  artifact: Artifact = 'curator-recipes',
+): Promise<{ readonly ok: true; readonly classPath: string } | UnpreparedClient> {
+  const folders = { 'curator-recipes': 'curator', 'curator-x-discovery': 'curator-discovery' }
+  const home = join(cacheDir, `${folders[artifact]}-${version}`)
   if (!existsSync(home)) {
-    const failure = await download(home)
+    const failure = await download(home, artifact)
     if (failure !== undefined) return unprepared(`mvn could not bring Curator ${version}`, failure)
   }
   const jars = (await readdir(home)).filter((name) => name.endsWith('.jar'))
@@ -39,13 +42,13 @@ export async function curatorJars(): Promise<
 }
 
 /** Downloads beside its place and moves it there whole: a broken download leaves nothing. */
-async function download(home: string): Promise<string | undefined> {
+async function download(home: string, artifact: Artifact): Promise<string | undefined> {
   if (!(await ensureTool('mvn', ['maven']))) return 'there is no mvn, and apt-get has none'
   say(`fetching Curator ${version} with mvn`)
   await mkdir(cacheDir, { recursive: true })
   const draft = await mkdtemp(join(cacheDir, 'draft-'))
   try {
-    await writeFile(join(draft, 'pom.xml'), pom)
+    await writeFile(join(draft, 'pom.xml'), pom(artifact))
     const goal = ['dependency:copy-dependencies', `-DoutputDirectory=${draft}`]
     const args = ['-B', '-q', ...goal]
     const { ok, output } = await runTool('mvn', args, { cwd: draft, timeoutMs: 300_000 })
@@ -57,11 +60,11 @@ async function download(home: string): Promise<string | undefined> {
   }
 }
 
-const pom = `<project xmlns="http://maven.apache.org/POM/4.0.0">
+const pom = (artifact: Artifact): string => `<project xmlns="http://maven.apache.org/POM/4.0.0">
   <modelVersion>4.0.0</modelVersion>
   <groupId>zabra</groupId><artifactId>curator-smoke</artifactId><version>1</version>
   <dependencies><dependency>
-    <groupId>org.apache.curator</groupId><artifactId>curator-recipes</artifactId><version>${version}</version>
+    <groupId>org.apache.curator</groupId><artifactId>${artifact}</artifactId><version>${version}</version>
   </dependency></dependencies>
 </project>
 `

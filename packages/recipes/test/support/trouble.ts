@@ -6,9 +6,9 @@ import { onTestFinished } from 'vitest'
 export async function expire(client: Client, connectString: string): Promise<void> {
   await client.connected()
   const { id, password, timeoutMs } = client.session!
-  let isOver = false
-  const expired = nextState(client, 'expired').then(() => (isOver = true))
-  while (!isOver) {
+  const ends: State[] = []
+  const expired = nextState(client, 'expired').then((state) => ends.push(state))
+  while (ends.length === 0) {
     const twin = new Client({
       servers: connectString,
       sessionTimeoutMs: timeoutMs,

@@ -1,0 +1,121 @@
+/** Programs that share what is not held: numbers, items, groups, services. */
+import type { Scenario } from './scenario.ts'
+import type { Hand, Stage } from './stage.ts'
+import type { Player } from './troupe.ts'
+
+const timesEach = 40
+const itemsEach = 15
+
+/** All count at once, and no count is lost. */
+export function counting(layout: 'long' | 'int', cast: readonly Player[]): Scenario {
+  return {
+    name: `counter (${layout}) of ${cast.join(', ')}`,
+    cast,
+    async play(stage, path) {
+      const counters = await hands(stage, cast, 'counter')
+      for (const hand of counters) hand.tell('count', layout, path, timesEach)
+      const last = await Promise.all(counters.map((hand) => hand.hear('counted')))
+      const numbers = last.map(([number = '']) => Number(number))
+      const total = cast.length * timesEach
+      if (Math.max(...numbers) !== total)
+        throw new Error(`VIOLATION: ${total} counts made ${Math.max(...numbers)}`)
+    },
+  }
+}
+
+/** All put in and all take out: every item comes out, and once. */
+export function queue(cast: readonly Player[]): Scenario {
+  return {
+    name: `queue of ${cast.join(', ')}`,
+    cast,
+    async play(stage, path) {
+      const producers = await hands(stage, cast, 'producer')
+      const consumers = await hands(stage, cast, 'consumer')
+      for (const hand of consumers) hand.tell('consume', path, itemsEach)
+      for (const hand of producers) hand.tell('put', path, itemsEach)
+      const wanted = producers.flatMap(({ name }) =>
+        Array.from({ length: itemsEach }, (_, i) => `${name}:${i}`),
+      )
+      const taken = await Promise.all(consumers.map((hand) => itemsOf(hand)))
+      await Promise.all(producers.map((hand) => hand.hear('done')))
+      const found = taken.flat().toSorted()
+      if (found.join() !== wanted.toSorted().join())
+        throw new Error(`VIOLATION: came out: ${found.join(' ')}`)
+    },
+  }
+}
+
+/** The item of one who dies is handed to somebody else, of another kind. */
+export function queueOfTheDead(first: Player, next: Player): Scenario {
+  return {
+    name: `queue: ${next} gets the item of ${first}, who is killed`,
+    cast: [first, next],
+    async play(stage, path) {
+      const victim = await stage.hand(first, 'victim')
+      const heir = await stage.hand(next, 'heir')
+      heir.tell('put', path, 1)
+      await heir.hear('done')
+      victim.tell('take', path)
+      const [item] = await victim.hear('item')
+      heir.tell('consume', path, 1)
+      await stage.kill(first)
+      const [again] = await heir.hear('item')
+      await heir.hear('done')
+      if (item !== again) throw new Error(`VIOLATION: ${item} was taken, ${again} came again`)
+      const left = await stage.client.children(`${path}/entries`)
+      if (left.length > 0) throw new Error(`VIOLATION: ${left.join(' ')} stayed`)
+    },
+  }
+}
+
+/** All join, and each sees all. */
+export function group(cast: readonly Player[]): Scenario {
+  return {
+    name: `group of ${cast.join(', ')}`,
+    cast,
+    async play(stage, path) {
+      const members = await hands(stage, cast, 'member')
+      for (const [i, hand] of members.entries()) hand.tell('join', path, `name${i}`, `data${i}`)
+      await Promise.all(members.map((hand) => hand.hear('joined')))
+      for (const hand of members) hand.tell('members', path, members.length)
+      const wanted = members.map((_, i) => `name${i}=data${i}`).join(' ')
+      await all(members, 'members', wanted)
+    },
+  }
+}
+
+/** All offer a service, and each finds all who do. */
+export function discovery(cast: readonly Player[]): Scenario {
+  return {
+    name: `service discovery of ${cast.join(', ')}`,
+    cast,
+    async play(stage, path) {
+      const servers = await hands(stage, cast, 'server')
+      for (const [i, hand] of servers.entries()) hand.tell('offer', path, 'web', `id${i}`, 8000 + i)
+      await Promise.all(servers.map((hand) => hand.hear('offered')))
+      for (const hand of servers) hand.tell('discover', path, 'web', servers.length)
+      await all(servers, 'found', servers.map((_, i) => `id${i}:${8000 + i}`).join(' '))
+    },
+  }
+}
+
+function hands(stage: Stage, cast: readonly Player[], name: string): Promise<Hand[]> {
+  return Promise.all(cast.map((player) => stage.hand(player, name)))
+}
+
+async function itemsOf(hand: Hand): Promise<string[]> {
+  const items: string[] = []
+  for (;;) {
+    const [word, value = ''] = await hand.next()
+    if (word === 'done') return items
+    if (word !== 'item') throw new Error(`${hand.name} said '${word} ${value}'`)
+    items.push(value)
+  }
+}
+
+async function all(listeners: readonly Hand[], word: string, wanted: string): Promise<void> {
+  for (const hand of listeners) {
+    const heard = (await hand.hear(word)).join(' ')
+    if (heard !== wanted) throw new Error(`VIOLATION: ${hand.name} sees ${heard}, not ${wanted}`)
+  }
+}
