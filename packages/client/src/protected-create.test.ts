@@ -5,9 +5,20 @@ import type { Host } from './host.ts'
 import { protectedCreate, type ProtectedPort } from './protected-create.ts'
 
 const stat = {} as never
+/** Whose time passes at once. */
+const hastyHost = {
+  timer: (_ms: number, callback: () => void) => {
+    queueMicrotask(callback)
+    return () => {}
+  },
+} as unknown as Host
 
-test('a lost reply is looked for again where the connection is lost over that too', async () => {
-  const losses = [new ConnectionLossError(false), new ConnectionLossError(false)]
+test('a lost reply is looked for until there is an answer', async () => {
+  const losses = [
+    new ConnectionLossError(false),
+    new OperationError('systemError'),
+    new ConnectionLossError(false),
+  ]
   let creations = 0
   const port: ProtectedPort = {
     create: () => {
@@ -22,7 +33,7 @@ test('a lost reply is looked for again where the connection is lost over that to
     delete: () => Promise.resolve(),
   }
   const aborts = new AbortListeners()
-  const { path } = await protectedCreate(port, '/queue/item-', 'guid', {}, aborts, {} as Host)
+  const { path } = await protectedCreate(port, '/queue/item-', 'guid', {}, aborts, hastyHost)
   expect(path).toBe('/queue/_c_guid-item-')
   expect(creations).toBe(1)
 })
@@ -46,16 +57,10 @@ test('what comes of a create that was given up is deleted, though the server ref
       return Promise.resolve()
     },
   }
-  const host = {
-    timer: (_ms: number, callback: () => void) => {
-      queueMicrotask(callback)
-      return () => {}
-    },
-  } as unknown as Host
   const controller = new AbortController()
   const options = { signal: controller.signal }
   const aborts = new AbortListeners()
-  const creating = protectedCreate(port, '/queue/item-', 'guid', options, aborts, host)
+  const creating = protectedCreate(port, '/queue/item-', 'guid', options, aborts, hastyHost)
   controller.abort(new Error('no more'))
   await expect(creating).rejects.toThrow('no more')
   made()

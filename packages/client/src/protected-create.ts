@@ -38,7 +38,7 @@ export function protectedCreate(
   host: Host,
 ): Promise<Created> {
   if (signal?.aborted === true) return Promise.reject(signal.reason)
-  const made = createOrFind(port, protectedPath(path, guid), guid)
+  const made = createOrFind(port, protectedPath(path, guid), guid, host)
   if (signal === undefined && timeoutMs === undefined) return made
   return new Promise((resolve, reject) => {
     const stop: (() => void)[] = []
@@ -57,18 +57,32 @@ export function protectedCreate(
   })
 }
 
-async function createOrFind(port: ProtectedPort, path: string, guid: string): Promise<Created> {
+async function createOrFind(
+  port: ProtectedPort,
+  path: string,
+  guid: string,
+  host: Host,
+): Promise<Created> {
   let mayBeThere = false
   for (;;) {
     try {
       const found = mayBeThere ? await find(port, path, guid) : undefined
-      return found ?? (await port.create(path))
+      if (found !== undefined) return found
+      mayBeThere = false
+      return await port.create(path)
     } catch (error) {
+      // A server that cannot tell now will be able to later.
+      const isDelayed = mayBeThere && isRefusal(error) && !isRefusal(error, 'noAuth')
       // After an expiry too it may be there, but no server would keep it from coming still.
-      if (!(error instanceof ConnectionLossError)) throw error
+      if (!isDelayed && !(error instanceof ConnectionLossError)) throw error
+      if (isDelayed) await pause(host)
       mayBeThere = true
     }
   }
+}
+
+function pause(host: Host): Promise<void> {
+  return new Promise((resolve) => host.timer(refusedPauseMs, resolve))
 }
 
 async function find(port: ProtectedPort, path: string, guid: string): Promise<Created | undefined> {
@@ -95,6 +109,6 @@ async function remove(port: ProtectedPort, path: string, host: Host): Promise<vo
       // A server may refuse for a while: its disk is full, or it has too much to do.
       if (!isRefusal(error) || isRefusal(error, 'noNode', 'noAuth')) return
     }
-    await new Promise<void>((resolve) => host.timer(refusedPauseMs, resolve))
+    await pause(host)
   }
 }

@@ -157,7 +157,7 @@ export class Watching implements PersistentWatch, AsyncIterableIterator<Change, 
   private async begin(isFirst: boolean): Promise<void> {
     this.isBeginning = true
     try {
-      await this.port.add(this)
+      await this.register()
       this.isBeginning = false
     } catch (error) {
       // After an expiry in the middle of it `lost` has begun anew.
@@ -166,6 +166,18 @@ export class Watching implements PersistentWatch, AsyncIterableIterator<Change, 
     }
     await this.look(isFirst ? 'first' : 'missed')
     if (this.failure !== undefined) throw this.failure.reason
+  }
+
+  /** However few repetitions the client allows: a lost connection does not end an iteration. */
+  private async register(): Promise<void> {
+    while (!this.isOver) {
+      try {
+        await this.port.add(this)
+        return
+      } catch (error) {
+        if (!(error instanceof ConnectionLossError)) throw error
+      }
+    }
   }
 
   /** Compares what is there with what was known, and tells the difference. */
@@ -181,11 +193,10 @@ export class Watching implements PersistentWatch, AsyncIterableIterator<Change, 
         isFirst = false
         this.isBehind = this.mustLookAgain
       } catch (error) {
-        // The next connection, or session, lets us look again.
-        const isTemporary =
-          error instanceof ConnectionLossError ||
-          (error instanceof SessionExpiredError && this.options.renew === true)
-        if (!isTemporary) this.fail(error)
+        if (error instanceof ConnectionLossError) this.mustLookAgain = true
+        // The next session lets us look again.
+        else if (!(error instanceof SessionExpiredError && this.options.renew === true))
+          this.fail(error)
       } finally {
         this.toldMeanwhile = undefined
       }
