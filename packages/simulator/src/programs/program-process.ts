@@ -32,7 +32,7 @@ export class ProgramProcess implements Host {
   isPaused = false
   /** How often it stood still. */
   pauses = 0
-  private backlog: (() => void)[] = []
+  private readonly backlog: (() => void)[] = []
   private readonly streams = new Set<StreamEnd>()
   private readonly parts: ProcessParts
   private readonly startedAtMs: number
@@ -52,12 +52,16 @@ export class ProgramProcess implements Host {
     this.isPaused = true
   }
 
-  /** As after a collection of garbage: all that was due meanwhile comes at once. */
+  /** As after a collection of garbage: what was due meanwhile comes, one thing after the other. */
   resume(): void {
-    this.isPaused = false
-    const { backlog } = this
-    this.backlog = []
-    for (const work of backlog) this.enter(work)
+    if (!this.isPaused) return
+    const next = this.backlog.shift()
+    if (next === undefined) {
+      this.isPaused = false
+      return
+    }
+    this.run(next)
+    this.world.after(0, () => this.resume())
   }
 
   /** It ends at once; its kernel closes the streams, or is gone as well. */

@@ -56,7 +56,8 @@ export class TreeCacheWorkload implements Workload {
     if (tree === undefined) return 'no server serves'
     for (const [name, cache] of this.caches) {
       if (cache === undefined) return `${name} has no cache yet`
-      if (cache.signal.aborted) return `the cache of ${name} has ended: ${String(cache.signal.reason)}`
+      if (cache.signal.aborted)
+        return `the cache of ${name} has ended: ${String(cache.signal.reason)}`
       const nodes = new Map([...cache].map((node) => [node.path, decodeText(node.data)]))
       for (const [at, { data }] of tree) {
         if (isInside(at) && nodes.get(at) !== data)

@@ -48,7 +48,8 @@ export class GroupWorkload implements Workload {
     if (there !== undefined) return `${there} is left`
     for (const [name, live] of this.known) {
       if (live === undefined) return `${name} does not know the group yet`
-      if (live.current.size > 0) return `${name} takes ${[...live.current.keys()].join()} for members`
+      if (live.current.size > 0)
+        return `${name} takes ${[...live.current.keys()].join()} for members`
     }
     return undefined
   }

@@ -82,7 +82,7 @@ export class Register {
     const overtaken = later.find((call) => call.kind === 'write' && call.version !== undefined)
     if (overtaken?.kind === 'write' && seen >= overtaken.value)
       this.violate(`${told}, though ${overtaken.value} was written later`)
-    if (read.consistency === 'local') return
+    if (read.consistency !== 'session') return
     // What was asked for before and is not to be seen by now must never be.
     const before = asked.slice(0, place)
     const missing = new Set(
