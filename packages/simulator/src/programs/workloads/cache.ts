@@ -26,7 +26,7 @@ export class TreeCacheWorkload implements Workload {
   begin(actor: Actor): void {
     this.caches.set(actor.name, undefined)
     this.open(actor).catch((error: unknown) => {
-      if (!(error instanceof ClosedError))
+      if (!(error instanceof ClosedError) && actor.client.state.name !== 'closed')
         this.stage.violate(`${actor.name} has no cache: ${String(error)}`)
     })
   }

@@ -21,7 +21,7 @@ export class GroupWorkload implements Workload {
     watchGroup(client, path, { codec: text }).then(
       (live) => process.isAlive && this.known.set(name, live),
       (error: unknown) => {
-        if (!(error instanceof ClosedError))
+        if (!(error instanceof ClosedError) && client.state.name !== 'closed')
           this.stage.violate(`${name} cannot follow the group: ${String(error)}`)
       },
     )
