@@ -10,7 +10,9 @@ import {
   semaphoreContest,
   simpleLockContest,
 } from './workloads/contests.ts'
+import { CounterWorkload } from './workloads/counter.ts'
 import { GroupWorkload } from './workloads/group.ts'
+import { QueueWorkload } from './workloads/queue.ts'
 
 /** What programs may do in a run, by name. */
 export const workloads = {
@@ -24,6 +26,8 @@ export const workloads = {
   barrier: barrierWorkload,
   'double-barrier': doubleBarrierWorkload,
   group: (stage) => new GroupWorkload(stage),
+  queue: (stage) => new QueueWorkload(stage),
+  counter: (stage) => new CounterWorkload(stage),
   'tree-cache': (stage) => new TreeCacheWorkload(stage),
 } as const satisfies Record<string, MakeWorkload>
 
@@ -41,5 +45,7 @@ export const weights: Readonly<Record<WorkloadName, number>> = {
   barrier: 1,
   'double-barrier': 2,
   group: 2,
+  queue: 3,
+  counter: 2,
   'tree-cache': 2,
 }

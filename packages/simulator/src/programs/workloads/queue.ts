@@ -1,0 +1,101 @@
+import { isRefusal, text, type Client } from '@zabra/client'
+import { LostError, Queue } from '@zabra/recipes'
+import type { Stage } from '../stage.ts'
+import type { Actor, Workload } from '../workload.ts'
+import { drawLimits } from './holding.ts'
+
+const path = '/queue'
+const donePath = '/done'
+
+const takeMsMax = 10_000
+
+/** Items that are put in and worked on: none is lost, and none is done twice. */
+export class QueueWorkload implements Workload {
+  readonly needsAll = true
+  private readonly stage: Stage
+  private readonly queues = new WeakMap<Client, Queue<string>>()
+  private readonly put = new Set<string>()
+  private readonly done = new Map<string, string>()
+  private items = 0
+
+  constructor(stage: Stage) {
+    this.stage = stage
+  }
+
+  async setUp(client: Client): Promise<void> {
+    await client.create(donePath)
+  }
+
+  begin({ client }: Actor): void {
+    this.queues.set(client, new Queue(client, path, { codec: text }))
+  }
+
+  async turn(actor: Actor): Promise<void> {
+    const { stage } = this
+    const { client, chance, index } = actor
+    const queue = this.queues.get(client)!
+    const limits = drawLimits(actor, stage)
+    // In the end one puts items in until all others have got one.
+    const isPutting = stage.isHealed ? index === 0 : chance.chance(0.5)
+    if (isPutting) {
+      const item = `item-${++this.items}`
+      await queue.put(item, limits)
+      this.put.add(item)
+      stage.count('items put')
+    } else if (stage.isHealed) {
+      await this.work(actor, await queue.take({ signal: stage.ending.signal }))
+    } else {
+      await this.work(actor, await queue.take({ timeoutMs: takeMsMax, ...limits }))
+    }
+  }
+
+  check(): void {
+    const { stage } = this
+    const tree = stage.tree()
+    if (tree === undefined) return
+    const left = new Set(
+      [...tree].flatMap(([node, { data }]) =>
+        node.startsWith(`${path}/entries/`) ? [data ?? ''] : [],
+      ),
+    )
+    for (const item of this.put) {
+      const isDone = tree.has(`${donePath}/${item}`)
+      if (!isDone && !left.has(item)) stage.violate(`${item} is lost`)
+      if (isDone && left.has(item)) stage.violate(`${item} is done, and still in the queue`)
+    }
+    for (const item of this.done.keys())
+      if (!tree.has(`${donePath}/${item}`)) stage.violate(`${item} was not done after all`)
+  }
+
+  mayStay(node: string): boolean {
+    return node.startsWith(path) || node.startsWith(donePath)
+  }
+
+  /** Answers whether there was anything to do. */
+  private async work(
+    { chance, process, name }: Actor,
+    item: Awaited<ReturnType<Queue<string>['tryTake']>>,
+  ): Promise<boolean> {
+    const { stage } = this
+    if (item === undefined) return false
+    await using held = item
+    stage.mutant?.held?.(held)
+    await process.sleep(chance.next() * 30)
+    const id = held.value
+    if (!stage.isHealed && chance.chance(0.1)) {
+      stage.count('items given back')
+      return true
+    }
+    try {
+      await held.complete({ also: (transaction) => transaction.create(`${donePath}/${id}`) })
+      const before = this.done.get(id)
+      if (before !== undefined) stage.violate(`${id} is done by ${before} and by ${name}`)
+      this.done.set(id, name)
+      stage.count('items done')
+    } catch (error) {
+      if (isRefusal(error, 'nodeExists')) stage.violate(`${name} is given ${id}, which is done`)
+      else if (!(error instanceof LostError)) throw error
+    }
+    return true
+  }
+}
