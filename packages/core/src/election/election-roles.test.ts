@@ -1,6 +1,6 @@
 /** What an election machine does around an election: answers, appointments, configurations. */
 import { noVote, type Notification } from '@zabra/protocol'
-import { expect, test } from 'vitest'
+import { describe, expect, test } from 'vitest'
 import { parseMembership, type Membership } from '../zab/membership.ts'
 import { Election, type ElectionOptions } from './election.ts'
 
@@ -256,6 +256,53 @@ test('one that is named and has no vote withdraws, and those who named it vote a
   expect(anew).toMatchObject({ leader: 2n, zxid: 5n, round: 2n })
   fourth.receive(2n, anew, 30)
   expect(fourth.takeReady().send.at(-1)!.notification).toMatchObject({ leader: 2n, round: 2n })
+})
+
+describe('a server that has a vote only in what is proposed', () => {
+  const proposed = membership(line(4), line(5), 'version=8')
+  const knowing = (self: bigint): Election => {
+    const config = { committed: three, lastSeen: proposed }
+    const election = electionOf(self, { config, reconfigEnabled: true })
+    election.start({ zxid: 9n, peerEpoch: 1n }, 0)
+    return election
+  }
+
+  test('is told of it, and nobody else is', () => {
+    const told = knowing(2n)
+      .takeReady()
+      .send.map(({ to, notification }) => [to, notification.proposed !== undefined])
+    expect(told).toEqual([
+      [1n, false],
+      [3n, false],
+      [4n, true],
+      [5n, true],
+    ])
+  })
+
+  test('and has not heard of it, votes once it has', () => {
+    const fifth = electionOf(5n, { reconfigEnabled: true })
+    fifth.start({ zxid: 3n, peerEpoch: 1n }, 0)
+    const { notification } = knowing(4n)
+      .takeReady()
+      .send.find(({ to }) => to === 5n)!
+    fifth.receive(4n, notification, 10)
+    const { proposedConfig } = fifth.takeReady()
+    expect(proposedConfig).toEqual(proposed)
+    fifth.reconfigure({ committed: three, lastSeen: proposedConfig })
+    fifth.start({ zxid: 3n, peerEpoch: 1n }, 10)
+    fifth.receive(4n, { ...notification, leader: 4n }, 20)
+    expect(fifth.takeReady()).toMatchObject({ proposedConfig: undefined })
+    fifth.receive(2n, { ...vote, leader: 4n, zxid: 9n, round: 2n }, 30)
+    expect(fifth.takeReady().send.at(-1)!.notification).toMatchObject({ leader: 4n, zxid: 9n })
+  })
+
+  test('but who has a vote anyway does not go by hearsay', () => {
+    const first = electionOf(1n, { reconfigEnabled: true })
+    first.start({ zxid: 3n, peerEpoch: 1n }, 0)
+    const text = [line(1), line(4), line(5), 'version=8'].join('\n')
+    first.receive(2n, { ...vote, proposed: text }, 10)
+    expect(first.takeReady().proposedConfig).toBeUndefined()
+  })
 })
 
 test('a configuration that came to nothing keeps nobody from a leader that is there', () => {

@@ -141,4 +141,4 @@ test(`${seeds} elections keep their promises, and end`, () => {
   }
   expect(decisions).toBeGreaterThan(seeds * 3)
   expect(longestMs).toBeLessThan(patienceMs)
-})
+}, 120_000)

@@ -67,6 +67,8 @@ export interface ElectionReady {
   readonly decision: Decision | undefined
   /** To be adopted, followed by `reconfigure` and, if its members are others, by `start`. */
   readonly newerConfig: Membership | undefined
+  /** Not committed, but to be seen, followed by `reconfigure` and `start`. */
+  readonly proposedConfig: Membership | undefined
 }
 
 /**
@@ -86,6 +88,7 @@ export class Election {
   private committed!: Membership
   private lastSeen: Membership | undefined
   private configText!: string
+  private lastSeenText: string | undefined
   private quorum!: QuorumVerifier
   /** Without those whose configuration is not committed. */
   private committedQuorum!: QuorumVerifier
@@ -125,6 +128,7 @@ export class Election {
   private send: Envelope[] = []
   private decision: Decision | undefined
   private newerConfig: Membership | undefined
+  private proposedConfig: Membership | undefined
 
   constructor({
     self,
@@ -145,6 +149,7 @@ export class Election {
     this.committed = committed
     this.lastSeen = lastSeen
     this.configText = formatMembership(committed)
+    this.lastSeenText = lastSeen && formatMembership(lastSeen)
     this.committedQuorum = verifierOf(committed)
     this.quorum = combine(this.committedQuorum, lastSeen && verifierOf(lastSeen))
   }
@@ -203,7 +208,7 @@ export class Election {
   receive(from: ServerId, notification: Notification, nowMs: number): void {
     assert(from !== this.self, 'what a server tells itself does not come from outside')
     this.nowMs = nowMs
-    if (this.isNewerConfig(notification)) return
+    if (this.isNewerConfig(notification) || this.isConcerned(notification)) return
     // Nobody counts the vote of one without a vote. If such a one answered as well, it and a voter
     // that looks would answer each other without end.
     const isAsked = notification.state === 'looking' && this.quorum.voters.has(this.self)
@@ -276,10 +281,10 @@ export class Election {
   }
 
   takeReady(): ElectionReady {
-    const { send, decision, newerConfig } = this
+    const { send, decision, newerConfig, proposedConfig } = this
     this.send = []
-    this.decision = this.newerConfig = undefined
-    return { send, decision, newerConfig }
+    this.decision = this.newerConfig = this.proposedConfig = undefined
+    return { send, decision, newerConfig, proposedConfig }
   }
 
   private firstVote({ zxid, peerEpoch }: { zxid: bigint; peerEpoch: bigint }): Candidate {
@@ -297,8 +302,8 @@ export class Election {
     return this.lastSeen !== undefined && this.hasRole('participant', this.lastSeen)
   }
 
-  private hasRole(role: Role, { servers }: Membership): boolean {
-    return servers.get(this.self)?.role === role
+  private hasRole(role: Role, members: Membership): boolean {
+    return hasRole(this.self, role, members)
   }
 
   private roleUnder(leader: ServerId): Decision['state'] {
@@ -316,6 +321,23 @@ export class Election {
       this.newerConfig = parsed.value
     }
     return !sameMembership(parsed.value, this.committed)
+  }
+
+  /**
+   * Whether a configuration is proposed that gives this server its only vote, and that it has not
+   * heard of: it was away, and its log lacks it. Without it there may be no quorum, and those who
+   * know would wait for it for ever. Who has a vote anyway does not care for hearsay: a change that
+   * came to nothing must not bind those who never logged it.
+   */
+  private isConcerned({ proposed }: Notification): boolean {
+    if (!this.reconfigEnabled || this.state !== 'looking' || proposed === undefined) return false
+    if (this.hasRole('participant', this.committed)) return false
+    const parsed = parseMembership(proposed)
+    if ('problem' in parsed || !this.hasRole('participant', parsed.value)) return false
+    const known = (this.proposedConfig ?? this.lastSeen ?? this.committed).version
+    if (parsed.value.version <= known) return false
+    this.proposedConfig = parsed.value
+    return true
   }
 
   /**
@@ -350,21 +372,22 @@ export class Election {
     this.tell(to, candidate, this.round)
   }
 
-  private tell(to: ServerId, candidate: Candidate, round: bigint): void {
-    this.send.push({ to, notification: this.notification(candidate, round) })
+  private tell(to: ServerId, { leader, zxid, peerEpoch }: Candidate, round: bigint): void {
+    const { state, configText: config } = this
+    const vote = { state, leader, zxid, round, peerEpoch, version: notificationVersion, config }
+    const notification = this.mayBeConcerned(to) ? { ...vote, proposed: this.lastSeenText } : vote
+    if (to === this.self) this.loopback.push(notification)
+    else this.send.push({ to, notification })
   }
 
-  private notification({ leader, zxid, peerEpoch }: Candidate, round: bigint): Notification {
-    const { state, configText: config } = this
-    return { state, leader, zxid, round, peerEpoch, version: notificationVersion, config }
+  /** Whether it has a vote only in what is proposed. */
+  private mayBeConcerned(server: ServerId): boolean {
+    if (this.lastSeen === undefined || hasRole(server, 'participant', this.committed)) return false
+    return hasRole(server, 'participant', this.lastSeen)
   }
 
   private broadcast(): void {
-    const notification = this.notification(this.proposal, this.round)
-    for (const to of this.quorum.voters) {
-      if (to === this.self) this.loopback.push(notification)
-      else this.send.push({ to, notification })
-    }
+    for (const to of this.quorum.voters) this.tell(to, this.proposal, this.round)
     this.broadcastAtMs = this.nowMs + this.intervalMs
   }
 
@@ -527,6 +550,10 @@ export class Election {
     this.state = state
     this.decision = { ...this.stored, state }
   }
+}
+
+function hasRole(server: ServerId, role: Role, { servers }: Membership): boolean {
+  return servers.get(server)?.role === role
 }
 
 /** The vote of those who have none. */

@@ -595,6 +595,14 @@ export class EnsemblePeer extends PeerBase {
     return true
   }
 
+  /** Others have logged a change of which we have not heard, and in which we have a vote. */
+  private hearOf(config: Membership): boolean {
+    this.configs.see(config)
+    if (this.configs.seen?.version !== config.version || this.decided === undefined) return false
+    this.startElection()
+    return true
+  }
+
   // --- what a learner asks for -----------------------------------------------------------------
 
   private append(txn: LoggedTxn): void {
@@ -670,8 +678,10 @@ export class EnsemblePeer extends PeerBase {
   /** Passes messages between the election, its connections, and the host. */
   private pump(): void {
     for (let isBusy = true; isBusy;) {
-      const { send, decision, newerConfig } = this.election.takeReady()
-      const isBegunAnew = newerConfig !== undefined && this.adopt(newerConfig)
+      const { send, decision, newerConfig, proposedConfig } = this.election.takeReady()
+      const isBegunAnew =
+        (newerConfig !== undefined && this.adopt(newerConfig)) ||
+        (proposedConfig !== undefined && this.hearOf(proposedConfig))
       isBusy = isBegunAnew
       for (const { to, notification } of send) this.links.send(to, encodeNotification(notification))
       for (const action of this.links.takeActions()) {

@@ -80,11 +80,33 @@ test.each([
   ['40 bytes: the version counts for nothing', '0000000000000009 00000001', { version: 0 }],
   ['version 1', '0000000000000009 00000001 00', { peerEpoch: 9n, version: 1 }],
   ['version 2', '0000000000000009 00000002 00000002 6869', { version: 2, config: 'hi' }],
+  [
+    'version 2, with what is proposed',
+    '0000000000000009 00000002 00000002 6869 00000003 796f75',
+    { config: 'hi', proposed: 'you' },
+  ],
   ['version 3, with more behind', '0000000000000009 00000003 00000000 ff', { config: '' }],
 ])('a notification of %s', (_, rest, expected) => {
   const read = readNotification(unhex(`00000001 ${vote} ${rest}`))
   expect(read).toMatchObject({ state: 'following', leader: 3n, zxid: 0x1_0000_0007n, round: 1n })
   expect(read).toMatchObject(expected)
+})
+
+test('what is proposed is written behind the rest, and nothing where nothing is', () => {
+  const told = {
+    state: 'looking',
+    leader: 3n,
+    zxid: 5n,
+    round: 1n,
+    peerEpoch: 9n,
+    version: 2,
+    config: 'hi',
+  } as const
+  const plain = encodeNotification(told)
+  const bytes = encodeNotification({ ...told, proposed: 'you' })
+  expect(bytes.subarray(0, plain.length)).toEqual(plain)
+  expect(readNotification(bytes)).toEqual({ ...told, proposed: 'you' })
+  expect(readNotification(plain)).toEqual(told)
 })
 
 test.each([

@@ -85,6 +85,11 @@ export interface Notification {
   readonly version: number
   /** The sender's committed configuration, as text; undefined before version 2. */
   readonly config: string | undefined
+  /**
+   * A configuration that is proposed and not known to be committed, for a server that has a vote in
+   * that one alone. It stands behind all that Apache reads, and Apache sends none.
+   */
+  readonly proposed?: string | undefined
 }
 
 /** What this server writes. */
@@ -119,12 +124,17 @@ function readParts(payload: Uint8Array): Notification | undefined {
   const version = payload.length === withoutVersionBytes ? 0 : reader.int()
   if (version <= 1) return { ...vote, peerEpoch, version, config: undefined }
   const config = reader.nullableText()
-  return config === null ? undefined : { ...vote, peerEpoch, version, config }
+  if (config === null) return undefined
+  const told = { ...vote, peerEpoch, version, config }
+  // What newer versions have behind is theirs.
+  const hasMore = version === notificationVersion && reader.remaining > 0
+  const proposed = hasMore ? reader.nullableText() : null
+  return proposed === null ? told : { ...told, proposed }
 }
 
 /** A notification as the payload of a message, in the form of 3.5 and later. */
 export function encodeNotification(notification: Omit<Notification, 'version'>): Uint8Array {
-  const { state, leader, zxid, round, peerEpoch, config = '' } = notification
+  const { state, leader, zxid, round, peerEpoch, config = '', proposed } = notification
   const writer = new Writer()
   writer.int(states.indexOf(state))
   writer.long(leader)
@@ -133,5 +143,6 @@ export function encodeNotification(notification: Omit<Notification, 'version'>):
   writer.long(peerEpoch)
   writer.int(notificationVersion)
   writer.ustring(config)
+  if (proposed !== undefined) writer.ustring(proposed)
   return writer.written()
 }
