@@ -157,6 +157,32 @@ test('a watch is drained when its reader waits and nothing is left to be found',
   expect((await last).done).toBe(true)
 })
 
+test('a watch that is begun while connections are lost begins all the same', async () => {
+  const { client, proxy } = await fixture.openProxied({ retry: { repeatsMax: 0 } })
+  await client.ensure('/troubled/child')
+  proxy.mute()
+  const changes = client.watch('/troubled', { recursive: true, initial: true })
+  for (let losses = 0; losses < 3; losses++) {
+    const lost = nextState(client, 'suspended')
+    const back = nextState(client, 'connected')
+    await new Promise((resolve) => setImmediate(resolve))
+    proxy.drop()
+    await lost
+    proxy.heal()
+    await back
+    proxy.mute()
+  }
+  proxy.heal()
+  proxy.drop()
+  await changes.ready
+  expect((await take(changes, 2)).toSorted()).toEqual([
+    'initial /troubled',
+    'initial /troubled/child',
+  ])
+  await client.create('/troubled/new')
+  expect(await take(changes, 1)).toEqual(['created /troubled/new'])
+})
+
 test('a slow reader gets the last state of each node, not each step', async () => {
   const client = await fixture.open()
   await client.create('/slow')

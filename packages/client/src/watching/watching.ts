@@ -59,7 +59,10 @@ export class Watching implements PersistentWatch, AsyncIterableIterator<Change, 
   /** Not all that happened is told: the first look, or one after a reconnection, is due. */
   private isBehind = true
   private readonly waitingForCalm: Waiter[] = []
+  private readonly whenReady: Waiter
   private isBeginning = false
+  /** How things were at first is known. */
+  private hasLooked = false
   private isOver = false
   private failure: { readonly reason: unknown } | undefined
   private readonly onAbort = (): void => this.fail(this.options.signal?.reason)
@@ -70,10 +73,16 @@ export class Watching implements PersistentWatch, AsyncIterableIterator<Change, 
     this.recursive = options.recursive ?? false
     this.options = options
     const { signal } = options
-    if (signal?.aborted === true) this.fail(signal.reason)
-    else signal?.addEventListener('abort', this.onAbort, { once: true })
-    this.ready = this.isOver ? Promise.reject(signal?.reason) : this.begin(true)
+    let whenReady!: Waiter
+    this.ready = new Promise((resolve, reject) => (whenReady = { resolve, reject }))
     this.ready.catch(() => {})
+    this.whenReady = whenReady
+    if (signal?.aborted === true) {
+      this.fail(signal.reason)
+      return
+    }
+    signal?.addEventListener('abort', this.onAbort, { once: true })
+    void this.begin()
   }
 
   [Symbol.asyncIterator](): this {
@@ -111,6 +120,7 @@ export class Watching implements PersistentWatch, AsyncIterableIterator<Change, 
   return(): Promise<IteratorResult<Change, undefined>> {
     this.end()
     for (const { resolve } of this.readers.splice(0)) resolve({ value: undefined, done: true })
+    for (const { resolve } of [this.whenReady, ...this.waitingForCalm.splice(0)]) resolve()
     for (const { resolve } of this.waitingForCalm.splice(0)) resolve()
     return Promise.resolve({ value: undefined, done: true })
   }
@@ -141,56 +151,46 @@ export class Watching implements PersistentWatch, AsyncIterableIterator<Change, 
     this.isBehind = true
     if (this.isBeginning) return
     if (this.toldMeanwhile !== undefined) this.mustLookAgain = true
-    else void this.look('missed')
+    else void this.look()
   }
 
   lost(reason: unknown): void {
     if (this.isOver) return
     this.isBehind = true
-    if (this.options.renew === true && reason instanceof SessionExpiredError)
-      void this.begin(false).catch(() => {})
+    if (this.options.renew === true && reason instanceof SessionExpiredError) void this.begin()
     else this.fail(reason)
   }
 
   // --- looking ---------------------------------------------------------------------------------
 
-  private async begin(isFirst: boolean): Promise<void> {
+  private async begin(): Promise<void> {
     this.isBeginning = true
-    try {
-      await this.register()
-      this.isBeginning = false
-    } catch (error) {
-      // After an expiry in the middle of it `lost` has begun anew.
-      if (!(error instanceof SessionExpiredError && this.options.renew === true)) this.fail(error)
-      throw error
-    }
-    await this.look(isFirst ? 'first' : 'missed')
-    if (this.failure !== undefined) throw this.failure.reason
-  }
-
-  /** However few repetitions the client allows: a lost connection does not end an iteration. */
-  private async register(): Promise<void> {
-    while (!this.isOver) {
+    while (this.isBeginning) {
       try {
         await this.port.add(this)
-        return
+        this.isBeginning = false
       } catch (error) {
-        if (!(error instanceof ConnectionLossError)) throw error
+        // The next connection is asked again.
+        if (error instanceof ConnectionLossError && !this.isOver) continue
+        // After an expiry in the middle of it `lost` has begun anew.
+        if (!(error instanceof SessionExpiredError && this.options.renew === true)) this.fail(error)
+        return
       }
     }
+    await this.look()
   }
 
   /** Compares what is there with what was known, and tells the difference. */
-  private async look(occasion: 'first' | 'missed'): Promise<void> {
-    let isFirst = occasion === 'first'
+  private async look(): Promise<void> {
     do {
       this.mustLookAgain = false
       const told = (this.toldMeanwhile = new Set<string>())
       try {
         const found = await this.survey()
         if (this.isOver) return
-        this.compare(found, told, isFirst)
-        isFirst = false
+        this.compare(found, told, !this.hasLooked)
+        this.hasLooked = true
+        this.whenReady.resolve()
         this.isBehind = this.mustLookAgain
       } catch (error) {
         if (error instanceof ConnectionLossError) this.mustLookAgain = true
@@ -283,7 +283,7 @@ export class Watching implements PersistentWatch, AsyncIterableIterator<Change, 
     if (first === undefined) this.failure = { reason }
     else first.reject(reason)
     for (const { resolve } of others) resolve({ value: undefined, done: true })
-    for (const { reject } of this.waitingForCalm.splice(0)) reject(reason)
+    for (const { reject } of [this.whenReady, ...this.waitingForCalm.splice(0)]) reject(reason)
   }
 
   private end(): void {
