@@ -1,4 +1,4 @@
-import { isRefusal, type CallOptions, type Client } from '@zabra/client'
+import { isRefusal, type Acl, type CallOptions, type Client } from '@zabra/client'
 import { untilGone } from './bells.ts'
 import { insisting } from './insisting.ts'
 import { limited } from './limits.ts'
@@ -11,19 +11,25 @@ import { below, parentOf } from './parents.ts'
 export class Barrier {
   private readonly client: Client
   private readonly path: string
+  private readonly acl: readonly Acl[] | undefined
 
-  constructor(client: Client, path: string) {
+  constructor(
+    client: Client,
+    path: string,
+    options: { readonly acl?: readonly Acl[] | undefined } = {},
+  ) {
     this.client = client
     this.path = path
+    this.acl = options.acl
   }
 
   /** Puts it up; quiet where it is up already. */
   async raise(options: CallOptions = {}): Promise<void> {
-    const { client, path } = this
-    const create = () => client.create(path, '', options)
+    const { client, path, acl } = this
+    const create = () => client.create(path, '', { ...options, acl })
     await insisting(client, options.signal, async () => {
       try {
-        await below(client, parentOf(path), options, create)
+        await below(client, parentOf(path), { ...options, acl }, create)
       } catch (error) {
         if (!isRefusal(error, 'nodeExists')) throw error
       }

@@ -1,10 +1,10 @@
 import { isRefusal, type CallOptions, type Children, type Client } from '@zabra/client'
-import { untilChanged, untilGone, untilThere } from './bells.ts'
+import { untilChanged, untilThere } from './bells.ts'
 import { HeldByNode, type Held, type HoldOptions } from './held.ts'
 import { insisting } from './insisting.ts'
 import { limited, underAll } from './limits.ts'
 import { below, join } from './parents.ts'
-import { waiterError } from './turn.ts'
+import { policyOf, waiterError, type LockOptions } from './turn.ts'
 
 /** Being inside, together with the others. */
 export interface Inside extends Held {
@@ -21,9 +21,9 @@ export class DoubleBarrier {
   private readonly path: string
   private readonly ready: string
   private readonly members: number
-  private readonly options: HoldOptions
+  private readonly options: LockOptions
 
-  constructor(client: Client, path: string, members: number, options: HoldOptions = {}) {
+  constructor(client: Client, path: string, members: number, options: LockOptions = {}) {
     this.client = client
     this.path = path
     this.ready = join(path, 'ready')
@@ -33,7 +33,7 @@ export class DoubleBarrier {
 
   /** Waits until all are there. Who comes too early for the next round waits for the end of this. */
   enter(options: CallOptions & HoldOptions = {}): Promise<Inside> {
-    const { lostOn = this.options.lostOn ?? 'suspended' } = options
+    const lostOn = policyOf(this.options, options)
     return limited(this.client, options, async (signal) => {
       for (;;) {
         await insisting(this.client, signal, () => this.untilFree(signal))
@@ -57,16 +57,17 @@ export class DoubleBarrier {
       if (!children.includes('ready')) return
       const [member] = children.filter((name) => name !== 'ready').toSorted()
       // Not for `ready` to go: where all inside have crashed, it is for us to end the round.
-      if (member !== undefined) await untilGone(this.client, join(this.path, member), signal)
+      if (member !== undefined) await untilChanged(this.client, join(this.path, member), signal)
       else await this.endRound(stat.version, signal)
     }
   }
 
   private async makePlace(signal: AbortSignal): Promise<HeldByNode> {
     const { client, path } = this
-    const options = { ephemeral: true, protect: true, signal }
-    const create = () => client.create(join(path, 'member'), '', options)
-    return new HeldByNode(client, await below(client, path, { signal }, create))
+    const { id = '', acl } = this.options
+    const options = { ephemeral: true, protect: true, acl, signal }
+    const create = () => client.create(join(path, 'member'), id, options)
+    return new HeldByNode(client, await below(client, path, { signal, acl }, create))
   }
 
   /** Answers the czxid of `ready`, which names the round. */
@@ -145,14 +146,16 @@ export class DoubleBarrier {
 
   private async list(signal: AbortSignal): Promise<Pick<Children, 'children' | 'stat'>> {
     const { client, path } = this
-    return below(client, path, { signal }, () => client.childrenWithStat(path, { signal }))
+    const { acl } = this.options
+    return below(client, path, { signal, acl }, () => client.childrenWithStat(path, { signal }))
   }
 
   /** The parent's version counts the rounds, so that nobody late ends the next one. */
   private async beginRound(signal: AbortSignal): Promise<void> {
     const { client, path, ready } = this
+    const { acl } = this.options
     try {
-      await client.transaction().create(ready).set(path, '').commit({ signal })
+      await client.transaction().create(ready, '', { acl }).set(path, '').commit({ signal })
     } catch (error) {
       if (!isRefusal(error, 'nodeExists')) throw error
     }

@@ -4,9 +4,8 @@ import { contendersAmong, lineUpIfAny, type Contender } from './contenders.ts'
 import type { Held } from './held.ts'
 import { insisting } from './insisting.ts'
 import { limited } from './limits.ts'
-import type { LockOptions } from './lock.ts'
 import { join } from './parents.ts'
-import { takeTurn, type Line, type TurnOptions } from './turn.ts'
+import { takeTurn, type Line, type LockOptions, type TurnOptions } from './turn.ts'
 
 /** Who leads, or would. */
 export interface Candidate {
@@ -41,9 +40,8 @@ export class Election {
 
   /** Waits until elected. */
   async campaign(options: TurnOptions = {}): Promise<Term> {
-    const { id = '', ...defaults } = this.options
-    const held = await takeTurn(this.client, this.line, id, { ...defaults, ...options })
-    return Object.assign(held, { epoch: held.token, id })
+    const held = await takeTurn(this.client, this.line, this.options, options)
+    return Object.assign(held, { epoch: held.token, id: this.options.id ?? '' })
   }
 
   /** Who leads now, as far as this client's server knows. */

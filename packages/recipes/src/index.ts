@@ -81,7 +81,7 @@ export {
 } from './held.ts'
 export { holdAll } from './hold-all.ts'
 export { leaderOnly, type LeaderOnlyOptions } from './leader-only.ts'
-export { Lock, type AcquireOptions, type LockOptions } from './lock.ts'
+export { Lock, type AcquireOptions } from './lock.ts'
 export { ReadWriteLock } from './read-write-lock.ts'
 export {
   RefusedError,
@@ -92,3 +92,4 @@ export {
 } from './revocable-lock.ts'
 export { Semaphore, type PermitOptions } from './semaphore.ts'
 export { SimpleLock } from './simple-lock.ts'
+export type { LockOptions } from './turn.ts'

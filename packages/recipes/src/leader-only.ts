@@ -1,7 +1,7 @@
 import type { Client } from '@zabra/client'
 import { Election, type Term } from './election.ts'
 import { underAll } from './limits.ts'
-import type { LockOptions } from './lock.ts'
+import type { LockOptions } from './turn.ts'
 
 export interface LeaderOnlyOptions extends LockOptions {
   readonly signal?: AbortSignal | undefined

@@ -2,12 +2,7 @@ import type { CallOptions, Client } from '@zabra/client'
 import { lineUpIfAny } from './contenders.ts'
 import type { Held, HoldOptions } from './held.ts'
 import { join } from './parents.ts'
-import { takeTurn, tryTurn, type Line, type TurnOptions } from './turn.ts'
-
-export interface LockOptions extends HoldOptions {
-  /** Who queues here, for people to read: the data of the node. */
-  readonly id?: string | undefined
-}
+import { takeTurn, tryTurn, type Line, type LockOptions, type TurnOptions } from './turn.ts'
 
 /** What waiting for a right takes. */
 export type AcquireOptions = TurnOptions
@@ -30,14 +25,12 @@ export class Lock {
 
   /** Waits until it is held. Not reentrant: who asks twice waits for themselves. */
   acquire(options: AcquireOptions = {}): Promise<Held> {
-    const { id = '', ...defaults } = this.options
-    return takeTurn(this.client, this.line, id, { ...defaults, ...options })
+    return takeTurn(this.client, this.line, this.options, options)
   }
 
   /** Undefined where somebody else has it. */
   tryAcquire(options: CallOptions & HoldOptions = {}): Promise<Held | undefined> {
-    const { id = '', ...defaults } = this.options
-    return tryTurn(this.client, this.line, id, { ...defaults, ...options })
+    return tryTurn(this.client, this.line, this.options, options)
   }
 
   /** The paths of the holder and of those who wait, in order. */

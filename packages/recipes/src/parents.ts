@@ -1,10 +1,10 @@
-import { isRefusal, type CallOptions, type Client } from '@zabra/client'
+import { isRefusal, type Client, type EnsureOptions } from '@zabra/client'
 
 /** Makes the node that the others live under: a container, so that it goes when nobody is left. */
 export async function ensureParent(
   client: Client,
   path: string,
-  options: CallOptions = {},
+  options: Omit<EnsureOptions, 'container'> = {},
 ): Promise<void> {
   try {
     await client.ensure(path, { ...options, container: true })
@@ -19,7 +19,7 @@ export async function ensureParent(
 export async function below<T>(
   client: Client,
   parent: string,
-  options: CallOptions,
+  options: Omit<EnsureOptions, 'container'>,
   act: () => Promise<T>,
 ): Promise<T> {
   for (;;) {

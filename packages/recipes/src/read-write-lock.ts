@@ -1,7 +1,7 @@
 import type { CallOptions, Client } from '@zabra/client'
 import type { Held, HoldOptions } from './held.ts'
-import type { AcquireOptions, LockOptions } from './lock.ts'
-import { takeTurn, tryTurn, type Line } from './turn.ts'
+import type { AcquireOptions } from './lock.ts'
+import { takeTurn, tryTurn, type Line, type LockOptions } from './turn.ts'
 
 /** Curator's and ours, kazoo's. */
 export const readerMarks = ['__READ__', '__rlock__']
@@ -42,13 +42,11 @@ export class ReadWriteLock {
   }
 
   private take(line: Line, options: AcquireOptions): Promise<Held> {
-    const { id = '', ...defaults } = this.options
-    return takeTurn(this.client, line, id, { ...defaults, ...options })
+    return takeTurn(this.client, line, this.options, options)
   }
 
   private tryTake(line: Line, options: CallOptions & HoldOptions): Promise<Held | undefined> {
-    const { id = '', ...defaults } = this.options
-    return tryTurn(this.client, line, id, { ...defaults, ...options })
+    return tryTurn(this.client, line, this.options, options)
   }
 }
 

@@ -10,10 +10,10 @@ import { untilChanged } from './bells.ts'
 import type { Contender } from './contenders.ts'
 import type { Held, HeldByNode } from './held.ts'
 import { underAll } from './limits.ts'
-import type { AcquireOptions, LockOptions } from './lock.ts'
+import type { AcquireOptions } from './lock.ts'
 import { join } from './parents.ts'
 import { readerLine, writerLine, writerMarks } from './read-write-lock.ts'
-import { takeTurn, type Line, type Wait } from './turn.ts'
+import { takeTurn, type Line, type LockOptions, type Wait } from './turn.ts'
 
 /** What Curator's Revoker writes as well. */
 const revokeWord = '__REVOKE__'
@@ -79,12 +79,11 @@ export class RevocableLock {
 
   private async take(line: Line, options: RevocableOptions): Promise<RevocableHeld> {
     const { client } = this
-    const { id = '', ...defaults } = this.options
     const { revoke = false, onAsked } = options
     const asking = new Asking(client, this.path, revoke === true ? {} : revoke || {})
     const wait = (blocked: Wait): Promise<void> => asking.wait(blocked)
     const ownLine = revoke === false ? line : { ...line, wait }
-    const held = await takeTurn(client, ownLine, id, { ...defaults, ...options })
+    const held = await takeTurn(client, ownLine, this.options, options)
     return answering(client, held, onAsked)
   }
 }

@@ -9,9 +9,16 @@ import { childrenAndWait } from './bells.ts'
 import { HeldByNode, LostError, type Held, type HoldOptions } from './held.ts'
 import { holdAll } from './hold-all.ts'
 import { limited, underAll } from './limits.ts'
-import { lockLine, type LockOptions } from './lock.ts'
+import { lockLine } from './lock.ts'
 import { below, join } from './parents.ts'
-import { takeTurn, tryTurn, waiterError, type TurnOptions } from './turn.ts'
+import {
+  policyOf,
+  takeTurn,
+  tryTurn,
+  waiterError,
+  type LockOptions,
+  type TurnOptions,
+} from './turn.ts'
 
 export interface PermitOptions {
   /** How many at once; 1 by default. */
@@ -60,8 +67,7 @@ export class Semaphore {
     const { permits = 1 } = options
     if (!this.canGrant(permits)) return Promise.reject(this.badCount(permits))
     return limited(this.client, options, async (signal) => {
-      const { id = '' } = this.options
-      const lock = await tryTurn(this.client, lockLine(this.locks), id, { signal })
+      const lock = await tryTurn(this.client, lockLine(this.locks), this.options, { signal })
       if (lock === undefined) return undefined
       try {
         if (this.permits - (await this.taken({ signal })) < permits) return undefined
@@ -82,9 +88,8 @@ export class Semaphore {
     signal: AbortSignal,
     options: HoldOptions,
   ): Promise<Held> {
-    const { id = '' } = this.options
     const queueing = { signal, lostOn: 'expired' } as const
-    const lock = await takeTurn(this.client, lockLine(this.locks), id, queueing)
+    const lock = await takeTurn(this.client, lockLine(this.locks), this.options, queueing)
     try {
       return await underAll([signal, lock.signal], (either) => this.lease(permits, either, options))
     } catch (error) {
@@ -117,8 +122,7 @@ export class Semaphore {
       while (made.length < count) made.push(await this.makeLease(signal))
       const signals = made.map((lease) => lease.signal)
       await underAll([signal, ...signals], (either) => this.untilTheyFit(made, either))
-      const { lostOn = this.options.lostOn ?? 'suspended' } = options
-      for (const lease of made) lease.judgeBy(lostOn)
+      for (const lease of made) lease.judgeBy(policyOf(this.options, options))
       const [first, ...others] = made
       return holdAll(first!, ...others)
     } catch (error) {
@@ -129,10 +133,10 @@ export class Semaphore {
 
   private async makeLease(signal: AbortSignal): Promise<HeldByNode> {
     const { client, leases } = this
-    const { id = '' } = this.options
-    const options = { ephemeral: true, sequential: true, protect: true, signal }
+    const { id = '', acl } = this.options
+    const options = { ephemeral: true, sequential: true, protect: true, acl, signal }
     const create = () => client.create(join(leases, 'lease-'), id, options)
-    return new HeldByNode(client, await below(client, leases, { signal }, create))
+    return new HeldByNode(client, await below(client, leases, { signal, acl }, create))
   }
 
   private async untilTheyFit(made: readonly HeldByNode[], signal: AbortSignal): Promise<void> {

@@ -9,8 +9,8 @@ import {
 import { untilGone } from './bells.ts'
 import { deleteOwn, giveBackIn, hold, type Held, type HoldOptions } from './held.ts'
 import { limited, orAborted } from './limits.ts'
-import type { LockOptions } from './lock.ts'
 import { ensureParent, join } from './parents.ts'
+import type { LockOptions } from './turn.ts'
 
 /**
  * A lock that is one node of a fixed name: who makes it has the lock, all others watch it. Simple
@@ -61,13 +61,13 @@ export class SimpleLock {
     const { client, path } = this
     const own = join(path, `holder-${makeGuid(() => client.host.random())}`)
     const node = join(path, 'held')
-    const id = this.options.id ?? ''
+    const { id = '', acl } = this.options
     for (;;) {
       try {
         const [, , { version }] = await client
           .transaction()
-          .create(node, id, { ephemeral: true })
-          .create(own, '', { ephemeral: true })
+          .create(node, id, { ephemeral: true, acl })
+          .create(own, '', { ephemeral: true, acl })
           .set(path, id)
           .commit()
         // Made by one transaction, both have the same zxid and owner.
@@ -77,7 +77,7 @@ export class SimpleLock {
         if (error instanceof ConnectionLossError) {
           const parts = await this.find(node, own)
           if (parts !== undefined) return parts
-        } else if (isRefusal(error, 'noNode')) await ensureParent(client, path)
+        } else if (isRefusal(error, 'noNode')) await ensureParent(client, path, { acl })
         else if (isRefusal(error, 'nodeExists')) return undefined
         else throw error
       }

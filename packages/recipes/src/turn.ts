@@ -2,12 +2,13 @@ import {
   ClosedError,
   ConnectionLossError,
   SessionExpiredError,
+  type Acl,
   type CallOptions,
   type Client,
 } from '@zabra/client'
 import { untilChanged } from './bells.ts'
 import { lineUp, lineUpIfAny, type Contender } from './contenders.ts'
-import { HeldByNode, LostError, type HoldOptions } from './held.ts'
+import { HeldByNode, LostError, type HoldOptions, type LossPolicy } from './held.ts'
 import { limited, underAll } from './limits.ts'
 import { below, join } from './parents.ts'
 
@@ -31,6 +32,14 @@ export interface Wait {
   readonly signal: AbortSignal
 }
 
+/** What goes for every node that is made here. */
+export interface LockOptions extends HoldOptions {
+  /** Who queues here, for people to read: the data of the node. */
+  readonly id?: string | undefined
+  /** Of the nodes, also of parents that are missing. Everybody may do everything, by default. */
+  readonly acl?: readonly Acl[] | undefined
+}
+
 export interface TurnOptions extends CallOptions, HoldOptions {
   /** When the session expires while waiting, queue anew at the end; by default that rejects. */
   readonly requeue?: boolean | undefined
@@ -40,13 +49,13 @@ export interface TurnOptions extends CallOptions, HoldOptions {
 export function takeTurn(
   client: Client,
   line: Line,
-  data: string,
+  own: LockOptions,
   options: TurnOptions,
 ): Promise<HeldByNode> {
   return limited(client, options, async (signal) => {
     for (;;) {
       try {
-        return await queueOnce(client, line, data, signal, options)
+        return await queueOnce(client, line, own, signal, options)
       } catch (error) {
         if (!(error instanceof SessionExpiredError) || options.requeue !== true) throw error
         if (client.state.name === 'closed') throw error
@@ -59,7 +68,7 @@ export function takeTurn(
 export function tryTurn(
   client: Client,
   line: Line,
-  data: string,
+  own: LockOptions,
   options: TurnOptions,
 ): Promise<HeldByNode | undefined> {
   return limited(client, options, async (signal) => {
@@ -67,10 +76,10 @@ export function tryTurn(
       line.blockerOf(await lineUpIfAny(client, line.parent, line.marks, { signal })) !== undefined
     )
       return undefined
-    const place = await enterLine(client, line, data, signal)
+    const place = await enterLine(client, line, own, signal)
     try {
       const { blocker } = await look(client, line, place, signal)
-      if (blocker === undefined) return place.judgeBy(options.lostOn ?? 'suspended')
+      if (blocker === undefined) return place.judgeBy(policyOf(own, options))
       place.release().catch(() => {})
       return undefined
     } catch (error) {
@@ -82,14 +91,14 @@ export function tryTurn(
 async function queueOnce(
   client: Client,
   line: Line,
-  data: string,
+  own: LockOptions,
   signal: AbortSignal,
-  { lostOn = 'suspended' }: TurnOptions,
+  options: TurnOptions,
 ): Promise<HeldByNode> {
-  const place = await enterLine(client, line, data, signal)
+  const place = await enterLine(client, line, own, signal)
   try {
     await underAll([signal, place.signal], (either) => untilFirst(client, line, place, either))
-    return place.judgeBy(lostOn)
+    return place.judgeBy(policyOf(own, options))
   } catch (error) {
     throw await abandon(client, place, error)
   }
@@ -99,12 +108,12 @@ async function queueOnce(
 async function enterLine(
   client: Client,
   { parent, name }: Line,
-  data: string,
+  { id = '', acl }: LockOptions,
   signal: AbortSignal,
 ): Promise<HeldByNode> {
-  const options = { ephemeral: true, sequential: true, protect: true, signal }
-  const create = () => client.create(join(parent, name), data, options)
-  return new HeldByNode(client, await below(client, parent, { signal }, create))
+  const options = { ephemeral: true, sequential: true, protect: true, acl, signal }
+  const create = () => client.create(join(parent, name), id, options)
+  return new HeldByNode(client, await below(client, parent, { signal, acl }, create))
 }
 
 async function untilFirst(
@@ -150,6 +159,11 @@ function abandon(client: Client, place: HeldByNode, error: unknown): Promise<unk
   const told = waiterError(client, place, error)
   place.release().catch(() => {})
   return told
+}
+
+/** A wait may say it otherwise than the lock. */
+export function policyOf(own: HoldOptions, options: HoldOptions): LossPolicy {
+  return options.lostOn ?? own.lostOn ?? 'suspended'
 }
 
 /** What to tell somebody who held nothing yet but a place. */
