@@ -1,5 +1,5 @@
-import { permissions, type Acl, type Client } from '@zabra/client'
-import { expect, test } from 'vitest'
+import { Client, permissions, type Acl } from '@zabra/client'
+import { afterAll, expect, test } from 'vitest'
 import {
   Barrier,
   DoubleBarrier,
@@ -15,6 +15,14 @@ import { useServer } from './support/server.ts'
 const fixture = useServer()
 const acl: readonly Acl[] = [{ perms: permissions.all, id: { scheme: 'auth', id: '' } }]
 const options = { acl }
+const auth = [{ scheme: 'digest', credentials: 'me:secret' }]
+
+// Nobody else may, where the server outlasts the test.
+afterAll(async () => {
+  const client = new Client({ servers: fixture.connectString, auth })
+  for (const name of await client.children('/')) await client.deleteTree(`/${name}`)
+  await client.close()
+})
 
 const recipes: readonly [string, (client: Client, path: string) => Promise<unknown>][] = [
   ['a lock', (client, path) => new Lock(client, path, options).acquire()],
@@ -29,7 +37,7 @@ const recipes: readonly [string, (client: Client, path: string) => Promise<unkno
 
 test.each(recipes)('the nodes of %s have the ACL that was asked for', async (name, use) => {
   const path = `/${name.replaceAll(/\W/g, '-')}/node`
-  const client = await fixture.open({ auth: [{ scheme: 'digest', credentials: 'me:secret' }] })
+  const client = await fixture.open({ auth })
   await use(client, path)
   const paths = await everythingBelow(client, path)
   const acls = await Promise.all(paths.map((at) => client.getAcl(at)))
