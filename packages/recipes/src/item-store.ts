@@ -11,7 +11,7 @@ import {
 } from '@zabra/client'
 import { childrenAndWait } from './bells.ts'
 import { firstOf } from './first-of.ts'
-import { LostError, type HoldOptions, type LossPolicy } from './held.ts'
+import { deleteOwn, LostError, type HoldOptions, type LossPolicy } from './held.ts'
 import { limited, orAborted, underAll } from './limits.ts'
 import { Lock } from './lock.ts'
 import { persist } from './node.ts'
@@ -55,6 +55,8 @@ export class ItemStore<T> {
   private readonly claiming = new Serial()
   /** Tells the session in which an item was taken from later ones. */
   private readonly consumer: SessionNode
+  private itemsOut = 0
+  private isClosed = false
   /** Listed and not tried yet. */
   private candidates: string[] = []
 
@@ -110,8 +112,15 @@ export class ItemStore<T> {
   }
 
   async close(): Promise<void> {
+    this.isClosed = true
     await this.outbox.close()
     await this.claiming.run(() => this.claims.close())
+    await this.closeConsumer()
+  }
+
+  /** Items that are still worked on need it. */
+  private async closeConsumer(): Promise<void> {
+    if (this.isClosed && this.itemsOut === 0) await this.consumer.close()
   }
 
   // --- waiting ---------------------------------------------------------------------------------
@@ -204,7 +213,12 @@ export class ItemStore<T> {
     const taken = join(this.taken, name)
     const mark = await this.mark(entry, taken)
     if (mark === undefined) return undefined
-    const item = new QueueItem(client, { entry, taken, codec, ...mark })
+    this.itemsOut++
+    const onOver = (): Promise<void> => {
+      this.itemsOut--
+      return this.closeConsumer()
+    }
+    const item = new QueueItem(client, { entry, taken, codec, onOver, ...mark })
     try {
       const { data } = await persist(client, item.signal, () => client.get(entry))
       return item.filled(data, this.lostOn)
@@ -227,7 +241,11 @@ export class ItemStore<T> {
         )
         const stat =
           results?.[2].stat ?? (await persist(client, undefined, () => client.exists(taken)))
-        return stat?.ephemeralOwner === consumer.session ? { stat, consumer } : undefined
+        if (stat === undefined) return undefined
+        if (stat.ephemeralOwner === consumer.session) return { stat, consumer }
+        // The session has changed meanwhile, and the server still has the consumer of the old one.
+        await deleteOwn(client, taken, stat.ephemeralOwner)
+        return undefined
       } catch (error) {
         if (!(error instanceof TransactionError)) throw error
         if (error.path === entry || error.reason === 'nodeExists') return undefined

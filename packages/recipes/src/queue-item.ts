@@ -19,6 +19,8 @@ interface Claim<T> {
   /** There as long as the session that took it. */
   readonly consumer: OwnNode
   readonly codec: Codec<T>
+  /** It is completed, or given back. */
+  readonly onOver: () => Promise<void>
 }
 
 export interface CompleteOptions extends CallOptions {
@@ -147,7 +149,8 @@ export class QueueItem<T> implements Held {
     const { reason } = this.signal
     // What somebody has deleted may be somebody else's by now.
     const isLost = reason instanceof LostError && reason.reason === 'deleted'
-    if (this.isGone || isLost) return
-    await deleteOwn(this.client, this.claim.taken, this.claim.consumer.session)
+    if (!this.isGone && !isLost)
+      await deleteOwn(this.client, this.claim.taken, this.claim.consumer.session)
+    await this.claim.onOver()
   }
 }

@@ -249,6 +249,20 @@ test('an ephemeral item goes with its producer, a persistent one stays', async (
   expect(await drain(queue)).toEqual(['stays'])
 })
 
+test('after closing nothing is left but items, once those that were taken are given back', async () => {
+  const client = await fixture.open()
+  const queue = open(client, '/left')
+  await queue.put('a')
+  const item = await queue.take()
+  await queue.close()
+  const left = await client.children('/left/clients')
+  expect(left).toEqual([expect.stringContaining('consumer')])
+  await item.guard(client.transaction().create('/left-guarded')).commit()
+  await item.release()
+  expect(await client.children('/left/clients').catch(() => [])).toEqual([])
+  expect(await queue.size()).toBe(1)
+})
+
 test('what the codec does not understand can be thrown away', async () => {
   const client = await fixture.open()
   const queue = new Queue(client, '/poison', { codec: json<number>() })
