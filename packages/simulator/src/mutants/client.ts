@@ -3,8 +3,10 @@ import type { Client, Created } from '@zabra/client'
 import { inside, replace } from './inside.ts'
 import type { ProgramMutant } from './program-mutant.ts'
 
-const conversationOf = (client: Client): Record<string, unknown> => inside(client, 'conversation')
-const machineOf = (client: Client): Record<string, unknown> => inside(client, 'driver', 'machine')
+const conversationOf = (client: Client): Record<string, unknown> =>
+  inside(client, 'live', 'conversation')
+const machineOf = (client: Client): Record<string, unknown> =>
+  inside(client, 'live', 'link', 'machine')
 const watchesOf = (client: Client): Record<string, unknown> => inside(client, 'watches')
 const nothing = (): void => {}
 
@@ -112,14 +114,36 @@ export const clientMutants: readonly ProgramMutant[] = [
     name: 'a linearizable read goes without its sync',
     workload: 'client',
     servers: 3,
-    client: (client) => replace(conversationOf(client), 'transmitSync', () => nothing),
+    client: (client) => {
+      const conversation = conversationOf(client)
+      replace(
+        conversation,
+        'transmitBefore',
+        (original: (read: object, kind: unknown) => void) => (read, kind) => {
+          if (kind !== conversation['syncKind']) original(read, kind)
+        },
+      )
+    },
+  },
+  {
+    name: 'after a lost reply a read goes behind a sync only',
+    workload: 'lock',
+    client: (client) => {
+      const conversation = conversationOf(client)
+      replace(
+        conversation,
+        'transmitBefore',
+        (original: (read: object, kind: unknown) => void) => (read) =>
+          original(read, conversation['syncKind']),
+      )
+    },
   },
   {
     name: 'a buffer is used again before it was sent',
     workload: 'client',
     client: (client) => {
       replace(
-        inside(client, 'driver'),
+        inside(client, 'live', 'link'),
         'send',
         (original: (bytes: Uint8Array, frames: number) => boolean) => (bytes, frames) => {
           original(bytes, frames)

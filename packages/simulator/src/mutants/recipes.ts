@@ -1,5 +1,5 @@
 /** Errors of the recipes: in whom they wait for, and in what they believe to hold. */
-import type { Client, State, Transaction, WatchableReadOptions } from '@zabra/client'
+import type { Client, Created, State, Transaction, WatchableReadOptions } from '@zabra/client'
 import { replace } from './inside.ts'
 import type { ProgramMutant } from './program-mutant.ts'
 
@@ -23,16 +23,26 @@ export const recipeMutants: readonly ProgramMutant[] = [
   {
     name: 'a waiter does not watch',
     workload: 'lock',
-    client: (client) => watching(client, (path, { watch: _, ...options }) => [path, options]),
+    client: (client) => {
+      watching(client, (path, options) => [path, { ...options, watch: undefined }])
+    },
   },
   {
-    name: 'a waiter watches the one behind its predecessor',
+    name: 'a waiter watches itself in place of its predecessor',
     workload: 'lock',
     client: (client) => {
-      watching(client, (path, options) => {
-        const number = Number(path.slice(-10)) + 1
-        return [path.slice(0, -10) + `${number}`.padStart(10, '0'), options]
-      })
+      let own = ''
+      replace(
+        client,
+        'create',
+        (original: (...args: readonly unknown[]) => Promise<Created>) =>
+          async (...args) => {
+            const created = await original(...args)
+            own = created.path
+            return created
+          },
+      )
+      watching(client, (path, options) => [isLockNode(own) ? own : path, options])
     },
   },
   {

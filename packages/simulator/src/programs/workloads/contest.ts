@@ -69,7 +69,7 @@ export class Contest implements Workload {
     await holdFor(actor, stage, held, lostOn, async () => {
       if (sharing === 'alone' && options.permitsMax === undefined && chance.chance(0.5))
         await log.append(client, held)
-      else sendLate(actor, stage, () => void this.use(name, held, sharing))
+      else sendLate(actor, stage, () => this.use(name, held, sharing))
     })
   }
 

@@ -48,7 +48,7 @@ export class Register {
     }
     if (!this.isMade) ask(this.make(client))
     const count = chance.between(1, burstMax)
-    const pauseMsMax = chance.pick([0, 0, 20, 150])
+    const pauseMsMax = chance.pick([0, 20, 150])
     for (let i = 0; i < count && !this.isOver; i++) {
       if (chance.chance(0.5)) ask(this.write(client))
       else ask(this.read(client, chance.pick(['local', 'session', 'linearizable'])))

@@ -1,0 +1,59 @@
+/** Programs on the client and the recipes: under faults nothing is violated, and what is is found. */
+import { expect, test } from 'vitest'
+import { programMutants } from '../mutants/index.ts'
+import { runPrograms } from './run-programs.ts'
+import { workloads, type WorkloadName } from './workloads.ts'
+
+const budgetMs = 8000
+const names = Object.keys(workloads) as WorkloadName[]
+
+async function expectGood(seed: number, workload?: WorkloadName): Promise<void> {
+  const { violations } = await runPrograms({ seed, workload })
+  const which = workload === undefined ? '--recipes' : `--recipe ${workload}`
+  expect(violations, `npm run sim -- ${which} --seed ${seed}`).toEqual([])
+}
+
+test('a seed plays out the same way twice', async () => {
+  for (const workload of ['client', 'lock', 'queue'] as const) {
+    const first = await runPrograms({ seed: 7, workload })
+    const second = await runPrograms({ seed: 7, workload })
+    expect(second.trace).toEqual(first.trace)
+  }
+}, 60_000)
+
+test.each(names)('nothing is violated by programs with %s', async (workload) => {
+  for (const seed of [1, 2, 3]) await expectGood(seed, workload)
+})
+
+// Each of them found something once: see docs/found-bugs.md.
+test.each([
+  [27, 'client'],
+  [43, 'client'],
+  [5, 'election'],
+  [54, 'lock'],
+  [1, 'double-barrier'],
+  [20, 'double-barrier'],
+  [11, 'group'],
+  [39, 'group'],
+  [27, 'simple-lock'],
+  [33, 'tree-cache'],
+] as const)('nothing is violated any more under seed %i with %s', expectGood)
+
+test('nothing is violated under seeds that nobody has seen before', async () => {
+  const first = Math.floor(Date.now() / 1000) % 1_000_000_000
+  const until = Date.now() + budgetMs
+  let seed = first
+  for (; Date.now() < until; seed++) await expectGood(seed)
+  console.log(`simulated programs under the seeds ${first} to ${seed - 1}`)
+}, 60_000)
+
+test.each(programMutants.filter((_, i) => i % 6 === 0))(
+  'caught: $name',
+  async (mutant) => {
+    let violations: readonly string[] = []
+    for (let seed = 1; seed <= 60 && violations.length === 0; seed++)
+      violations = (await runPrograms({ seed, mutant })).violations
+    expect(violations).not.toEqual([])
+  },
+  60_000,
+)
