@@ -123,7 +123,7 @@ async function counted(player: Player, load: Load): Promise<LoadFigures> {
   const before = await requestsReceived()
   const figures = await player.load(load)
   const received = (await requestsReceived()) - before
-  if (received < figures.ops)
+  if (!(received >= figures.ops))
     throw new Error(`${player.name} claims ${figures.ops} requests, the server saw ${received}`)
   return figures
 }

@@ -17,6 +17,7 @@ import org.apache.curator.framework.recipes.locks.InterProcessMutex;
 import org.apache.curator.framework.recipes.locks.InterProcessReadWriteLock;
 import org.apache.curator.framework.recipes.locks.InterProcessSemaphoreV2;
 import org.apache.curator.framework.recipes.locks.Lease;
+import org.apache.curator.framework.recipes.locks.Revoker;
 import org.apache.curator.retry.RetryForever;
 import org.apache.zookeeper.data.Stat;
 
@@ -98,6 +99,21 @@ public final class Contender {
           long atNs = System.nanoTime();
           if (!barrier.leave(PATIENCE_S, TimeUnit.SECONDS)) throw new IllegalStateException("not all left");
           tell("left " + atNs + " " + System.nanoTime());
+        }
+        case "hold" -> {
+          InterProcessMutex lock = new InterProcessReadWriteLock(client, words[1]).writeLock();
+          lock.makeRevocable(ignored -> {
+            tell("asked");
+            wish(new String[] {"release"});
+          });
+          held = taken(lock);
+          tell("held " + System.nanoTime());
+        }
+        case "revoke" -> {
+          InterProcessMutex lock = new InterProcessReadWriteLock(client, words[1]).writeLock();
+          Revoker.attemptRevoke(client, lock.getParticipantNodes().iterator().next());
+          held = taken(lock);
+          tell("held " + System.nanoTime());
         }
         case "raise" -> {
           new DistributedBarrier(client, words[1]).setBarrier();

@@ -9,6 +9,8 @@
  *     HAND enter PATH MEMBERS, HAND leave     HAND entered NS NS, HAND left NS NS     asked, done
  *     HAND raise PATH, HAND lower PATH        HAND raised, HAND lowered NS
  *     HAND pass PATH                          HAND passed NS
+ *     HAND hold PATH                          HAND held NS, HAND asked, HAND released NS
+ *     HAND revoke PATH                        HAND held NS              the holder was asked
  *     HAND count LAYOUT PATH TIMES            HAND counted NUMBER       after the last time
  *     HAND put PATH COUNT                     HAND done
  *     HAND consume PATH COUNT                 HAND item VALUE           each; then HAND done
@@ -29,6 +31,7 @@ import {
   Election,
   Lock,
   ReadWriteLock,
+  RevocableLock,
   Semaphore,
   type Held,
   type Inside,
@@ -82,6 +85,19 @@ class Hand {
       case 'leave':
         await this.#inside!.leave({ timeoutMs })
         return this.#tell(`left ${askedAtNs} ${now()}`)
+      case 'hold': {
+        const onAsked = (): void => {
+          this.#tell('asked')
+          this.wish(['release'])
+        }
+        this.#held = await new RevocableLock(client, args[0]!).exclusive({ timeoutMs, onAsked })
+        return this.#tell(`held ${now()}`)
+      }
+      case 'revoke': {
+        const options = { timeoutMs, revoke: true }
+        this.#held = await new RevocableLock(client, args[0]!).exclusive(options)
+        return this.#tell(`held ${now()}`)
+      }
       case 'raise':
         await new Barrier(client, args[0]!).raise()
         return this.#tell('raised')

@@ -1,6 +1,7 @@
 import { barrier, doubleBarrier } from './barriers.ts'
 import { exclusive, limited, readersAndWriters, strangers, type KindOf } from './contention.ts'
 import { inOrder, readersBetweenWriters, type Queue } from './order.ts'
+import { revocation } from './revocation.ts'
 import type { Scenario } from './scenario.ts'
 import { counting, discovery, group, queue, queueOfTheDead } from './shared-state.ts'
 import { succession } from './succession.ts'
@@ -54,6 +55,9 @@ export const scenarios: readonly Scenario[] = [
   readersBetweenWriters(['kazoo', 'zabra'], plainSides),
   inOrder(write, withCurator),
   inOrder(write, withKazoo),
+
+  revocation('zabra', 'curator'),
+  revocation('curator', 'zabra'),
 
   limited(3, withCurator),
   inOrder(semaphore, withCurator),
