@@ -1,0 +1,73 @@
+import { formatNumber } from '../statistics.ts'
+import type { Arena } from './arena.ts'
+import type { ClientBenchOptions } from './options.ts'
+import type { Load, LoadFigures, Operation, Player } from './player.ts'
+import { ClientRow, pipelinedTarget, sequentialTarget } from './rows.ts'
+
+const operations: readonly Operation[] = ['get', 'set', 'create']
+const warmSeconds = 0.5
+
+export interface LoadRows {
+  readonly speed: readonly ClientRow[]
+  readonly cpu: readonly ClientRow[]
+}
+
+/** One request after another, and many on their way. */
+export async function measureLoads(
+  arena: Arena,
+  players: readonly Player[],
+  options: ClientBenchOptions,
+): Promise<LoadRows> {
+  const speed: ClientRow[] = []
+  const cpu: ClientRow[] = []
+  // A bare socket says how fast one can be asked for one thing after another, and no more.
+  const clients = players.filter(({ name }) => name !== 'socket')
+  for (const window of [1, options.window]) {
+    for (const operation of operations) {
+      const measured = window === 1 ? players : clients
+      const rows = await measureLoad(arena, measured, operation, window, options)
+      console.error(
+        `  ${rows.speed.name}: ${formatNumber(rows.speed.ratioToNpm)} times the better from npm`,
+      )
+      speed.push(rows.speed)
+      cpu.push(rows.cpu)
+    }
+  }
+  return { speed, cpu }
+}
+
+/** Every client in turn in every round, so that a disturbance meets all of them. */
+async function measureLoad(
+  arena: Arena,
+  players: readonly Player[],
+  operation: Operation,
+  window: number,
+  { rounds, seconds }: ClientBenchOptions,
+): Promise<{ readonly speed: ClientRow; readonly cpu: ClientRow }> {
+  const isSequential = window === 1
+  const name = `${operation}, ${isSequential ? 'one by one' : `${window} at a time`}`
+  const target = isSequential ? sequentialTarget : pipelinedTarget
+  const speed = new ClientRow(name, 'op/s', true, target)
+  const cpu = new ClientRow(name, 'us/op', false)
+  const play = (player: Player, length: number, round: number): Promise<LoadFigures> =>
+    counted(arena, player, { operation, window, seconds: length, round: `${window}-${round}` })
+  for (const player of players) await play(player, warmSeconds, 0)
+  for (let round = 1; round <= rounds; round++) {
+    for (const player of players) {
+      const figures = await play(player, seconds, round)
+      speed.add(player.name, figures.opsPerS)
+      cpu.add(player.name, figures.cpuUsPerOp)
+    }
+  }
+  return { speed, cpu }
+}
+
+/** A client may not claim more than the server has seen of it. */
+async function counted(arena: Arena, player: Player, load: Load): Promise<LoadFigures> {
+  const before = await arena.requestsReceived()
+  const figures = await player.load(load)
+  const received = (await arena.requestsReceived()) - before
+  if (!(received >= figures.ops))
+    throw new Error(`${player.name} claims ${figures.ops} requests, the server saw ${received}`)
+  return figures
+}

@@ -1,0 +1,13 @@
+import { expect, test } from 'vitest'
+import { parseOptions } from './options.ts'
+
+test('all clients take part unless some are named, ours first', () => {
+  expect(parseOptions([]).clients[0]).toBe('zabra')
+  expect(parseOptions(['--clients', 'java,zabra']).clients).toEqual(['java', 'zabra'])
+})
+
+test('what is not there is named', () => {
+  expect(() => parseOptions(['--clients', 'zabra,perl'])).toThrow('no client perl')
+  expect(() => parseOptions(['--server', 'etcd'])).toThrow('no such server: etcd')
+  expect(() => parseOptions(['--rounds', 'some'])).toThrow('--rounds takes a positive number')
+})
