@@ -57,7 +57,7 @@ function ours(): Contestant {
   return { ok: true, name: 'zabra', version, command: [...node, join(players, 'zabra.mjs')] }
 }
 
-/** The most that one could hope for in Node: nothing but a socket. */
+/** About what a round trip costs before any client does anything. */
 function bareSocket(): Contestant {
   const command = [...node, join(players, 'socket.mjs')]
   return { ok: true, name: 'socket', version: 'no client, its replies are only counted', command }
