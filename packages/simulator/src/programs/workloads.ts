@@ -13,6 +13,7 @@ import {
 import { CounterWorkload } from './workloads/counter.ts'
 import { GroupWorkload } from './workloads/group.ts'
 import { QueueWorkload } from './workloads/queue.ts'
+import { TwoPhaseCommitWorkload } from './workloads/two-phase-commit.ts'
 
 /** What programs may do in a run, by name. */
 export const workloads = {
@@ -29,6 +30,7 @@ export const workloads = {
   queue: (stage) => new QueueWorkload(stage),
   counter: (stage) => new CounterWorkload(stage),
   'tree-cache': (stage) => new TreeCacheWorkload(stage),
+  'two-phase-commit': (stage) => new TwoPhaseCommitWorkload(stage),
 } as const satisfies Record<string, MakeWorkload>
 
 export type WorkloadName = keyof typeof workloads
@@ -48,4 +50,5 @@ export const weights: Readonly<Record<WorkloadName, number>> = {
   queue: 3,
   counter: 2,
   'tree-cache': 2,
+  'two-phase-commit': 2,
 }
