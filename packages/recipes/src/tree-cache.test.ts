@@ -200,13 +200,13 @@ test('a cache goes on in the next session', async () => {
 test('iterations fail when the client is closed, and opening can be given up', async () => {
   const { client, proxy } = await openProxied(fixture.connectString)
   const cache = await openTreeCache(client, '/closing')
-  const next = cache.changes().next()
+  const failed = expect(cache.changes().next()).rejects.toMatchObject({ code: 'closed' })
   proxy.cut()
   await expect(openTreeCache(client, '/closing', { timeoutMs: 50 })).rejects.toMatchObject({
     code: 'timeout',
   })
   await client.close()
-  await expect(next).rejects.toMatchObject({ code: 'closed' })
+  await failed
   await expect(cache.sync()).rejects.toMatchObject({ code: 'closed' })
 })
 
