@@ -42,10 +42,10 @@ export const clientMutants: readonly ProgramMutant[] = [
     workload: 'client',
     client: (client) => {
       const conversation = conversationOf(client)
-      replace(conversation, 'lost', (original: (cause: Error) => void) => (cause) => {
-        original(cause)
+      replace(conversation, 'connected', (original: (lastZxid: bigint) => void) => (lastZxid) => {
         const waiting = inside(conversation, 'waiting') as unknown as Queue
         for (const call of waiting.takeAll().toReversed()) waiting.push(call)
+        original(lastZxid)
       })
     },
   },
@@ -128,6 +128,7 @@ export const clientMutants: readonly ProgramMutant[] = [
   {
     name: 'after a lost reply a read goes behind a sync only',
     workload: 'lock',
+    servers: 3,
     client: (client) => {
       const conversation = conversationOf(client)
       replace(

@@ -20,7 +20,8 @@ const weights = {
 const pollMs = 10
 const staleMsMax = 8000
 const staleVisitMs = 600
-type ProgramFaultKind = keyof typeof weights
+/** Drawn apart from the others: programs come to a leader that cannot commit. */
+type ProgramFaultKind = keyof typeof weights | 'busyLeader'
 
 /** A fault of one program. */
 export interface ProgramFault {
@@ -49,15 +50,30 @@ export function drawAllFaults(random: Random, options: FaultOptions): AnyFault[]
   const ofServers = drawFaults(random, { durationMs, faults, clients: 1, isEnsemble })
   const handOvers = isEnsemble ? drawHandOvers(random.fork('hand-overs'), { durationMs }) : []
   const ofPrograms = drawOfPrograms(random.fork('programs'), durationMs, programs)
-  return [...ofServers, ...handOvers, ...ofPrograms].toSorted((a, b) => a.atMs - b.atMs)
+  const busy = isEnsemble ? drawBusyLeaders(random.fork('busy leaders'), durationMs) : []
+  const all = [...ofServers, ...handOvers, ...ofPrograms, ...busy]
+  return all.toSorted((a, b) => a.atMs - b.atMs)
+}
+
+function drawBusyLeaders(random: Random, durationMs: number): ProgramFault[] {
+  if (!random.chance(0.4)) return []
+  return Array.from({ length: random.between(1, 4) }, () => ({
+    atMs: 100 + random.next() * durationMs,
+    kind: 'busyLeader',
+    forMs: random.between(50, 400),
+    program: 0,
+    amount: 0,
+  }))
 }
 
 function drawOfPrograms(random: Random, durationMs: number, programs: number): ProgramFault[] {
   const share = random.chance(0.5) ? 1 : 0.4
-  const kinds = (Object.keys(weights) as ProgramFaultKind[]).filter(() => random.chance(share))
+  const kinds = (Object.keys(weights) as (keyof typeof weights)[]).filter(() =>
+    random.chance(share),
+  )
   if (kinds.length === 0) return []
   const ofRun = Object.fromEntries(kinds.map((kind) => [kind, weights[kind]])) as Record<
-    ProgramFaultKind,
+    keyof typeof weights,
     number
   >
   return Array.from({ length: random.between(0, 12) }, () => ({
@@ -70,6 +86,10 @@ function drawOfPrograms(random: Random, durationMs: number, programs: number): P
 }
 
 export function injectAny(cluster: Cluster, programs: readonly Program[], fault: AnyFault): void {
+  if (fault.kind === 'busyLeader') {
+    sendToBusy(cluster, programs, fault.forMs)
+    return
+  }
   if ('program' in fault) {
     injectProgram(cluster, programs[fault.program]!, fault)
     return
@@ -79,9 +99,44 @@ export function injectAny(cluster: Cluster, programs: readonly Program[], fault:
   if (leader !== undefined) sendToStale(cluster, leader, programs)
 }
 
+/**
+ * What the leader says to the others does not arrive for a while: what is forwarded to it is
+ * proposed and not committed. Meanwhile those who wrote by way of the others come to it.
+ */
+function sendToBusy(cluster: Cluster, programs: readonly Program[], forMs: number): void {
+  const { world, recorder, servers } = cluster
+  const leader = leaderOf(cluster)
+  if (leader === undefined) return
+  recorder.count('fault: busyLeader')
+  recorder.trace(`fault: busyLeader (${forMs} ms, ${leader.name})`)
+  const others = servers.filter((server) => server !== leader)
+  cutFor(
+    cluster,
+    forMs,
+    others.map(({ name }) => [leader.name, name] as const),
+  )
+  // Each time they go to another server, and sooner or later to this one.
+  for (const share of [1 / 4, 1 / 2, 3 / 4]) {
+    world.after(forMs * share, () => {
+      for (const program of programs) program.process?.resetConnections()
+    })
+  }
+}
+
+function cutFor(
+  { world, network }: Cluster,
+  forMs: number,
+  pairs: readonly (readonly [string, string])[],
+): void {
+  for (const [from, to] of pairs) network.block(from, to)
+  world.after(forMs, () => {
+    for (const [from, to] of pairs) network.unblock(from, to)
+  })
+}
+
 /** When the stale leader goes on, programs come to it that know better, and stay for a while. */
 function sendToStale(cluster: Cluster, leader: SimServer, programs: readonly Program[]): void {
-  const { world, network, servers } = cluster
+  const { world, servers } = cluster
   const { process } = leader
   const untilMs = world.nowMs + staleMsMax
   const poll = (): void => {
@@ -92,27 +147,19 @@ function sendToStale(cluster: Cluster, leader: SimServer, programs: readonly Pro
     const pairs = servers
       .filter((server) => server !== leader)
       .flatMap(({ name }) => programs.map((program) => [program.name, name] as const))
-    for (const [from, to] of pairs) network.block(from, to)
+    cutFor(cluster, staleVisitMs, pairs)
     for (const program of programs) program.process?.resetConnections()
-    world.after(staleVisitMs, () => {
-      for (const [from, to] of pairs) network.unblock(from, to)
-    })
   }
   world.after(pollMs, poll)
 }
 
 function injectProgram(cluster: Cluster, program: Program, fault: ProgramFault): void {
-  const { world, network, recorder, servers } = cluster
+  const { world, recorder, servers } = cluster
   const { kind, forMs, amount } = fault
   recorder.count(`fault: ${kind}`)
   recorder.trace(`fault: ${kind} (${amount.toFixed(2)}, ${forMs} ms, ${program.name})`)
   const server = servers[Math.floor(amount * servers.length)]!
-  const cut = (pairs: readonly (readonly [string, string])[]): void => {
-    for (const [from, to] of pairs) network.block(from, to)
-    world.after(forMs, () => {
-      for (const [from, to] of pairs) network.unblock(from, to)
-    })
-  }
+  const cut = (pairs: readonly (readonly [string, string])[]): void => cutFor(cluster, forMs, pairs)
   const to = servers.map(({ name }) => [program.name, name] as const)
   const from = servers.map(({ name }) => [name, program.name] as const)
   switch (kind) {

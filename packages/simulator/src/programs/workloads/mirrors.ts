@@ -39,7 +39,7 @@ export function mirrorByWatching(
     const changes = client.watch(path, { recursive, initial: true, renew: true })
     for await (const change of changes) await refresh(client, nodes, change.path)
   }
-  follow().catch(quietWhenClosed)
+  follow().catch(quietWhenClosed(client))
   const isOf = (candidate: string): boolean =>
     candidate === path || (recursive && candidate.startsWith(`${path}/`))
   return { name: `${name}, watching ${path},`, nodes, isOf }
@@ -62,7 +62,7 @@ export function mirrorByOneShots({ client, name }: Actor, path: string): Mirror 
       }
     }
   }
-  look().catch(quietWhenClosed)
+  look().catch(quietWhenClosed(client))
   return { name: `${name}, with one-shots on ${path},`, nodes, isOf: (at) => at === path }
 }
 
@@ -86,7 +86,7 @@ export function mirrorOfChildren({ client, name }: Actor, path: string): Mirror 
       }
     }
   }
-  look().catch(quietWhenClosed)
+  look().catch(quietWhenClosed(client))
   const isOf = (candidate: string): boolean => candidate.startsWith(`${path}/`)
   return { name: `${name}, listing ${path},`, nodes, isOf }
 }
@@ -112,6 +112,8 @@ function isPassing(error: unknown, client: Client): boolean {
   return error instanceof ConnectionLossError || error instanceof SessionExpiredError
 }
 
-function quietWhenClosed(error: unknown): void {
-  if (!(error instanceof ClosedError || error instanceof SessionExpiredError)) throw error
+function quietWhenClosed(client: Client): (error: unknown) => void {
+  return (error) => {
+    if (client.state.name !== 'closed' && !(error instanceof ClosedError)) throw error
+  }
 }
