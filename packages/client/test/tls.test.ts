@@ -43,6 +43,9 @@ test('a client shows its own certificate where it has one', async () => {
 
 const { ZABRA_TEST_TLS_PORT: securePort } = process.env
 
+if (securePort === undefined)
+  console.log('NOT RUN here: a server with TLS of its own; see npm run test:apache')
+
 test.skipIf(securePort === undefined)('a server that has TLS of its own is spoken to', async () => {
   const tls = { ca: pem('cert'), key: pem('key'), cert: pem('cert') }
   await using client = await connect(`localhost:${securePort}`, { tls })
