@@ -115,6 +115,19 @@ test('a change can be given up, and then does not happen later', async () => {
   expect((await value.update((list) => [...list, 2])).value).toEqual([0, 2])
 })
 
+test('a witness that somebody has touched or taken away is replaced', async () => {
+  const client = await fixture.open()
+  const value = numbers(client, '/touched')
+  await value.set([0])
+  const [first] = await client.children('/touched')
+  await client.set(`/touched/${first}`, 'x')
+  expect((await value.update((list) => [...list, 1])).value).toEqual([0, 1])
+  const [second] = await client.children('/touched')
+  await client.delete(`/touched/${second}`)
+  expect((await value.update((list) => [...list, 2])).value).toEqual([0, 1, 2])
+  expect((await value.get()).version).toBe(3)
+})
+
 test('nothing is left beside the value after closing', async () => {
   const client = await fixture.open()
   {

@@ -83,8 +83,22 @@ export class LiveCell<T> implements Live<T> {
 
   until(isSo: (value: T) => boolean, options: CallOptions = {}): Promise<T> {
     return limited(this.client, options, async (signal) => {
-      for await (const value of this.values({ signal })) if (isSo(value)) return value
-      throw this.signal.reason
+      const stop: (() => void)[] = []
+      try {
+        return await new Promise<T>((resolve, reject) => {
+          const look = (value: T): void => {
+            try {
+              if (isSo(value)) resolve(value)
+            } catch (error) {
+              reject(error)
+            }
+          }
+          look(this.value)
+          stop.push(this.onChange(look), onAbort(signal, reject), onAbort(this.signal, reject))
+        })
+      } finally {
+        for (const undo of stop) undo()
+      }
     })
   }
 
