@@ -41,7 +41,21 @@ export class Witness {
     prepare: (transaction: Transaction) => Transaction<Results>,
     signal?: AbortSignal,
   ): Promise<Happened<Results>> {
-    let isUncertain = false
+    const attempt = { isUncertain: false }
+    try {
+      return await this.attempt(prepare, signal, attempt)
+    } catch (error) {
+      // What may still come of it would else be taken for the doing of the next transaction.
+      if (attempt.isUncertain && this.node !== undefined) this.own.forget(this.node)
+      throw error
+    }
+  }
+
+  private async attempt<Results extends readonly unknown[]>(
+    prepare: (transaction: Transaction) => Transaction<Results>,
+    signal: AbortSignal | undefined,
+    attempt: { isUncertain: boolean },
+  ): Promise<Happened<Results>> {
     for (;;) {
       signal?.throwIfAborted()
       const node = await this.present(signal)
@@ -54,9 +68,9 @@ export class Witness {
         this.version++
         return { results: all.slice(0, -1) as unknown as Results }
       } catch (error) {
-        if (error instanceof ConnectionLossError) isUncertain ||= error.mayHaveHappened
-        else if (isRefusal(error) && isUncertain) refusal = error
-        else if (this.mayTryAnew(error, node, isUncertain)) {
+        if (error instanceof ConnectionLossError) attempt.isUncertain ||= error.mayHaveHappened
+        else if (isRefusal(error) && attempt.isUncertain) refusal = error
+        else if (this.mayTryAnew(error, node, attempt.isUncertain)) {
           this.own.forget(node)
           continue
         } else {
@@ -64,20 +78,16 @@ export class Witness {
           throw error
         }
       }
-      if (!isUncertain) continue
+      if (!attempt.isUncertain) continue
       const stat = await this.look(node, signal)
-      if (stat === undefined) {
-        this.own.forget(node)
+      // In another session nothing keeps what is under way from happening later.
+      if (stat === undefined || this.client.session?.id !== node.session)
         throw new SessionExpiredError(true, { path: node.path })
-      }
       if (stat.version > this.version) {
         this.version = stat.version
         return { results: undefined }
       }
-      if (refusal !== undefined) {
-        this.own.forget(node)
-        throw refusal
-      }
+      if (refusal !== undefined) throw refusal
     }
   }
 
