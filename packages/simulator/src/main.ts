@@ -8,6 +8,7 @@
  * use the client and the recipes, with --recipe NAME of one kind of them.
  */
 import { parseArgs } from 'node:util'
+import { workloads } from './programs/workloads.ts'
 import { runSeed, type SeedKind } from './run-seed.ts'
 import { shrink } from './shrink.ts'
 import { describeCounts, describeFailure } from './summary.ts'
@@ -73,6 +74,10 @@ if (process.argv[2] === '--worker') {
       trace: { type: 'boolean', default: false },
     },
   })
+  if (values.recipe !== undefined && !(values.recipe in workloads)) {
+    console.error(`there is no ${values.recipe}, but ${Object.keys(workloads).join(', ')}`)
+    process.exit(2)
+  }
   const kind: SeedKind = {
     servers: values.servers === undefined ? undefined : Number(values.servers),
     isChanging: values.changing ? true : undefined,

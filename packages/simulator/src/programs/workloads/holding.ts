@@ -20,10 +20,11 @@ export async function holdFor(
   const { chance, process } = actor
   const stopWitness = witness(actor, stage, held, lostOn)
   const isCareless = !stage.isHealed && chance.chance(0.3)
+  const goesOn = (): boolean => isCareless || !held.signal.aborted
   const stepMsMax = chance.pick([5, 30, 30, stage.isHealed ? 30 : 600])
   try {
     const steps = chance.between(0, stepsMax)
-    for (let i = 0; i < steps && (isCareless || !held.signal.aborted); i++) {
+    for (let i = 0; i < steps && goesOn(); i++) {
       await process.sleep(chance.next() * stepMsMax)
       try {
         await step()
