@@ -6,6 +6,7 @@ import type { ProgramMutant } from './program-mutant.ts'
 type Get = (path: string, options?: WatchableReadOptions) => Promise<unknown>
 type Children = (path: string, options?: WatchableReadOptions) => Promise<string[]>
 
+const byNumber = (a: string, b: string): number => Number(a.slice(-10)) - Number(b.slice(-10))
 const isLockNode = (path: string): boolean => /lock-\d+$/.test(path)
 
 /** Changes what waiters watch: they read the node ahead of them. */
@@ -50,9 +51,8 @@ export const recipeMutants: readonly ProgramMutant[] = [
     workload: 'lock',
     client: (client) => {
       replace(client, 'children', (original: Children) => async (path, options) => {
-        const numberOf = (name: string): number => Number(name.slice(-10))
         const names = await original(path, options)
-        return names.toSorted((a, b) => numberOf(a) - numberOf(b)).slice(names.length > 1 ? 1 : 0)
+        return names.toSorted(byNumber).slice(names.length > 1 ? 1 : 0)
       })
     },
   },
@@ -92,6 +92,43 @@ export const recipeMutants: readonly ProgramMutant[] = [
       replace(held, 'giveBack', () => async () => {
         Reflect.set(held, 'policy', 'released')
         await client.delete(held.path).catch(() => {})
+      })
+    },
+  },
+  {
+    name: 'a lease too many is overlooked',
+    workload: 'semaphore',
+    client: (client) => {
+      replace(client, 'children', (original: Children) => async (path, options) => {
+        const names = await original(path, options)
+        return path.endsWith('/leases')
+          ? names.toSorted(byNumber).slice(names.length > 1 ? 1 : 0)
+          : names
+      })
+    },
+  },
+  {
+    name: 'a reader overlooks writers',
+    workload: 'read-write-lock',
+    client: (client) => {
+      replace(client, 'children', (original: Children) => async (path, options) => {
+        const names = await original(path, options)
+        const readers = names.filter((name) => name.includes('__READ__'))
+        return readers.length > 0 ? readers : names
+      })
+    },
+  },
+  {
+    name: 'a count goes by no version',
+    workload: 'counter',
+    client: (client) => {
+      replace(client, 'transaction', (original: () => Transaction) => () => {
+        const transaction = original()
+        type Set = (path: string, data: Uint8Array, options?: object) => unknown
+        replace(transaction, 'set', (set: Set) => (path, data, options) => {
+          return set(path, data, path.includes('witness') ? options : {})
+        })
+        return transaction
       })
     },
   },
