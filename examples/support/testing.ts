@@ -39,7 +39,7 @@ export function useServer() {
         open: (options?: Partial<ClientOptions>) => open(address, chroot, options),
         /** A client that can be cut off. */
         openProxied: async (options?: Partial<ClientOptions>) => {
-          const proxy = await Proxy.start(Number(address.split(':')[1]))
+          const proxy = await Proxy.start(address)
           onTestFinished(() => proxy.stop())
           return { proxy, client: await open(proxy.connectString, chroot, options) }
         },

@@ -35,7 +35,7 @@ async function runBusy(
   servers: string,
   whileBusy: () => void = () => {},
 ): Promise<{ isThere: boolean; states: string[] }> {
-  const args = [join(built, 'busy-program.js'), servers, keepAlive, '2000']
+  const args = [join(built, 'busy-program.js'), servers, keepAlive, '5000']
   const child = spawn(process.execPath, args, { stdio: ['ignore', 'pipe', 'inherit'] })
   onTestFinished(() => void child.kill('SIGKILL'))
   const lines: string[] = []

@@ -7,7 +7,7 @@ import { connect } from '../../src/index.ts'
 
 const [servers = '', keepAlive = '', busyMs = ''] = process.argv.slice(2)
 const client = await connect(servers, {
-  sessionTimeoutMs: 600,
+  sessionTimeoutMs: 2000,
   keepAlive: keepAlive === 'worker' ? 'worker' : 'loop',
 })
 const { path } = await client.create('/busy-', '', { ephemeral: true, sequential: true })

@@ -1,6 +1,6 @@
-import { connect, createServer, type Server, type Socket } from 'node:net'
 import { Client, type ClientOptions, type State } from '@zabra/client'
 import { onTestFinished } from 'vitest'
+import { Proxy } from '../../../client/test/support/proxy.ts'
 
 /** Ends the session of a client from elsewhere, as the server does when it was silent too long. */
 export async function expire(client: Client, connectString: string): Promise<void> {
@@ -53,131 +53,6 @@ export async function openProxied(
   })
   await client.connected()
   return { client, proxy }
-}
-
-/** Stands between a client and a server, and can be cruel to what passes. */
-export class Proxy {
-  /** How many watches the server has told of. */
-  notifications = 0
-  private readonly listener: Server
-  private readonly sockets = new Set<Socket>()
-  private readonly host: string
-  private readonly targetPort: number
-  private isRefusing = false
-  private isMuted = false
-  private isPiecemeal = false
-
-  private constructor(address: string) {
-    const colon = address.lastIndexOf(':')
-    this.host = address.slice(0, colon)
-    this.targetPort = Number(address.slice(colon + 1))
-    this.listener = createServer((socket) => this.accept(socket))
-  }
-
-  static async start(address: string): Promise<Proxy> {
-    const proxy = new Proxy(address)
-    await new Promise<void>((resolve) => proxy.listener.listen(0, '127.0.0.1', resolve))
-    return proxy
-  }
-
-  get port(): number {
-    return (this.listener.address() as { port: number }).port
-  }
-
-  /** Cuts all connections, and new ones until `heal`. */
-  cut(): void {
-    this.isRefusing = true
-    this.drop()
-  }
-
-  /** Cuts the connections there are. */
-  drop(): void {
-    for (const socket of this.sockets) socket.destroy()
-  }
-
-  /** What the server says is lost from now on; what the client says still arrives. */
-  mute(): void {
-    this.isMuted = true
-  }
-
-  /** From now on what the server says arrives frame by frame, with some time between them. */
-  dole(): void {
-    this.isPiecemeal = true
-  }
-
-  heal(): void {
-    this.isRefusing = this.isMuted = false
-  }
-
-  async stop(): Promise<void> {
-    this.drop()
-    await new Promise((resolve) => this.listener.close(resolve))
-  }
-
-  private accept(socket: Socket): void {
-    if (this.isRefusing) {
-      socket.destroy()
-      return
-    }
-    const target = connect(this.targetPort, this.host)
-    const count = frameCounter(() => this.notifications++)
-    socket.on('data', (bytes) => target.write(bytes))
-    socket.setNoDelay(true)
-    let last: Promise<unknown> = Promise.resolve()
-    target.on('data', (bytes) => {
-      count(bytes)
-      if (this.isMuted) return
-      if (!this.isPiecemeal) socket.write(bytes)
-      else {
-        for (const frame of framesOf(bytes))
-          last = last.then(() => socket.write(frame)).then(someTurns)
-      }
-    })
-    for (const [one, other] of [
-      [socket, target],
-      [target, socket],
-    ] as const) {
-      this.sockets.add(one)
-      one.on('error', () => {})
-      one.on('close', () => {
-        this.sockets.delete(one)
-        other.destroy()
-      })
-    }
-  }
-}
-
-/** Whole frames, and what is left of the last one. */
-function framesOf(bytes: Buffer): Buffer[] {
-  const frames: Buffer[] = []
-  let at = 0
-  while (at < bytes.length) {
-    const end = bytes.length - at < 4 ? bytes.length : at + 4 + bytes.readInt32BE(at)
-    frames.push(bytes.subarray(at, end))
-    at = end
-  }
-  return frames
-}
-
-/** Enough for the other side to have acted on what it was sent. */
-async function someTurns(): Promise<void> {
-  for (let i = 0; i < 5; i++) await new Promise((resolve) => setImmediate(resolve))
-}
-
-/** Counts the frames that are no replies; the first of a connection has no header. */
-function frameCounter(count: () => void): (bytes: Buffer) => void {
-  let rest: Buffer = Buffer.alloc(0)
-  let isGreeted = false
-  return (bytes) => {
-    rest = Buffer.concat([rest, bytes])
-    while (rest.length >= 4) {
-      const length = rest.readInt32BE(0)
-      if (rest.length < 4 + length) return
-      if (isGreeted && rest.readInt32BE(4) === -1) count()
-      isGreeted = true
-      rest = rest.subarray(4 + length)
-    }
-  }
 }
 
 /** Resolves when the node has so many children. */
