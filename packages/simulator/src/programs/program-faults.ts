@@ -19,7 +19,7 @@ const weights = {
 } as const
 const pollMs = 10
 const staleMsMax = 8000
-const staleVisitMs = 600
+const staleMoveMs = 80
 /** Drawn apart from the others: programs come to a leader that cannot commit. */
 type ProgramFaultKind = keyof typeof weights | 'busyLeader'
 
@@ -104,7 +104,7 @@ export function injectAny(cluster: Cluster, programs: readonly Program[], fault:
  * proposed and not committed. Meanwhile those who wrote by way of the others come to it.
  */
 function sendToBusy(cluster: Cluster, programs: readonly Program[], forMs: number): void {
-  const { world, recorder, servers } = cluster
+  const { recorder, servers } = cluster
   const leader = leaderOf(cluster)
   if (leader === undefined) return
   recorder.count('fault: busyLeader')
@@ -115,12 +115,7 @@ function sendToBusy(cluster: Cluster, programs: readonly Program[], forMs: numbe
     forMs,
     others.map(({ name }) => [leader.name, name] as const),
   )
-  // Each time they go to another server, and sooner or later to this one.
-  for (const share of [1 / 4, 1 / 2, 3 / 4]) {
-    world.after(forMs * share, () => {
-      for (const program of programs) program.process?.resetConnections()
-    })
-  }
+  moveSome(cluster, programs, forMs / 4)
 }
 
 function cutFor(
@@ -134,23 +129,25 @@ function cutFor(
   })
 }
 
-/** When the stale leader goes on, programs come to it that know better, and stay for a while. */
+/** When the stale leader goes on, programs move that know better: some of them come to it. */
 function sendToStale(cluster: Cluster, leader: SimServer, programs: readonly Program[]): void {
-  const { world, servers } = cluster
+  const { world } = cluster
   const { process } = leader
   const untilMs = world.nowMs + staleMsMax
   const poll = (): void => {
-    if (process?.paused === true && world.nowMs < untilMs) {
-      world.after(pollMs, poll)
-      return
-    }
-    const pairs = servers
-      .filter((server) => server !== leader)
-      .flatMap(({ name }) => programs.map((program) => [program.name, name] as const))
-    cutFor(cluster, staleVisitMs, pairs)
-    for (const program of programs) program.process?.resetConnections()
+    if (process?.paused === true && world.nowMs < untilMs) world.after(pollMs, poll)
+    else moveSome(cluster, programs, staleMoveMs)
   }
   world.after(pollMs, poll)
+}
+
+/** Each time they go to another server. */
+function moveSome({ world }: Cluster, programs: readonly Program[], everyMs: number): void {
+  for (const times of [1, 2, 3]) {
+    world.after(everyMs * times, () => {
+      for (const program of programs) program.process?.resetConnections()
+    })
+  }
 }
 
 function injectProgram(cluster: Cluster, program: Program, fault: ProgramFault): void {
