@@ -6,7 +6,7 @@ import type { Mutant } from '../mutants/mutant.ts'
 import { Network } from '../world/network.ts'
 import { Random } from '../world/random.ts'
 import { World } from '../world/world.ts'
-import { asEnsemble, drawServerOptions } from './server-options.ts'
+import { asEnsemble, drawServerOptions, type ServerOptions } from './server-options.ts'
 import { SimServer } from './server.ts'
 import { drawMembership, drawStrangers, type Shape } from './shape.ts'
 
@@ -20,6 +20,8 @@ export interface ClusterOptions {
   readonly isChanging: boolean
   /** After how long a container that never had a child goes; never, by default. */
   readonly neverUsedMsMax?: number | undefined
+  /** At least so many transactions fit into an epoch. */
+  readonly epochRoomMin?: bigint | undefined
   readonly mutant?: Mutant | undefined
 }
 
@@ -38,6 +40,7 @@ export class Cluster {
 
   constructor(of: ClusterOptions) {
     const { seed, servers, shape, clients, isChanging, neverUsedMsMax = 0, mutant } = of
+    const { epochRoomMin = 0n } = of
     const random = new Random(seed)
     this.random = random
     this.world = new World(random)
@@ -61,7 +64,7 @@ export class Cluster {
             random.fork('ensemble options'),
             isChanging ? drawStrangers(membership, random.fork('strangers')) : undefined,
             mutant?.observerMasters,
-          )
+          ).map((one) => withEpochRoom(one, epochRoomMin))
     this.names = options.map((_, i) => `server-${i + 1}`)
     const { world, network, recorder } = this
     this.servers = this.names.map(
@@ -102,4 +105,10 @@ export class Cluster {
       timeoutMs: this.tickMs * this.random.fork(`timeout of ${name}`).between(2, 8),
     })
   }
+}
+
+function withEpochRoom(options: ServerOptions, least: bigint): ServerOptions {
+  const { ensemble } = options
+  if (ensemble?.counterMax === undefined || ensemble.counterMax >= least) return options
+  return { ...options, ensemble: { ...ensemble, counterMax: least } }
 }

@@ -23,6 +23,8 @@ const closeMsMax = 20_000
 const violationsMax = 20
 /** After that, containers go in which nobody ever was. */
 const neverUsedMsMax = 5000
+/** With less than this there is little else than hand-overs, and what takes long never ends. */
+const epochRoomMin = 70n
 /** Two servers' clocks and a client's may differ by as much. */
 const skew = 0.07
 
@@ -65,6 +67,7 @@ class ProgramRun {
       clients: 1,
       isChanging: false,
       neverUsedMsMax,
+      epochRoomMin,
     })
     this.stage = new Stage(this.cluster, drawn.fork('stage'), count, mutant)
     const name = plan.weighted(weights)
