@@ -16,6 +16,7 @@ export class QueueWorkload implements Workload {
   private readonly queues = new WeakMap<Client, Queue<string>>()
   private readonly put = new Set<string>()
   private readonly done = new Map<string, string>()
+  private readonly served = new Set<string>()
   private items = 0
 
   constructor(stage: Stage) {
@@ -43,7 +44,10 @@ export class QueueWorkload implements Workload {
       this.put.add(item)
       stage.count('items put')
     } else if (stage.isHealed) {
-      await this.work(actor, await queue.take({ signal: stage.ending.signal }))
+      // Who has got one leaves the others theirs: those who come anew may overtake who waits.
+      if (this.served.has(actor.name)) await actor.process.sleep(100)
+      else await this.work(actor, await queue.take({ signal: stage.ending.signal }))
+      this.served.add(actor.name)
     } else {
       await this.work(actor, await queue.take({ timeoutMs: takeMsMax, ...limits }))
     }
