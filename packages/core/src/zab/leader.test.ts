@@ -370,6 +370,14 @@ describe('a quorum', () => {
 })
 
 describe('a leader that is to stop', () => {
+  test('names as its successor one that is in its epoch, not one that is about to be', async () => {
+    const second = await follower(2n)
+    expect(leader.isEstablished).toBe(true)
+    expect(leader.successor()).toBeUndefined()
+    await second.say('ack', '2.0')
+    expect(leader.successor()).toBe(2n)
+  })
+
   test('commits what it has proposed, and proposes nothing more', async () => {
     const learner = await follower(2n)
     await learner.heard()

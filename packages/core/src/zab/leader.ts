@@ -107,6 +107,8 @@ interface Learner {
   /** Everything it lacked is sent: from now on it must give signs of life. */
   isSent: boolean
   hasAckedNewLeader: boolean
+  /** It has said so after UPTODATE. */
+  isFollowing: boolean
   /** The end of the history it joined with. */
   history: bigint
   /** By this tick it must have been heard of again. */
@@ -283,7 +285,8 @@ export class Leader {
       if (!this.isUpToDate(learner) || !verifier.voters.has(sid)) continue
       if (verifier.weight(sid) === 0n) continue
       const logged = this.acknowledged.get(sid) ?? learner.history
-      const isWhole = counterOf(zxid) === 0n || logged >= zxid
+      // Without a transaction in this epoch, it has as much once it counts itself into the epoch.
+      const isWhole = counterOf(zxid) === 0n ? learner.isFollowing : logged >= zxid
       // Among equals the election prefers the largest number: so all of them agree at once.
       if (isWhole && (best === undefined || sid > best)) best = sid
     }
@@ -400,6 +403,7 @@ export class Leader {
       heldBytes: 0,
       isSent: false,
       hasAckedNewLeader: false,
+      isFollowing: false,
       history: 0n,
       deadlineTick: this.joinDeadline(),
       acks: new AckWatch(),
@@ -804,7 +808,11 @@ export class Leader {
       if (!learner.isObserver) this.acknowledge(learner.sid, zxid)
       return
     }
-    if (zxid !== epochStart(this.newEpoch) || learner.hasAckedNewLeader) return
+    if (zxid !== epochStart(this.newEpoch)) return
+    if (learner.hasAckedNewLeader) {
+      learner.isFollowing = true
+      return
+    }
     learner.hasAckedNewLeader = true
     const wasEstablished = this.proposer !== undefined
     if (!learner.isObserver) this.acknowledgeNewLeader(learner.sid)
