@@ -147,6 +147,11 @@ test('a master that was deposed without knowing it changes nothing', async () =>
   })
   proxy.heal()
   const other = await open()
+  // The server may notice a moment later than the client; until then nobody else can lead.
+  await new Promise<void>((resolve, reject) => {
+    const watch = (): void => resolve()
+    other.exists(leadership.path, { watch }).then((stat) => stat === undefined && resolve(), reject)
+  })
   start(other, double)
   const submitter = new Submitter(other)
   const id = await submitter.submit(21)
