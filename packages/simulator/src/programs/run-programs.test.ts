@@ -4,7 +4,7 @@ import { programMutants } from '../mutants/index.ts'
 import { runPrograms } from './run-programs.ts'
 import { workloads, type WorkloadName } from './workloads.ts'
 
-const budgetMs = 8000
+const seedCount = 40
 const names = Object.keys(workloads) as WorkloadName[]
 
 async function expectGood(seed: number, workload?: WorkloadName): Promise<void> {
@@ -40,13 +40,9 @@ test.each([
   [498, 'counter'],
 ] as const)('nothing is violated any more under seed %i with %s', expectGood)
 
-test('nothing is violated under seeds that nobody has seen before', async () => {
-  const first = Math.floor(Date.now() / 1000) % 1_000_000_000
-  const until = Date.now() + budgetMs
-  let seed = first
-  for (; Date.now() < until; seed++) await expectGood(seed)
-  console.log(`simulated programs under the seeds ${first} to ${seed - 1}`)
-}, 60_000)
+test('nothing is violated under the first seeds', async () => {
+  for (let seed = 1; seed <= seedCount; seed++) await expectGood(seed)
+}, 120_000)
 
 test.each(programMutants.filter((_, i) => i % 6 === 0))(
   'caught: $name',
