@@ -1,6 +1,6 @@
 import { isRefusal, type Acl, type CallOptions, type Client } from '@zabra/client'
 import { untilGone } from './bells.ts'
-import { insisting } from './insisting.ts'
+import { persist } from './node.ts'
 import { limited } from './limits.ts'
 import { below, parentOf } from './parents.ts'
 
@@ -27,7 +27,7 @@ export class Barrier {
   async raise(options: CallOptions = {}): Promise<void> {
     const { client, path, acl } = this
     const create = () => client.create(path, '', { ...options, acl })
-    await insisting(client, options.signal, async () => {
+    await persist(client, options.signal, async () => {
       try {
         await below(client, parentOf(path), { ...options, acl }, create)
       } catch (error) {
@@ -38,7 +38,7 @@ export class Barrier {
 
   /** Lets everybody pass; quiet where it is down already. */
   async lower(options: CallOptions = {}): Promise<void> {
-    await insisting(this.client, options.signal, async () => {
+    await persist(this.client, options.signal, async () => {
       try {
         await this.client.delete(this.path, options)
       } catch (error) {
@@ -58,7 +58,7 @@ export class Barrier {
   wait(options: CallOptions = {}): Promise<void> {
     const { client, path } = this
     return limited(client, options, (signal) =>
-      insisting(client, signal, () => untilGone(client, path, signal)),
+      persist(client, signal, () => untilGone(client, path, signal)),
     )
   }
 }

@@ -1,7 +1,7 @@
 import { isRefusal, type CallOptions, type Children, type Client } from '@zabra/client'
 import { untilChanged, untilThere } from './bells.ts'
 import { HeldByNode, type Held, type HoldOptions } from './held.ts'
-import { insisting } from './insisting.ts'
+import { persist } from './node.ts'
 import { limited, underAll } from './limits.ts'
 import { below, join } from './parents.ts'
 import { policyOf, waiterError, type LockOptions } from './turn.ts'
@@ -36,7 +36,7 @@ export class DoubleBarrier {
     const lostOn = policyOf(this.options, options)
     return limited(this.client, options, async (signal) => {
       for (;;) {
-        await insisting(this.client, signal, () => this.untilFree(signal))
+        await persist(this.client, signal, () => this.untilFree(signal))
         const place = await this.makePlace(signal)
         const round = await this.untilReady(place, signal)
         // Made before our node, it was made without us.
@@ -74,7 +74,7 @@ export class DoubleBarrier {
   private async untilReady(place: HeldByNode, signal: AbortSignal): Promise<bigint> {
     try {
       return await underAll([signal, place.signal], (either) =>
-        insisting(this.client, either, async () => {
+        persist(this.client, either, async () => {
           const { children } = await this.list(either)
           const isReady = children.includes('ready')
           if (!isReady && children.length >= this.members) await this.beginRound(either)
@@ -92,7 +92,7 @@ export class DoubleBarrier {
     const { client } = this
     try {
       await limited(client, options, (signal) =>
-        insisting(client, signal, async () => {
+        persist(client, signal, async () => {
           while (await this.waitToLeave(place, round, signal));
         }),
       )

@@ -2,7 +2,7 @@ import { isRefusal, text, type CallOptions, type Client } from '@zabra/client'
 import { childrenAndWait, untilChanged, untilThere } from './bells.ts'
 import { contendersAmong, lineUpIfAny, type Contender } from './contenders.ts'
 import type { Held } from './held.ts'
-import { insisting } from './insisting.ts'
+import { persist } from './node.ts'
 import { limited } from './limits.ts'
 import { join } from './parents.ts'
 import { takeTurn, type Line, type LockOptions, type TurnOptions } from './turn.ts'
@@ -72,7 +72,7 @@ export class Election {
     let known: { readonly leader: Candidate | undefined } | undefined
     for (;;) {
       const before = known
-      const leader = await insisting(this.client, options.signal, () =>
+      const leader = await persist(this.client, options.signal, () =>
         limited(this.client, options, (signal) =>
           before === undefined ? this.leader({ signal }) : this.next(before.leader, signal),
         ),

@@ -1,6 +1,9 @@
 import { Client, type ClientOptions, type State } from '@zabra/client'
 import { onTestFinished } from 'vitest'
+import { nextState } from '../../../client/test/support/fixture.ts'
 import { Proxy } from '../../../client/test/support/proxy.ts'
+
+export { nextState }
 
 /** Ends the session of a client from elsewhere, as the server does when it was silent too long. */
 export async function expire(client: Client, connectString: string): Promise<void> {
@@ -21,20 +24,6 @@ export async function expire(client: Client, connectString: string): Promise<voi
     await client.sync().catch(() => {})
   }
   await expired
-}
-
-/** Resolves at the next change of state to this one. */
-export function nextState<Name extends State['name']>(
-  client: Client,
-  name: Name,
-): Promise<Extract<State, { name: Name }>> {
-  return new Promise((resolve) => {
-    const stop = client.onState((state) => {
-      if (state.name !== name) return
-      stop()
-      resolve(state as Extract<State, { name: Name }>)
-    })
-  })
 }
 
 /** A client whose connection can be broken and listened to. */
