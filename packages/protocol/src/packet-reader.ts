@@ -128,7 +128,8 @@ export class PacketReader {
     } else {
       let capacity = storeBytes
       while (capacity < have + added) capacity *= 2
-      const fresh = new Uint8Array(capacity)
+      // Nothing is read of it that was not written before.
+      const fresh = new Uint8Array(Buffer.allocUnsafeSlow(capacity).buffer)
       fresh.set(this.store.subarray(this.start, this.end))
       this.store = fresh
       this.isShared = false

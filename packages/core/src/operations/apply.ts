@@ -1,8 +1,9 @@
-import { errorCodes, type SimpleTxn, type Txn, type TxnHeader } from '@zabra/protocol'
+import { errorCodes, type Txn, type TxnHeader } from '@zabra/protocol'
 import type { Database } from '../database.ts'
 import { applyCloseSession, applyCreateSession } from './sessions.ts'
 import { applyCreate } from './create.ts'
 import { applyDelete } from './delete.ts'
+import type { PreparedTxn } from './preparation.ts'
 import { applySetAcl } from './set-acl.ts'
 import { applySetData } from './set-data.ts'
 
@@ -20,7 +21,7 @@ export function applyTxn(db: Database, header: TxnHeader, txn: Txn): number {
 }
 
 /** A part of a multi, or a transaction of its own. */
-export function applySimple(db: Database, header: TxnHeader, txn: SimpleTxn): number {
+export function applySimple(db: Database, header: TxnHeader, txn: PreparedTxn): number {
   switch (txn.type) {
     case 1:
     case 15:
@@ -32,7 +33,7 @@ export function applySimple(db: Database, header: TxnHeader, txn: SimpleTxn): nu
       return applyDelete(db, header, txn.body.path)
     case 5:
     case 16:
-      return applySetData(db, header, txn.body)
+      return applySetData(db, header, txn)
     case 7:
       return applySetAcl(db, txn.body)
     case -10:

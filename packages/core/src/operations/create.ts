@@ -5,14 +5,19 @@ import {
   parentOf,
   pathProblem,
   type Acl,
-  type SimpleTxn,
   type TxnHeader,
 } from '@zabra/protocol'
 import { fixAcl } from '../acl/permission.ts'
 import type { Database } from '../database.ts'
 import { field, ttlMsMax, ttlOwner } from '../tree/layout.ts'
 import { noNode } from '../tree/tree.ts'
-import { mayDo, parentForWrite, type Preparation, type Prepared } from './preparation.ts'
+import {
+  mayDo,
+  parentForWrite,
+  type Preparation,
+  type Prepared,
+  type PreparedTxn,
+} from './preparation.ts'
 
 /** The numbers of create, create2, createContainer and createTTL. */
 export type CreateType = 1 | 15 | 19 | 21
@@ -99,9 +104,12 @@ export function prepareCreate(
   projection.stage(parent, zxid)
   projection.stage(node, zxid)
 
-  if (type === createContainer) return { type, body: { path, data, acl, parentCVersion } }
-  if (type === createTtl) return { type, body: { path, data, acl, parentCVersion, ttl } }
-  return { type, body: { path, data, acl, ephemeral: isEphemeral, parentCVersion } }
+  const { contentChecksum } = node
+  const made = { path, data, acl, parentCVersion }
+  if (type === createContainer) return { type, body: made, contentChecksum }
+  if (type === createTtl) return { type, body: { ...made, ttl }, contentChecksum }
+  const body = { path, data, acl, ephemeral: isEphemeral, parentCVersion }
+  return { type, body, contentChecksum }
 }
 
 /** Ten digits, as `%010d` prints them. */
@@ -109,10 +117,11 @@ function sequenceSuffix(count: number): string {
   return count < 0 ? `-${String(-count).padStart(9, '0')}` : String(count).padStart(10, '0')
 }
 
-type CreateTransaction = Extract<SimpleTxn, { type: CreateType }>
+type CreateTransaction = Extract<PreparedTxn, { type: CreateType }>
 
 export function applyCreate(db: Database, header: TxnHeader, txn: CreateTransaction): number {
   const { path, data, acl, parentCVersion } = txn.body
+  const { contentChecksum } = txn
   const { tree, acls } = db
   const parentPath = parentOf(path)
   const parent = tree.find(parentPath)
@@ -129,7 +138,8 @@ export function applyCreate(db: Database, header: TxnHeader, txn: CreateTransact
     return errorCodes.nodeExists
   }
   const { zxid, time } = header
-  tree.insert(path, parent, { data, aclId: entry.id, owner: ownerOf(header, txn), zxid, time })
+  const owner = ownerOf(header, txn)
+  tree.insert(path, parent, { data, aclId: entry.id, owner, zxid, time, contentChecksum })
   tree.raiseChildren(parent, parentPath, creates, zxid)
   if (!db.isLoading) db.quotas.created(path, data?.length ?? 0)
   db.watches.created(path, zxid, entry, db.aclOf(parent))

@@ -35,8 +35,14 @@ export interface Preparation {
   readonly reconfiguring?: Reconfiguring | undefined
 }
 
+/** A transaction, and what whoever prepared it knows already. */
+export type PreparedTxn = SimpleTxn & {
+  /** Of the path and the new data of its znode: what is long need not be summed twice. */
+  readonly contentChecksum?: number
+}
+
 /** The transaction, or the error code that refuses the request: an answer, not an exception. */
-export type Prepared = SimpleTxn | number
+export type Prepared = PreparedTxn | number
 
 export function mayDo(
   { db, caller }: Preparation,

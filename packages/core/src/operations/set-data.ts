@@ -1,8 +1,14 @@
-import { errorCodes, pathProblem, type SetDataTxn, type TxnHeader } from '@zabra/protocol'
+import { errorCodes, pathProblem, type TxnHeader } from '@zabra/protocol'
 import type { Database } from '../database.ts'
 import { field } from '../tree/layout.ts'
 import { noNode } from '../tree/tree.ts'
-import { isVersionWrong, mayDo, type Preparation, type Prepared } from './preparation.ts'
+import {
+  isVersionWrong,
+  mayDo,
+  type Preparation,
+  type Prepared,
+  type PreparedTxn,
+} from './preparation.ts'
 
 export function prepareSetData(
   { path, data, version }: { path: string | null; data: Uint8Array | null; version: number },
@@ -23,17 +29,22 @@ export function prepareSetData(
   node.view.setBigInt64(field.mtime, p.time)
   p.projection.setData(node, data)
   p.projection.stage(node, p.zxid)
-  return { type: 5, body: { path, data, version: newVersion } }
+  const { contentChecksum } = node
+  return { type: 5, body: { path, data, version: newVersion }, contentChecksum }
 }
 
-export function applySetData(db: Database, header: TxnHeader, txn: SetDataTxn): number {
-  const { path, data, version } = txn
+type SetDataTransaction = Extract<PreparedTxn, { type: 5 | 16 }>
+
+export function applySetData(db: Database, header: TxnHeader, txn: SetDataTransaction): number {
+  const { path, data, version } = txn.body
+  const { contentChecksum } = txn
+  const { zxid, time } = header
   const { tree } = db
   const id = tree.find(path)
   if (id === noNode) return errorCodes.noNode
   const before = tree.dataLength(id)
-  tree.setData(id, path, data, { zxid: header.zxid, time: header.time, version })
+  tree.setData(id, path, data, { zxid, time, version, contentChecksum })
   if (!db.isLoading && db.quotas.hasAny) db.quotas.dataChanged(path, (data?.length ?? 0) - before)
-  db.watches.dataChanged(path, header.zxid, db.aclOf(id))
+  db.watches.dataChanged(path, zxid, db.aclOf(id))
   return errorCodes.ok
 }

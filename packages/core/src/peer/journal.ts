@@ -1,6 +1,11 @@
 import { forgetAllBut } from '../storage/forget.ts'
 import { purge } from '../storage/purge.ts'
-import { writeSnapshot, type SnapshotOptions, type SnapshotSource } from '../storage/snapshot.ts'
+import {
+  sliceBytesDefault,
+  writeSnapshot,
+  type SnapshotOptions,
+  type SnapshotSource,
+} from '../storage/snapshot.ts'
 import type { Compression } from '../storage/snapshot-output.ts'
 import { DiskFullError, type TxnLog } from '../storage/txn-log.ts'
 import type { LogBatch } from '../storage/log-batch.ts'
@@ -58,6 +63,9 @@ export interface JournalOptions {
 }
 
 const diskFullRetryMs = 500
+/** So many writes in a turn are a server with much to do. */
+const busyWrites = 200
+const busySliceBytes = 3 * sliceBytesDefault
 
 /** How long things on disk took, for monitoring. */
 export interface DiskStats {
@@ -289,7 +297,27 @@ export class Journal {
 
   private get snapshotForm(): SnapshotOptions {
     const { compression, snapshotMethod: method, tellsLastZxid = true } = this.options
-    return { method, tellsLastZxid, ...(compression === undefined ? {} : { compression }) }
+    const sliceBytes = this.snapshotPace()
+    return {
+      method,
+      tellsLastZxid,
+      sliceBytes,
+      ...(compression === undefined ? {} : { compression }),
+    }
+  }
+
+  /**
+   * Where hundreds of writes share a turn of the loop, a longer one is hardly felt; and the sooner
+   * a snapshot is complete, the less a restart has to replay.
+   */
+  private snapshotPace(): () => number {
+    const { batchSize } = this.stats
+    let before = batchSize.sum
+    return () => {
+      const written = batchSize.sum - before
+      before = batchSize.sum
+      return written > busyWrites ? busySliceBytes : sliceBytesDefault
+    }
   }
 
   /**

@@ -111,12 +111,8 @@ export class Projection {
     node.view.setInt32(field.dataLength, length)
     node.unsummed = noNode
     if (!this.db.options.digests) return
-    if (data === null || length === 0) {
-      node.contentChecksum = node.pathChecksum
-      return
-    }
-    node.contentChecksum = crc32(data, 0, length, node.pathChecksum)
-    this.db.tree.rememberContent(data, node.contentChecksum)
+    const { pathChecksum } = node
+    node.contentChecksum = data === null ? pathChecksum : crc32(data, 0, length, pathChecksum)
   }
 
   /** From now on, this is how the node will be. */

@@ -33,13 +33,17 @@ export async function openSnapshotOutput(
     method === 'plain' ? undefined : method === 'gz' ? compression!.gzip() : snappyEncoder()
   let position = 0
   let synced = 0
+  let syncing: Promise<void> = Promise.resolve()
   const put = async (bytes: Uint8Array): Promise<void> => {
     if (bytes.length === 0) return
     await file.write(bytes, position)
     position += bytes.length
     if (position - synced < syncEveryBytes) return
-    await file.sync()
+    await syncing
     synced = position
+    syncing = file.sync()
+    // Whoever waits for it next is told.
+    syncing.catch(() => {})
   }
   return {
     get bytes() {
@@ -50,11 +54,13 @@ export async function openSnapshotOutput(
     },
     async finish() {
       if (encoder !== undefined) await put(await encoder.end())
+      await syncing
       await file.sync()
       await file.close()
     },
     async abandon() {
       encoder?.close()
+      await syncing.catch(() => {})
       await file.close().catch(() => {})
     },
   }

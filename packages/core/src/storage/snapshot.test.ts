@@ -89,7 +89,9 @@ test('a large tree goes through in slices, whatever their size', async () => {
   const database = TestDatabase.fresh()
   for (let i = 0; i < 20_000; i++) database.put(`/node-${i}`, 'y'.repeat(i % 700))
   database.put('/large', 'z'.repeat(9_000_000))
-  const { bytes } = await writeSnapshot(disk, directory, database.source(7n), { sliceBytes: 5000 })
+  const { bytes } = await writeSnapshot(disk, directory, database.source(7n), {
+    sliceBytes: () => 5000,
+  })
   expect(bytes).toBeGreaterThan(15_000_000)
   const loaded = await load('snapshot.7')
   expect(loaded.nodes.size).toBe(database.nodes.size)

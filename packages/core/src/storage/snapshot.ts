@@ -60,8 +60,8 @@ export class SnapshotError extends Error {
 }
 
 export interface SnapshotOptions {
-  /** How much is encoded in one turn of the loop. */
-  readonly sliceBytes?: number
+  /** How much is encoded in the next turn of the loop. */
+  readonly sliceBytes?: () => number
   readonly method?: SnapshotCompression
   readonly compression?: Compression
   /** Resolves when everything that the snapshot may contain is in the log, durably. */
@@ -72,7 +72,8 @@ export interface SnapshotOptions {
 
 /** A zxid, a checksum and its mark. */
 const lastSectionBytes = 21
-const sliceBytesDefault = 256 * 1024
+/** What takes a millisecond or two to encode. */
+export const sliceBytesDefault = 256 * 1024
 /** More in one node than this is taken for damage. */
 const nodeBytesMax = 64 * 1024 * 1024
 
@@ -86,7 +87,7 @@ export async function writeSnapshot(
   source: SnapshotSource,
   options: SnapshotOptions = {},
 ): Promise<{ file: string; bytes: number }> {
-  const { sliceBytes = sliceBytesDefault, method = 'plain', compression } = options
+  const { sliceBytes = () => sliceBytesDefault, method = 'plain', compression } = options
   const file = snapshotName(source.zxid, method)
   const unfinished = `${directory}/${unfinishedName(file)}`
   try {
@@ -111,13 +112,13 @@ export async function writeSnapshot(
 }
 
 /** Everything from the header to the last seal, handed to `put` in slices. */
-export async function writeContent(
+async function writeContent(
   source: SnapshotSource,
-  sliceBytes: number,
+  sliceBytes: () => number,
   put: (bytes: Uint8Array) => Promise<void>,
   tellsLastZxid = true,
 ): Promise<void> {
-  const writer = new Writer(sliceBytes + 64 * 1024)
+  const writer = new Writer(sliceBytesDefault + 64 * 1024)
   let adler = 1
   let summed = 0
   const sum = (): void => {
@@ -140,7 +141,7 @@ export async function writeContent(
   writeSessions(writer, source)
   writeAcls(writer, source)
   await flush()
-  while (source.writeNodes(writer, sliceBytes)) await flush()
+  while (source.writeNodes(writer, sliceBytes())) await flush()
   writer.ustring('/')
   const { zxid, digest } = source.finish()
   seal()

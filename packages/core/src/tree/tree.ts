@@ -26,8 +26,6 @@ const firstChunkNodes = 128
 const slash = 0x2f
 /** About what a small znode takes in a snapshot. */
 const snapshotBytesPerNode = 200
-/** Up to here, computing a checksum again is cheaper than remembering it. */
-const shortDataBytes = 256
 /** In place of a block: the data is null, which clients can tell from empty. */
 const nullData = 0xffffffff
 
@@ -50,6 +48,8 @@ export interface NewNode {
   readonly owner: bigint
   readonly zxid: bigint
   readonly time: bigint
+  /** Of path and data, where it is known. */
+  readonly contentChecksum?: number | undefined
 }
 
 /** The bookkeeping of new data. */
@@ -57,6 +57,7 @@ export interface DataChange {
   readonly zxid: bigint
   readonly time: bigint
   readonly version: number
+  readonly contentChecksum?: number | undefined
 }
 
 /**
@@ -75,7 +76,6 @@ export class Tree {
   private readonly freeIds: NodeId[] = []
   private readonly owners: Owners
   private readonly cursors = new Set<TreeCursor>()
-  private readonly knownContent = new WeakMap<Uint8Array, number>()
   private readonly scratch = new Writer()
   private idsUsed = 1
   private capacity = 0
@@ -417,7 +417,7 @@ export class Tree {
     for (const cursor of this.cursors) cursor.meet(id)
     this.count++
     this.pathAndDataBytes += pathLength + this.dataLength(id)
-    this.refreshDigest(id, path, made.data)
+    this.refreshDigest(id, path, made.contentChecksum)
     return id
   }
 
@@ -455,22 +455,23 @@ export class Tree {
     record.setBigInt64(at + field.mzxid, change.zxid)
     record.setBigInt64(at + field.mtime, change.time)
     record.setInt32(at + field.version, change.version)
-    this.setLocalData(id, path, data)
+    this.replaceData(id, path, data, change.contentChecksum)
   }
 
   /** Data alone: what no transaction wrote, such as quota counters. */
   setLocalData(id: NodeId, path: string, data: Uint8Array | null): void {
-    this.pathAndDataBytes += (data?.length ?? 0) - this.dataLength(id)
-    this.storeData(id, data)
-    this.refreshDigest(id, path, data)
+    this.replaceData(id, path, data)
   }
 
-  /**
-   * The checksum of a path and its new data, as whoever prepared the change has found it: a long
-   * one need not be computed twice.
-   */
-  rememberContent(data: Uint8Array, checksum: number): void {
-    if (data.length > shortDataBytes) this.knownContent.set(data, checksum)
+  private replaceData(
+    id: NodeId,
+    path: string,
+    data: Uint8Array | null,
+    contentChecksum?: number,
+  ): void {
+    this.pathAndDataBytes += (data?.length ?? 0) - this.dataLength(id)
+    this.storeData(id, data)
+    this.refreshDigest(id, path, contentChecksum)
   }
 
   setAcl(id: NodeId, path: string, aclId: number, aversion: number): void {
@@ -772,20 +773,18 @@ export class Tree {
     record.setInt32(at + field.dataLength, 0)
   }
 
-  private refreshDigest(id: NodeId, path: string, data: Uint8Array | null = null): void {
-    if (path.startsWith(reservedPrefix)) return
-    const isLong = data !== null && data.length > shortDataBytes
-    this.computeDigest(id, isLong ? this.knownContent.get(data) : undefined)
+  private refreshDigest(id: NodeId, path: string, contentChecksum?: number): void {
+    if (!path.startsWith(reservedPrefix)) this.computeDigest(id, contentChecksum)
   }
 
-  private computeDigest(id: NodeId, content?: number): void {
+  private computeDigest(id: NodeId, contentChecksum?: number): void {
     if (!this.options.digests) return
     const record = this.view(id)
     const at = this.at(id)
     this.digest.subtract(record.getInt32(at + field.digest) >>> 0)
-    let checksum = content ?? this.pathChecksum(id)
+    let checksum = contentChecksum ?? this.pathChecksum(id)
     const ref = record.getUint32(at + field.dataRef)
-    if (content === undefined && ref !== 0 && ref !== nullData) {
+    if (contentChecksum === undefined && ref !== 0 && ref !== nullData) {
       const start = this.arena.offsetOf(ref)
       const end = start + record.getInt32(at + field.dataLength)
       checksum = crc32OfView(this.arena.viewOf(ref), start, end, checksum)

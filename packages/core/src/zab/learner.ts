@@ -99,6 +99,8 @@ export class Learner implements GlobalUpstream, WayUp {
   private lastAcked = 0n
   private readonly sessions = new Map<bigint, Session>()
   private touched = new Map<bigint, number>()
+  /** One for all: what is sent is copied at once. */
+  private readonly requestBody = new Writer()
   /** Writes sent to the leader, by session, oldest first: also of connections that are gone. */
   private readonly forwarded = new Map<bigint, Forwarded[]>()
   private readonly syncs: (() => void)[] = []
@@ -505,7 +507,8 @@ export class Learner implements GlobalUpstream, WayUp {
   }
 
   private request(sessionId: bigint, xid: number, type: number): Writer {
-    const writer = new Writer(256)
+    const writer = this.requestBody
+    writer.reset()
     writer.long(sessionId)
     writer.int(xid)
     writer.int(type)

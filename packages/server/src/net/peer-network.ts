@@ -14,6 +14,7 @@ import type {
 import type { Logger } from '../logger.ts'
 import type { Turn } from '../turn.ts'
 import { PeerSocket } from './peer-socket.ts'
+import { createReadingServer, onRead, type Receive } from './read-buffer.ts'
 
 export interface PeerNetworkOptions {
   readonly self: ServerId
@@ -202,7 +203,8 @@ export class NodePeerNetwork implements PeerNetwork {
     for (const socket of this.learners[door]) if (!isOn) socket.end()
     if (!isOn || this.isStopped) return
     const { host, port } = this.doorAt(this.own, door)
-    const server = createServer((socket) => this.acceptLearner(socket, door))
+    const options = { allowHalfOpen: false, isPaused: false }
+    const server = createReadingServer(options, (socket) => this.acceptLearner(socket, door))
     this.doors.set(door, server)
     // The role may be over before the port is ours: then it must not be kept from the next time.
     const isWanted = (): boolean => this.doors.get(door) === server
@@ -220,12 +222,13 @@ export class NodePeerNetwork implements PeerNetwork {
     bind()
   }
 
-  private acceptLearner(socket: Socket, door: Door): void {
+  private acceptLearner(socket: Socket, door: Door): Receive {
     const sockets = this.learners[door]
     sockets.add(socket)
     socket.on('close', () => sockets.delete(socket))
     const wire = new PeerSocket(socket, this.turn)
     this.turn.run(() => wire.attach(this.peer.acceptLearner(wire, door)))
+    return (bytes, length) => wire.receive(bytes, length)
   }
 
   dial(
@@ -235,7 +238,9 @@ export class NodePeerNetwork implements PeerNetwork {
   ): Promise<PacketLink> {
     const { host, port } = this.doorAt(this.addressOf(server), door)
     return new Promise((resolve, reject) => {
-      const socket = connect({ host, port, noDelay: true })
+      let wire: PeerSocket | undefined
+      const onread = onRead((bytes, length) => wire?.receive(bytes, length))
+      const socket = connect({ host, port, noDelay: true, onread })
       const timer = setTimeout(
         () => socket.destroy(new Error(`${host}:${port} does not answer`)),
         this.options.connectTimeoutMs,
@@ -247,7 +252,7 @@ export class NodePeerNetwork implements PeerNetwork {
       })
       socket.once('connect', () => {
         clearTimeout(timer)
-        const wire = new PeerSocket(socket, this.turn)
+        wire = new PeerSocket(socket, this.turn)
         const link = attach(wire)
         wire.attach(link)
         resolve(link)

@@ -6,6 +6,9 @@ import type { Turn } from '../turn.ts'
 const lingerMs = 1000
 /** A packet or two. */
 const fewBytes = 512
+/** What is kept to be written into again: so many buffers, none of them larger. */
+const spareMax = 4
+const spareBytesMax = 1024 * 1024
 const nothing = new Uint8Array(0)
 
 /** One connection of the quorum port: packets in, one write a turn out. */
@@ -15,6 +18,10 @@ export class PeerSocket implements PeerWire {
   private link: PacketLink | undefined
   private isDirty = false
   private isClosing = false
+  private handedOver = 0
+  /** Buffers that have not left whole, oldest first, and how much was handed over with them. */
+  private readonly leaving: { readonly bytes: Uint8Array; readonly upTo: number }[] = []
+  private readonly spare: Uint8Array[] = []
   readonly remoteAddress: string
 
   constructor(socket: Socket, turn: Turn) {
@@ -26,15 +33,17 @@ export class PeerSocket implements PeerWire {
     socket.on('close', () => this.link?.lost())
   }
 
+  /** Before anything is received. */
   attach(link: PacketLink): void {
     this.link = link
-    this.socket.on('data', (bytes: Buffer) => {
-      this.turn.setTime()
-      link.received(bytes, Math.floor(performance.now()))
-      // Where there is little to do it is done at once, where there is much it is gathered.
-      if (bytes.length < fewBytes) this.turn.finish()
-      else this.turn.schedule()
-    })
+  }
+
+  receive(bytes: Uint8Array, length: number): void {
+    this.turn.setTime()
+    this.link?.received(bytes.subarray(0, length), Math.floor(performance.now()))
+    // Where there is little to do it is done at once, where there is much it is gathered.
+    if (length < fewBytes) this.turn.finish()
+    else this.turn.schedule()
   }
 
   get unsentBytes(): number {
@@ -51,13 +60,31 @@ export class PeerSocket implements PeerWire {
     this.isDirty = false
     const out = this.link?.out
     if (out !== undefined && out.position > 0 && !this.socket.destroyed) {
+      this.reclaim()
+      this.handedOver += out.position
       this.socket.write(out.written())
-      if (this.socket.writableLength > 0) out.adopt(nothing)
+      // Taken by the kernel at once, where there is little: then the buffer is ours again.
+      if (this.socket.writableLength > 0) {
+        this.leaving.push({ bytes: out.bytes, upTo: this.handedOver })
+        out.adopt(this.spare.pop() ?? nothing)
+      } else if (out.position < fewBytes) {
+        this.spare.pop()
+      }
       out.reset()
     }
     if (!this.isClosing) return
     this.socket.end()
     setTimeout(() => this.socket.destroy(), lingerMs).unref()
+  }
+
+  /** Proposals fill a buffer each turn: those that have left are filled again. */
+  private reclaim(): void {
+    const { leaving, spare } = this
+    const left = this.handedOver - this.socket.writableLength
+    while (leaving.length > 0 && leaving[0]!.upTo <= left) {
+      const { bytes } = leaving.shift()!
+      if (spare.length < spareMax && bytes.length <= spareBytesMax) spare.push(bytes)
+    }
   }
 
   close(): void {
