@@ -1,6 +1,7 @@
 import { lookup as dnsLookup, type LookupAddress, type LookupOptions } from 'node:dns'
 import { connect, type OnReadOpts, type Socket } from 'node:net'
 import type { ServerAddress, Stream, StreamEvents } from '../host.ts'
+import { AnswerPoll } from './answer-poll.ts'
 
 const receivedBytes = 64 * 1024
 /** Shared by all sockets: what is received is handled before anything else is. */
@@ -32,6 +33,7 @@ export function openTcp(server: ServerAddress, events: StreamEvents, options: Tc
 /** A socket of Node as a Stream. */
 export class SocketStream implements Stream {
   private readonly events: StreamEvents
+  private readonly answers = new AnswerPoll()
   private socket: Socket | undefined
   private error: Error | undefined
   private isClosed = false
@@ -53,7 +55,9 @@ export class SocketStream implements Stream {
   }
 
   received(bytes: Uint8Array, length: number): void {
-    if (!this.isClosed) this.events.received(bytes, length)
+    if (this.isClosed) return
+    this.answers.answered()
+    this.events.received(bytes, length)
   }
 
   get isFull(): boolean {
@@ -64,6 +68,7 @@ export class SocketStream implements Stream {
     const { socket } = this
     if (socket === undefined || socket.destroyed) return true
     socket.write(bytes)
+    this.answers.asked()
     return socket.writableLength === 0
   }
 
