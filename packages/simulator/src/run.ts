@@ -132,8 +132,9 @@ class Run {
         this.check()
       }
     }
-    const { recorder, history } = cluster
+    const { recorder, history, world } = cluster
     for (const complaint of history.complaints) this.violate(complaint)
+    if (world.isStorm) this.violate('messages are the reason for each other, without end')
     return {
       seed: this.options.seed,
       violations: recorder.violations,

@@ -32,7 +32,7 @@ class Talk {
   pieces = 0
   isFull = false
   readonly conversation: Conversation
-  private said: Said[] = []
+  readonly said: Said[] = []
   private mustFlush = false
 
   constructor(repeatsMax = 3) {
@@ -259,14 +259,28 @@ test('more than so many calls wait until there is room', () => {
 test('large requests do not pile up in memory: they are written down as the earlier ones leave', () => {
   const talk = new Talk()
   talk.conversation.connected(0n)
+  talk.isFull = true
   const data = new Uint8Array(700_000)
-  for (let i = 0; i < 4; i++) {
+  for (let i = 0; i < 3; i++) {
     const call = new Call(kinds.setData, { path: '/a', data, version: -1 }, '/a')
     talk.conversation.submit(call).catch(() => {})
   }
-  expect(talk.take()).toHaveLength(2)
-  expect(talk.take()).toHaveLength(2)
+  for (let i = 0; i < 3; i++) {
+    expect(talk.take()).toHaveLength(1)
+    expect(talk.take()).toHaveLength(0)
+    talk.conversation.drained()
+  }
   expect(talk.take()).toHaveLength(0)
+})
+
+test('where much is said at once, the server hears the beginning before all of it is said', () => {
+  const talk = new Talk()
+  talk.conversation.connected(0n)
+  for (let i = 0; i < 1000; i++) void talk.read('/some/path')
+  const early = talk.said.length
+  expect(early).toBeGreaterThan(500)
+  expect(early).toBeLessThan(1000)
+  expect(talk.take()).toHaveLength(1000)
 })
 
 test('while the socket is full nothing more is said', () => {

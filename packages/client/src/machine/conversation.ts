@@ -37,9 +37,9 @@ export interface Credentials {
 /** So many calls may wait for their reply; more wait to be sent. */
 const inFlightMax = 8192
 const xidMax = 0x7fffffff
-/** What is written down at once; calls beyond it wait until that has left. */
-const outBytesMax = 1024 * 1024
 const keptBytesMax = 256 * 1024
+/** So much leaves before the turn is over: the server need not wait until all is said. */
+const earlyBytes = 8 * 1024
 const watchListBytesMax = 128 * 1024
 const nothing = new Uint8Array(0)
 
@@ -109,8 +109,7 @@ export class Conversation {
   submit<Request, Result>(call: Call<Request, Result>): Promise<Result> {
     const promise = call.promise()
     const anonymous = call as unknown as Call
-    if (this.isOpen && !this.isBackedUp && this.waiting.length === 0 && this.hasRoom)
-      this.transmit(anonymous)
+    if (this.isOpen && this.waiting.length === 0 && this.hasRoom) this.transmit(anonymous)
     else this.waiting.push(anonymous)
     return promise
   }
@@ -203,7 +202,7 @@ export class Conversation {
 
   /** All frames that came together are handled: there may be room for what waits. */
   received(): void {
-    if (this.waiting.length > 0 && this.isOpen && !this.isBackedUp) this.sendWaiting()
+    if (this.waiting.length > 0 && this.isOpen) this.sendWaiting()
   }
 
   /** What was written has left: there is room again. */
@@ -216,6 +215,11 @@ export class Conversation {
   /** Everything that was said since the last time leaves in one piece. */
   flush(): void {
     this.isFlushing = false
+    this.send()
+    this.received()
+  }
+
+  private send(): void {
     const { out, framesOut } = this
     if (framesOut === 0) return
     this.framesOut = 0
@@ -223,11 +227,10 @@ export class Conversation {
     this.isBackedUp = this.link.isFull
     if (!isTaken || out.bytes.length > keptBytesMax) out.adopt(nothing)
     out.reset()
-    this.received()
   }
 
   private get hasRoom(): boolean {
-    return this.sent.length < inFlightMax && this.out.position < outBytesMax
+    return this.sent.length < inFlightMax && !this.isBackedUp
   }
 
   private sendWaiting(): void {
@@ -315,6 +318,7 @@ export class Conversation {
       this.isFlushing = true
       this.flushSoon()
     }
+    if (out.position >= earlyBytes) this.send()
     return true
   }
 

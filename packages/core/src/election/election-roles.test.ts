@@ -2,7 +2,7 @@
 import { noVote, type Notification } from '@zabra/protocol'
 import { describe, expect, test } from 'vitest'
 import { parseMembership, type Membership } from '../zab/membership.ts'
-import { Election, type ElectionOptions } from './election.ts'
+import { Election, type ElectionOptions, type Envelope } from './election.ts'
 
 function membership(...lines: string[]): Membership {
   const parsed = parseMembership(lines.join('\n'))
@@ -256,6 +256,50 @@ test('one that is named and has no vote withdraws, and those who named it vote a
   expect(anew).toMatchObject({ leader: 2n, zxid: 5n, round: 2n })
   fourth.receive(2n, anew, 30)
   expect(fourth.takeReady().send.at(-1)!.notification).toMatchObject({ leader: 2n, round: 2n })
+})
+
+test('one that was to take over and has no vote is not named again and again', () => {
+  const config = { committed: three, lastSeen: four }
+  const servers = new Map(
+    [1n, 2n, 3n, 4n].map((id) => [id, electionOf(id, { config, reconfigEnabled: true })]),
+  )
+  const last = { zxid: 5n, peerEpoch: 1n }
+  for (const [id, election] of servers) election.start(last, 0, id === 2n ? 4n : undefined)
+  const wire: [from: bigint, Envelope][] = []
+  const decided = new Map<bigint, bigint>()
+  const collect = (): void => {
+    for (const [id, election] of servers) {
+      const { send, decision } = election.takeReady()
+      if (decision !== undefined) decided.set(id, decision.leader)
+      wire.push(...send.map((envelope) => [id, envelope] as [bigint, Envelope]))
+    }
+  }
+  collect()
+  let said = 0
+  for (let next = wire.shift(); next !== undefined && said < 500; next = wire.shift()) {
+    const [from, { to, notification }] = next
+    servers.get(to)!.receive(from, notification, 0)
+    said++
+    collect()
+  }
+  expect(said).toBeLessThan(300)
+  for (const election of servers.values()) election.tick(1000)
+  collect()
+  expect([...decided.values()]).toEqual([3n, 3n, 3n, 3n])
+})
+
+test('old words that name one without a vote do not make it begin one round after another', () => {
+  const config = { committed: three, lastSeen: four }
+  const fourth = electionOf(4n, { config, reconfigEnabled: true })
+  fourth.start({ zxid: 5n, peerEpoch: 1n }, 0)
+  const named = { ...vote, leader: 4n, zxid: 5n, round: 7n }
+  fourth.receive(2n, named, 10)
+  fourth.takeReady()
+  for (let i = 0; i < 3; i++) {
+    fourth.receive(3n, named, 20)
+    const { send } = fourth.takeReady()
+    expect(send.map(({ to, notification }) => [to, notification.round])).toEqual([[3n, 8n]])
+  }
 })
 
 describe('a server that has a vote only in what is proposed', () => {

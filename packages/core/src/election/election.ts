@@ -101,6 +101,8 @@ export class Election {
   /** Counts elections; survives them, but not the process. */
   private round = 0n
   private initial: Candidate = nobody
+  /** The first vote of a round where nobody else is to lead. */
+  private own: Candidate = nobody
   private proposal: Candidate = nobody
   /** Votes of this round. */
   private readonly votes = new Map<ServerId, Vote>()
@@ -181,8 +183,9 @@ export class Election {
     this.settled.clear()
     this.loopback.length = 0
     this.intervalMs = this.timing.notificationMinMs
-    const vote = this.firstVote(last)
-    this.initial = this.proposal = successor === undefined ? vote : { ...vote, leader: successor }
+    this.own = this.firstVote(last)
+    this.initial = successor === undefined ? this.own : { ...this.own, leader: successor }
+    this.proposal = this.initial
     this.broadcast()
     const waiting = [...this.early]
     this.early.clear()
@@ -401,8 +404,12 @@ export class Election {
 
   /** One turn of the election. */
   private hear(from: ServerId, notification: Notification): void {
-    // While a quorum that agrees waits for silence, only a better vote can change anything.
-    if (this.finishAtMs === undefined || beats(notification, this.proposal, this.quorum)) {
+    // While a quorum that agrees waits for silence, only a better vote can change anything, or that
+    // the one they agree on does not want to.
+    const { leader } = this.proposal
+    const isDeclined = from === leader && from !== this.self && notification.leader !== from
+    const matters = isDeclined || beats(notification, this.proposal, this.quorum)
+    if (this.finishAtMs === undefined || matters) {
       this.consider(from, notification)
     } else if (sameVote(voteOf(notification), this.ownVote())) {
       this.votes.set(from, voteOf(notification))
@@ -420,6 +427,9 @@ export class Election {
   private considerVote(from: ServerId, notification: Notification): void {
     // A database that is unexpectedly empty has no say.
     if (this.initial.zxid === -1n || notification.zxid === -1n) return
+    // Who was to take over, and names another itself, is not insisted on: it may have no vote, and
+    // would withdraw as often as it is named.
+    if (from === this.initial.leader && notification.leader !== from) this.initial = this.own
     // Who can name nobody is heard by nobody: the others do not come to its round, but it to theirs.
     const isFree = this.proposal.leader === noVote && beats(notification, this.initial, this.quorum)
     if (!isFree && this.mustStand(from, notification)) this.stand()
@@ -458,15 +468,20 @@ export class Election {
   /**
    * Named by those who heard us while we believed to have a vote, and we have none: some who are
    * needed do not know us as a member, and would not follow. A vote that beats nobody's, in a new
-   * round, lets each begin with its own again.
+   * round, lets each begin with its own again. Who is behind has not heard of it yet, and is told
+   * alone: if each old word made a new round for all, they would have more to say each time.
    */
   private withdraw(from: ServerId, round: bigint): void {
     const { voters } = this.committedQuorum
     const [any = from] = voters
-    this.round = (round > this.round ? round : this.round) + 1n
+    const weakest = { leader: voters.has(from) ? from : any, zxid: 0n, peerEpoch: 0n }
+    if (round < this.round) {
+      this.tell(from, weakest, this.round)
+      return
+    }
+    this.round = round + 1n
     this.votes.clear()
     this.proposal = this.initial
-    const weakest = { leader: voters.has(from) ? from : any, zxid: 0n, peerEpoch: 0n }
     for (const to of this.quorum.voters) if (to !== this.self) this.tell(to, weakest, this.round)
   }
 

@@ -278,11 +278,13 @@ export class Leader {
 
   /** A voter that could lead instead, and has logged so much: without an argument, all we have. */
   successor(zxid = this.proposer?.lastProposedZxid ?? 0n): ServerId | undefined {
-    const { verifier } = this.parts.configs
+    const { verifier, committed } = this.parts.configs
     let best: ServerId | undefined
     for (const learner of this.learners) {
       const { sid } = learner
-      if (!this.isUpToDate(learner) || !verifier.voters.has(sid)) continue
+      // Who has a vote only in what is proposed may not lead yet.
+      if (committed.servers.get(sid)?.role !== 'participant') continue
+      if (!this.isUpToDate(learner)) continue
       if (verifier.weight(sid) === 0n) continue
       const logged = this.acknowledged.get(sid) ?? learner.history
       // Without a transaction in this epoch, it has as much once it counts itself into the epoch.

@@ -91,7 +91,7 @@ class ProgramRun {
   }
 
   async play(): Promise<RunResult> {
-    const { recorder, history } = this.cluster
+    const { recorder, history, world } = this.cluster
     recorder.trace(`programs with ${this.name}`)
     await this.setUp()
     if (this.violations.length === 0) {
@@ -102,6 +102,7 @@ class ProgramRun {
       if (this.violations.length === 0) this.workload.check?.()
     }
     for (const complaint of history.complaints) this.stage.violate(complaint)
+    if (world.isStorm) this.stage.violate('messages are the reason for each other, without end')
     this.count()
     return {
       seed: this.options.seed,
