@@ -181,8 +181,8 @@ export class LiveSession {
   ): SessionLink {
     const events = this.sessionEvents()
     if (options.keepAlive === 'worker') {
-      const { unref, tls } = options
-      const task = { settings, servers, host: { unref, tls } }
+      const { unref, tls, answerPollMicros } = options
+      const task = { settings, servers, host: { unref, tls, answerPollMicros } }
       return new WorkerLink(task, events, (error) => this.finish(error))
     }
     const random = (): number => this.host.random()

@@ -9,11 +9,20 @@ export interface NodeHostOptions {
   readonly unref?: boolean | undefined
   /** `true` is TLS with Node's defaults. */
   readonly tls?: boolean | TlsOptions | undefined
+  /** How long an answer is looked for before going to sleep. */
+  readonly answerPollMicros?: number | undefined
 }
 
+const answerPollMicrosDefault = 250
+
 /** Streams, time and chance as Node has them. */
-export function nodeHost({ unref = false, tls = false }: NodeHostOptions = {}): Host {
+export function nodeHost({
+  unref = false,
+  tls = false,
+  answerPollMicros = answerPollMicrosDefault,
+}: NodeHostOptions = {}): Host {
   const random = (): number => Math.random()
+  const socketOptions = { random, unref, answerPollMicros }
   return {
     nowMs: () => performance.now(),
     random,
@@ -26,8 +35,8 @@ export function nodeHost({ unref = false, tls = false }: NodeHostOptions = {}): 
     defer: (callback) => nextTick(callback),
     open: (server, events) =>
       tls === false
-        ? openTcp(server, events, { random, unref })
-        : openTls(server, events, { random, unref }, tls === true ? {} : tls),
+        ? openTcp(server, events, socketOptions)
+        : openTls(server, events, socketOptions, tls === true ? {} : tls),
     channel,
   }
 }

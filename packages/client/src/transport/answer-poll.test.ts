@@ -5,10 +5,14 @@ import { AnswerPoll } from './answer-poll.ts'
 class Loop {
   nowMs = 0
   private next: (() => void) | undefined
-  readonly poll = new AnswerPoll({
-    nowMs: () => this.nowMs,
-    soon: (work) => (this.next = work),
-  })
+  readonly poll: AnswerPoll
+
+  constructor(nearMicros = 250) {
+    this.poll = new AnswerPoll(nearMicros, {
+      nowMs: () => this.nowMs,
+      soon: (work) => (this.next = work),
+    })
+  }
 
   get sleeps(): boolean {
     return this.next === undefined
@@ -68,6 +72,13 @@ test('what comes without having been asked for says nothing', () => {
   const loop = new Loop()
   loop.ask(400)
   loop.poll.answered()
+  loop.poll.asked()
+  expect(loop.sleeps).toBe(true)
+})
+
+test('whoever does not want it never looks', () => {
+  const loop = new Loop(0)
+  loop.ask(0)
   loop.poll.asked()
   expect(loop.sleeps).toBe(true)
 })

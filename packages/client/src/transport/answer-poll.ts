@@ -5,8 +5,6 @@ export interface PollPorts {
   soon(work: () => void): void
 }
 
-/** A server that answers later than this is far, and whoever waits for it had better sleep. */
-const nearMs = 0.25
 const nothingAsked = -Infinity
 const nodePorts: PollPorts = { nowMs: () => performance.now(), soon: setImmediate }
 
@@ -17,11 +15,14 @@ const nodePorts: PollPorts = { nowMs: () => performance.now(), soon: setImmediat
  */
 export class AnswerPoll {
   private readonly ports: PollPorts
+  /** A server that answers later is far, and whoever waits for it had better sleep. */
+  private readonly nearMs: number
   private askedMs = nothingAsked
   private isNear = false
   private isPolling = false
 
-  constructor(ports = nodePorts) {
+  constructor(nearMicros: number, ports = nodePorts) {
+    this.nearMs = nearMicros / 1000
     this.ports = ports
   }
 
@@ -37,13 +38,13 @@ export class AnswerPoll {
   /** Something came. */
   answered(): void {
     if (this.askedMs === nothingAsked) return
-    this.isNear = this.ports.nowMs() - this.askedMs < nearMs
+    this.isNear = this.ports.nowMs() - this.askedMs < this.nearMs
     this.askedMs = nothingAsked
   }
 
   private readonly poll = (): void => {
     const { ports } = this
-    this.isPolling = ports.nowMs() - this.askedMs < nearMs
+    this.isPolling = ports.nowMs() - this.askedMs < this.nearMs
     if (this.isPolling) ports.soon(this.poll)
   }
 }

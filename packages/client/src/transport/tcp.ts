@@ -7,14 +7,19 @@ const receivedBytes = 64 * 1024
 /** Shared by all sockets: what is received is handled before anything else is. */
 const shared = new Uint8Array(receivedBytes)
 
-export interface TcpOptions {
+export interface SocketOptions {
   readonly random: () => number
   readonly unref: boolean
+  readonly answerPollMicros: number
 }
 
 /** A TCP connection. A name may have several addresses: all are tried, in any order. */
-export function openTcp(server: ServerAddress, events: StreamEvents, options: TcpOptions): Stream {
-  const stream = new SocketStream(events)
+export function openTcp(
+  server: ServerAddress,
+  events: StreamEvents,
+  options: SocketOptions,
+): Stream {
+  const stream = new SocketStream(events, options)
   const onread: OnReadOpts = {
     buffer: shared,
     callback(length, buffer) {
@@ -33,13 +38,14 @@ export function openTcp(server: ServerAddress, events: StreamEvents, options: Tc
 /** A socket of Node as a Stream. */
 export class SocketStream implements Stream {
   private readonly events: StreamEvents
-  private readonly answers = new AnswerPoll()
+  private readonly answers: AnswerPoll
   private socket: Socket | undefined
   private error: Error | undefined
   private isClosed = false
 
-  constructor(events: StreamEvents) {
+  constructor(events: StreamEvents, { answerPollMicros }: SocketOptions) {
     this.events = events
+    this.answers = new AnswerPoll(answerPollMicros)
   }
 
   attach(socket: Socket, openEvent: 'connect' | 'secureConnect'): void {

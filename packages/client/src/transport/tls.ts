@@ -1,7 +1,7 @@
 import { isIP } from 'node:net'
 import { connect, type ConnectionOptions } from 'node:tls'
 import type { ServerAddress, Stream, StreamEvents } from '../host.ts'
-import { shuffledLookup, SocketStream, type TcpOptions } from './tcp.ts'
+import { shuffledLookup, SocketStream, type SocketOptions } from './tcp.ts'
 
 /** As for Node's `tls.connect`: certificate authorities, a key and certificate of one's own... */
 export type TlsOptions = Omit<ConnectionOptions, 'host' | 'port' | 'path' | 'socket' | 'lookup'>
@@ -10,11 +10,12 @@ export type TlsOptions = Omit<ConnectionOptions, 'host' | 'port' | 'path' | 'soc
 export function openTls(
   server: ServerAddress,
   events: StreamEvents,
-  { random, unref }: TcpOptions,
+  socketOptions: SocketOptions,
   options: TlsOptions,
 ): Stream {
   const { host, port } = server
-  const stream = new SocketStream(events)
+  const { random, unref } = socketOptions
+  const stream = new SocketStream(events, socketOptions)
   const socket = connect({
     ...(isIP(host) === 0 ? { servername: host } : {}),
     ...options,
