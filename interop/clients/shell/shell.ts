@@ -8,6 +8,7 @@ import { Program } from '../program.ts'
 import { batchScript, sessionScript, shellChecks, type Step } from './script.ts'
 
 const main = 'org.apache.zookeeper.ZooKeeperMain'
+const lateMs = 3000
 
 /** Apache's command line, the program behind `zkCli.sh`. */
 export function shell(release: ApacheRelease): Client {
@@ -40,10 +41,11 @@ async function inOneSession(
 ): Promise<void> {
   const program = new Program(command, { mergeErrors: true })
   try {
-    await converseUntilMark(program, 0, 20_000)
+    await converseUntilMark(program, 0, 20_000, () => true)
     for (const [index, step] of sessionScript.entries()) {
       for (const line of step.commands) program.tell(line)
-      const said = await converseUntilMark(program, index + 1, 10_000)
+      const isAll = (said: string): boolean => judge(step, said).kind === 'ok'
+      const said = await converseUntilMark(program, index + 1, 10_000, isAll)
       verdicts.set(step.name, judge(step, said))
     }
     program.tell('quit')
@@ -52,17 +54,29 @@ async function inOneSession(
   }
 }
 
-/** A command that names a node which cannot be there; the complaint about it marks the place. */
-async function converseUntilMark(program: Program, index: number, timeoutMs: number) {
+/**
+ * A command that names a node which cannot be there; the complaint about it marks the place. What
+ * watches saw is printed by another thread, so it may come a moment later.
+ */
+async function converseUntilMark(
+  program: Program,
+  index: number,
+  timeoutMs: number,
+  isAll: (said: string) => boolean,
+): Promise<string> {
   const mark = `/mark-${index}-`
   program.tell(`stat ${mark}`)
-  const deadline = Date.now() + timeoutMs
+  let deadline = Date.now() + timeoutMs
+  let isMarked = false
   const said: string[] = []
   for (;;) {
+    if (isMarked && isAll(said.join('\n'))) return said.join('\n')
     const line = await program.nextLine(deadline - Date.now())
     if (line === undefined) return [...said, `(nothing more: ${program.ending})`].join('\n')
-    if (line.includes(mark)) return said.join('\n')
-    said.push(line)
+    if (line.includes(mark)) {
+      isMarked = true
+      deadline = Date.now() + lateMs
+    } else said.push(line)
   }
 }
 

@@ -288,6 +288,44 @@ test('one that was to take over and has no vote is not named again and again', (
   expect([...decided.values()]).toEqual([3n, 3n, 3n, 3n])
 })
 
+describe('a server that is named for more than it has', () => {
+  const claimed = { ...vote, leader: 3n, zxid: 9n, peerEpoch: 1n, round: 4n }
+
+  test('says in a new round what it has, and those who named it believe it', () => {
+    const third = electionOf(3n)
+    third.start({ zxid: 2n, peerEpoch: 1n }, 0)
+    third.takeReady()
+    third.receive(2n, claimed, 10)
+    const { send } = third.takeReady()
+    expect(send.map(({ to }) => to)).toEqual([1n, 2n])
+    const truth = send[1]!.notification
+    expect(truth).toMatchObject({ leader: 3n, zxid: 2n, round: 5n })
+
+    // It was to take over.
+    const second = electionOf(2n)
+    second.start({ zxid: 9n, peerEpoch: 1n }, 0, 3n)
+    second.receive(1n, { ...claimed, round: 1n }, 10)
+    second.takeReady()
+    second.receive(3n, truth, 20)
+    expect(second.takeReady().send.at(-1)!.notification).toMatchObject({
+      leader: 2n,
+      zxid: 9n,
+      round: 5n,
+    })
+  })
+
+  test('and of an epoch in which nothing has happened, has it all if it is in it', () => {
+    const third = electionOf(3n)
+    third.start({ zxid: 0x1_0000_0005n, peerEpoch: 2n }, 0)
+    third.receive(2n, { ...claimed, zxid: 0x2_0000_0000n, peerEpoch: 2n }, 10)
+    expect(third.takeReady().send.at(-1)!.notification).toMatchObject({
+      leader: 3n,
+      zxid: 0x2_0000_0000n,
+      round: 4n,
+    })
+  })
+})
+
 test('old words that name one without a vote do not make it begin one round after another', () => {
   const config = { committed: three, lastSeen: four }
   const fourth = electionOf(4n, { config, reconfigEnabled: true })

@@ -9,7 +9,7 @@ import {
 } from '../zab/membership.ts'
 import { combine, type QuorumVerifier, type ServerId } from '../zab/quorum.ts'
 import type { Role } from '../zab/server-spec.ts'
-import { beats, sameVote, supporters, type Candidate, type Vote } from './vote.ts'
+import { beats, holds, sameVote, supporters, type Candidate, type Vote } from './vote.ts'
 
 export interface ElectionOptions {
   readonly self: ServerId
@@ -406,9 +406,9 @@ export class Election {
   private hear(from: ServerId, notification: Notification): void {
     // While a quorum that agrees waits for silence, only a better vote can change anything, or that
     // the one they agree on does not want to.
-    const { leader } = this.proposal
-    const isDeclined = from === leader && from !== this.self && notification.leader !== from
-    const matters = isDeclined || beats(notification, this.proposal, this.quorum)
+    const { proposal } = this
+    const matters =
+      this.isDenied(proposal, from, notification) || beats(notification, proposal, this.quorum)
     if (this.finishAtMs === undefined || matters) {
       this.consider(from, notification)
     } else if (sameVote(voteOf(notification), this.ownVote())) {
@@ -427,14 +427,17 @@ export class Election {
   private considerVote(from: ServerId, notification: Notification): void {
     // A database that is unexpectedly empty has no say.
     if (this.initial.zxid === -1n || notification.zxid === -1n) return
-    // Who was to take over, and names another itself, is not insisted on: it may have no vote, and
-    // would withdraw as often as it is named.
-    if (from === this.initial.leader && notification.leader !== from) this.initial = this.own
+    // It is not insisted on: it would deny as often as it is named.
+    if (this.isDenied(this.initial, from, notification)) this.initial = this.own
     // Who can name nobody is heard by nobody: the others do not come to its round, but it to theirs.
     const isFree = this.proposal.leader === noVote && beats(notification, this.initial, this.quorum)
     if (!isFree && this.mustStand(from, notification)) this.stand()
     if (notification.leader === this.self && this.initial.leader === noVote) {
       this.withdraw(from, notification.round)
+      return
+    }
+    if (notification.leader === this.self && !holds(this.own, notification)) {
+      this.correct(from, notification.round)
       return
     }
     if (notification.round < this.round && !isFree) return
@@ -483,6 +486,27 @@ export class Election {
     this.votes.clear()
     this.proposal = this.initial
     for (const to of this.quorum.voters) if (to !== this.self) this.tell(to, weakest, this.round)
+  }
+
+  /**
+   * Named for more than we have: by one that handed over to us before our disk was lost, say. In a
+   * new round the others hear from ourselves what we have.
+   */
+  private correct(from: ServerId, round: bigint): void {
+    if (round < this.round) {
+      this.tell(from, this.proposal, this.round)
+      return
+    }
+    this.round = round + 1n
+    this.votes.clear()
+    this.settleFor(this.own)
+  }
+
+  /** Whether the one that is to lead says itself that it will not, or that it has less. */
+  private isDenied(candidate: Candidate, from: ServerId, notification: Notification): boolean {
+    if (from !== candidate.leader || from === this.self) return false
+    if (notification.state !== 'looking') return false
+    return notification.leader !== from || !holds(notification, candidate)
   }
 
   private settleFor({ leader, zxid, peerEpoch }: Candidate): void {

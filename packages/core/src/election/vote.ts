@@ -1,4 +1,5 @@
 import type { ServerState } from '@zabra/protocol'
+import { epochStart } from '../zab/epochs.ts'
 import type { QuorumVerifier, ServerId } from '../zab/quorum.ts'
 
 /** Who should lead, and how much of the history that server holds. */
@@ -24,6 +25,18 @@ export function beats(one: Candidate, other: Candidate, quorum: QuorumVerifier):
   if (one.peerEpoch !== other.peerEpoch) return one.peerEpoch > other.peerEpoch
   if (one.zxid !== other.zxid) return one.zxid > other.zxid
   return one.leader > other.leader
+}
+
+/**
+ * Whether one that holds this has all that it is said to have. Who is in an epoch has all from
+ * before it: so where nothing happened in it yet, that is enough.
+ */
+export function holds(
+  own: Pick<Candidate, 'zxid' | 'peerEpoch'>,
+  claimed: Pick<Candidate, 'zxid' | 'peerEpoch'>,
+): boolean {
+  if (own.peerEpoch !== claimed.peerEpoch) return own.peerEpoch > claimed.peerEpoch
+  return own.zxid >= claimed.zxid || claimed.zxid === epochStart(claimed.peerEpoch)
 }
 
 /**

@@ -36,14 +36,21 @@ interface Told {
   readonly path: string
 }
 
+interface Expected extends Told {
+  /** Whether it may be seen depends on who its client was at that moment, which is not known. */
+  readonly isDoubtful: boolean
+}
+
 class Follower {
   private readonly conversation: Conversation
   private readonly timeline: Timeline
   private readonly report: Report
   private readonly data = new Map<string, number>()
   private readonly children = new Map<string, number>()
-  private identities: string[] = []
-  private expected: Told[] = []
+  private readonly identities: string[] = []
+  /** Presented since a zxid was last shown: what happened meanwhile came before or after. */
+  private readonly recent: string[] = []
+  private expected: Expected[] = []
   /** Everything up to here has been told, or is in `expected`. */
   private reached = -1
 
@@ -63,6 +70,8 @@ class Follower {
       }
       if (frame.zxid > 0n) {
         this.advance(this.timeline.placeOf(frame.zxid) ?? this.reached)
+        this.expected = this.expected.filter(({ isDoubtful }) => !isDoubtful)
+        this.identities.push(...this.recent.splice(0))
         if (this.expected.length > 0) {
           const due = this.expected.map(show).join()
           this.complain(`was shown zxid ${frame.zxid} before it was told of ${due}`)
@@ -90,11 +99,15 @@ class Follower {
   /** The next that is due must be this one. */
   private told(frame: Told): boolean {
     const place = this.timeline.placeOf(frame.zxid) ?? -1
-    while (this.expected.length === 0 && this.reached < place) {
-      this.advance(this.reached + 1)
+    let due: Expected | undefined
+    do {
+      while (this.expected.length === 0 && this.reached < place) this.advance(this.reached + 1)
+      due = this.expected.shift()
+    } while (due?.isDoubtful === true && show(due) !== show(frame))
+    if (due !== undefined && show(due) === show(frame)) {
+      this.identities.push(...this.recent.splice(0))
+      return true
     }
-    const due = this.expected.shift()
-    if (due !== undefined && show(due) === show(frame)) return true
     this.complain(
       `was told ${show(frame)}, but due was ${due === undefined ? 'nothing' : show(due)}`,
     )
@@ -126,7 +139,10 @@ class Follower {
   }
 
   private expect(told: Told, acl: Change['acl']): void {
-    if (mayDo(acl, permissions.read, this.identities)) this.expected.push(told)
+    const isSure = mayDo(acl, permissions.read, this.identities)
+    if (isSure || mayDo(acl, permissions.read, [...this.identities, ...this.recent])) {
+      this.expected.push({ ...told, isDoubtful: !isSure })
+    }
   }
 
   /** Whether there is a watch; one-shot ones are used up. */
@@ -163,7 +179,7 @@ class Follower {
         return
       case 'auth': {
         const id = `${request.user.split(':', 1)[0]}:hash`
-        if (!this.identities.includes(id)) this.identities.push(id)
+        if (!this.identities.includes(id)) this.recent.push(id)
         return
       }
       default:

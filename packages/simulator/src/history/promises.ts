@@ -91,6 +91,8 @@ export class Promises {
   async votes(server: SimServer, db: Database, currentEpoch: bigint): Promise<void> {
     const memory = recoveryOf(db)
     this.claims.add(claimOf(server, memory.zxid, currentEpoch))
+    // Who is in an epoch has all from before it, also when it was away since.
+    this.claims.add(claimOf(server, currentEpoch << 32n, currentEpoch))
     this.lastClaims.set(server.name, memory.zxid)
     const disk = server.disk.files.afterCrash()
     const { current } = epochFilesOn(disk, server)
