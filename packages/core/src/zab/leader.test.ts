@@ -2,7 +2,9 @@
 import { LearnerInfo, Writer } from '@zabra/protocol'
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
 import { CommittedLog, type LoggedTxn } from './committed-log.ts'
+import type { ConfigBook } from './config-book.ts'
 import { Leader } from './leader.ts'
+import { parseMembership } from './membership.ts'
 import type { ZabOptions } from './options.ts'
 import {
   int,
@@ -19,6 +21,7 @@ const options = { tickMs: 1000, initLimit: 10, syncLimit: 5 }
 
 let parts: TestParts
 let leader: Leader
+let configs: ConfigBook
 let reason: string | undefined
 let committedLog: CommittedLog
 let readHistory: () => Promise<LoggedTxn[] | undefined>
@@ -34,17 +37,19 @@ async function lead(
   accepted: bigint,
   given: Partial<ZabOptions> = {},
   keptInMemory?: number,
+  reconfigEnabled = false,
 ): Promise<void> {
   parts = await makeParts(lastZxid, accepted)
   committedLog = new CommittedLog(keptInMemory)
   readHistory = () => Promise.resolve(undefined)
   reason = undefined
   refused.length = dropped.length = 0
+  configs = threeMembers(reconfigEnabled)
   const { db, epochs, host } = parts
   leader = new Leader(
     {
       self: 1n,
-      configs: threeMembers(),
+      configs,
       epochs,
       db,
       committedLog,
@@ -375,6 +380,20 @@ describe('a leader that is to stop', () => {
     expect(leader.isEstablished).toBe(true)
     expect(leader.successor()).toBeUndefined()
     await second.say('ack', '2.0')
+    expect(leader.successor()).toBe(2n)
+  })
+
+  test('does not name one that has a vote only in what is proposed', async () => {
+    const proposed = parseMembership(
+      [1, 2, 3, 4].map((id) => `server.${id}=h${id}:2888:3888:participant`).join('\n') +
+        '\nversion=ff00000000',
+    )
+    if ('problem' in proposed) throw new Error(proposed.problem)
+    leader.end(new Error('another takes its place'))
+    await lead('1.5', 1n, {}, undefined, true)
+    for (const id of [2n, 4n]) await (await follower(id)).say('ack', '2.0')
+    configs.see(proposed.value)
+    expect(configs.verifier.voters.has(4n)).toBe(true)
     expect(leader.successor()).toBe(2n)
   })
 
