@@ -39,6 +39,8 @@ export interface LoggedDigest {
 const loggedDigestsMax = 1024
 /** Every so many transactions the digest is remembered. */
 const digestEvery = 128
+/** Where a zxid is taken apart: shifting it would make two more. */
+const halves = new DataView(new ArrayBuffer(8))
 
 /**
  * What every replica holds equally: tree, ACLs and sessions, changed only by `apply`; and what
@@ -155,8 +157,9 @@ export class Database {
   advance(zxid: bigint): void {
     if (zxid <= this.lastZxid) return
     this.lastZxid = zxid
-    this.lastZxidHigh = Number(zxid >> 32n) | 0
-    this.lastZxidLow = Number(zxid & 0xffffffffn) | 0
+    halves.setBigInt64(0, zxid)
+    this.lastZxidHigh = halves.getInt32(0)
+    this.lastZxidLow = halves.getInt32(4)
     if (this.lastZxidLow === 0) return
     this.lastTxnZxid = zxid
     if ((this.lastZxidLow & (digestEvery - 1)) === 0) this.logDigest()
@@ -205,7 +208,7 @@ export class Database {
     if (version !== 2) return
     const { digest } = this.tree
     const { position } = reader
-    const isEqual = reader.int() === (digest.high | 0) && reader.int() === (digest.low | 0)
+    const isEqual = reader.int() === digest.high && reader.int() === digest.low
     if (isEqual && this.fuzzyUntil === undefined) return
     reader.position = position
     this.checkDigest(header.zxid, reader.long())

@@ -71,7 +71,7 @@ export function prepareCreate(
   const { createCount } = parent
   const path = mode.sequential ? request.path + sequenceSuffix(createCount) : request.path
   if (pathProblem(path) !== undefined) return errorCodes.badArguments
-  if (projection.load(path) !== undefined) return errorCodes.nodeExists
+  if (projection.has(path)) return errorCodes.nodeExists
   if (p.db.tree.sessionOf(parent.owner) !== 0n) return errorCodes.noChildrenForEphemerals
   if (p.rules.enforceQuota && p.db.quotas.isExceeded(path, 1, data?.length ?? 0)) {
     return errorCodes.quotaExceeded
@@ -105,11 +105,16 @@ export function prepareCreate(
   projection.stage(node, zxid)
 
   const { contentChecksum } = node
-  const made = { path, data, acl, parentCVersion }
-  if (type === createContainer) return { type, body: made, contentChecksum }
-  if (type === createTtl) return { type, body: { ...made, ttl }, contentChecksum }
-  const body = { path, data, acl, ephemeral: isEphemeral, parentCVersion }
-  return { type, body, contentChecksum }
+  switch (type) {
+    case createContainer:
+      return { type, body: { path, data, acl, parentCVersion }, contentChecksum }
+    case createTtl:
+      return { type, body: { path, data, acl, parentCVersion, ttl }, contentChecksum }
+    default: {
+      const body = { path, data, acl, ephemeral: isEphemeral, parentCVersion }
+      return { type, body, contentChecksum }
+    }
+  }
 }
 
 /** Ten digits, as `%010d` prints them. */

@@ -16,19 +16,16 @@ import { prepareSetData } from './set-data.ts'
  * takes everything back, and the transaction then only records who refused.
  */
 export function prepareMulti(ops: readonly MultiWriteOp[], p: Preparation): MultiTxn {
-  const mark = p.projection.mark()
   const txns: SimpleTxn[] = []
-  let failed = false
-  for (const op of ops) {
-    const prepared = failed ? errorCodes.runtimeInconsistency : prepareOne(op, p)
-    if (typeof prepared === 'number') {
-      if (!failed) p.projection.rollBack(mark)
-      failed = true
-      txns.push({ type: -1, body: { err: prepared } })
-    } else {
-      txns.push(prepared)
+  p.projection.attempt(() => {
+    let failed = false
+    for (const op of ops) {
+      const prepared: Prepared = failed ? errorCodes.runtimeInconsistency : prepareOne(op, p)
+      failed ||= typeof prepared === 'number'
+      txns.push(typeof prepared === 'number' ? { type: -1, body: { err: prepared } } : prepared)
     }
-  }
+    return !failed
+  })
   return { txns }
 }
 

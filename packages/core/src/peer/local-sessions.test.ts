@@ -226,12 +226,12 @@ async function answerTo(sessionId: bigint): Promise<number> {
   const { proposer } = leader.peer as unknown as {
     proposer: {
       remoteWrite(owner: object, request: object, body: Reader): void
-      inFlight: { txn: { body: { err: number } } }[]
+      inFlight: { first: { txn: { body: { err: number } } } }
     }
   }
   const body = new Reader(new Uint8Array([0, 0, 0, 2, 0x2f, 0x78, 0xff, 0xff, 0xff, 0xff]))
   proposer.remoteWrite({}, { sessionId, xid: 1, type: 2, identities: [] }, body)
-  const { err } = proposer.inFlight[0]!.txn.body
+  const { err } = proposer.inFlight.first.txn.body
   await ensemble.pass(100)
   return err
 }

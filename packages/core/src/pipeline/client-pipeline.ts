@@ -145,7 +145,11 @@ export class ClientPipeline implements AdmissionHost {
   receive(connection: ClientConnection, bytes: Uint8Array, length: number): void {
     if (connection.state === 'closed') return
     this.stats.bytesReceived += length
-    this.guard(connection, () => connection.cutter.push(bytes, length, connection))
+    try {
+      connection.cutter.push(bytes, length, connection)
+    } catch (error) {
+      this.refuseFrame(connection, error)
+    }
   }
 
   /** The socket is gone. The session lives on until it is resumed or expires. */
@@ -158,7 +162,7 @@ export class ClientPipeline implements AdmissionHost {
     // Writes in flight go on without anybody to answer; reads that waited are not needed.
     this.outstanding -= connection.queue.length
     this.releaseLarge(connection, connection.queue.length)
-    connection.queue.length = 0
+    connection.queue.clear()
   }
 
   /** Ends it from our side: what it is owed in `out` still leaves. */
@@ -168,16 +172,21 @@ export class ClientPipeline implements AdmissionHost {
     connection.link.close()
   }
 
-  /** A malformed frame costs the connection it came on, nothing else. */
-  private guard(connection: ClientConnection, work: () => void): void {
+  /** Goes on with what a connection has sent and was not read yet. */
+  private resume(connection: ClientConnection): void {
     try {
-      work()
+      connection.cutter.resume(connection)
     } catch (error) {
-      if (!(error instanceof MalformedError)) throw error
-      const { address } = connection.link
-      this.trace({ type: 'badFrame', address, reason: error.message })
-      this.close(connection)
+      this.refuseFrame(connection, error)
     }
+  }
+
+  /** A malformed frame costs the connection it came on, nothing else. */
+  private refuseFrame(connection: ClientConnection, error: unknown): void {
+    if (!(error instanceof MalformedError)) throw error
+    const { address } = connection.link
+    this.trace({ type: 'badFrame', address, reason: error.message })
+    this.close(connection)
   }
 
   private readonly onFrame = (
@@ -301,7 +310,7 @@ export class ClientPipeline implements AdmissionHost {
     const before = connection.queue.length
     const goesOn = this.request(connection, bytes, start, end)
     if (connection.queue.length > before) {
-      connection.queue.at(-1)!.largeBytes = length
+      connection.queue.last!.largeBytes = length
       this.largeBytes += length
     }
     return goesOn
@@ -316,7 +325,7 @@ export class ClientPipeline implements AdmissionHost {
 
   private releaseLarge({ queue }: ClientConnection, count: number): void {
     if (this.largeBytes === 0) return
-    for (let i = 0; i < count; i++) this.largeBytes -= queue[i]!.largeBytes ?? 0
+    for (let i = 0; i < count; i++) this.largeBytes -= queue.at(i)!.largeBytes ?? 0
   }
 
   /** Nobody else knows it: that it ends is said in its turn, and is no transaction. */
@@ -510,9 +519,9 @@ export class ClientPipeline implements AdmissionHost {
     const { queue } = connection
     if (connection.state === 'closed') return
     let done = 1
-    assert(queue[0]?.kind === 'write', 'the oldest request in flight is the write just applied')
+    assert(queue.first?.kind === 'write', 'the oldest request in flight is the write just applied')
     for (; done < queue.length; done++) {
-      const next: Queued = queue[done]!
+      const next: Queued = queue.at(done)!
       if (next.kind === 'write') break
       if (next.body === undefined) {
         this.replies.bare(connection, next.xid, next.type, next.error, next.receivedMs)
@@ -529,8 +538,7 @@ export class ClientPipeline implements AdmissionHost {
       }
     }
     this.releaseLarge(connection, done)
-    if (done === queue.length) queue.length = 0
-    else queue.splice(0, done)
+    for (let left = done; left > 0; left--) queue.shift()
     this.outstanding -= done
     this.goOn(connection)
   }
@@ -538,7 +546,7 @@ export class ClientPipeline implements AdmissionHost {
   /** What came behind the handshake, or behind too many requests, may go on. */
   private goOn(connection: ClientConnection): void {
     if (!connection.cutter.isHeld || connection.isThrottled) return
-    this.guard(connection, () => connection.cutter.resume(connection))
+    this.resume(connection)
     if (!connection.isThrottled && connection.state === 'open') connection.link.resume()
   }
 
@@ -550,7 +558,7 @@ export class ClientPipeline implements AdmissionHost {
       this.throttled.delete(connection)
       connection.isThrottled = false
       if (this.isStale(connection)) continue
-      this.guard(connection, () => connection.cutter.resume(connection))
+      this.resume(connection)
       connection.isLate = false
       if (!connection.isThrottled) connection.waitingSinceMs = undefined
       if (!connection.isThrottled && connection.state !== 'closed') connection.link.resume()

@@ -1,4 +1,5 @@
 import { FrameCutter, Writer, type FrameSink, type Id } from '@zabra/protocol'
+import { Fifo } from '../fifo.ts'
 import type { Requester } from '../operations/reads.ts'
 import type { Session } from '../session/tracker.ts'
 import { Summary } from './stats.ts'
@@ -60,7 +61,7 @@ export class ClientConnection implements Requester, FrameSink {
   /** Told of the length of a frame of which a part has come. */
   announce: ((bytes: number) => void) | undefined
   /** Oldest first; replies leave in this order. */
-  readonly queue: Queued[] = []
+  readonly queue = new Fifo<Queued>()
   private readonly onFrame: (
     connection: ClientConnection,
     bytes: Uint8Array,

@@ -2,6 +2,7 @@ import { copyWords, Writer } from '@zabra/protocol'
 import type { AclEntry } from '../acl/acl-table.ts'
 import { assert } from '../assert.ts'
 import type { Database } from '../database.ts'
+import { Fifo } from '../fifo.ts'
 import { crc32, crc32OfView } from '../storage/checksum.ts'
 import { TreeDigest } from '../tree/digest.ts'
 import { field, statWireBytes } from '../tree/layout.ts'
@@ -15,15 +16,15 @@ export class ProjectedNode {
   path = ''
   exists = true
   acl!: AclEntry
-  /** The transaction that will make it so. */
-  zxid = 0n
+  /** How many transactions under way change it; while there are some, it is part of the projection. */
+  pending = 0
   pathChecksum = 0
   /** Path and data, from which the digest goes on: so the data itself need not be kept. */
   contentChecksum = 0
   /** The node whose data is yet to be summed, when it turns out to matter; 0 when that is done. */
   unsummed: NodeId = noNode
   digest = 0
-  /** What the projection said of this path before. */
+  /** What the projection said of this path before, where that may be needed again. */
   previous: ProjectedNode | undefined
   /** The stored stat, in the order of the wire. */
   readonly stat = new Uint8Array(statWireBytes)
@@ -59,8 +60,10 @@ export class Projection {
   private readonly db: Database
   private readonly newest = new Map<string, ProjectedNode>()
   private readonly scratch = new Writer()
-  private staged: ProjectedNode[] = []
-  private retired = 0
+  /** Oldest first, each once for each transaction that changes it; beside them, which one. */
+  private readonly staged = new Fifo<ProjectedNode>()
+  private readonly stagedBy = new Fifo<bigint>()
+  private mayRollBack = false
   private readonly spare: ProjectedNode[] = []
 
   constructor(db: Database) {
@@ -72,11 +75,19 @@ export class Projection {
     return this.newest.size === 0
   }
 
-  /** A copy to look at and to change; changes count once staged. */
+  has(path: string): boolean {
+    const pending = this.newest.get(path)
+    return pending === undefined ? this.db.tree.find(path) !== noNode : pending.exists
+  }
+
+  /** To look at; and to change where that is staged at once, for it may be the projection's own. */
   load(path: string): ProjectedNode | undefined {
     const key = path === '' ? '/' : path
     const pending = this.newest.get(key)
-    if (pending !== undefined) return pending.exists ? this.copy(pending) : undefined
+    if (pending !== undefined) {
+      if (!pending.exists) return undefined
+      return this.mayRollBack ? this.copy(pending) : pending
+    }
     const { tree } = this.db
     const id = tree.find(key)
     if (id === noNode) return undefined
@@ -123,10 +134,12 @@ export class Projection {
       node.digest = node.exists ? statChecksum(node.view, 0, node.contentChecksum) : 0
       this.digest.add(node.digest)
     }
-    node.zxid = zxid
-    node.previous = this.newest.get(node.path)
-    this.newest.set(node.path, node)
+    if (node.pending++ === 0) {
+      if (this.mayRollBack) node.previous = this.newest.get(node.path)
+      this.newest.set(node.path, node)
+    }
     this.staged.push(node)
+    this.stagedBy.push(zxid)
   }
 
   private sumContent(node: ProjectedNode): void {
@@ -135,38 +148,38 @@ export class Projection {
     node.unsummed = noNode
   }
 
-  /** A point to go back to when a multi fails. */
-  mark(): { staged: number; high: number; low: number } {
-    return { staged: this.staged.length, high: this.digest.high, low: this.digest.low }
+  /** Makes changes of which either all stay or, where the answer is no, none. */
+  attempt(work: () => boolean): void {
+    const { high, low } = this.digest
+    const { length } = this.staged
+    this.mayRollBack = true
+    const stays = work()
+    this.mayRollBack = false
+    if (stays) return
+    assert(this.staged.length >= length, 'nothing is applied while a multi is prepared')
+    while (this.staged.length > length) this.takeBack()
+    this.digest.high = high
+    this.digest.low = low
   }
 
-  rollBack(mark: { staged: number; high: number; low: number }): void {
-    assert(mark.staged >= this.retired, 'nothing is applied while a multi is prepared')
-    while (this.staged.length > mark.staged) {
-      const node = this.staged.pop()!
-      if (node.previous === undefined) this.newest.delete(node.path)
-      else this.newest.set(node.path, node.previous)
-      this.release(node)
-    }
-    this.digest.high = mark.high
-    this.digest.low = mark.low
+  private takeBack(): void {
+    const node = this.staged.pop()!
+    this.stagedBy.pop()
+    if (--node.pending > 0) return
+    if (node.previous === undefined) this.newest.delete(node.path)
+    else this.newest.set(node.path, node.previous)
+    this.release(node)
   }
 
   /** Everything up to this transaction is applied: the tree itself says it now. */
   retire(zxid: bigint): void {
-    const { staged } = this
-    while (this.retired < staged.length) {
-      const node = staged[this.retired]!
-      if (node.zxid > zxid) break
+    const { staged, stagedBy } = this
+    for (let by = stagedBy.first; by !== undefined && by <= zxid; by = stagedBy.first) {
+      stagedBy.shift()
+      const node = staged.shift()!
+      if (--node.pending > 0) continue
       if (this.newest.get(node.path) === node) this.newest.delete(node.path)
       this.release(node)
-      this.retired++
-    }
-    if (this.retired === staged.length) {
-      staged.length = this.retired = 0
-    } else if (this.retired > 1024) {
-      this.staged = staged.slice(this.retired)
-      this.retired = 0
     }
   }
 
@@ -195,6 +208,7 @@ export class Projection {
 
   private take(path: string): ProjectedNode {
     const node = this.spare.pop() ?? new ProjectedNode()
+    assert(node.pending === 0, 'what changes no more can be another node')
     node.path = path
     node.exists = true
     node.unsummed = noNode

@@ -10,6 +10,7 @@ import {
 } from '@zabra/protocol'
 import { assert } from '../assert.ts'
 import type { Database } from '../database.ts'
+import { Fifo } from '../fifo.ts'
 import { prepareDeleteContainer } from '../operations/delete.ts'
 import type { Caller, OperationRules, Preparation } from '../operations/preparation.ts'
 import type { Reconfiguring } from '../operations/reconfig.ts'
@@ -22,6 +23,7 @@ import type { ClientPipeline, Clock } from './client-pipeline.ts'
 import type { ClientConnection } from './connection.ts'
 import { decide } from './decide.ts'
 import { op } from './opcodes.ts'
+import { digestOf } from '../tree/digest.ts'
 import { Projection } from './projection.ts'
 import { Reclaimer, type ReclaimOptions } from './reclaimer.ts'
 import type { GlobalUpstream } from './local-sessions.ts'
@@ -39,9 +41,8 @@ const { sessionExpired, sessionMoved } = errorCodes
 const expiredSession: Txn = { type: op.error, body: { err: sessionExpired } }
 const movedSession: Txn = { type: op.error, body: { err: sessionMoved } }
 
-/** A transaction on its way: logged or being logged, not yet committed. */
-export interface Proposal {
-  readonly header: TxnHeader
+/** A transaction on its way: logged or being logged, not yet committed. It is its own header. */
+export interface Proposal extends TxnHeader {
   readonly txn: Txn
   /** Whom to answer here; undefined for another server's client and for the server itself. */
   readonly ticket: WriteTicket | undefined
@@ -67,8 +68,7 @@ export class Proposer implements GlobalUpstream {
   private readonly reclaimer: Reclaimer
   private readonly keeper = new ByteKeeper()
   private readonly batch: () => LogBatch
-  private inFlight: Proposal[] = []
-  private committed = 0
+  private readonly inFlight = new Fifo<Proposal>()
   private nextZxid: bigint
   /** The time of the clock as transactions hold it. */
   private time = 0n
@@ -309,25 +309,28 @@ export class Proposer implements GlobalUpstream {
     const zxid = this.nextZxid
     if (this.mayPropose?.(zxid) === false) return
     this.nextZxid = zxid + 1n
-    const header: TxnHeader = {
+    const { high: digestHigh, low: digestLow } = this.projection.digest
+    const proposal: Proposal = {
       clientId: sessionId,
       cxid: xid,
       zxid,
       time: this.now(),
       type: txn.type,
+      txn,
+      ticket,
+      digestHigh,
+      digestLow,
     }
-    const { digest } = this.projection
     const batch = this.batch()
     batch.begin()
-    TxnHeader.write(batch.writer, header)
+    TxnHeader.write(batch.writer, proposal)
     writeTxnBody(batch.writer, txn)
     if (txn.type !== op.error && this.db.options.digests) {
       batch.writer.int(digestVersion)
-      batch.writer.longHalves(digest.high | 0, digest.low | 0)
+      batch.writer.longHalves(digestHigh, digestLow)
     }
     batch.end(zxid)
-    const { high: digestHigh, low: digestLow } = digest
-    this.inFlight.push({ header, txn, ticket, digestHigh, digestLow })
+    this.inFlight.push(proposal)
     this.onProposed?.(zxid, batch)
   }
 
@@ -338,25 +341,23 @@ export class Proposer implements GlobalUpstream {
   /** Everything up to here is committed: applied and answered, in order. */
   commitUpTo(zxid: bigint): void {
     const { inFlight } = this
-    while (this.committed < inFlight.length && inFlight[this.committed]!.header.zxid <= zxid) {
-      const proposal = inFlight[this.committed++]!
-      this.pipeline.commit(proposal.ticket, proposal.header, proposal.txn)
-      if (this.db.options.digests) this.verifyDigest(proposal)
-    }
-    if (this.committed === inFlight.length) {
-      inFlight.length = this.committed = 0
-    } else if (this.committed > 4096) {
-      this.inFlight = inFlight.slice(this.committed)
-      this.committed = 0
+    for (
+      let next = inFlight.first;
+      next !== undefined && next.zxid <= zxid;
+      next = inFlight.first
+    ) {
+      inFlight.shift()
+      this.pipeline.commit(next.ticket, next, next.txn)
+      if (this.db.options.digests) this.verifyDigest(next)
     }
     this.pipeline.readOn()
   }
 
   /** What was predicted when the transaction was made is what the tree has become. */
-  private verifyDigest({ header, digestHigh, digestLow }: Proposal): void {
+  private verifyDigest({ zxid, digestHigh, digestLow }: Proposal): void {
     const { digest } = this.db.tree
     if (digest.high === digestHigh && digest.low === digestLow) return
-    const expected = (BigInt(digestHigh) << 32n) | BigInt(digestLow)
-    this.db.onDigestMismatch?.({ zxid: header.zxid, expected, actual: digest.value })
+    const expected = digestOf(digestHigh, digestLow)
+    this.db.onDigestMismatch?.({ zxid, expected, actual: digest.value })
   }
 }

@@ -9,7 +9,7 @@ test('known values', () => {
   expect(adler32(text(''))).toBe(1)
   expect(adler32(text('Wikipedia'))).toBe(0x11e60398)
   expect(crc32(text(''))).toBe(0)
-  expect(crc32(text('123456789'))).toBe(0xcbf43926)
+  expect(crc32(text('123456789')) >>> 0).toBe(0xcbf43926)
 })
 
 test('the first record of a log written by Apache has the checksum found in its file', () => {
@@ -23,7 +23,7 @@ test('the first record of a log written by Apache has the checksum found in its 
       '000000020000000051c6d660',
     'hex',
   )
-  expect(adler32(payload)).toBe(0xdb920b49)
+  expect(adler32(payload) >>> 0).toBe(0xdb920b49)
 })
 
 test('the digest of an empty tree is the sum of its two nodes', () => {
@@ -36,17 +36,20 @@ test('the digest of an empty tree is the sum of its two nodes', () => {
 
 test('sums of the largest bytes do not overflow', () => {
   const bytes = new Uint8Array(100_000).fill(255)
-  expect(adler32(bytes)).toBe(slowAdler(bytes))
+  expect(adler32(bytes) >>> 0).toBe(slowAdler(bytes))
 })
 
 test('a range in two parts gives the checksum of the whole', () => {
   fc.assert(
-    fc.property(fc.uint8Array({ maxLength: 9000 }), fc.nat(), (bytes, cut) => {
+    fc.property(fc.uint8Array({ maxLength: 9000 }), fc.nat(), fc.nat(9), (drawn, cut, at) => {
+      // Mostly not where their buffer begins.
+      const bytes = new Uint8Array(drawn.length + at).subarray(at)
+      bytes.set(drawn)
       const middle = bytes.length === 0 ? 0 : cut % bytes.length
-      expect(adler32(bytes)).toBe(slowAdler(bytes))
+      expect(adler32(bytes) >>> 0).toBe(slowAdler(bytes))
       expect(adler32(bytes, middle, bytes.length, adler32(bytes, 0, middle))).toBe(adler32(bytes))
       expect(crc32(bytes, middle, bytes.length, crc32(bytes, 0, middle))).toBe(crc32(bytes))
-      expect(crc32(bytes)).toBe(zlibCrc32(bytes))
+      expect(crc32(bytes) >>> 0).toBe(zlibCrc32(bytes))
     }),
   )
 })

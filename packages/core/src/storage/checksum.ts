@@ -1,14 +1,31 @@
 /**
  * The two checksums of ZooKeeper's files: Adler-32 seals log records and snapshots, CRC-32 makes
  * the digest of a znode. Both run over every byte that is stored, so they are unrolled and
- * allocate nothing.
+ * allocate nothing: not even their results, which are therefore signed. `>>> 0` makes them what
+ * others call the same checksum.
  */
 
 const adlerModulus = 65521
 /** How many bytes the sums can take before they might leave 31 bits, a multiple of the unrolling. */
 const adlerRun = 3840
-/** From here on, reading whole words pays for the view it takes. */
+/** From here on, reading whole words pays for finding the view. */
 const wordsMin = 64
+
+/** The views of the buffers that were last summed: most of what is summed lies in the same one. */
+class Views {
+  private buffer: ArrayBufferLike = new ArrayBuffer(0)
+  private view = new DataView(this.buffer)
+
+  of(buffer: ArrayBufferLike): DataView {
+    if (buffer !== this.buffer) {
+      this.buffer = buffer
+      this.view = new DataView(buffer)
+    }
+    return this.view
+  }
+}
+const adlerViews = new Views()
+const crcViews = new Views()
 
 /** Adler-32 of a range; give the previous result as `seed` to go on where it ended. */
 export function adler32(bytes: Uint8Array, start = 0, end = bytes.length, seed = 1): number {
@@ -16,9 +33,12 @@ export function adler32(bytes: Uint8Array, start = 0, end = bytes.length, seed =
   let b = seed >>> 16
   let at = start
   if (end - start >= wordsMin) {
-    const view = new DataView(bytes.buffer, bytes.byteOffset, bytes.byteLength)
-    while (end - at >= 16) {
-      for (const stop = Math.min(end, at + adlerRun) - 15; at < stop; at += 16) {
+    const view = adlerViews.of(bytes.buffer)
+    const { byteOffset } = bytes
+    at += byteOffset
+    const wordsEnd = end + byteOffset
+    while (wordsEnd - at >= 16) {
+      for (const stop = Math.min(wordsEnd, at + adlerRun) - 15; at < stop; at += 16) {
         // Sixteen steps at once: `b` gains `a` sixteen times, the first byte sixteen times, the
         // second fifteen times... Two bytes share a number, with room between them for the sums.
         const w0 = view.getInt32(at)
@@ -44,12 +64,13 @@ export function adler32(bytes: Uint8Array, start = 0, end = bytes.length, seed =
       a %= adlerModulus
       b %= adlerModulus
     }
+    at -= byteOffset
   }
   for (; at < end; at++) {
     a += bytes[at]!
     b += a
   }
-  return (((b % adlerModulus) << 16) | (a % adlerModulus)) >>> 0
+  return ((b % adlerModulus) << 16) | (a % adlerModulus)
 }
 
 /** Eight tables of 256: entry n of table k is the remainder of byte n followed by k zero bytes. */
@@ -58,13 +79,13 @@ const crcTables = makeCrcTables()
 /** The CRC-32 of zlib and of Java; give the previous result as `seed` to go on where it ended. */
 export function crc32(bytes: Uint8Array, start = 0, end = bytes.length, seed = 0): number {
   if (end - start >= wordsMin) {
-    const view = new DataView(bytes.buffer, bytes.byteOffset, bytes.byteLength)
-    return crc32OfView(view, start, end, seed)
+    const { byteOffset } = bytes
+    return crc32OfView(crcViews.of(bytes.buffer), byteOffset + start, byteOffset + end, seed)
   }
   const t = crcTables
   let crc = ~seed
   for (let at = start; at < end; at++) crc = t[(crc ^ bytes[at]!) & 0xff]! ^ (crc >>> 8)
-  return ~crc >>> 0
+  return ~crc
 }
 
 /** As `crc32`, for bytes that have a view already. */
@@ -95,7 +116,7 @@ export function crc32OfView(view: DataView, start: number, end: number, seed: nu
     at += 4
   }
   for (; at < end; at++) crc = t[(crc ^ view.getUint8(at)) & 0xff]! ^ (crc >>> 8)
-  return ~crc >>> 0
+  return ~crc
 }
 
 function makeCrcTables(): Int32Array {

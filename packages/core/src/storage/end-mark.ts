@@ -24,7 +24,7 @@ export function writeEndMark(writer: Writer, start: number): void {
   writer.longHalves(high, low)
   writer.int(0)
   writer.longHalves(Math.floor(start / 2 ** 32), start | 0)
-  writer.int(adler32(writer.bytes, at, writer.position) | 0)
+  writer.int(adler32(writer.bytes, at, writer.position))
 }
 
 /** The `start` of the mark at a position, if there is one. */
@@ -34,7 +34,7 @@ export function readEndMark(bytes: Uint8Array, at: number, end: number): number 
   const reader = new Reader(bytes, at, at + endMarkBytes)
   if (reader.int() !== high || reader.int() !== low || reader.int() !== 0) return undefined
   const start = Number(reader.long())
-  return reader.int() === (adler32(bytes, at, at + endMarkBytes - 4) | 0) ? start : undefined
+  return reader.int() === adler32(bytes, at, at + endMarkBytes - 4) ? start : undefined
 }
 
 /** Whether bytes begin with as much of a mark as fits before `end`; no record begins so. */

@@ -34,7 +34,7 @@ export class LogBatch {
     assert(zxid > this.lastZxid, 'zxids grow within a batch')
     const { writer, payloadStart } = this
     const payloadEnd = writer.position
-    writer.intAt(payloadStart - 8, adler32(writer.bytes, payloadStart, payloadEnd) | 0)
+    writer.intAt(payloadStart - 8, adler32(writer.bytes, payloadStart, payloadEnd))
     writer.intAt(payloadStart - 4, payloadEnd - payloadStart)
     writer.byte(endOfRecord)
     if (this.records === 0) this.firstZxid = zxid

@@ -266,8 +266,7 @@ export async function* readLogs(
 export function checksumHolds(bytes: Uint8Array, at: number, length: number): boolean {
   const payload = at + recordPrefixBytes
   return (
-    intAt(bytes, at) === 0 &&
-    intAt(bytes, at + 4) === (adler32(bytes, payload, payload + length) | 0)
+    intAt(bytes, at) === 0 && intAt(bytes, at + 4) === adler32(bytes, payload, payload + length)
   )
 }
 

@@ -28,7 +28,7 @@ function text(value: string): string {
 }
 
 function sealed(hex: string): string {
-  const checksum = adler32(Buffer.from(hex, 'hex'))
+  const checksum = adler32(Buffer.from(hex, 'hex')) >>> 0
   return `${hex}${checksum.toString(16).padStart(16, '0')}${text('/')}`
 }
 

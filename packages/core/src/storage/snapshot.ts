@@ -133,7 +133,7 @@ async function writeContent(
   }
   const seal = (): void => {
     sum()
-    writer.longHalves(0, adler | 0)
+    writer.longHalves(0, adler)
     writer.ustring('/')
   }
 
@@ -266,7 +266,7 @@ async function readNodes(input: SnapshotInput, sink: SnapshotSink): Promise<void
 async function readSeal(input: SnapshotInput): Promise<void> {
   const { reader } = input
   await retried(input, () => input.expect(13))
-  const expected = BigInt(input.checksum())
+  const expected = BigInt(input.checksum() >>> 0)
   const found = reader.long()
   if (found !== expected) {
     throw new MalformedError(

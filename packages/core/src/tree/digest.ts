@@ -1,22 +1,19 @@
-/** A sum modulo 2^64 of 32-bit node digests, kept in halves so that adding allocates nothing. */
+/**
+ * A sum modulo 2^64 of 32-bit node digests, kept in halves so that adding allocates nothing; and
+ * these signed, since a number above 2^31 would be an allocation.
+ */
 export class TreeDigest {
   high = 0
   low = 0
 
   add(nodeDigest: number): void {
-    this.low += nodeDigest >>> 0
-    if (this.low > 0xffffffff) {
-      this.low -= 0x100000000
-      this.high = (this.high + 1) >>> 0
-    }
+    this.low = (this.low + nodeDigest) | 0
+    if (this.low >>> 0 < nodeDigest >>> 0) this.high = (this.high + 1) | 0
   }
 
   subtract(nodeDigest: number): void {
-    this.low -= nodeDigest >>> 0
-    if (this.low < 0) {
-      this.low += 0x100000000
-      this.high = (this.high - 1) >>> 0
-    }
+    if (this.low >>> 0 < nodeDigest >>> 0) this.high = (this.high - 1) | 0
+    this.low = (this.low - nodeDigest) | 0
   }
 
   set(other: TreeDigest): void {
@@ -29,6 +26,11 @@ export class TreeDigest {
   }
 
   get value(): bigint {
-    return (BigInt(this.high) << 32n) | BigInt(this.low)
+    return digestOf(this.high, this.low)
   }
+}
+
+/** What two halves are together. */
+export function digestOf(high: number, low: number): bigint {
+  return (BigInt(high >>> 0) << 32n) | BigInt(low >>> 0)
 }

@@ -2,6 +2,7 @@ import { decodeText, encodeText } from '@zabra/protocol'
 import { noNode, type NodeId, type Tree } from './tree.ts'
 
 const quotaRoot = '/zookeeper/quota'
+const quotaPrefix = `${quotaRoot}/`
 const limitsName = 'zookeeper_limits'
 const statsName = 'zookeeper_stats'
 
@@ -61,15 +62,17 @@ export class Quotas {
   }
 
   created(path: string, dataBytes: number): void {
-    const root = quotaPath(path, limitsName)
-    if (root !== undefined) this.roots.add(root)
-    const counted = quotaPath(path, statsName)
-    if (counted !== undefined) this.recount(counted)
+    if (path.startsWith(quotaPrefix)) {
+      const root = quotaPath(path, limitsName)
+      if (root !== undefined) this.roots.add(root)
+      const counted = quotaPath(path, statsName)
+      if (counted !== undefined) this.recount(counted)
+    }
     if (this.roots.size > 0) this.use(path, 1, dataBytes)
   }
 
   deleted(path: string, dataBytes: number): void {
-    const root = quotaPath(path, limitsName)
+    const root = path.startsWith(quotaPrefix) ? quotaPath(path, limitsName) : undefined
     if (root !== undefined) this.roots.delete(root)
     if (this.roots.size > 0) this.use(path, -1, -dataBytes)
   }
@@ -139,6 +142,7 @@ export class Quotas {
 
   /** The deepest limited path at or above this one. */
   private rootOf(path: string): string | undefined {
+    if (this.roots.size === 0) return undefined
     for (let at = path; at.length > 1; at = at.slice(0, at.lastIndexOf('/'))) {
       if (this.roots.has(at)) return at
     }
@@ -191,7 +195,7 @@ const statsPath = (root: string): string => `${quotaRoot}${root}/${statsName}`
 
 /** The limited path a node below /zookeeper/quota speaks of. The root itself cannot be limited. */
 function quotaPath(path: string, name: string): string | undefined {
-  if (!path.startsWith(`${quotaRoot}/`) || !path.endsWith(`/${name}`)) return undefined
+  if (!path.startsWith(quotaPrefix) || !path.endsWith(`/${name}`)) return undefined
   const root = path.slice(quotaRoot.length, path.length - name.length - 1)
   return root === '' ? undefined : root
 }

@@ -305,12 +305,12 @@ export class Tree {
   }
 
   nodeDigest(id: NodeId): number {
-    return this.view(id).getInt32(this.at(id) + field.digest) >>> 0
+    return this.view(id).getInt32(this.at(id) + field.digest)
   }
 
   /** The checksum of a node's path, from which its digest goes on. */
   pathChecksum(id: NodeId): number {
-    return this.view(id).getInt32(this.at(id) + field.pathChecksum) >>> 0
+    return this.view(id).getInt32(this.at(id) + field.pathChecksum)
   }
 
   *children(id: NodeId): IterableIterator<NodeId> {
@@ -781,7 +781,7 @@ export class Tree {
     if (!this.options.digests) return
     const record = this.view(id)
     const at = this.at(id)
-    this.digest.subtract(record.getInt32(at + field.digest) >>> 0)
+    this.digest.subtract(record.getInt32(at + field.digest))
     let checksum = contentChecksum ?? this.pathChecksum(id)
     const ref = record.getUint32(at + field.dataRef)
     if (contentChecksum === undefined && ref !== 0 && ref !== nullData) {
@@ -790,7 +790,7 @@ export class Tree {
       checksum = crc32OfView(this.arena.viewOf(ref), start, end, checksum)
     }
     checksum = statChecksum(record, at, checksum)
-    record.setInt32(at + field.digest, checksum | 0)
+    record.setInt32(at + field.digest, checksum)
     this.digest.add(checksum)
   }
 }

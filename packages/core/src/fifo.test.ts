@@ -18,6 +18,26 @@ test('what goes in first comes out first, through any number of rounds', () => {
   expect([fifo.first, fifo.last, fifo.all()]).toEqual([undefined, undefined, []])
 })
 
+test('the last can be taken back, and each be looked at', () => {
+  const fifo = new Fifo<number>()
+  const expected: number[] = []
+  for (let i = 0; i < 2000; i++) {
+    fifo.push(i)
+    expected.push(i)
+    if (i % 3 === 0) expect(fifo.pop()).toBe(expected.pop())
+    if (i % 5 === 0) expect(fifo.shift()).toBe(expected.shift())
+    expect([fifo.length, fifo.at(0), fifo.at(7), fifo.at(-1), fifo.at(fifo.length)]).toEqual([
+      expected.length,
+      expected[0],
+      expected[7],
+      undefined,
+      undefined,
+    ])
+  }
+  fifo.clear()
+  expect([fifo.length, fifo.first, fifo.pop(), fifo.shift()]).toEqual([0, ...Array(3)])
+})
+
 test('a long one is emptied as quickly as many short ones', () => {
   const fifo = new Fifo<number>()
   for (let i = 0; i < 1_000_000; i++) fifo.push(i)
