@@ -18,6 +18,7 @@ export {
   nullableVector,
   wordCopyMax,
   Writer,
+  type BufferKeeper,
   type Codec,
   type RecordOf,
   type TypeOf,

@@ -42,10 +42,17 @@ export function copyWords(
   for (; i < length; i++) target.setInt8(to + i, source.getInt8(from + i))
 }
 
+/** Makes copies that outlive the bytes they are made of. */
+export interface BufferKeeper {
+  keep(source: DataView, start: number, end: number): Uint8Array
+}
+
 /** Reads primitives from a range of bytes, never beyond its end. */
 export class Reader {
   position = 0
   end = 0
+  /** Makes the buffers that are handed out; without one they are views of the reader's bytes. */
+  keeper: BufferKeeper | undefined
   bytes: Uint8Array
   /** The same bytes. */
   view: DataView
@@ -99,12 +106,14 @@ export class Reader {
     return this.view.getBigInt64(this.take(8))
   }
 
-  /** Length -1 is null, as opposed to empty. The result is a view of the reader's bytes, not a copy. */
+  /** Length -1 is null, as opposed to empty. */
   buffer(): Uint8Array | null {
     const length = this.int()
     if (length === -1) return null
     if (length < 0) throw new MalformedError(`a length of ${length}`)
     const at = this.take(length)
+    const { keeper } = this
+    if (keeper !== undefined) return keeper.keep(this.view, at, at + length)
     return this.bytes.subarray(at, at + length)
   }
 

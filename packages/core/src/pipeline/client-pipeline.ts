@@ -272,7 +272,7 @@ export class ClientPipeline implements AdmissionHost {
       return this.enqueueRead(connection, xid, type, undefined, errorCodes.notReadOnly)
     }
     if (type === op.sync && upstream.sync !== undefined) {
-      const body = this.keeper.keep(bytes.subarray(reader.position, end))
+      const body = this.keeper.keep(reader.view, reader.position, end)
       const ticket = { ...this.ticket(connection, xid, type), body }
       upstream.sync(ticket)
       return this.enqueueWrite(ticket)
@@ -284,7 +284,7 @@ export class ClientPipeline implements AdmissionHost {
         this.throttle(connection)
         return false
       }
-      const body = this.keeper.keep(bytes.subarray(reader.position, end))
+      const body = this.keeper.keep(reader.view, reader.position, end)
       return this.enqueueRead(connection, xid, type, body, ok)
     }
     if (type === op.closeSession) {

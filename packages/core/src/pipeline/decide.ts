@@ -33,18 +33,22 @@ const unreadable: Txn = { type: op.error, body: { err: marshallingError } }
  * be decoded use up no zxid, except in a multi.
  */
 export function decide(type: number, body: Reader, p: Preparation, keeper: ByteKeeper): Txn {
-  if (type === op.multi) return decideMulti(body, p, keeper)
+  // A request's data is moved out of the received chunk, which is about to be used again.
+  body.keeper = keeper
   let prepared: Prepared
   try {
-    prepared = decideSimple(type, body, p, keeper)
+    if (type === op.multi) return decideMulti(body, p)
+    prepared = decideSimple(type, body, p)
   } catch (error) {
     if (error instanceof NullError) return unreadable
     throw error
+  } finally {
+    body.keeper = undefined
   }
   return typeof prepared === 'number' ? { type: op.error, body: { err: prepared } } : prepared
 }
 
-function decideMulti(body: Reader, p: Preparation, keeper: ByteKeeper): Txn {
+function decideMulti(body: Reader, p: Preparation): Txn {
   let ops: MultiOp[]
   try {
     ops = MultiRequest.read(body)
@@ -58,24 +62,23 @@ function decideMulti(body: Reader, p: Preparation, keeper: ByteKeeper): Txn {
     if (hasUnknownFlags(part)) return unreadable
     if (needsAcl(part) && part.request.acl === null) throw new MalformedError('no ACL in a multi')
     if (lacksTtl(part)) return unreadable
-    keepData(part.request, keeper)
   }
   if (ops.some(({ request }) => request.path === null)) return unreadable
   return { type: op.multi, body: prepareMulti(ops.map(byFlags), p) }
 }
 
-function decideSimple(type: number, body: Reader, p: Preparation, keeper: ByteKeeper): Prepared {
+function decideSimple(type: number, body: Reader, p: Preparation): Prepared {
   switch (type) {
     case op.create:
     case op.create2:
     case op.createContainer:
-      return prepareCreate(type, keepData(CreateRequest.read(body), keeper), p)
+      return prepareCreate(type, CreateRequest.read(body), p)
     case op.createTtl:
-      return prepareCreate(type, keepData(CreateTtlRequest.read(body), keeper), p)
+      return prepareCreate(type, CreateTtlRequest.read(body), p)
     case op.delete:
       return prepareDelete(DeleteRequest.read(body), p)
     case op.setData:
-      return prepareSetData(keepData(SetDataRequest.read(body), keeper), p)
+      return prepareSetData(SetDataRequest.read(body), p)
     case op.setAcl:
       return prepareSetAcl(SetAclRequest.read(body), p)
     case op.reconfig:
@@ -86,12 +89,4 @@ function decideSimple(type: number, body: Reader, p: Preparation, keeper: ByteKe
     default:
       throw new MalformedError(`operation ${type} is no write`)
   }
-}
-
-/** A request's data, moved out of the received chunk, which is about to be used again. */
-function keepData<T extends object>(request: T, keeper: ByteKeeper): T {
-  if ('data' in request && request.data instanceof Uint8Array) {
-    ;(request as { data: Uint8Array }).data = keeper.keep(request.data)
-  }
-  return request
 }

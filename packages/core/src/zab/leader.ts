@@ -659,7 +659,7 @@ export class Leader {
 
   private readonly onProposed = (zxid: bigint, batch: LogBatch): void => {
     const end = batch.writer.position - 1 // without the mark that ends a log record
-    const payload = this.keeper.keep(batch.writer.bytes.subarray(batch.payloadStart, end))
+    const payload = this.keeper.keep(batch.writer.view, batch.payloadStart, end)
     this.outstanding.push({ zxid, payload, behind: [] })
     for (const learner of this.learners) {
       if (learner.isForwarding && !learner.isObserver) this.sendProposal(learner, zxid, payload)
