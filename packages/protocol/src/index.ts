@@ -39,7 +39,7 @@ export {
   xids,
   type EventType,
 } from './codes.ts'
-export { nameOf, parentOf, pathProblem } from './path.ts'
+export { lastSlash, nameOf, parentOf, pathProblem } from './path.ts'
 export {
   inline,
   operationName,

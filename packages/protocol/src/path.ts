@@ -35,13 +35,20 @@ function isForbidden(code: number): boolean {
   )
 }
 
+/** Where the last component begins: its slash, or -1. `lastIndexOf` is a call out of JavaScript. */
+export function lastSlash(path: string): number {
+  let at = path.length - 1
+  while (at >= 0 && path.charCodeAt(at) !== 0x2f) at--
+  return at
+}
+
 /** The path of the parent; the root's children have the parent `/`. */
 export function parentOf(path: string): string {
-  const slash = path.lastIndexOf('/')
+  const slash = lastSlash(path)
   return slash <= 0 ? '/' : path.slice(0, slash)
 }
 
 /** The last component. */
 export function nameOf(path: string): string {
-  return path.slice(path.lastIndexOf('/') + 1)
+  return path.slice(lastSlash(path) + 1)
 }

@@ -4,12 +4,14 @@ import {
   errorCodes,
   parentOf,
   pathProblem,
+  permissions,
   type Acl,
   type TxnHeader,
 } from '@zabra/protocol'
 import { fixAcl } from '../acl/permission.ts'
 import type { Database } from '../database.ts'
 import { field, ttlMsMax, ttlOwner } from '../tree/layout.ts'
+import { stampCreation } from '../tree/stat.ts'
 import { noNode } from '../tree/tree.ts'
 import {
   mayDo,
@@ -67,7 +69,7 @@ export function prepareCreate(
   if (typeof acl === 'number') return acl
   const parent = projection.load(parentPath)
   if (parent === undefined) return errorCodes.noNode
-  if (!mayDo(p, parent.acl, 'create')) return errorCodes.noAuth
+  if (!mayDo(p, parent.acl, permissions.create)) return errorCodes.noAuth
   const { createCount } = parent
   const path = mode.sequential ? request.path + sequenceSuffix(createCount) : request.path
   if (pathProblem(path) !== undefined) return errorCodes.badArguments
@@ -90,12 +92,8 @@ export function prepareCreate(
 
   const node = projection.make(path, parent, data)
   node.acl = p.db.acls.lookUp(acl)
-  node.view.setBigInt64(field.czxid, zxid)
-  node.view.setBigInt64(field.mzxid, zxid)
-  node.view.setBigInt64(field.pzxid, zxid)
-  node.view.setBigInt64(field.ctime, p.time)
-  node.view.setBigInt64(field.mtime, p.time)
-  node.view.setBigInt64(field.owner, owner)
+  stampCreation(node.view, 0, zxid, p.time)
+  if (owner !== 0n) node.view.setBigInt64(field.owner, owner)
   parent.view.setInt32(field.numChildren, parent.childCount + 1)
   if (parentCVersion > createCount) {
     parent.view.setInt32(field.cversion, parentCVersion)

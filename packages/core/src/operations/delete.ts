@@ -1,4 +1,4 @@
-import { errorCodes, parentOf, type TxnHeader } from '@zabra/protocol'
+import { errorCodes, parentOf, permissions, type TxnHeader } from '@zabra/protocol'
 import type { Database } from '../database.ts'
 import type { ProjectedNode } from '../pipeline/projection.ts'
 import { field, isTtlOwner, ttlOf } from '../tree/layout.ts'
@@ -26,7 +26,7 @@ export function prepareDelete(
   if (parentPath === undefined || undeletable.has(path)) return errorCodes.badArguments
   const parent = p.projection.load(parentPath)
   if (parent === undefined) return errorCodes.noNode
-  if (!mayDo(p, parent.acl, 'delete')) return errorCodes.noAuth
+  if (!mayDo(p, parent.acl, permissions.delete)) return errorCodes.noAuth
   const node = p.projection.load(path)
   if (node === undefined) return errorCodes.noNode
   if (isVersionWrong(version, node.version)) return errorCodes.badVersion

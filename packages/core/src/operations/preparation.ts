@@ -1,4 +1,4 @@
-import { permissions, type Id, type SimpleTxn } from '@zabra/protocol'
+import { lastSlash, type Id, type SimpleTxn } from '@zabra/protocol'
 import type { AclEntry } from '../acl/acl-table.ts'
 import { allows } from '../acl/permission.ts'
 import type { Database } from '../database.ts'
@@ -44,12 +44,8 @@ export type PreparedTxn = SimpleTxn & {
 /** The transaction, or the error code that refuses the request: an answer, not an exception. */
 export type Prepared = PreparedTxn | number
 
-export function mayDo(
-  { db, caller }: Preparation,
-  acl: AclEntry,
-  permission: keyof typeof permissions,
-): boolean {
-  return allows(db.options.acl, acl, permissions[permission], caller.identities)
+export function mayDo({ db, caller }: Preparation, acl: AclEntry, permission: number): boolean {
+  return allows(db.options.acl, acl, permission, caller.identities)
 }
 
 export function isVersionWrong(expected: number, actual: number): boolean {
@@ -58,7 +54,7 @@ export function isVersionWrong(expected: number, actual: number): boolean {
 
 /** The path of the parent, or undefined where the path has none that could be asked for. */
 export function parentForWrite(path: string): string | undefined {
-  const slash = path.lastIndexOf('/')
+  const slash = lastSlash(path)
   if (slash < 0 || path.includes('\0')) return undefined
   return path.slice(0, slash)
 }

@@ -1,4 +1,4 @@
-import { encodeText, errorCodes } from '@zabra/protocol'
+import { encodeText, errorCodes, permissions } from '@zabra/protocol'
 import { assert } from '../assert.ts'
 import { configPath } from '../database.ts'
 import { field } from '../tree/layout.ts'
@@ -46,7 +46,7 @@ export function prepareReconfig(request: Request, p: Preparation): Prepared {
   if (!reconfiguring.isSynced(config)) return errorCodes.newConfigNoQuorum
   const node = p.projection.load(configPath)
   assert(node !== undefined, 'the configuration has its node')
-  if (!mayDo(p, node.acl, 'write')) return errorCodes.noAuth
+  if (!mayDo(p, node.acl, permissions.write)) return errorCodes.noAuth
   const data = encodeText(formatMembership(config))
   node.view.setInt32(field.version, -1)
   node.view.setBigInt64(field.mzxid, zxid)

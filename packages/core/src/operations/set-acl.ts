@@ -1,4 +1,4 @@
-import { errorCodes, pathProblem, type Acl, type SetAclTxn } from '@zabra/protocol'
+import { errorCodes, pathProblem, permissions, type Acl, type SetAclTxn } from '@zabra/protocol'
 import { fixAcl } from '../acl/permission.ts'
 import type { Database } from '../database.ts'
 import { field } from '../tree/layout.ts'
@@ -14,7 +14,7 @@ export function prepareSetAcl(
   if (typeof fixed === 'number') return fixed
   const node = p.projection.load(path)
   if (node === undefined) return errorCodes.noNode
-  if (!mayDo(p, node.acl, 'admin')) return errorCodes.noAuth
+  if (!mayDo(p, node.acl, permissions.admin)) return errorCodes.noAuth
   if (isVersionWrong(version, node.aversion)) return errorCodes.badVersion
   const newVersion = (node.aversion + 1) | 0
   node.acl = p.db.acls.lookUp(fixed)

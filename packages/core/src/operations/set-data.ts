@@ -1,4 +1,4 @@
-import { errorCodes, pathProblem, type TxnHeader } from '@zabra/protocol'
+import { errorCodes, pathProblem, permissions, type TxnHeader } from '@zabra/protocol'
 import type { Database } from '../database.ts'
 import { field } from '../tree/layout.ts'
 import { noNode } from '../tree/tree.ts'
@@ -17,7 +17,7 @@ export function prepareSetData(
   if (path === null || pathProblem(path) !== undefined) return errorCodes.badArguments
   const node = p.projection.load(path)
   if (node === undefined) return errorCodes.noNode
-  if (!mayDo(p, node.acl, 'write')) return errorCodes.noAuth
+  if (!mayDo(p, node.acl, permissions.write)) return errorCodes.noAuth
   if (p.rules.enforceQuota) {
     const difference = (data?.length ?? 0) - node.dataLength
     if (p.db.quotas.isExceeded(path, 0, difference)) return errorCodes.quotaExceeded

@@ -1,4 +1,4 @@
-import { copyWords, Writer } from '@zabra/protocol'
+import { copyWords, lastSlash, Writer } from '@zabra/protocol'
 import type { AclEntry } from '../acl/acl-table.ts'
 import { assert } from '../assert.ts'
 import type { Database } from '../database.ts'
@@ -110,7 +110,7 @@ export class Projection {
     if (this.db.options.digests) {
       const { scratch } = this
       scratch.reset()
-      scratch.text(path.slice(path.lastIndexOf('/')))
+      scratch.text(path.slice(lastSlash(path)))
       node.pathChecksum = crc32OfView(scratch.view, 0, scratch.position, parent.pathChecksum)
     }
     this.setData(node, data)

@@ -8,8 +8,6 @@
 const adlerModulus = 65521
 /** How many bytes the sums can take before they might leave 31 bits, a multiple of the unrolling. */
 const adlerRun = 3840
-/** From here on, reading whole words pays for finding the view. */
-const wordsMin = 64
 
 /** The views of the buffers that were last summed: most of what is summed lies in the same one. */
 class Views {
@@ -29,45 +27,44 @@ const crcViews = new Views()
 
 /** Adler-32 of a range; give the previous result as `seed` to go on where it ended. */
 export function adler32(bytes: Uint8Array, start = 0, end = bytes.length, seed = 1): number {
+  const { byteOffset } = bytes
+  return adler32OfView(adlerViews.of(bytes.buffer), byteOffset + start, byteOffset + end, seed)
+}
+
+/** As `adler32`, for bytes that have a view already. */
+export function adler32OfView(view: DataView, start: number, end: number, seed = 1): number {
   let a = seed & 0xffff
   let b = seed >>> 16
   let at = start
-  if (end - start >= wordsMin) {
-    const view = adlerViews.of(bytes.buffer)
-    const { byteOffset } = bytes
-    at += byteOffset
-    const wordsEnd = end + byteOffset
-    while (wordsEnd - at >= 16) {
-      for (const stop = Math.min(wordsEnd, at + adlerRun) - 15; at < stop; at += 16) {
-        // Sixteen steps at once: `b` gains `a` sixteen times, the first byte sixteen times, the
-        // second fifteen times... Two bytes share a number, with room between them for the sums.
-        const w0 = view.getInt32(at)
-        const w1 = view.getInt32(at + 4)
-        const w2 = view.getInt32(at + 8)
-        const w3 = view.getInt32(at + 12)
-        const even0 = (w0 >>> 8) & 0xff00ff
-        const even1 = (w1 >>> 8) & 0xff00ff
-        const even2 = (w2 >>> 8) & 0xff00ff
-        const even3 = (w3 >>> 8) & 0xff00ff
-        const odd0 = w0 & 0xff00ff
-        const odd1 = w1 & 0xff00ff
-        const odd2 = w2 & 0xff00ff
-        const odd3 = w3 & 0xff00ff
-        const sums = even0 + odd0 + even1 + odd1 + even2 + odd2 + even3 + odd3
-        const weighted =
-          14 * even0 + 13 * odd0 + 10 * even1 + 9 * odd1 + 6 * even2 + 5 * odd2 + 2 * even3 + odd3
-        const upper = sums >>> 16
-        // The upper bytes of each pair come two places earlier than the lower ones.
-        b = (b + (a << 4) + (weighted >>> 16) + (weighted & 0xffff) + (upper << 1)) | 0
-        a = (a + upper + (sums & 0xffff)) | 0
-      }
-      a %= adlerModulus
-      b %= adlerModulus
+  while (end - at >= 16) {
+    for (const stop = Math.min(end, at + adlerRun) - 15; at < stop; at += 16) {
+      // Sixteen steps at once: `b` gains `a` sixteen times, the first byte sixteen times, the
+      // second fifteen times... Two bytes share a number, with room between them for the sums.
+      const w0 = view.getInt32(at)
+      const w1 = view.getInt32(at + 4)
+      const w2 = view.getInt32(at + 8)
+      const w3 = view.getInt32(at + 12)
+      const even0 = (w0 >>> 8) & 0xff00ff
+      const even1 = (w1 >>> 8) & 0xff00ff
+      const even2 = (w2 >>> 8) & 0xff00ff
+      const even3 = (w3 >>> 8) & 0xff00ff
+      const odd0 = w0 & 0xff00ff
+      const odd1 = w1 & 0xff00ff
+      const odd2 = w2 & 0xff00ff
+      const odd3 = w3 & 0xff00ff
+      const sums = even0 + odd0 + even1 + odd1 + even2 + odd2 + even3 + odd3
+      const weighted =
+        14 * even0 + 13 * odd0 + 10 * even1 + 9 * odd1 + 6 * even2 + 5 * odd2 + 2 * even3 + odd3
+      const upper = sums >>> 16
+      // The upper bytes of each pair come two places earlier than the lower ones.
+      b = (b + (a << 4) + (weighted >>> 16) + (weighted & 0xffff) + (upper << 1)) | 0
+      a = (a + upper + (sums & 0xffff)) | 0
     }
-    at -= byteOffset
+    a %= adlerModulus
+    b %= adlerModulus
   }
   for (; at < end; at++) {
-    a += bytes[at]!
+    a += view.getUint8(at)
     b += a
   }
   return ((b % adlerModulus) << 16) | (a % adlerModulus)
@@ -78,14 +75,8 @@ const crcTables = makeCrcTables()
 
 /** The CRC-32 of zlib and of Java; give the previous result as `seed` to go on where it ended. */
 export function crc32(bytes: Uint8Array, start = 0, end = bytes.length, seed = 0): number {
-  if (end - start >= wordsMin) {
-    const { byteOffset } = bytes
-    return crc32OfView(crcViews.of(bytes.buffer), byteOffset + start, byteOffset + end, seed)
-  }
-  const t = crcTables
-  let crc = ~seed
-  for (let at = start; at < end; at++) crc = t[(crc ^ bytes[at]!) & 0xff]! ^ (crc >>> 8)
-  return ~crc
+  const { byteOffset } = bytes
+  return crc32OfView(crcViews.of(bytes.buffer), byteOffset + start, byteOffset + end, seed)
 }
 
 /** As `crc32`, for bytes that have a view already. */

@@ -1,6 +1,6 @@
 import { endOfRecord, Writer } from '@zabra/protocol'
 import { assert } from '../assert.ts'
-import { adler32 } from './checksum.ts'
+import { adler32OfView } from './checksum.ts'
 
 /** Checksum and length stand before the payload of a record, the end mark after it. */
 export const recordPrefixBytes = 12
@@ -34,7 +34,7 @@ export class LogBatch {
     assert(zxid > this.lastZxid, 'zxids grow within a batch')
     const { writer, payloadStart } = this
     const payloadEnd = writer.position
-    writer.intAt(payloadStart - 8, adler32(writer.bytes, payloadStart, payloadEnd))
+    writer.intAt(payloadStart - 8, adler32OfView(writer.view, payloadStart, payloadEnd))
     writer.intAt(payloadStart - 4, payloadEnd - payloadStart)
     writer.byte(endOfRecord)
     if (this.records === 0) this.firstZxid = zxid

@@ -1,6 +1,16 @@
-import { containerOwner, type Writer } from '@zabra/protocol'
+import { containerOwner, copyWords, type Writer } from '@zabra/protocol'
 import { crc32OfView } from '../storage/checksum.ts'
 import { field, isTtlOwner, statWireBytes } from './layout.ts'
+
+/** The zxids and times of a node that is made. */
+export function stampCreation(stat: DataView, at: number, zxid: bigint, time: bigint): void {
+  stat.setBigInt64(at + field.czxid, zxid)
+  stat.setBigInt64(at + field.ctime, time)
+  // The others are the same; as halves, which cost less than bigints.
+  copyWords(stat, at + field.czxid, stat, at + field.mzxid, 8)
+  copyWords(stat, at + field.czxid, stat, at + field.pzxid, 8)
+  copyWords(stat, at + field.ctime, stat, at + field.mtime, 8)
+}
 
 /** The stat's part of a node digest; its order is not that of the wire. */
 export function statChecksum(stat: DataView, at: number, seed: number): number {

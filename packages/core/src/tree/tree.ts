@@ -2,6 +2,7 @@ import {
   copyWords,
   decodeText,
   encodeText,
+  lastSlash,
   MalformedError,
   type Reader,
   Writer,
@@ -13,7 +14,7 @@ import { TreeDigest } from './digest.ts'
 import { Owners } from './owners.ts'
 import { PathIndex } from './path-index.ts'
 import { field, noNode, recordBytes, root, statWireBytes, ttlOf, type NodeId } from './layout.ts'
-import { statChecksum, writeWireStat } from './stat.ts'
+import { stampCreation, statChecksum, writeWireStat } from './stat.ts'
 import { TreeCursor } from './tree-cursor.ts'
 
 export { noNode, type NodeId }
@@ -133,7 +134,7 @@ export class Tree {
   /** As `find`, below a parent that is known. */
   findChild(parent: NodeId, path: string): NodeId {
     const { length } = path
-    const start = path.lastIndexOf('/')
+    const start = lastSlash(path)
     let hash = this.hashOf(parent)
     for (let i = start; i < length; i++) {
       const code = path.charCodeAt(i)
@@ -405,12 +406,8 @@ export class Tree {
     const id = this.attach(parent, view, nameStart, pathLength, hash)
     const record = this.view(id)
     const at = this.at(id)
-    record.setBigInt64(at + field.czxid, made.zxid)
-    record.setBigInt64(at + field.mzxid, made.zxid)
-    record.setBigInt64(at + field.pzxid, made.zxid)
-    record.setBigInt64(at + field.ctime, made.time)
-    record.setBigInt64(at + field.mtime, made.time)
-    record.setBigInt64(at + field.owner, made.owner)
+    stampCreation(record, at, made.zxid, made.time)
+    if (made.owner !== 0n) record.setBigInt64(at + field.owner, made.owner)
     record.setInt32(at + field.aclId, made.aclId)
     this.storeData(id, made.data)
     this.owners.add(id, made.owner)
