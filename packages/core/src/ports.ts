@@ -47,6 +47,8 @@ export interface ReadHandle {
 export interface WriteHandle {
   /** Writes all the bytes or throws; a part of them may be there after a fault. */
   write(bytes: Uint8Array, position: number): Promise<void>
+  /** As `write`, and nothing else happens until it is done; not every disk can. */
+  writeNow?(bytes: Uint8Array, position: number): void
   /** Makes the bytes durable (fdatasync). After a fault nothing may be assumed about them. */
   sync(): Promise<void>
   /** Cuts the file, or lengthens it by zeros that need no room. */

@@ -55,6 +55,7 @@ function idleJournal(
   db: Database,
   log = new TxnLog(disk, { directory, preAllocBytes: 0 }),
   by: Host = host,
+  requests: () => number = () => 0,
 ): { journal: Journal; waiting: LogBatch[]; logged: bigint[]; failures: Error[] } {
   const waiting: LogBatch[] = []
   const logged: bigint[] = []
@@ -64,6 +65,9 @@ function idleJournal(
     },
     takeBatch: () => waiting.shift()!,
     logged: (batch) => logged.push(batch.lastZxid),
+    get requestsReceived() {
+      return requests()
+    },
     canWrite: true,
     suspendWrites: () => {},
     resumeWrites: () => {},
@@ -110,6 +114,68 @@ test('a batch that becomes ready while the last snapshot is written is durable b
   expect(failures).toEqual([])
   expect(logged).toEqual([1n])
   expect(log.currentFile).toBeUndefined()
+})
+
+test('a quick disk is waited for where single writes are all that is asked', async () => {
+  const disk = new MemoryDisk()
+  await disk.makeDirectory(directory)
+  const how: string[] = []
+  const create = disk.create.bind(disk)
+  disk.create = async (path, options) => {
+    const file = await create(path, options)
+    return {
+      ...file,
+      write: (bytes, position) => {
+        how.push('asked')
+        return file.write(bytes, position)
+      },
+      writeNow: (bytes, position) => {
+        how.push('awaited')
+        void file.write(bytes, position)
+      },
+    }
+  }
+  let [nowMs, syncMs, requests, zxid] = [0, 0.2, 0, 0n]
+  const timed: Host = { ...host, monotonicMs: () => (nowMs += syncMs) }
+  const { journal, waiting, logged, failures } = idleJournal(
+    disk,
+    emptyDatabase(),
+    undefined,
+    timed,
+    () => requests,
+  )
+  const play = async (requestsEach: number, ...batches: LogBatch[]): Promise<string[]> => {
+    how.length = 0
+    for (const batch of batches) {
+      requests += requestsEach
+      waiting.push(batch)
+      journal.batchReady()
+      await settle()
+    }
+    return how
+  }
+  const singles = (count: number): LogBatch[] =>
+    Array.from({ length: count }, () => batchOf(++zxid))
+  const pair = (): LogBatch => {
+    const batch = batchOf(++zxid)
+    batch.begin()
+    batch.end(++zxid)
+    return batch
+  }
+  // The first one makes the file, whose header is a write as well.
+  expect(await play(1, ...singles(5))).toEqual([...Array(4).fill('asked'), 'awaited', 'awaited'])
+  // Somebody reads in between.
+  expect(await play(2, ...singles(2))).toEqual(['asked', 'asked'])
+  expect(await play(1, ...singles(4))).toEqual(['asked', 'asked', 'asked', 'awaited'])
+  // Several writers share a batch.
+  expect(await play(1, pair(), ...singles(4))).toEqual([...Array(4).fill('asked'), 'awaited'])
+  // The disk becomes slow, and quick again: what was slow is known afterwards.
+  syncMs = 3
+  expect(await play(1, ...singles(3))).toEqual(['awaited', 'asked', 'asked'])
+  syncMs = 0.2
+  expect(await play(1, ...singles(2))).toEqual(['asked', 'awaited'])
+  expect(failures).toEqual([])
+  expect(logged.at(-1)).toBe(zxid)
 })
 
 test('no snapshot is taken of a database that is still being received', async () => {

@@ -67,6 +67,10 @@ export abstract class PeerBase implements BatchSource {
     return this.pipeline.stats
   }
 
+  get requestsReceived(): number {
+    return this.stats.packetsReceived
+  }
+
   get connections(): ReadonlySet<ClientConnection> {
     return this.pipeline.connections
   }

@@ -41,7 +41,8 @@ let zeros: Uint8Array | undefined
 /**
  * Appends batches to the newest `log.<zxid>` of a directory.
  *
- * An append is one write to a file opened for durable writes, so one trip through the thread pool.
+ * An append is one write to a file opened for durable writes, so one trip through the thread pool;
+ * or none, where it is waited for.
  * Files are lengthened ahead as Apache does it, and the next megabyte is filled with real zeros
  * while nobody waits, so that making a small batch durable changes no metadata.
  */
@@ -82,16 +83,16 @@ export class TxnLog {
 
   /**
    * Resolves when every record of the batch is durable. One append at a time; the batch must not
-   * change until then.
+   * change until then. `isAwaited` says that there is nothing else to do meanwhile.
    */
-  async append(batch: LogBatch): Promise<void> {
+  async append(batch: LogBatch, isAwaited = false): Promise<void> {
     assert(!this.appending, 'one append at a time')
     assert(batch.records > 0, 'a batch holds records')
     assert(batch.firstZxid > this.lastZxid, 'zxids grow from batch to batch')
     if (this.failure !== undefined) throw this.failure
     this.appending = true
     try {
-      await this.write(batch)
+      await this.write(batch, isAwaited)
       this.lastZxid = batch.lastZxid
       this.recordsSinceRoll += batch.records
     } catch (error) {
@@ -121,7 +122,7 @@ export class TxnLog {
     await this.closing
   }
 
-  private async write(batch: LogBatch): Promise<void> {
+  private async write(batch: LogBatch, isAwaited: boolean): Promise<void> {
     if (this.rollWanted) this.leaveFile()
     if (this.file === undefined) await this.startFile(batch.firstZxid)
     const file = this.file!
@@ -138,7 +139,8 @@ export class TxnLog {
     writeEndMark(writer, this.position)
     const bytes = writer.written()
     writer.position = recordBytes
-    await file.write(bytes, this.position)
+    if (isAwaited && file.writeNow !== undefined) file.writeNow(bytes, this.position)
+    else await file.write(bytes, this.position)
     this.position = end
     this.bytesSinceRoll += recordBytes
     this.size = Math.max(this.size, end + endMarkBytes)

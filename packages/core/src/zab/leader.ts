@@ -14,6 +14,7 @@ import type { Database } from '../database.ts'
 import { op } from '../pipeline/opcodes.ts'
 import type { Proposer } from '../pipeline/proposer.ts'
 import type { Host } from '../ports.ts'
+import { Fifo } from '../fifo.ts'
 import type { LogBatch } from '../storage/log-batch.ts'
 import type { Reconfiguring } from '../operations/reconfig.ts'
 import { AckWatch } from './ack-watch.ts'
@@ -93,6 +94,8 @@ interface OlderHistory {
 interface Outstanding extends LoggedTxn {
   /** What learners are told when this is committed. */
   readonly behind: { readonly learner: Learner; readonly send: () => void }[]
+  /** Whose client waits for it, if it is another server's. */
+  readonly asker: Learner | undefined
 }
 
 /** A learner from its first packet until its connection ends. */
@@ -145,7 +148,9 @@ export class Leader {
   private epochIsFrozen = false
   private accepting: Promise<void> = Promise.resolve()
   private proposer: Proposer | undefined
-  private outstanding: Outstanding[] = []
+  private readonly outstanding = new Fifo<Outstanding>()
+  /** Who asks for what is being proposed. */
+  private asker: Learner | undefined
   /** Up to where the log of each voter, ours among them, is known to hold this epoch. */
   private readonly acknowledged = new Map<ServerId, bigint>()
   private readonly keeper = new ByteKeeper()
@@ -181,7 +186,7 @@ export class Leader {
 
   /** In the log, or on the way there, but not known to be committed. */
   get uncommitted(): readonly LoggedTxn[] {
-    return this.outstanding
+    return this.outstanding.all()
   }
 
   get learnerCount(): number {
@@ -190,7 +195,7 @@ export class Leader {
 
   /** Those who ask to be answered once everything before is committed. */
   get pendingSyncs(): number {
-    return this.outstanding.reduce((sum, { behind }) => sum + behind.length, 0)
+    return this.outstanding.all().reduce((sum, { behind }) => sum + behind.length, 0)
   }
 
   get learnerViews(): LearnerView[] {
@@ -544,7 +549,7 @@ export class Leader {
   private forward(learner: Learner, sent: bigint): void {
     learner.isForwarding = true
     if (learner.isObserver) return
-    for (const { zxid, payload } of this.outstanding) {
+    for (const { zxid, payload } of this.outstanding.all()) {
       if (zxid > sent) this.sendProposal(learner, zxid, payload)
     }
   }
@@ -660,7 +665,7 @@ export class Leader {
   private readonly onProposed = (zxid: bigint, batch: LogBatch): void => {
     const end = batch.writer.position - 1 // without the mark that ends a log record
     const payload = this.keeper.keep(batch.writer.view, batch.payloadStart, end)
-    this.outstanding.push({ zxid, payload, behind: [] })
+    this.outstanding.push({ zxid, payload, behind: [], asker: this.asker })
     for (const learner of this.learners) {
       if (learner.isForwarding && !learner.isObserver) this.sendProposal(learner, zxid, payload)
     }
@@ -674,7 +679,7 @@ export class Leader {
 
   /** A log holds everything up to here: servers log in order, without gaps. */
   private acknowledge(sid: ServerId, zxid: bigint): void {
-    const last = this.outstanding.at(-1)
+    const { last } = this.outstanding
     if (last === undefined || zxid > last.zxid) return
     if (zxid > (this.acknowledged.get(sid) ?? 0n)) this.acknowledged.set(sid, zxid)
   }
@@ -683,14 +688,16 @@ export class Leader {
   private commitWhatCan(): void {
     const { verifier } = this.parts.configs
     const upTo = this.quorumZxid()
-    let count = 0
-    while (count < this.outstanding.length && !this.isOver) {
-      const proposal = this.outstanding[count]!
-      if (proposal.zxid > upTo) break
-      this.commit(proposal)
-      count++
+    const { outstanding } = this
+    for (
+      let next = outstanding.first;
+      next !== undefined && !this.isOver;
+      next = outstanding.first
+    ) {
+      if (next.zxid > upTo) break
+      this.commit(next)
+      outstanding.shift()
     }
-    if (count > 0) this.outstanding.splice(0, count)
     if (this.outstanding.length === 0) this.finished?.resolve()
     // Others decide from now on, and for them it may be enough already.
     if (verifier !== this.parts.configs.verifier && !this.isOver) this.commitWhatCan()
@@ -717,17 +724,23 @@ export class Leader {
       this.commitReconfig(proposal)
       return
     }
+    // Who asked first: a client waits there.
+    if (proposal.asker !== undefined) this.sendCommit(proposal.asker, proposal)
     for (const learner of this.learners) {
-      if (!learner.isForwarding) continue
-      const { link, isObserver } = learner
-      this.toLearner(learner, isObserver ? payload.length : 0, () => {
-        if (isObserver) link.send('inform', zxid, payload)
-        else link.send('commit', zxid)
-      })
+      if (learner !== proposal.asker) this.sendCommit(learner, proposal)
     }
     this.proposer!.commitUpTo(zxid)
     this.parts.committedLog.add({ zxid, payload })
     for (const { learner, send } of behind) this.toLearner(learner, 0, send)
+  }
+
+  private sendCommit(learner: Learner, { zxid, payload }: LoggedTxn): void {
+    if (!learner.isForwarding || !this.learners.has(learner)) return
+    const { link, isObserver } = learner
+    this.toLearner(learner, isObserver ? payload.length : 0, () => {
+      if (isObserver) link.send('inform', zxid, payload)
+      else link.send('commit', zxid)
+    })
   }
 
   // --- other members ---------------------------------------------------------------------------
@@ -843,7 +856,7 @@ export class Leader {
   }
 
   private behindOutstanding(learner: Learner, send: () => void): void {
-    const last = this.outstanding.at(-1)
+    const { last } = this.outstanding
     if (last === undefined) send()
     else last.behind.push({ learner, send })
   }
@@ -857,6 +870,7 @@ export class Leader {
     const sessionId = reader.long()
     const xid = reader.int()
     const type = reader.int()
+    this.asker = learner
     if (type === op.createSession) {
       proposer.remoteCreateSession(learner, sessionId, reader.int())
     } else if (type === op.closeSession) {
@@ -867,6 +881,7 @@ export class Leader {
       const identities: Id[] = authinfo ?? []
       proposer.remoteWrite(learner, { sessionId, xid, type, identities }, reader)
     }
+    this.asker = undefined
   }
 }
 

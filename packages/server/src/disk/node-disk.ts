@@ -131,6 +131,14 @@ class NodeWriteHandle implements WriteHandle {
     if (this.syncAfterWrite) await this.sync()
   }
 
+  writeNow(bytes: Uint8Array, position: number): void {
+    let done = 0
+    while (done < bytes.length) {
+      done += fs.writeSync(this.file, bytes, done, bytes.length - done, position + done)
+    }
+    if (this.syncAfterWrite) fs.fdatasyncSync(this.file)
+  }
+
   sync(): Promise<void> {
     return new Promise((resolve, reject) => {
       fs.fdatasync(this.file, (error) => (error === null ? resolve() : reject(error)))

@@ -14,7 +14,7 @@ export function failWrites(failWith: string | undefined): void {
 }
 
 /** Calls the storage makes to change a file; opening and reading never fail here. */
-const tampered = ['write', 'fdatasync', 'fsync'] as const
+const tampered = ['write', 'writeSync', 'fdatasync', 'fdatasyncSync', 'fsync'] as const
 const lengthArgument = 3
 
 for (const name of tampered) {
@@ -22,13 +22,15 @@ for (const name of tampered) {
   const replacement: Call = (...args) => {
     if (code === undefined) return real(...args)
     const length = args[lengthArgument]
-    if (code === 'ENOSPC' && name === 'write' && !isHalfTaken && Number(length) > 1) {
+    const isWrite = name === 'write' || name === 'writeSync'
+    if (code === 'ENOSPC' && isWrite && !isHalfTaken && Number(length) > 1) {
       // A disk that fills up takes what fits, and refuses the rest.
       isHalfTaken = true
       return real(...args.with(lengthArgument, Math.floor(Number(length) / 2)))
     }
     isHalfTaken = false
     const error = Object.assign(new Error(`${code}: injected, ${name}`), { code, syscall: name })
+    if (name.endsWith('Sync')) throw error
     setImmediate(() => (args.at(-1) as Done)(error))
   }
   Object.assign(fs, { [name]: replacement })
