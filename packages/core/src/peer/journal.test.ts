@@ -30,10 +30,10 @@ function emptyDatabase(): Database {
   })
 }
 
-function batchOf(zxid: bigint): LogBatch {
+function batchOf(zxid: bigint, clientId = 1n): LogBatch {
   const batch = new LogBatch()
   batch.begin()
-  batch.writer.long(zxid)
+  batch.writer.long(clientId)
   batch.end(zxid)
   return batch
 }
@@ -159,16 +159,20 @@ test('a quick disk is waited for where single writes are all that is asked', asy
   const pair = (): LogBatch => {
     const batch = batchOf(++zxid)
     batch.begin()
+    batch.writer.long(1n)
     batch.end(++zxid)
     return batch
   }
   // The first one makes the file, whose header is a write as well.
-  expect(await play(1, ...singles(5))).toEqual([...Array(4).fill('asked'), 'awaited', 'awaited'])
+  expect(await play(1, ...singles(6))).toEqual([...Array(5).fill('asked'), 'awaited', 'awaited'])
   // Somebody reads in between.
   expect(await play(2, ...singles(2))).toEqual(['asked', 'asked'])
   expect(await play(1, ...singles(4))).toEqual(['asked', 'asked', 'asked', 'awaited'])
   // Several writers share a batch.
   expect(await play(1, pair(), ...singles(4))).toEqual([...Array(4).fill('asked'), 'awaited'])
+  // Another client writes.
+  const other = batchOf(++zxid, 2n)
+  expect(await play(1, other, ...singles(5))).toEqual([...Array(5).fill('asked'), 'awaited'])
   // The disk becomes slow, and quick again: what was slow is known afterwards.
   syncMs = 3
   expect(await play(1, ...singles(3))).toEqual(['awaited', 'asked', 'asked'])

@@ -117,7 +117,8 @@ export class Journal {
   private purging: Promise<void> = Promise.resolve()
   private lastSyncMs = Infinity
   private requestsBefore = 0
-  /** Batches of one write in a row with nothing else asked in between. */
+  private clientBefore = 0n
+  /** Batches of one write in a row, by the same client, with nothing else asked in between. */
   private batchesAlone = 0
   private snapshotAfterRecords = 0
   private snapshotAfterBytes = Infinity
@@ -196,14 +197,16 @@ export class Journal {
   }
 
   /**
-   * Whether the disk is quick, and one write is all that there is to do: then it is waited for, for
-   * that is sooner than to sleep until a thread has done it. Where clients read meanwhile, they
-   * must not wait for a disk.
+   * Whether the disk is quick, and one client's writes, one by one, are all that there is to do:
+   * then it is waited for, for that is sooner than to sleep until a thread has done it. Others must
+   * not wait for a disk: neither those who read nor those whose writes could share a sync.
    */
-  private isAwaited({ records, writer }: LogBatch): boolean {
+  private isAwaited({ records, writer, lastClientId }: LogBatch): boolean {
     const { requestsReceived } = this.source
     const isSmall = records === 1 && writer.position <= awaitedBytesMax
-    const isAlone = isSmall && requestsReceived - this.requestsBefore <= 1
+    const isSame = lastClientId === this.clientBefore
+    const isAlone = isSmall && isSame && requestsReceived - this.requestsBefore <= 1
+    this.clientBefore = lastClientId
     this.requestsBefore = requestsReceived
     this.batchesAlone = isAlone ? this.batchesAlone + 1 : 0
     return this.batchesAlone >= aloneMin && this.lastSyncMs < quickSyncMs

@@ -42,6 +42,11 @@ export class LogBatch {
     this.records++
   }
 
+  /** Whose transaction the last one is: its header begins with that. */
+  get lastClientId(): bigint {
+    return this.writer.view.getBigInt64(this.payloadStart)
+  }
+
   reset(): void {
     this.writer.reset()
     this.records = 0
