@@ -1,6 +1,6 @@
 import type { Writer } from '@zabra/protocol'
 import { noNode, root, type NodeId } from './layout.ts'
-import type { Tree } from './tree.ts'
+import { PathAbove, type Tree } from './tree.ts'
 
 /** A place in the tree that stays valid whatever is removed. */
 export class TreeCursor {
@@ -21,12 +21,14 @@ export class TreeCursor {
   /** Writes nodes until about `bytesMax` more are written; false when the last one was. */
   writeNodes(writer: Writer, bytesMax: number): boolean {
     const limit = writer.position + bytesMax
+    // Until the end of this call no node changes its place.
+    const above = new PathAbove()
     while (this.node !== noNode && writer.position < limit) {
       const id = this.node
       if (this.born.has(id)) {
         this.node = this.tree.successorSkipping(id)
       } else {
-        this.tree.writeNode(id, writer)
+        this.tree.writeNode(id, writer, above)
         this.node = this.tree.successor(id)
       }
     }

@@ -532,8 +532,8 @@ export class Tree {
   }
 
   /** @internal Path, data, ACL and stat as a snapshot holds them. */
-  writeNode(id: NodeId, writer: Writer): void {
-    this.writePath(id, writer)
+  writeNode(id: NodeId, writer: Writer, above: PathAbove): void {
+    this.writePath(id, writer, above)
     this.writeData(id, writer)
     const start = this.at(id)
     const source = this.view(id)
@@ -551,21 +551,41 @@ export class Tree {
     return length
   }
 
-  private writePath(id: NodeId, writer: Writer): void {
-    const length = this.pathBytes(id)
-    writer.int(length)
-    writer.ensure(length)
-    let end = (writer.position += length)
-    for (let node = id; node !== root; node = this.parent(node)) {
+  private writePath(id: NodeId, writer: Writer, above: PathAbove): void {
+    if (id === root) {
+      writer.int(0)
+      return
+    }
+    const record = this.view(id)
+    const at = this.at(id)
+    const parent = record.getInt32(at + field.parent)
+    const { path } = above
+    if (above.parent !== parent) this.writeAbove(parent, above)
+    const ref = record.getUint32(at + field.nameRef)
+    const length = record.getInt32(at + field.nameLength)
+    const start = this.arena.offsetOf(ref)
+    writer.int(path.position + length)
+    writer.rawView(path.view, 0, path.position)
+    writer.rawView(this.arena.viewOf(ref), start, start + length)
+  }
+
+  /** From its end upwards; byte for byte, for not all that may be loaded is valid text. */
+  private writeAbove(parent: NodeId, above: PathAbove): void {
+    const { path } = above
+    above.parent = parent
+    let end = this.pathBytes(parent)
+    path.reset()
+    path.ensure(end + 1)
+    path.position = end + 1
+    path.bytes[end] = slash
+    for (let node = parent; node !== root; node = this.parent(node)) {
       const record = this.view(node)
       const at = this.at(node)
       const ref = record.getUint32(at + field.nameRef)
-      const name = this.arena.bytesOf(ref)
-      const offset = this.arena.offsetOf(ref)
       const size = record.getInt32(at + field.nameLength)
       end -= size
-      for (let i = 0; i < size; i++) writer.bytes[end + i] = name[offset + i]!
-      writer.bytes[--end] = slash
+      copyWords(this.arena.viewOf(ref), this.arena.offsetOf(ref), path.view, end, size)
+      path.bytes[--end] = slash
     }
   }
 
@@ -790,6 +810,12 @@ export class Tree {
     record.setInt32(at + field.digest, checksum)
     this.digest.add(checksum)
   }
+}
+
+/** The path of a parent with its slash, while one child after another is written. */
+export class PathAbove {
+  parent: NodeId = noNode
+  readonly path = new Writer()
 }
 
 /** The id of "anyone may do anything", which stands in no table. */
