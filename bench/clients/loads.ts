@@ -20,12 +20,9 @@ export async function measureLoads(
 ): Promise<LoadRows> {
   const speed: ClientRow[] = []
   const cpu: ClientRow[] = []
-  // A bare socket says how fast one can be asked for one thing after another, and no more.
-  const clients = players.filter(({ name }) => name !== 'socket')
   for (const window of [1, options.window]) {
     for (const operation of operations) {
-      const measured = window === 1 ? players : clients
-      const rows = await measureLoad(arena, measured, operation, window, options)
+      const rows = await measureLoad(arena, players, operation, window, options)
       console.error(
         `  ${rows.speed.name}: ${formatNumber(rows.speed.ratioToNpm)} times the better from npm`,
       )
@@ -47,7 +44,7 @@ async function measureLoad(
   const isSequential = window === 1
   const name = `${operation}, ${isSequential ? 'one by one' : `${window} at a time`}`
   const target = isSequential ? sequentialTarget : pipelinedTarget
-  const speed = new ClientRow(name, 'op/s', true, target)
+  const speed = new ClientRow(name, 'op/s', true, target, !isSequential)
   const cpu = new ClientRow(name, 'us/op', false)
   const play = (player: Player, length: number, round: number): Promise<LoadFigures> =>
     counted(arena, player, { operation, window, seconds: length, round: `${window}-${round}` })

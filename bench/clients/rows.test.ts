@@ -25,6 +25,16 @@ test('a target is missed where there is nothing to compare with', () => {
   expect(row(true, { zabra: [100] }).isMissed).toBe(true)
 })
 
+test('where a bare socket gets no more out of the server, no client can be asked to', () => {
+  const figures = { zabra: [96], zookeeper: [60], socket: [100] }
+  expect(row(true, figures).isMissed).toBe(true)
+  const pipelined = new ClientRow('create', 'op/s', true, sequentialTarget, true)
+  for (const [name, values] of Object.entries(figures)) pipelined.add(name, values[0]!)
+  expect([pipelined.isMissed, pipelined.verdict]).toEqual([false, 'as much as the server can'])
+  for (let i = 0; i < 2; i++) pipelined.add('socket', 110)
+  expect([pipelined.isMissed, pipelined.verdict]).toEqual([true, '**no**'])
+})
+
 test('a table has the ratios, and says whether the target is met', () => {
   const figures = { zabra: [100], zookeeper: [60], java: [50] }
   const table = renderRows('Speed', [row(true, figures)], ['zabra', 'zookeeper', 'java'])

@@ -4,57 +4,104 @@ import { play } from './play.mjs'
 
 const opcodes = { create: 1, get: 4, set: 5 }
 const sessionTimeoutMs = 30_000
-const everythingForEveryone = [[1, 31], 'world', 'anyone']
+const frameBytesMax = 64 * 1024
 
 await play(async (address) => {
   const [host, port] = address.split(':')
-  const waiting = []
-  const received = Buffer.alloc(64 * 1024)
+  const received = Buffer.alloc(frameBytesMax)
+  const frame = new Frame()
   let behind = Buffer.alloc(0)
+  let waiting = []
+  let unsent = []
+  let isReading = false
+  const flush = () => {
+    if (unsent.length > 0) socket.write(unsent.length === 1 ? unsent[0] : Buffer.concat(unsent))
+    unsent = []
+  }
   const callback = (length) => {
     let chunk = received.subarray(0, length)
     if (behind.length > 0) chunk = Buffer.concat([behind, chunk])
     let at = 0
+    let count = 0
     while (chunk.length - at >= 4 && chunk.length - at >= 4 + chunk.readInt32BE(at)) {
       at += 4 + chunk.readInt32BE(at)
-      waiting.shift()()
+      count++
     }
     behind = Buffer.from(chunk.subarray(at))
+    const answered = waiting.slice(0, count)
+    waiting = waiting.slice(count)
+    // What is asked for meanwhile leaves together.
+    isReading = true
+    for (const done of answered) done()
+    isReading = false
+    flush()
     return true
   }
   const onread = { buffer: received, callback }
   const socket = connect({ host, port: Number(port), noDelay: true, onread })
   const ask = (bytes, done) => {
     waiting.push(done)
-    socket.write(bytes)
+    unsent.push(bytes)
+    if (!isReading) flush()
   }
   await new Promise((resolve) => socket.once('connect', resolve))
-  const greeting = [0, 0, 0, sessionTimeoutMs, 0, 0, Buffer.alloc(16)]
-  await new Promise((resolve) => ask(frame(greeting), resolve))
+  frame.begin().int(0).long(0n).int(sessionTimeoutMs).long(0n).bytes(Buffer.alloc(16))
+  await new Promise((resolve) => ask(frame.end(), resolve))
   let xid = 0
-  const request = (operation, ...fields) => frame([++xid, opcodes[operation], ...fields])
+  const request = (operation) => frame.begin().int(++xid).int(opcodes[operation])
   return {
-    get: (path, done) => ask(request('get', path, false), done),
-    set: (path, data, done) => ask(request('set', path, data, -1), done),
-    create: (path, data, done) =>
-      ask(request('create', path, data, ...everythingForEveryone.flat(), 0), done),
+    get(path, done) {
+      request('get').bytes(path).byte(0)
+      ask(frame.end(), done)
+    },
+    set(path, data, done) {
+      request('set').bytes(path).bytes(data).int(-1)
+      ask(frame.end(), done)
+    },
+    create(path, data, done) {
+      request('create').bytes(path).bytes(data)
+      frame.int(1).int(31).bytes('world').bytes('anyone').int(0)
+      ask(frame.end(), done)
+    },
   }
 })
 
-/** Numbers, truths, text and bytes, as the protocol writes them, behind their length. */
-function frame(fields) {
-  const parts = fields.map((field) => {
-    if (typeof field === 'boolean') return Buffer.from([field ? 1 : 0])
-    if (typeof field === 'number') return int(field)
-    const bytes = Buffer.from(field)
-    return Buffer.concat([int(bytes.length), bytes])
-  })
-  const body = Buffer.concat(parts)
-  return Buffer.concat([int(body.length), body])
-}
+/** Numbers, text and bytes, as the protocol writes them, behind their length. */
+class Frame {
+  #buffer = Buffer.alloc(frameBytesMax)
+  #at = 0
 
-function int(value) {
-  const bytes = Buffer.alloc(4)
-  bytes.writeInt32BE(value)
-  return bytes
+  begin() {
+    this.#at = 4
+    return this
+  }
+
+  byte(value) {
+    this.#at = this.#buffer.writeUInt8(value, this.#at)
+    return this
+  }
+
+  int(value) {
+    this.#at = this.#buffer.writeInt32BE(value, this.#at)
+    return this
+  }
+
+  long(value) {
+    this.#at = this.#buffer.writeBigInt64BE(value, this.#at)
+    return this
+  }
+
+  bytes(value) {
+    const start = this.#at + 4
+    const length =
+      typeof value === 'string' ? this.#buffer.write(value, start) : value.copy(this.#buffer, start)
+    this.int(length)
+    this.#at += length
+    return this
+  }
+
+  end() {
+    this.#buffer.writeInt32BE(this.#at - 4, 0)
+    return Buffer.from(this.#buffer.subarray(0, this.#at))
+  }
 }
