@@ -304,6 +304,30 @@ describe('a quorum', () => {
     expect(await learner.heard()).toEqual(['commit 2.3'])
   })
 
+  test('tells first who asked, and nobody who is gone', async () => {
+    const [second, third] = [await follower(2n), await follower(3n)]
+    const told: string[] = []
+    for (const [name, { link }] of Object.entries({ second, third })) {
+      const send = link.send.bind(link)
+      link.send = (type, ...rest) => {
+        if (type === 'commit') told.push(name)
+        send(type, ...rest)
+      }
+    }
+    await third.say('request', -1n, newSession(7n))
+    await second.say('ack', '2.1')
+    leader.logged(zxidOf('2.1'))
+    await second.say('request', -1n, newSession(8n))
+    await third.say('ack', '2.2')
+    leader.logged(zxidOf('2.2'))
+    expect(told).toEqual(['third', 'second', 'second', 'third'])
+    await third.say('request', -1n, newSession(9n))
+    third.link.lost()
+    await second.say('ack', '2.3')
+    leader.logged(zxidOf('2.3'))
+    expect(told.slice(4)).toEqual(['second'])
+  })
+
   test('counts no acknowledgement of what its server was told to cut off again', async () => {
     committedLog.add({ zxid: zxidOf('1.5'), payload: payloadOf('1.5') })
     const other = await follower(3n)
