@@ -2,6 +2,7 @@ import { expect, test } from 'vitest'
 import { endMarkBytes } from './end-mark.ts'
 import { MemoryDisk } from './memory-disk.ts'
 import { batchOf, directory, range, recoverTest } from './testing.ts'
+import { truncateAfter } from './truncate.ts'
 import { TxnLog } from './txn-log.ts'
 
 /** A process that died with its last append in the cache: written, and the sync refused. */
@@ -29,6 +30,22 @@ test('pages that a failed sync left clean are written again', async () => {
   const disk = await withUnsyncedAppend()
   disk.forgetDirty(`${directory}/log.1`)
   await recoverTest(disk)
+  disk.crash()
+  expect((await recoverTest(disk)).zxid).toBe(5n)
+})
+
+test('what a cut took away does not come back when its sync had failed', async () => {
+  const disk = new MemoryDisk({ forgetful: true })
+  await recoverTest(disk)
+  const log = new TxnLog(disk, { directory, preAllocBytes: 0 })
+  await log.append(batchOf(range(1, 9)))
+  await log.close()
+  disk.fault = (call) => (call === 'sync' ? 'EIO' : undefined)
+  const where = { snapshotDir: directory, logDir: directory }
+  await expect(truncateAfter(disk, where, 5n)).rejects.toThrow('EIO')
+  disk.fault = undefined
+  disk.forgetDirty(`${directory}/log.1`)
+  expect((await recoverTest(disk)).zxid).toBe(5n)
   disk.crash()
   expect((await recoverTest(disk)).zxid).toBe(5n)
 })

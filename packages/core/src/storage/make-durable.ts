@@ -13,11 +13,12 @@ const unmarkedBytes = 16 * 1024 * 1024
  * What was read may be in the system's cache only: a process that was killed, or that stopped
  * because a sync failed, leaves a write behind that no disk may ever have seen. It counts from now
  * on, so it is written again, which a sync alone after a failed one would not do, and synced, the
- * name of the file with it. What came before the last write was durable when that one began.
+ * name of the file with it. What came before the last write was durable when that one began. The
+ * last change may also have been a cut: what it cut off would be back after a loss of power.
  */
 export async function makeDurable(disk: Disk, log: LogFileReader): Promise<void> {
   const isMarked = log.end.reason === 'endMark'
-  await rewrite(disk, log, isMarked ? await markedWrite(log) : await unmarkedEnd(log))
+  await rewrite(disk, log, isMarked ? await markedWrite(log) : await unmarkedEnd(log), log.bytes)
 }
 
 /** The same, where what follows the last sound record is cut off. */
@@ -34,11 +35,13 @@ async function rewrite(
   disk: Disk,
   { path }: LogFileReader,
   { start, bytes }: Stretch,
-  size?: number,
+  size: number,
 ): Promise<void> {
   const file = await disk.openWrite(path)
   try {
-    if (size !== undefined) await file.setSize(size)
+    // To the length that it has already would be no change, and nothing to sync.
+    await file.setSize(size + 1)
+    await file.setSize(size)
     await file.write(bytes, start)
     await file.sync()
   } finally {
