@@ -6,6 +6,46 @@ const opcodes = { create: 1, get: 4, set: 5 }
 const sessionTimeoutMs = 30_000
 const frameBytesMax = 64 * 1024
 
+/** Numbers, text and bytes, as the protocol writes them, behind their length. */
+class Frame {
+  #buffer = Buffer.alloc(frameBytesMax)
+  #at = 0
+
+  begin() {
+    this.#at = 4
+    return this
+  }
+
+  byte(value) {
+    this.#at = this.#buffer.writeUInt8(value, this.#at)
+    return this
+  }
+
+  int(value) {
+    this.#at = this.#buffer.writeInt32BE(value, this.#at)
+    return this
+  }
+
+  long(value) {
+    this.#at = this.#buffer.writeBigInt64BE(value, this.#at)
+    return this
+  }
+
+  bytes(value) {
+    const start = this.#at + 4
+    const length =
+      typeof value === 'string' ? this.#buffer.write(value, start) : value.copy(this.#buffer, start)
+    this.int(length)
+    this.#at += length
+    return this
+  }
+
+  end() {
+    this.#buffer.writeInt32BE(this.#at - 4, 0)
+    return Buffer.from(this.#buffer.subarray(0, this.#at))
+  }
+}
+
 await play(async (address) => {
   const [host, port] = address.split(':')
   const received = Buffer.alloc(frameBytesMax)
@@ -65,43 +105,3 @@ await play(async (address) => {
     },
   }
 })
-
-/** Numbers, text and bytes, as the protocol writes them, behind their length. */
-class Frame {
-  #buffer = Buffer.alloc(frameBytesMax)
-  #at = 0
-
-  begin() {
-    this.#at = 4
-    return this
-  }
-
-  byte(value) {
-    this.#at = this.#buffer.writeUInt8(value, this.#at)
-    return this
-  }
-
-  int(value) {
-    this.#at = this.#buffer.writeInt32BE(value, this.#at)
-    return this
-  }
-
-  long(value) {
-    this.#at = this.#buffer.writeBigInt64BE(value, this.#at)
-    return this
-  }
-
-  bytes(value) {
-    const start = this.#at + 4
-    const length =
-      typeof value === 'string' ? this.#buffer.write(value, start) : value.copy(this.#buffer, start)
-    this.int(length)
-    this.#at += length
-    return this
-  }
-
-  end() {
-    this.#buffer.writeInt32BE(this.#at - 4, 0)
-    return Buffer.from(this.#buffer.subarray(0, this.#at))
-  }
-}
