@@ -128,24 +128,6 @@ test('while a change of configuration is under way, both decide', () => {
 const newer = membership(line(1), line(2), line(4), 'version=8')
 const newerText = [line(1), line(2), line(4), 'version=8'].join('\n')
 
-test('those who never heard of a change cannot make one lead who needs others for it', () => {
-  const lastSeen = membership(line(1), line(3), 'version=8')
-  const election = electionOf(2n, { config: { committed: three, lastSeen } })
-  election.start({ zxid: 9n, peerEpoch: 1n }, 0)
-  const own = { ...vote, zxid: 9n }
-  election.receive(1n, own, 10)
-  // Alone with server 2 it is a quorum of all that it knows.
-  election.receive(1n, { ...own, state: 'following' }, 250)
-  election.tick(1000)
-  expect(election.takeReady().decision).toBeUndefined()
-  // Server 3 has a better vote, and by then server 1 looks again.
-  const better = { ...own, leader: 3n }
-  election.receive(3n, better, 1100)
-  election.receive(1n, better, 1200)
-  election.tick(1400)
-  expect(election.takeReady().decision).toMatchObject({ state: 'following', leader: 3n })
-})
-
 test('a newer configuration is handed out, and its message is not heard under the old one', () => {
   const election = electionOf(1n, { reconfigEnabled: true })
   election.start({ zxid: 0n, peerEpoch: 1n }, 0)

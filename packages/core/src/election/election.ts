@@ -536,15 +536,12 @@ export class Election {
    * Without a word from the leader itself, servers would elect a dead one again and again.
    *
    * To follow one that leads is safe whoever says so. A configuration that was proposed and came to
-   * nothing must not keep the only server that remembers it from those who never heard of it. But
-   * they cannot make that one lead: it will need those whom only it knows of.
+   * nothing must not keep the only server that remembers it from those who never heard of it.
    */
   private isLed(votes: ReadonlyMap<ServerId, Vote>, vote: Vote): boolean {
-    const agreeing = supporters(votes, vote)
-    if (vote.leader === this.self) {
-      return vote.round === this.round && this.quorum.isQuorum(agreeing)
-    }
-    return this.committedQuorum.isQuorum(agreeing) && votes.get(vote.leader)?.state === 'leading'
+    if (!this.committedQuorum.isQuorum(supporters(votes, vote))) return false
+    if (vote.leader === this.self) return vote.round === this.round
+    return votes.get(vote.leader)?.state === 'leading'
   }
 
   /** Looks whether enough servers agree; every notification prolongs the wait for silence. */
