@@ -1,6 +1,12 @@
-import type { Writer } from '@zabra/protocol'
+import { Writer } from '@zabra/protocol'
 import { noNode, root, type NodeId } from './layout.ts'
-import { PathAbove, type Tree } from './tree.ts'
+import type { Tree } from './tree.ts'
+
+/** The path of a parent with its slash, while one child after another is written. */
+export class PathAbove {
+  parent: NodeId = noNode
+  readonly path = new Writer()
+}
 
 /** A place in the tree that stays valid whatever is removed. */
 export class TreeCursor {

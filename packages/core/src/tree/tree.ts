@@ -15,7 +15,7 @@ import { Owners } from './owners.ts'
 import { PathIndex } from './path-index.ts'
 import { field, noNode, recordBytes, root, statWireBytes, ttlOf, type NodeId } from './layout.ts'
 import { stampCreation, statChecksum, writeWireStat } from './stat.ts'
-import { TreeCursor } from './tree-cursor.ts'
+import { TreeCursor, type PathAbove } from './tree-cursor.ts'
 
 export { noNode, type NodeId }
 
@@ -810,12 +810,6 @@ export class Tree {
     record.setInt32(at + field.digest, checksum)
     this.digest.add(checksum)
   }
-}
-
-/** The path of a parent with its slash, while one child after another is written. */
-export class PathAbove {
-  parent: NodeId = noNode
-  readonly path = new Writer()
 }
 
 /** The id of "anyone may do anything", which stands in no table. */
