@@ -43,6 +43,16 @@ function follower(): Election {
   return election
 }
 
+/** Server 2, elected by server 1. */
+function elected(): Election {
+  const election = electionOf(2n)
+  election.start({ zxid: 5n, peerEpoch: 1n }, 0)
+  election.receive(1n, vote, 0)
+  election.tick(200)
+  expect(election.takeReady().decision).toMatchObject({ state: 'leading' })
+  return election
+}
+
 test('one who looks is told the leader, in the round of that election', () => {
   const election = follower()
   election.receive(3n, { ...vote, leader: 3n, round: 7n }, 300)
@@ -192,20 +202,28 @@ test('one without a vote is answered when it asks, but its answers are no reason
 })
 
 test('one who was elected learns that the others have changed their minds', () => {
-  const election = electionOf(2n)
-  election.start({ zxid: 5n, peerEpoch: 1n }, 0)
-  election.receive(1n, vote, 0)
-  election.tick(200)
-  expect(election.takeReady().decision).toMatchObject({ state: 'leading' })
+  const election = elected()
   // A server that comes late votes for itself first: that alone means nothing.
   election.receive(3n, { ...vote, leader: 3n }, 300)
+  election.receive(1n, { ...vote, leader: 3n }, 310)
+  election.tick(509)
   expect(election.isDeserted).toBe(false)
-  election.receive(1n, { ...vote, leader: 3n }, 300)
+  // What they repeat does not make it younger.
+  election.receive(1n, { ...vote, leader: 3n }, 510)
   expect(election.isDeserted).toBe(true)
-  election.receive(1n, { ...vote, leader: 2n, state: 'following' }, 300)
+  election.receive(1n, { ...vote, leader: 2n, state: 'following' }, 511)
   expect(election.isDeserted).toBe(false)
-  election.receive(1n, { ...vote, leader: 3n }, 300)
-  election.joined(1n)
+})
+
+test('one who was elected waits for those who still look to come', () => {
+  const election = elected()
+  for (const from of [1n, 3n]) election.receive(from, { ...vote, leader: 3n }, 300)
+  const answers = election.takeReady().send
+  expect(answers.map(({ notification }) => notification.state)).toEqual(['leading', 'leading'])
+  election.tick(499)
+  expect(election.isDeserted).toBe(false)
+  election.joined(3n)
+  election.tick(10_000)
   expect(election.isDeserted).toBe(false)
 })
 

@@ -32,7 +32,7 @@ export interface ElectionTiming {
   readonly notificationMinMs: number
   /** ... up to this. */
   readonly notificationMaxMs: number
-  /** A quorum that agrees waits so long for a better vote. */
+  /** A quorum that agrees waits so long for a better vote, and one who was elected for its voters. */
   readonly finalizeWaitMs: number
   /** The same when every voter that is there agrees, so that no better vote can be under way. */
   readonly unanimousWaitMs: number
@@ -120,6 +120,8 @@ export class Election {
 
   /** Voters that want another leader, since this server was elected. */
   private readonly deserters = new Set<ServerId>()
+  /** Since when they are too many. */
+  private desertedAtMs: number | undefined
   /** What this server told itself. */
   private readonly loopback: Notification[] = []
   /** What those without a vote were told last, and when. */
@@ -154,12 +156,14 @@ export class Election {
     this.lastSeenText = lastSeen && formatMembership(lastSeen)
     this.committedQuorum = verifierOf(committed)
     this.quorum = combine(this.committedQuorum, lastSeen && verifierOf(lastSeen))
+    this.countDeserters()
   }
 
   /** The server has lost its leader, and does not know yet what its log holds. */
   pause(): void {
     this.state = 'looking'
     this.deserters.clear()
+    this.desertedAtMs = undefined
     this.running = false
     this.finishAtMs = undefined
     this.decision = undefined
@@ -220,6 +224,7 @@ export class Election {
     } else if (this.state !== 'looking') {
       if (notification.leader === this.self) this.deserters.delete(from)
       else this.deserters.add(from)
+      this.countDeserters()
       if (isAsked) this.tell(from, this.stored, this.stored.round)
     } else if (!this.running) {
       this.early.set(from, notification)
@@ -231,19 +236,26 @@ export class Election {
   }
 
   /**
-   * Elected, but by now too many want another leader for a quorum ever to come. Whoever leads already
-   * need not care: servers that come back vote for themselves before they hear of it.
+   * Elected, but for a while now too many want another leader for a quorum ever to come. Not at
+   * once: who still looks is told of us by our answer, and may be about to come. Whoever leads
+   * already need not care: servers that come back vote for themselves before they hear of it.
    */
   get isDeserted(): boolean {
-    if (this.state !== 'leading') return false
-    const faithful = new Set(this.quorum.voters)
-    for (const server of this.deserters) faithful.delete(server)
-    return !this.quorum.isQuorum(faithful)
+    const { desertedAtMs, nowMs } = this
+    return desertedAtMs !== undefined && nowMs - desertedAtMs >= this.timing.finalizeWaitMs
   }
 
   /** A server has come to be led by us, whatever it said before. */
   joined(server: ServerId): void {
     this.deserters.delete(server)
+    this.countDeserters()
+  }
+
+  private countDeserters(): void {
+    const faithful = new Set(this.quorum.voters)
+    for (const server of this.deserters) faithful.delete(server)
+    if (this.state !== 'leading' || this.quorum.isQuorum(faithful)) this.desertedAtMs = undefined
+    else this.desertedAtMs ??= this.nowMs
   }
 
   /** A server may be gone that was there, or the other way round. */
