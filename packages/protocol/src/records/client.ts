@@ -19,54 +19,34 @@ export const ReplyHeader = record({ xid: int, zxid: long, err: int })
 export const requestHeaderBytes = 8
 export const replyHeaderBytes = 16
 
-const connectRequest = record({
+/** Left out by those who do not know the flag (3.3 and older), and then not answered either. */
+const readOnlyFlag: Codec<boolean | undefined> = {
+  bytesMin: 0,
+  read: (reader) => (reader.remaining > 0 ? reader.bool() : undefined),
+  write(writer, value) {
+    if (value !== undefined) writer.bool(value)
+  },
+}
+
+/** The first frame of a connection; it has no header. */
+export const ConnectRequest = record({
   protocolVersion: int,
   lastZxidSeen: long,
   timeOut: int,
   sessionId: long,
   passwd: buffer,
+  readOnly: readOnlyFlag,
 })
+export interface ConnectRequest extends TypeOf<typeof ConnectRequest> {}
 
-export interface ConnectRequest extends TypeOf<typeof connectRequest> {
-  /** Undefined where the client does not know the flag (3.3 and older): the answer omits it too. */
-  readOnly: boolean | undefined
-}
-
-/** The first frame of a connection; it has no header. */
-export const ConnectRequest: Codec<ConnectRequest> = {
-  bytesMin: connectRequest.bytesMin,
-  read(reader) {
-    const request = connectRequest.read(reader)
-    return { ...request, readOnly: reader.remaining > 0 ? reader.bool() : undefined }
-  },
-  write(writer, value) {
-    connectRequest.write(writer, value)
-    if (value.readOnly !== undefined) writer.bool(value.readOnly)
-  },
-}
-
-const connectResponse = record({
+export const ConnectResponse = record({
   protocolVersion: int,
   timeOut: int,
   sessionId: long,
   passwd: buffer,
+  readOnly: readOnlyFlag,
 })
-
-export interface ConnectResponse extends TypeOf<typeof connectResponse> {
-  readOnly: boolean | undefined
-}
-
-export const ConnectResponse: Codec<ConnectResponse> = {
-  bytesMin: connectResponse.bytesMin,
-  read(reader) {
-    const response = connectResponse.read(reader)
-    return { ...response, readOnly: reader.remaining > 0 ? reader.bool() : undefined }
-  },
-  write(writer, value) {
-    connectResponse.write(writer, value)
-    if (value.readOnly !== undefined) writer.bool(value.readOnly)
-  },
-}
+export interface ConnectResponse extends TypeOf<typeof ConnectResponse> {}
 
 export const Empty = record({})
 

@@ -59,7 +59,7 @@ export class ClientListener {
   }
 
   private makeServer(): Server {
-    return createReadingServer({ allowHalfOpen: true, isPaused: true }, (socket) => {
+    return createReadingServer({ allowHalfOpen: true }, (socket) => {
       const client = this.accept(socket)
       return client && ((bytes, length) => client.receive(bytes, length))
     })
@@ -161,7 +161,6 @@ export class ClientListener {
     if (this.options.keepAlive) socket.setKeepAlive(true)
     const client = new ClientSocket(socket, address, this)
     this.sockets.add(client)
-    socket.resume()
     return client
   }
 }

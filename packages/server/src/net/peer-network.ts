@@ -203,8 +203,8 @@ export class NodePeerNetwork implements PeerNetwork {
     for (const socket of this.learners[door]) if (!isOn) socket.end()
     if (!isOn || this.isStopped) return
     const { host, port } = this.doorAt(this.own, door)
-    const options = { allowHalfOpen: false, isPaused: false }
-    const server = createReadingServer(options, (socket) => this.acceptLearner(socket, door))
+    const accept = (socket: Socket): Receive => this.acceptLearner(socket, door)
+    const server = createReadingServer({ allowHalfOpen: false }, accept)
     this.doors.set(door, server)
     // The role may be over before the port is ours: then it must not be kept from the next time.
     const isWanted = (): boolean => this.doors.get(door) === server

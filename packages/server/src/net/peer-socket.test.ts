@@ -30,7 +30,7 @@ afterEach(() => {
 /** Two ends of a connection of which one is a PeerSocket; the other is not read until told. */
 async function pair(): Promise<{ link: PacketLink; turns: Turns; near: Socket; far: Socket }> {
   const turns = new Turns()
-  const server = createReadingServer({ allowHalfOpen: false, isPaused: false }, (near) => {
+  const server = createReadingServer({ allowHalfOpen: false }, (near) => {
     const wire = new PeerSocket(near, turns as unknown as Turn)
     const link = new PacketLink(wire, 0)
     wire.attach(link)
@@ -96,8 +96,7 @@ test('what comes is handed on, and so is that nothing comes any more', async () 
 })
 
 test('a socket that dials reads into the same buffer', async () => {
-  const server = createReadingServer({ allowHalfOpen: true, isPaused: true }, (socket) => {
-    socket.resume()
+  const server = createReadingServer({ allowHalfOpen: true }, (socket) => {
     return (bytes, length) => socket.write(Uint8Array.from(bytes.subarray(0, length)))
   })
   server.listen(0, '127.0.0.1')
