@@ -153,9 +153,16 @@ export class Projection {
     const { high, low } = this.digest
     const { length } = this.staged
     this.mayRollBack = true
-    const stays = work()
-    this.mayRollBack = false
-    if (stays) return
+    let stays = false
+    try {
+      stays = work()
+    } finally {
+      this.mayRollBack = false
+      if (!stays) this.rollBack(length, high, low)
+    }
+  }
+
+  private rollBack(length: number, high: number, low: number): void {
     assert(this.staged.length >= length, 'nothing is applied while a multi is prepared')
     while (this.staged.length > length) this.takeBack()
     this.digest.high = high

@@ -155,6 +155,36 @@ describe('the epoch', () => {
     expect([early.isClosed, late.isClosed]).toEqual([true, true])
   })
 
+  test('is given up for a newer one that a member has promised already', async () => {
+    const second = await follower(2n)
+    await second.say('request', -1n, newSession(7n))
+    await introduce(3n, '9.0')
+    expect(reason).toBeUndefined()
+    // What is proposed is committed first.
+    leader.logged(zxidOf('2.1'))
+    await second.say('ack', '2.1')
+    expect(await second.heard()).toContain('commit 2.1')
+    expect(reason).toBe('server 3 has promised epoch 9 already')
+    expect(parts.epochs).toMatchObject({ accepted: 9n, current: 2n })
+  })
+
+  test.each([
+    ['a stranger', 8n, '9.0'],
+    ['one that promised ours', 3n, '2.0'],
+  ])('is not given up for %s', async (_who, sid, promised) => {
+    await follower(2n)
+    await introduce(sid, promised)
+    expect(reason).toBeUndefined()
+    expect(parts.epochs.accepted).toBe(2n)
+  })
+
+  test('is not given up before a quorum holds it', async () => {
+    await introduce(2n, '1.0')
+    const third = await introduce(3n, '9.0')
+    expect(await third.heard()).toEqual(['leaderInfo 2.0'])
+    expect(reason).toBeUndefined()
+  })
+
   test('is not agreed upon for ever', async () => {
     await parts.host.pass(10_001)
     expect(reason).toMatch('agreeing on an epoch')

@@ -36,6 +36,7 @@ import type { ZabOptions, ZabTrace } from './options.ts'
 const counterMaxDefault = 0xfffffffen
 /** In the last part of an epoch, one in so many, the next one is begun at the first good moment. */
 const lastPart = 64n
+const counterUsedUp = 'the counter of this epoch is used up'
 
 /** So long a leader that is to end waits for what it has proposed. */
 const finishMsMax = 500
@@ -273,12 +274,30 @@ export class Leader {
     await Promise.race([this.finished.promise, done]).finally(cut)
   }
 
-  /** What is asked for meanwhile waits, and is asked of the leader of the next epoch. */
-  private async beginNextEpoch(): Promise<void> {
-    const reason = 'the counter of this epoch is used up'
-    this.parts.trace({ type: 'handingOver', reason })
+  /**
+   * What is asked for meanwhile waits, and is asked of the leader of the next epoch; that comes after
+   * `promised`.
+   */
+  private async beginNextEpoch(reason: string, promised = this.newEpoch): Promise<void> {
+    const { trace, epochs } = this.parts
+    trace({ type: 'handingOver', reason })
     await this.finish()
+    if (this.isOver) return
+    if (promised > epochs.accepted) {
+      this.accepting = epochs.setAccepted(promised).catch((error: Error) => this.end(error))
+      await this.accepting
+    }
     this.end(new Error(reason))
+  }
+
+  /**
+   * A member that promised a newer epoch, to a leader that came to nothing, may not be led in ours;
+   * in Apache it is away until something else ends this leadership.
+   */
+  private beginEpochFor(sid: ServerId, promised: bigint): void {
+    if (this.proposer === undefined || this.finished !== undefined) return
+    if (promised <= this.newEpoch || !this.parts.configs.committed.servers.has(sid)) return
+    void this.beginNextEpoch(`server ${sid} has promised epoch ${promised} already`, promised)
   }
 
   /** A voter that could lead instead, and has logged so much: without an argument, all we have. */
@@ -315,7 +334,7 @@ export class Leader {
     const present = new Set<ServerId>([this.parts.self])
     for (const learner of this.learners) if (this.isUpToDate(learner)) present.add(learner.sid)
     for (const voter of this.parts.configs.verifier.voters) if (!present.has(voter)) return
-    void this.beginNextEpoch()
+    void this.beginNextEpoch(counterUsedUp)
   }
 
   /** Ends the leadership; nothing is confirmed any more. */
@@ -389,6 +408,7 @@ export class Leader {
       this.parts.joined?.(sid)
       this.join(sid, epochOf(hello.zxid))
     }
+    this.beginEpochFor(sid, epochOf(hello.zxid))
     const epoch = await this.links.of(link, this.epochChosen.promise)
     link.send('leaderInfo', epochStart(epoch), encodeInt(quorumProtocolVersion))
     const ack = await this.links.of(
@@ -658,7 +678,7 @@ export class Leader {
   private readonly mayPropose = (zxid: bigint): boolean => {
     if (this.finished !== undefined) return false
     if (counterOf(zxid) <= this.counterMax) return true
-    void this.beginNextEpoch()
+    void this.beginNextEpoch(counterUsedUp)
     return false
   }
 
