@@ -1,10 +1,20 @@
 /** Errors of the recipes: in whom they wait for, and in what they believe to hold. */
-import type { Client, Created, State, Transaction, WatchableReadOptions } from '@zabra/client'
+import {
+  isRefusal,
+  type Client,
+  type Created,
+  type State,
+  type Transaction,
+  type WatchableReadOptions,
+} from '@zabra/client'
 import { replace } from './inside.ts'
 import type { ProgramMutant } from './program-mutant.ts'
 
 type Get = (path: string, options?: WatchableReadOptions) => Promise<unknown>
 type Children = (path: string, options?: WatchableReadOptions) => Promise<string[]>
+type Exists = (path: string, options?: WatchableReadOptions) => Promise<unknown>
+type Create = (path: string, data?: Uint8Array, options?: object) => Promise<Created>
+type Set = (path: string, data: Uint8Array, options?: object) => unknown
 
 const byNumber = (a: string, b: string): number => Number(a.slice(-10)) - Number(b.slice(-10))
 const isLockNode = (path: string): boolean => /lock-\d+$/.test(path)
@@ -118,18 +128,70 @@ export const recipeMutants: readonly ProgramMutant[] = [
       })
     },
   },
+  { name: 'a count goes by no version', workload: 'counter', client: valuesWithoutVersion },
   {
-    name: 'a count goes by no version',
-    workload: 'counter',
+    name: 'a configuration is changed whatever others changed',
+    workload: 'configuration',
+    client: valuesWithoutVersion,
+  },
+  { name: 'what is said can be said again', workload: 'rendezvous', client: setsWithoutVersion },
+  {
+    name: 'a vote is written over another',
+    workload: 'two-phase-commit',
+    client: setsWithoutVersion,
+  },
+  {
+    name: 'the end of a coordinator is not noticed',
+    workload: 'two-phase-commit',
     client: (client) => {
-      replace(client, 'transaction', (original: () => Transaction) => () => {
-        const transaction = original()
-        type Set = (path: string, data: Uint8Array, options?: object) => unknown
-        replace(transaction, 'set', (set: Set) => (path, data, options) => {
-          return set(path, data, path.includes('witness') ? options : {})
-        })
-        return transaction
+      replace(client, 'exists', (original: Exists) => (path, options) => {
+        const isCoordinator = path.endsWith('/coordinator')
+        return original(path, isCoordinator ? { ...options, watch: undefined } : options)
       })
     },
   },
+  {
+    name: 'a name that is bound is bound again',
+    workload: 'names',
+    client: (client) => {
+      replace(
+        client,
+        'create',
+        (original: Create) => (path, data, options) =>
+          original(path, data, options).catch(async (error: unknown) => {
+            if (!isRefusal(error, 'nodeExists') || data === undefined) throw error
+            return { path, stat: await client.set(path, data) }
+          }),
+      )
+    },
+  },
+  {
+    name: 'an offer outlasts its session',
+    workload: 'services',
+    client: (client) => {
+      replace(
+        client,
+        'create',
+        (original: Create) => (path, data, options) =>
+          original(path, data, { ...options, ephemeral: false }),
+      )
+    },
+  },
 ]
+
+/** What replaces a value, beside its witness, replaces whatever is there. */
+function valuesWithoutVersion(client: Client): void {
+  replace(client, 'transaction', (original: () => Transaction) => () => {
+    const transaction = original()
+    replace(transaction, 'set', (set: Set) => (path, data, options) => {
+      return set(path, data, path.includes('witness') ? options : {})
+    })
+    return transaction
+  })
+}
+
+function setsWithoutVersion(client: Client): void {
+  replace(client, 'set', (set: Set) => (path, data, options) => {
+    return set(path, data, { ...options, ifVersion: undefined })
+  })
+}

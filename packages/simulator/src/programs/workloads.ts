@@ -10,9 +10,13 @@ import {
   semaphoreContest,
   simpleLockContest,
 } from './workloads/contests.ts'
+import { ConfigurationWorkload } from './workloads/configuration.ts'
 import { CounterWorkload } from './workloads/counter.ts'
 import { GroupWorkload } from './workloads/group.ts'
+import { NamesWorkload } from './workloads/names.ts'
 import { QueueWorkload } from './workloads/queue.ts'
+import { RendezvousWorkload } from './workloads/rendezvous.ts'
+import { ServicesWorkload } from './workloads/services.ts'
 import { TwoPhaseCommitWorkload } from './workloads/two-phase-commit.ts'
 
 /** What programs may do in a run, by name. */
@@ -31,6 +35,10 @@ export const workloads = {
   counter: (stage) => new CounterWorkload(stage),
   'tree-cache': (stage) => new TreeCacheWorkload(stage),
   'two-phase-commit': (stage) => new TwoPhaseCommitWorkload(stage),
+  configuration: (stage) => new ConfigurationWorkload(stage),
+  rendezvous: (stage) => new RendezvousWorkload(stage),
+  names: (stage) => new NamesWorkload(stage),
+  services: (stage) => new ServicesWorkload(stage),
 } as const satisfies Record<string, MakeWorkload>
 
 export type WorkloadName = keyof typeof workloads
@@ -51,4 +59,8 @@ export const weights: Readonly<Record<WorkloadName, number>> = {
   counter: 2,
   'tree-cache': 2,
   'two-phase-commit': 2,
+  configuration: 2,
+  rendezvous: 2,
+  names: 1,
+  services: 2,
 }

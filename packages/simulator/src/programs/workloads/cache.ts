@@ -1,8 +1,9 @@
-import { ClosedError, isRefusal, type Client } from '@zabra/client'
+import { isRefusal, type Client } from '@zabra/client'
 import { decodeText } from '@zabra/protocol'
 import { openTreeCache, type TreeCache } from '@zabra/recipes'
 import type { Stage } from '../stage.ts'
 import type { Actor, Workload } from '../workload.ts'
+import { Opened } from './opened.ts'
 
 const path = '/cache'
 const names = ['a', 'b', 'c'] as const
@@ -11,11 +12,12 @@ const twins = [`${path}/left`, `${path}/right`] as const
 /** Caches show the tree as it was at one moment, and in the end as it is. */
 export class TreeCacheWorkload implements Workload {
   private readonly stage: Stage
-  private readonly caches = new Map<string, TreeCache | undefined>()
+  private readonly caches: Opened<TreeCache>
   private writes = 0
 
   constructor(stage: Stage) {
     this.stage = stage
+    this.caches = new Opened(stage, 'the tree')
   }
 
   async setUp(client: Client): Promise<void> {
@@ -24,10 +26,14 @@ export class TreeCacheWorkload implements Workload {
   }
 
   begin(actor: Actor): void {
-    this.caches.set(actor.name, undefined)
-    this.open(actor).catch((error: unknown) => {
-      if (!(error instanceof ClosedError) && actor.client.state.name !== 'closed')
-        this.stage.violate(`${actor.name} has no cache: ${String(error)}`)
+    // So patient that what it shows is always one moment.
+    const opening = openTreeCache(actor.client, path, { patienceMs: 1e9 })
+    this.caches.open(actor, opening, (cache) => {
+      this.checkTwins(actor.name)
+      cache.onChange((changes) => {
+        this.stage.count('changes of caches', changes.length)
+        this.checkTwins(actor.name)
+      })
     })
   }
 
@@ -54,8 +60,7 @@ export class TreeCacheWorkload implements Workload {
   unrest(): string | undefined {
     const tree = this.stage.tree()
     if (tree === undefined) return 'no server serves'
-    for (const [name, cache] of this.caches) {
-      if (cache === undefined) return `${name} has no cache yet`
+    return this.caches.unrest((cache, name) => {
       if (cache.signal.aborted)
         return `the cache of ${name} has ended: ${String(cache.signal.reason)}`
       const nodes = new Map([...cache].map((node) => [node.path, decodeText(node.data)]))
@@ -64,25 +69,12 @@ export class TreeCacheWorkload implements Workload {
           return `${name} has ${at} as ${nodes.get(at)}, it is ${data}`
       }
       const gone = [...nodes.keys()].find((at) => !tree.has(at))
-      if (gone !== undefined) return `${name} still has ${gone}`
-    }
-    return undefined
+      return gone === undefined ? undefined : `${name} still has ${gone}`
+    })
   }
 
   mayStay(node: string): boolean {
     return isInside(node)
-  }
-
-  private async open({ client, name, process }: Actor): Promise<void> {
-    // So patient that what it shows is always one moment.
-    const cache = await openTreeCache(client, path, { patienceMs: 1e9 })
-    if (!process.isAlive) return
-    this.caches.set(name, cache)
-    this.checkTwins(name)
-    cache.onChange((changes) => {
-      this.stage.count('changes of caches', changes.length)
-      this.checkTwins(name)
-    })
   }
 
   /** What was committed before a sync is seen after it. */

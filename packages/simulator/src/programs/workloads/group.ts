@@ -1,30 +1,25 @@
-import { ClosedError, text } from '@zabra/client'
+import { text } from '@zabra/client'
 import { joinGroup, watchGroup, type Live, type Members } from '@zabra/recipes'
 import type { Stage } from '../stage.ts'
 import type { Actor, Workload } from '../workload.ts'
 import { drawLimits } from './holding.ts'
+import { Opened } from './opened.ts'
 
 const path = '/group'
 
 /** Members that come, outlast their sessions and go; in the end everybody knows who is there. */
 export class GroupWorkload implements Workload {
   private readonly stage: Stage
-  private readonly known = new Map<string, Live<Members<string>> | undefined>()
+  private readonly known: Opened<Live<Members<string>>>
   private writes = 0
 
   constructor(stage: Stage) {
     this.stage = stage
+    this.known = new Opened(stage, 'the group')
   }
 
-  begin({ client, name, process }: Actor): void {
-    this.known.set(name, undefined)
-    watchGroup(client, path, { codec: text }).then(
-      (live) => process.isAlive && this.known.set(name, live),
-      (error: unknown) => {
-        if (!(error instanceof ClosedError) && client.state.name !== 'closed')
-          this.stage.violate(`${name} cannot follow the group: ${String(error)}`)
-      },
-    )
+  begin(actor: Actor): void {
+    this.known.open(actor, watchGroup(actor.client, path, { codec: text }))
   }
 
   async turn(actor: Actor): Promise<void> {
@@ -46,11 +41,9 @@ export class GroupWorkload implements Workload {
     if (tree === undefined) return 'no server serves'
     const there = [...tree.keys()].find((node) => node.startsWith(`${path}/`))
     if (there !== undefined) return `${there} is left`
-    for (const [name, live] of this.known) {
-      if (live === undefined) return `${name} does not know the group yet`
-      if (live.current.size > 0)
-        return `${name} takes ${[...live.current.keys()].join()} for members`
-    }
-    return undefined
+    return this.known.unrest(({ current }, name) => {
+      if (current.size === 0) return undefined
+      return `${name} takes ${[...current.keys()].join()} for members`
+    })
   }
 }

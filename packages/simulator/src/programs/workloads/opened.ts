@@ -1,0 +1,45 @@
+import { ClosedError } from '@zabra/client'
+import type { Stage } from '../stage.ts'
+import type { Actor } from '../workload.ts'
+
+/** What each program has opened to follow something, by the program's name. */
+export class Opened<T> {
+  private readonly stage: Stage
+  private readonly what: string
+  private readonly byName = new Map<string, T | undefined>()
+
+  constructor(stage: Stage, what: string) {
+    this.stage = stage
+    this.what = what
+  }
+
+  /** For this client; what an earlier one of the program had opened is forgotten. */
+  open({ client, name, process }: Actor, opening: Promise<T>, then?: (opened: T) => void): void {
+    this.byName.set(name, undefined)
+    opening.then(
+      (opened) => {
+        if (!process.isAlive) return
+        this.byName.set(name, opened)
+        then?.(opened)
+      },
+      (error: unknown) => {
+        if (!(error instanceof ClosedError) && client.state.name !== 'closed')
+          this.stage.violate(`${name} cannot follow ${this.what}: ${String(error)}`)
+      },
+    )
+  }
+
+  get(name: string): T | undefined {
+    return this.byName.get(name)
+  }
+
+  /** What somebody has not opened, or the first complaint of `look` about what somebody has. */
+  unrest(look: (opened: T, name: string) => string | undefined): string | undefined {
+    for (const [name, opened] of this.byName) {
+      if (opened === undefined) return `${name} does not know ${this.what} yet`
+      const complaint = look(opened, name)
+      if (complaint !== undefined) return complaint
+    }
+    return undefined
+  }
+}
