@@ -47,9 +47,12 @@ export class Client implements AsyncDisposable {
   private readonly live: LiveSession
   private readonly paths: Paths
   private readonly watches: WatchRegistry
+  private readonly callTimeoutMs: number | undefined
+  private patientTwin: Client | undefined
 
   constructor(options: ClientOptions) {
     this.live = new LiveSession(options)
+    this.callTimeoutMs = options.callTimeoutMs
     this.host = this.live.host
     this.paths = this.live.paths
     this.watches = this.live.watches
@@ -74,6 +77,17 @@ export class Client implements AsyncDisposable {
   /** The newest transaction that this client has seen a trace of. */
   get lastZxid(): bigint {
     return this.live.lastZxid
+  }
+
+  /**
+   * This client without `callTimeoutMs`: for what must be done however long it takes, as giving
+   * back a lock. Recipes use it; they have deadlines of their own.
+   */
+  get patient(): Client {
+    if (this.callTimeoutMs === undefined) return this
+    // The same session, seen by an object that differs in this one property.
+    this.patientTwin ??= Object.create(this, { callTimeoutMs: { value: undefined } }) as Client
+    return this.patientTwin
   }
 
   /** The path below which this client lives; '' is the root. */
@@ -122,7 +136,8 @@ export class Client implements AsyncDisposable {
   ): Promise<void> {
     if (this.live.isClosed) return Promise.reject(this.live.closedError())
     const bytes = typeof credentials === 'string' ? encodeText(credentials) : credentials
-    return this.live.authenticate({ scheme, credentials: bytes }, options)
+    const { signal, timeoutMs = this.callTimeoutMs } = options
+    return this.live.authenticate({ scheme, credentials: bytes }, { signal, timeoutMs })
   }
 
   // --- writes ----------------------------------------------------------------------------------
@@ -266,11 +281,12 @@ export class Client implements AsyncDisposable {
   /** Every change from now on, as an iteration that outlives reconnections. */
   watch(path: string, options: WatchOptions = {}): Watching {
     const serverPath = this.paths.toServer(path)
+    const { patient } = this
     const port = {
-      add: (watch: PersistentWatch) => this.addPersistent(serverPath, watch),
-      remove: (watch: PersistentWatch) => this.removePersistent(serverPath, watch),
-      exists: (at: string) => this.exists(at),
-      children: (at: string) => this.childrenWithStat(at),
+      add: (watch: PersistentWatch) => patient.addPersistent(serverPath, watch),
+      remove: (watch: PersistentWatch) => patient.removePersistent(serverPath, watch),
+      exists: (at: string) => patient.exists(at),
+      children: (at: string) => patient.childrenWithStat(at),
     }
     return new Watching(port, path, options)
   }
@@ -337,7 +353,7 @@ export class Client implements AsyncDisposable {
     call: Call<Request, Result>,
     options: CallOptions | undefined,
   ): Promise<Result> {
-    return this.live.issue(call, options)
+    return this.live.issue(call, options?.signal, options?.timeoutMs ?? this.callTimeoutMs)
   }
 
   private issueRead<Request, Result>(
@@ -399,13 +415,15 @@ export class Client implements AsyncDisposable {
     data: Uint8Array,
     options: CreateOptions,
   ): Promise<kinds.Created> {
+    // The deadline ends the waiting; what was begun goes on until it is known what became of it.
+    const { patient } = this
     const port = {
-      create: (at: string) => this.createOnce(at, data, options, {}),
-      children: (at: string) => this.children(at, { consistency: 'session' }),
-      exists: (at: string) => this.exists(at),
-      delete: (at: string) => this.delete(at),
+      create: (at: string) => patient.createOnce(at, data, options, {}),
+      children: (at: string) => patient.children(at, { consistency: 'session' }),
+      exists: (at: string) => patient.exists(at),
+      delete: (at: string) => patient.delete(at),
     }
-    const timeoutMs = options.timeoutMs ?? this.live.callTimeoutMs
+    const timeoutMs = options.timeoutMs ?? this.callTimeoutMs
     const guid = makeGuid(() => this.host.random())
     const { signal } = options
     const { host, aborts } = this.live
@@ -440,14 +458,14 @@ export class Client implements AsyncDisposable {
       // Releases before 3.9 only know `any`, which may do where nothing else is watched there.
       const isOld = isRefusal(error, 'marshallingError') && type !== 'any'
       if (!isOld) throw error
-      if (!this.watches.has(serverPath)) await this.forget(serverPath, 'any', options)
+      if (!this.live.watchesAnything(serverPath)) await this.forget(serverPath, 'any', options)
     }
   }
 
   /** On paths of the server: the chroot itself may have to be made. */
   private treePort(options: CallOptions & EnsureOptions): TreePort {
     const { container = false, acl = openAcl, signal } = options
-    const timeoutMs = options.timeoutMs ?? this.live.callTimeoutMs
+    const timeoutMs = options.timeoutMs ?? this.callTimeoutMs
     const deadlineMs = timeoutMs === undefined ? undefined : this.nowMs() + timeoutMs
     // All requests together have the time of one call.
     const limits = (): CallOptions => ({

@@ -33,7 +33,6 @@ export class LiveSession {
   readonly paths: Paths
   readonly watches: WatchRegistry
   readonly aborts = new AbortListeners()
-  readonly callTimeoutMs: number | undefined
   readonly conversation: Conversation
   private readonly link: SessionLink
   private readonly renews: boolean
@@ -52,7 +51,6 @@ export class LiveSession {
     this.host = options.host ?? nodeHost(options)
     this.paths = new Paths(chroot)
     this.traces = new Traces(this.host)
-    this.callTimeoutMs = options.callTimeoutMs
     this.renews = (options.onExpiry ?? 'renew') === 'renew'
     this.watches = new WatchRegistry(this.paths.fromServer, (error) => this.report(error))
     this.link = this.makeLink(options, servers, {
@@ -136,11 +134,10 @@ export class LiveSession {
   /** Sends a call, now or when there is a connection. */
   issue<Request, Result>(
     call: Call<Request, Result>,
-    options: CallOptions | undefined,
+    signal: AbortSignal | undefined,
+    timeoutMs: number | undefined,
   ): Promise<Result> {
     if (this.isClosed) return Promise.reject(this.closedError(call.path))
-    const signal = options?.signal
-    const timeoutMs = options?.timeoutMs ?? this.callTimeoutMs
     if (signal !== undefined || timeoutMs !== undefined) {
       if (signal?.aborted === true) return Promise.reject(signal.reason)
       limit(call, { signal, timeoutMs }, this.aborts, this.host)
@@ -149,9 +146,13 @@ export class LiveSession {
     return this.traces.wantsRequests ? this.traces.request(call, result) : result
   }
 
+  /** Whether anything is watched on this path, or is about to be. */
+  watchesAnything(serverPath: string): boolean {
+    return this.watches.has(serverPath) || this.conversation.isToWatch(serverPath)
+  }
+
   /** Presents an identity. Whoever gives up waiting takes nothing back. */
-  authenticate(identity: Credentials, options: CallOptions): Promise<void> {
-    const { signal, timeoutMs = this.callTimeoutMs } = options
+  authenticate(identity: Credentials, { signal, timeoutMs }: CallOptions): Promise<void> {
     if (signal?.aborted === true) return Promise.reject(signal.reason)
     const call = new Call(authKind, identity)
     if (signal !== undefined || timeoutMs !== undefined)

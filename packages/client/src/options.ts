@@ -25,7 +25,7 @@ export interface ClientOptions {
    * program does not end it. See docs/client.md for what that means for locks.
    */
   readonly keepAlive?: 'loop' | 'worker'
-  /** The deadline of calls that have none of their own. There is none by default. */
+  /** The deadline of calls that have none of their own; not of recipes. There is none by default. */
   readonly callTimeoutMs?: number
   readonly retry?: RetryPolicy
   /** After expiry make a new session (`renew`, the default), or be closed (`end`). */
@@ -60,7 +60,7 @@ export interface RetryPolicy {
 /** What every call takes. */
 export interface CallOptions {
   readonly signal?: AbortSignal | undefined
-  /** How long to wait for the reply. */
+  /** How long to wait for the reply; `Infinity` is without end. */
   readonly timeoutMs?: number | undefined
 }
 

@@ -31,6 +31,12 @@ export class CallQueue {
     return call
   }
 
+  some(isSo: (call: Call) => boolean): boolean {
+    for (let i = 0; i < this.count; i++)
+      if (isSo(this.ring[(this.head + i) & (this.ring.length - 1)]!)) return true
+    return false
+  }
+
   /** Empties the queue. */
   takeAll(): Call[] {
     const calls: Call[] = []

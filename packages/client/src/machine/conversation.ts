@@ -114,6 +114,12 @@ export class Conversation {
     return promise
   }
 
+  /** Whether a read is on its way that sets a watch on this path. */
+  isToWatch(path: string): boolean {
+    const sets = (call: Call): boolean => call.watch !== undefined && call.watchPath === path
+    return this.sent.some(sets) || this.waiting.some(sets)
+  }
+
   /** Presents an identity now and on every later connection, unless the server refuses it. */
   authenticate(call: Call<Credentials, void>): Promise<void> {
     const promise = call.promise()

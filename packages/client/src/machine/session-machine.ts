@@ -192,7 +192,11 @@ export class SessionMachine implements FrameSink {
     if (wasConnected && this.session !== undefined) {
       this.expiresAtMs = this.touchedAtMs + this.session.timeoutMs
       this.events.suspended(this.session, this.expiresAtMs, cause)
-      if (this.isThrowaway) this.session = undefined
+      if (this.isThrowaway) {
+        // Nothing is left that could expire.
+        this.session = undefined
+        this.expiresAtMs = Infinity
+      }
     } else {
       this.events.attemptFailed(this.server!, cause)
     }

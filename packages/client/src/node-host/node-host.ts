@@ -15,6 +15,22 @@ export interface NodeHostOptions {
 
 const answerPollMicrosDefault = 250
 
+/** What Node waits at the most; it takes anything longer for 1 ms. */
+const waitMsMax = 0x7fffffff
+
+/** `Infinity` never comes. */
+function startTimer(ms: number, callback: () => void, unref: boolean): () => void {
+  if (ms === Infinity) return () => {}
+  let timer: NodeJS.Timeout
+  const wait = (leftMs: number): void => {
+    const next = leftMs > waitMsMax ? () => wait(leftMs - waitMsMax) : callback
+    timer = setTimeout(next, Math.min(leftMs, waitMsMax))
+    if (unref) timer.unref()
+  }
+  wait(ms)
+  return () => clearTimeout(timer)
+}
+
 /** Streams, time and chance as Node has them. */
 export function nodeHost({
   unref = false,
@@ -26,11 +42,7 @@ export function nodeHost({
   return {
     nowMs: () => performance.now(),
     random,
-    timer(ms, callback) {
-      const timer = setTimeout(callback, ms)
-      if (unref) timer.unref()
-      return () => clearTimeout(timer)
-    },
+    timer: (ms, callback) => startTimer(ms, callback, unref),
     // Runs after all promises that are ready have had their say, so what they ask for leaves together.
     defer: (callback) => nextTick(callback),
     open: (server, events) =>

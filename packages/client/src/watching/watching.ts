@@ -194,9 +194,12 @@ export class Watching implements PersistentWatch, AsyncIterableIterator<Change, 
         this.isBehind = this.mustLookAgain
       } catch (error) {
         if (error instanceof ConnectionLossError) this.mustLookAgain = true
-        // The next session lets us look again.
-        else if (!(error instanceof SessionExpiredError && this.options.renew === true))
-          this.fail(error)
+        else {
+          // After an expiry `lost` has begun anew, and looks when the next session watches.
+          this.mustLookAgain = false
+          if (!(error instanceof SessionExpiredError && this.options.renew === true))
+            this.fail(error)
+        }
       } finally {
         this.toldMeanwhile = undefined
       }

@@ -93,10 +93,14 @@ export class SimPeerNetwork implements PeerNetwork {
   /** The caller goes on when the other side has taken the connection, or is told that it did not. */
   private connect(to: string, done: (end: StreamEnd) => void, failed: () => void): void {
     const end = this.network.connect(this.host.name, to)
+    // What comes waits in the kernel for a process that may be paused.
+    end.pause()
     this.dialling.add(end)
     const settle = (then: () => void): void => {
       timer.cancel()
-      if (this.dialling.delete(end)) this.host.turn(then)
+      this.host.turn(() => {
+        if (this.dialling.delete(end)) then()
+      })
     }
     const timer = this.network.world.after(connectTimeoutMs, () => {
       end.close()
