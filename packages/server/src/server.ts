@@ -305,7 +305,7 @@ async function load(
     compression,
     trustEmptySnapshot: config.trustEmptySnapshot,
     acceptDamage: config.acceptDamage,
-    recordBytesMax: config.juteMaxBuffer + config.juteMaxBufferExtra,
+    recordBytesMax: txnBytesMax(config),
     whenEmpty: {
       isUnexpected: !config.autoCreateDb,
       permission: { directory: config.dataLogDir, name: 'initialize' },
@@ -422,6 +422,11 @@ function databaseOptions(config: ServerConfig, schemes: ReadonlySet<string>): Da
   }
 }
 
+/** What Apache's servers with the same settings read, from each other and from their logs. */
+function txnBytesMax({ juteMaxBuffer, juteMaxBufferExtra }: ServerConfig): number {
+  return juteMaxBuffer + juteMaxBufferExtra
+}
+
 function peerOptions(config: ServerConfig): PeerOptions {
   return {
     // A standalone server puts 1 into its session ids.
@@ -441,6 +446,7 @@ function peerOptions(config: ServerConfig): PeerOptions {
       reconfigEnabled: config.reconfigEnabled,
       standaloneEnabled: config.ensemble?.standaloneEnabled ?? true,
       closeSessionPaths: config.closeSessionTxnEnabled,
+      txnBytesMax: txnBytesMax(config),
     },
     reclaim: {
       checkIntervalMs: config.containers.checkIntervalMs,

@@ -112,6 +112,15 @@ test('auth stands for every identity that proves who one is', () => {
   ])
 })
 
+test('auth is refused where it would stand for more than is read again', () => {
+  const acl = [entry('auth', '', read), entry('auth', '')]
+  expect(fixAcl(rules, acl, [bob], { bytesLeft: 200 })).toHaveLength(2)
+  const growth = { bytesLeft: 50 }
+  expect(fixAcl(rules, acl, [bob], growth)).toBe(invalidAcl)
+  expect(fixAcl(rules, [entry('auth', '')], [bob], growth)).toBe(invalidAcl)
+  expect(fixAcl(rules, [world], [bob], growth)).toEqual([world])
+})
+
 test('auth without such an identity is refused', () => {
   expect(fixAcl(rules, [entry('auth', '')], [local])).toBe(invalidAcl)
   expect(fixAcl(rules, [entry('auth', '')], [{ scheme: 'sasl', id: 'bob' }])).toBe(invalidAcl)

@@ -1,4 +1,4 @@
-import { errorCodes, permissions, type Acl, type Id } from '@zabra/protocol'
+import { encodeText, errorCodes, permissions, type Acl, type Id } from '@zabra/protocol'
 import type { AclEntry } from './acl-table.ts'
 import { isInNetwork, parseNetwork } from './ip.ts'
 
@@ -8,6 +8,11 @@ export interface AclRules {
   readonly skipAcl: boolean
   /** The schemes that have a provider here, besides the built-in world, auth and super. */
   readonly schemes: ReadonlySet<string>
+}
+
+/** So many bytes more than was asked for may still be stored. */
+export interface Growth {
+  bytesLeft: number
 }
 
 /** Whether someone with these identities may do one of `perms`. */
@@ -55,6 +60,7 @@ export function fixAcl(
   rules: AclRules,
   acl: readonly Acl[] | null,
   identities: readonly Id[],
+  growth?: Growth,
 ): readonly Acl[] | number {
   if (acl === null || acl.length === 0) return errorCodes.invalidAcl
   if (acl.length === 1 && isAnyone(acl[0]!.id)) return acl
@@ -69,6 +75,10 @@ export function fixAcl(
     } else if (id.scheme === 'auth') {
       const own = identities.filter(({ scheme }) => isAuthenticating(rules, scheme))
       if (own.length === 0) return errorCodes.invalidAcl
+      // Some entries times some identities can be more than anybody reads again.
+      if (growth !== undefined && (growth.bytesLeft -= aclBytes(own)) < 0) {
+        return errorCodes.invalidAcl
+      }
       fixed.push(...own.map((identity) => ({ perms, id: identity })))
     } else {
       const problem = idProblem(rules, id)
@@ -77,6 +87,16 @@ export function fixAcl(
     }
   }
   return fixed
+}
+
+/** What these identities take in a list. */
+function aclBytes(identities: readonly Id[]): number {
+  const bytesOver = 12
+  let bytes = 0
+  for (const { scheme, id } of identities) {
+    bytes += bytesOver + encodeText(scheme ?? '').length + encodeText(id ?? '').length
+  }
+  return bytes
 }
 
 function isAnyone({ scheme, id }: Id): boolean {

@@ -44,8 +44,8 @@ function follower(): Election {
 }
 
 /** Server 2, elected by server 1. */
-function elected(): Election {
-  const election = electionOf(2n)
+function elected(options: Partial<ElectionOptions> = {}): Election {
+  const election = electionOf(2n, options)
   election.start({ zxid: 5n, peerEpoch: 1n }, 0)
   election.receive(1n, vote, 0)
   election.tick(200)
@@ -206,12 +206,12 @@ test('one who was elected learns that the others have changed their minds', () =
   // A server that comes late votes for itself first: that alone means nothing.
   election.receive(3n, { ...vote, leader: 3n }, 300)
   election.receive(1n, { ...vote, leader: 3n }, 310)
-  election.tick(509)
+  election.tick(809)
   expect(election.isDeserted).toBe(false)
   // What they repeat does not make it younger.
-  election.receive(1n, { ...vote, leader: 3n }, 510)
+  election.receive(1n, { ...vote, leader: 3n }, 810)
   expect(election.isDeserted).toBe(true)
-  election.receive(1n, { ...vote, leader: 2n, state: 'following' }, 511)
+  election.receive(1n, { ...vote, leader: 2n, state: 'following' }, 811)
   expect(election.isDeserted).toBe(false)
 })
 
@@ -220,10 +220,25 @@ test('one who was elected waits for those who still look to come', () => {
   for (const from of [1n, 3n]) election.receive(from, { ...vote, leader: 3n }, 300)
   const answers = election.takeReady().send
   expect(answers.map(({ notification }) => notification.state)).toEqual(['leading', 'leading'])
-  election.tick(499)
+  election.tick(799)
   expect(election.isDeserted).toBe(false)
   election.joined(3n)
   election.tick(10_000)
+  expect(election.isDeserted).toBe(false)
+})
+
+test('one who is gone is not waited for, unless it has come', () => {
+  const gone = new Set([3n])
+  const election = elected({ isGone: (server) => gone.has(server) })
+  election.receive(1n, { ...vote, leader: 1n, round: 2n }, 300)
+  election.tick(800)
+  expect(election.isDeserted).toBe(true)
+  election.joined(1n)
+  expect(election.isDeserted).toBe(false)
+  // Only its connection for elections is lost.
+  gone.add(1n)
+  election.reachabilityChanged(900)
+  election.tick(5000)
   expect(election.isDeserted).toBe(false)
 })
 

@@ -32,10 +32,12 @@ export interface ElectionTiming {
   readonly notificationMinMs: number
   /** ... up to this. */
   readonly notificationMaxMs: number
-  /** A quorum that agrees waits so long for a better vote, and one who was elected for its voters. */
+  /** A quorum that agrees waits so long for a better vote. */
   readonly finalizeWaitMs: number
   /** The same when every voter that is there agrees, so that no better vote can be under way. */
   readonly unanimousWaitMs: number
+  /** One who was elected waits so long for voters that want another, and may yet hear of it. */
+  readonly desertedWaitMs: number
 }
 
 const defaultTiming: ElectionTiming = {
@@ -43,6 +45,7 @@ const defaultTiming: ElectionTiming = {
   notificationMaxMs: 60_000,
   finalizeWaitMs: 200,
   unanimousWaitMs: 0,
+  desertedWaitMs: 500,
 }
 
 /** Of so many servers without a vote it is remembered what they were told. */
@@ -120,6 +123,8 @@ export class Election {
 
   /** Voters that want another leader, since this server was elected. */
   private readonly deserters = new Set<ServerId>()
+  /** Servers that have come to be led by this one. */
+  private readonly followers = new Set<ServerId>()
   /** Since when they are too many. */
   private desertedAtMs: number | undefined
   /** What this server told itself. */
@@ -163,6 +168,7 @@ export class Election {
   pause(): void {
     this.state = 'looking'
     this.deserters.clear()
+    this.followers.clear()
     this.desertedAtMs = undefined
     this.running = false
     this.finishAtMs = undefined
@@ -223,7 +229,10 @@ export class Election {
       this.answerNonVoter(from)
     } else if (this.state !== 'looking') {
       if (notification.leader === this.self) this.deserters.delete(from)
-      else this.deserters.add(from)
+      else {
+        this.deserters.add(from)
+        this.followers.delete(from)
+      }
       this.countDeserters()
       if (isAsked) this.tell(from, this.stored, this.stored.round)
     } else if (!this.running) {
@@ -242,25 +251,30 @@ export class Election {
    */
   get isDeserted(): boolean {
     const { desertedAtMs, nowMs } = this
-    return desertedAtMs !== undefined && nowMs - desertedAtMs >= this.timing.finalizeWaitMs
+    return desertedAtMs !== undefined && nowMs - desertedAtMs >= this.timing.desertedWaitMs
   }
 
   /** A server has come to be led by us, whatever it said before. */
   joined(server: ServerId): void {
     this.deserters.delete(server)
+    this.followers.add(server)
     this.countDeserters()
   }
 
   private countDeserters(): void {
-    const faithful = new Set(this.quorum.voters)
-    for (const server of this.deserters) faithful.delete(server)
-    if (this.state !== 'leading' || this.quorum.isQuorum(faithful)) this.desertedAtMs = undefined
+    const { state, quorum, followers, deserters, isGone } = this
+    if (state !== 'leading') return
+    const faithful = [...quorum.voters].filter(
+      (server) => followers.has(server) || !(deserters.has(server) || isGone(server)),
+    )
+    if (quorum.isQuorum(new Set(faithful))) this.desertedAtMs = undefined
     else this.desertedAtMs ??= this.nowMs
   }
 
   /** A server may be gone that was there, or the other way round. */
   reachabilityChanged(nowMs: number): void {
     this.nowMs = nowMs
+    this.countDeserters()
     // Silence that lasts already is not begun anew.
     if (this.finishAtMs !== undefined && this.isUnanimous()) this.count()
   }

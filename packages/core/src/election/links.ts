@@ -55,6 +55,8 @@ interface Neighbour {
 
 /** More connections than this that do not say who they are, and the oldest is closed. */
 const strangersMax = 100
+/** Of more servers than this, one that there is no connection to is forgotten. */
+const neighboursMax = 1000
 
 /**
  * The connections of the election port: one for each pair of servers, which the one with the larger
@@ -175,6 +177,7 @@ export class Links {
   private neighbour(server: ServerId): Neighbour {
     let neighbour = this.neighbours.get(server)
     if (neighbour === undefined) {
+      if (this.neighbours.size >= neighboursMax) this.forgetStranger()
       neighbour = {
         connection: undefined,
         isDialling: false,
@@ -186,6 +189,15 @@ export class Links {
       this.neighbours.set(server, neighbour)
     }
     return neighbour
+  }
+
+  /** Anybody can say to be any server. */
+  private forgetStranger(): void {
+    for (const [server, { connection, isDialling }] of this.neighbours) {
+      if (connection !== undefined || isDialling) continue
+      this.neighbours.delete(server)
+      return
+    }
   }
 
   private dial(server: ServerId, announced: readonly string[] = []): void {

@@ -65,7 +65,7 @@ export function prepareCreate(
   if (request.path === null) return errorCodes.marshallingError
   const parentPath = parentForWrite(request.path)
   if (parentPath === undefined) return errorCodes.badArguments
-  const acl = fixAcl(p.db.options.acl, request.acl, p.caller.identities)
+  const acl = fixAcl(p.db.options.acl, request.acl, p.caller.identities, p.caller.growth)
   if (typeof acl === 'number') return acl
   const parent = projection.load(parentPath)
   if (parent === undefined) return errorCodes.noNode

@@ -1,6 +1,6 @@
 import { lastSlash, type Id, type SimpleTxn } from '@zabra/protocol'
 import type { AclEntry } from '../acl/acl-table.ts'
-import { allows } from '../acl/permission.ts'
+import { allows, type Growth } from '../acl/permission.ts'
 import type { Database } from '../database.ts'
 import type { Projection } from '../pipeline/projection.ts'
 import type { Reconfiguring } from './reconfig.ts'
@@ -13,6 +13,11 @@ export interface OperationRules {
   readonly standaloneEnabled?: boolean
   /** Whether the end of a session lists the nodes it deletes (`closeSessionTxn.enabled`). */
   readonly closeSessionPaths: boolean
+  /**
+   * So long may a transaction be: servers read nothing longer from each other, and Apache nothing
+   * from its log. As much as Apache reads by default, by default.
+   */
+  readonly txnBytesMax?: number
 }
 
 /** Who asks. */
@@ -21,6 +26,8 @@ export interface Caller {
   readonly identities: readonly Id[]
   /** What ephemeral nodes are refused with: a session that not all servers know has none. */
   readonly ephemeralError?: number | undefined
+  /** What lists of this request may grow by when they get their final form; none is no bound. */
+  readonly growth?: Growth | undefined
 }
 
 /** All that preparing one request may look at, and what it will be stamped with. */

@@ -2,7 +2,12 @@ import { encodeText, errorCodes, permissions } from '@zabra/protocol'
 import { assert } from '../assert.ts'
 import { configPath } from '../database.ts'
 import { field } from '../tree/layout.ts'
-import { formatMembership, parseMembership, type Membership } from '../zab/membership.ts'
+import {
+  formatMembership,
+  parseMembership,
+  sameMembership,
+  type Membership,
+} from '../zab/membership.ts'
 import type { ServerId } from '../zab/quorum.ts'
 import { parseServerSpec, type HostPort, type ServerSpec } from '../zab/server-spec.ts'
 import { mayDo, type Preparation, type Prepared } from './preparation.ts'
@@ -42,7 +47,7 @@ export function prepareReconfig(request: Request, p: Preparation): Prepared {
   const wanted = newMembers === null ? changed(current, request) : parsed(newMembers, votersMin)
   if (typeof wanted === 'number') return wanted
   const config: Membership = { ...wanted, version: zxid }
-  if (voterCount(config) < votersMin) return badArguments
+  if (voterCount(config) < votersMin || !canBeRead(config)) return badArguments
   if (!reconfiguring.isSynced(config)) return errorCodes.newConfigNoQuorum
   const node = p.projection.load(configPath)
   assert(node !== undefined, 'the configuration has its node')
@@ -55,6 +60,12 @@ export function prepareReconfig(request: Request, p: Preparation): Prepared {
   p.projection.stage(node, zxid)
   reconfiguring.propose(config)
   return { type: 16, body: { path: configPath, data, version: -1 } }
+}
+
+/** What other servers and a restart could not read must not come to be. */
+function canBeRead(config: Membership): boolean {
+  const read = parseMembership(formatMembership(config))
+  return 'value' in read && sameMembership(read.value, config)
 }
 
 /** All members anew, on lines or between commas. */
@@ -84,6 +95,7 @@ function changed(current: Membership, { leavingServers, joiningServers }: Reques
     if (name === undefined || line === undefined || rest.length > 0) return badArguments
     const id = name.slice(name.lastIndexOf('.') + 1)
     if (!isNumber(id)) return marshallingError
+    if (BigInt(id) < 0n) return badArguments
     const spec = parseServerSpec(line)
     if ('problem' in spec || spec.value.client === undefined) return badArguments
     if (hasConflict(servers, BigInt(id), spec.value)) return badArguments

@@ -1,4 +1,6 @@
 import {
+  defaultPacketFieldBytesMax,
+  encodeText,
   errorCodes,
   parentOf,
   type CloseSessionTxn,
@@ -8,6 +10,9 @@ import {
 import type { Database } from '../database.ts'
 import { applyDelete, stageRemoval } from './delete.ts'
 import type { Preparation, Prepared } from './preparation.ts'
+
+/** For what surrounds the list. */
+const headRoomBytes = 1024
 
 export function prepareCreateSession(timeoutMs: number): Prepared {
   return { type: -10, body: { timeOut: timeoutMs } }
@@ -21,7 +26,15 @@ export function prepareCloseSession(sessionId: bigint, p: Preparation): Prepared
     const parent = p.projection.load(parentOf(path))
     if (node !== undefined && parent !== undefined) stageRemoval(p, node, parent)
   }
-  return { type: -11, body: { paths2Delete: p.rules.closeSessionPaths ? paths : undefined } }
+  const isListed = p.rules.closeSessionPaths && fits(paths, p.rules)
+  return { type: -11, body: { paths2Delete: isListed ? paths : undefined } }
+}
+
+/** Without the list, whatever the session owns goes, and nobody has to read what is too long. */
+function fits(paths: readonly string[], { txnBytesMax = defaultPacketFieldBytesMax }): boolean {
+  let bytes = headRoomBytes
+  for (const path of paths) bytes += 4 + encodeText(path).length
+  return bytes <= txnBytesMax
 }
 
 export function applyCreateSession(db: Database, header: TxnHeader, txn: CreateSessionTxn): number {

@@ -10,7 +10,7 @@ export function prepareSetAcl(
   p: Preparation,
 ): Prepared {
   if (path === null || pathProblem(path) !== undefined) return errorCodes.badArguments
-  const fixed = fixAcl(p.db.options.acl, acl, p.caller.identities)
+  const fixed = fixAcl(p.db.options.acl, acl, p.caller.identities, p.caller.growth)
   if (typeof fixed === 'number') return fixed
   const node = p.projection.load(path)
   if (node === undefined) return errorCodes.noNode

@@ -27,11 +27,16 @@ export class Dialler {
 
   /**
    * Who has a vote goes to the leader. Observers go to any of the followers where those take them,
-   * so that the leader has less to do, and to the leader where none can be reached.
+   * so that the leader has less to do, and to the leader where none can be reached, or where it must
+   * hear something.
    */
-  async reachMaster({ leader, state }: Decision): Promise<{ link: PacketLink; master: ServerId }> {
+  async reachMaster(
+    { leader, state }: Decision,
+    mustTellLeader: boolean,
+  ): Promise<{ link: PacketLink; master: ServerId }> {
     const followers = [...this.parts.voters()].filter((id) => id !== leader)
-    const mayFollow = state === 'observing' && this.options.observerMaster !== undefined
+    const mayFollow =
+      state === 'observing' && this.options.observerMaster !== undefined && !mustTellLeader
     const found = mayFollow ? await this.reachAny(followers) : undefined
     return found ?? { link: await this.reachLeader(leader), master: leader }
   }
@@ -71,8 +76,8 @@ export class Dialler {
 
   private async dial(server: ServerId, door: Door): Promise<PacketLink> {
     const { host, network, nowMs } = this.parts
-    const { tickMs, initLimit, dialLimit = initLimit } = this.options
-    const attach = (wire: PeerWire): PacketLink => new PacketLink(wire, nowMs())
+    const { tickMs, initLimit, dialLimit = initLimit, rules } = this.options
+    const attach = (wire: PeerWire): PacketLink => new PacketLink(wire, nowMs(), rules.txnBytesMax)
     const dialling = network.dial(server, attach, door)
     try {
       return await within(host, tickMs * dialLimit, 'connecting to another server', dialling)

@@ -19,7 +19,7 @@ import { ConfigBook } from '../zab/config-book.ts'
 import { Deferred, within } from '../zab/deferred.ts'
 import { readHistory } from '../zab/history.ts'
 import { Leader, type LeaderParts } from '../zab/leader.ts'
-import { Learner } from '../zab/learner.ts'
+import { Learner, OlderEpochError } from '../zab/learner.ts'
 import { changeBetween, sameMembership, type Membership } from '../zab/membership.ts'
 import { ObserverMaster } from '../zab/observer-master.ts'
 import type { ZabEvent, ZabTrace } from '../zab/options.ts'
@@ -78,6 +78,8 @@ export class EnsemblePeer extends PeerBase {
   private isFull = false
   /** What the leader wanted cut off could not be: next time it must send everything. */
   private wantsEverything = false
+  /** The last leader's epoch was older than one that we had promised. */
+  private hasPromisedNewer = false
   private lacksAll: boolean
   private hasServed = false
   /** Whom to vote for in the next election, where it is not us. */
@@ -179,6 +181,7 @@ export class EnsemblePeer extends PeerBase {
       this.parts.zabTrace({ type: 'roleEnded', reason: (error as Error).message })
       if (isFatal(error)) throw error
       if (error instanceof RoleChange) this.appointed = error.leader
+      this.hasPromisedNewer = error instanceof OlderEpochError
       lacksRoom = error instanceof NoRoomError || faultCode(error) === 'ENOSPC'
     } finally {
       this.stopServing()
@@ -436,7 +439,7 @@ export class EnsemblePeer extends PeerBase {
     const { self } = this.options
     const { epochs, db, committedLog, zabTrace } = this.parts
     const { wantsEverything, configs } = this
-    const dialling = this.dialler.reachMaster(decision)
+    const dialling = this.dialler.reachMaster(decision, this.hasPromisedNewer)
     const reached = Promise.race([dialling, this.stopped.promise]).catch((error: unknown) => {
       dialling.then((late) => late.link.close()).catch(() => {})
       throw error
@@ -661,7 +664,7 @@ export class EnsemblePeer extends PeerBase {
 
   /** A server has come to be led by us, or to observe what we follow. */
   acceptLearner(wire: PeerWire, door: Door = 'quorum'): PacketLink {
-    const link = new PacketLink(wire, this.clock.nowMs)
+    const link = new PacketLink(wire, this.clock.nowMs, this.options.rules.txnBytesMax)
     const master = door === 'quorum' ? this.leader : this.learner?.observers
     if (master === undefined) link.close()
     else master.accept(link)

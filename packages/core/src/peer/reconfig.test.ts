@@ -477,6 +477,12 @@ describe('a reconfig is refused', () => {
       { joining: 'server.x=s4:1:2;3' },
       errorCodes.marshallingError,
     ],
+    ['for a joiner below zero', { joining: 'server.-4=s4:1:2;3' }, errorCodes.badArguments],
+    [
+      'for a joiner that could not be read again',
+      { joining: 'server.4=s4\nx:1:2;3' },
+      errorCodes.badArguments,
+    ],
     ['for a leaver without a number', { leaving: 'x' }, errorCodes.marshallingError],
     ['with less than two voters', { leaving: '1,2' }, errorCodes.badArguments],
     ['for what is no configuration', { members: 'server.1=nonsense' }, errorCodes.badArguments],

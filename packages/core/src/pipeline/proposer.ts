@@ -1,4 +1,5 @@
 import {
+  defaultPacketFieldBytesMax,
   digestVersion,
   errorCodes,
   MalformedError,
@@ -9,6 +10,7 @@ import {
   type Txn,
 } from '@zabra/protocol'
 import { assert } from '../assert.ts'
+import type { Growth } from '../acl/permission.ts'
 import type { Database } from '../database.ts'
 import { Fifo } from '../fifo.ts'
 import { prepareDeleteContainer } from '../operations/delete.ts'
@@ -38,6 +40,8 @@ export interface ProposerOptions {
 type Mutable<T> = { -readonly [Name in keyof T]: T[Name] }
 
 const { sessionExpired, sessionMoved } = errorCodes
+/** Of the longest transaction; a request may be half as long by itself. */
+const growthPart = 4
 const expiredSession: Txn = { type: op.error, body: { err: sessionExpired } }
 const movedSession: Txn = { type: op.error, body: { err: sessionMoved } }
 
@@ -73,8 +77,11 @@ export class Proposer implements GlobalUpstream {
   /** The time of the clock as transactions hold it. */
   private time = 0n
   private timeMs = 0
+  private readonly growthMax: number
   /** One for all: what is prepared is proposed before the next. */
-  private readonly prepared: Mutable<Omit<Preparation, 'caller'>> & { caller: Mutable<Caller> }
+  private readonly prepared: Mutable<Omit<Preparation, 'caller'>> & {
+    caller: Mutable<Caller> & { growth: Growth }
+  }
   private readonly mayBeLocal: ((sessionId: bigint) => boolean) | undefined
   private readonly mayPropose: ((zxid: bigint) => boolean) | undefined
   /** Told of each transaction as it is proposed; the bytes are those of the log. */
@@ -106,12 +113,19 @@ export class Proposer implements GlobalUpstream {
     this.batch = parts.batch
     this.options = options
     this.projection = new Projection(this.db)
+    const { txnBytesMax = defaultPacketFieldBytesMax } = options.rules
+    this.growthMax = txnBytesMax / growthPart
     this.nextZxid = (parts.lastZxid ?? this.db.lastZxid) + 1n
     this.prepared = {
       db: this.db,
       projection: this.projection,
       rules: options.rules,
-      caller: { sessionId: 0n, identities: [], ephemeralError: undefined },
+      caller: {
+        sessionId: 0n,
+        identities: [],
+        ephemeralError: undefined,
+        growth: { bytesLeft: 0 },
+      },
       zxid: 0n,
       time: 0n,
       reconfiguring: parts.reconfiguring,
@@ -290,6 +304,7 @@ export class Proposer implements GlobalUpstream {
     prepared.caller.sessionId = sessionId
     prepared.caller.identities = identities
     prepared.caller.ephemeralError = ephemeralError
+    prepared.caller.growth.bytesLeft = this.growthMax
     prepared.zxid = this.nextZxid
     prepared.time = this.now()
     return prepared
@@ -325,13 +340,22 @@ export class Proposer implements GlobalUpstream {
     batch.begin()
     TxnHeader.write(batch.writer, proposal)
     writeTxnBody(batch.writer, txn)
-    if (txn.type !== op.error && this.db.options.digests) {
+    if (txn.type !== op.error && this.db.options.digests && !this.isCutShort(txn)) {
       batch.writer.int(digestVersion)
       batch.writer.longHalves(digestHigh, digestLow)
     }
     batch.end(zxid)
     this.inFlight.push(proposal)
     this.onProposed?.(zxid, batch)
+  }
+
+  /**
+   * The end of a session without its list, which was too long: Apache would take a digest for the
+   * list.
+   */
+  private isCutShort(txn: Txn): boolean {
+    if (txn.type !== op.closeSession || txn.body.paths2Delete !== undefined) return false
+    return this.options.rules.closeSessionPaths
   }
 
   get lastProposedZxid(): bigint {

@@ -15,7 +15,8 @@ import { ReadAhead } from './read-ahead.ts'
 import { allZeros } from './zeros.ts'
 
 const stretchBytes = 1024 * 1024
-const recordBytesMaxDefault = 64 * 1024 * 1024
+/** What is longer is no record, unless the reader is told to expect it. */
+const recordBytesMaxLeast = 64 * 1024 * 1024
 /** Where clientId and cxid end and the zxid of a payload begins. */
 const zxidOffset = 12
 
@@ -46,6 +47,7 @@ export interface LogEnd {
 }
 
 export interface LogReaderOptions {
+  /** Longer records may be expected than any server writes by default. */
   readonly recordBytesMax?: number
 }
 
@@ -107,7 +109,7 @@ export class LogFileReader {
     this.file = file
     this.path = path
     this.bytes = file.bytes
-    this.recordBytesMax = options.recordBytesMax ?? recordBytesMaxDefault
+    this.recordBytesMax = Math.max(recordBytesMaxLeast, options.recordBytesMax ?? 0)
     const bufferBytes = Math.min(stretchBytes, Math.max(endMarkBytes, file.bytes))
     this.buffer = new Uint8Array(bufferBytes)
     let position = fileHeaderBytes

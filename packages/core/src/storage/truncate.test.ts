@@ -70,6 +70,21 @@ test('what a snapshot ends with need not be in a log', async () => {
   expect((await recoverTest(disk)).zxid).toBe(7n)
 })
 
+test('what follows a snapshot goes, also where the log lacks what it ends with', async () => {
+  const disk = await diskWith([0, 6], [[1, 2, 3, 8, 9]])
+  await truncateAfter(disk, directories, 6n)
+  expect((await recoverTest(disk)).zxid).toBe(6n)
+})
+
+test('a log that cannot be read so far is not taken for one that ends before', async () => {
+  const disk = await diskWith([0, 6], [range(1, 9)])
+  const log = disk.content(`${directory}/log.1`)
+  // A bit of the first record: read the next time it may be right again.
+  log[40]! ^= 1
+  await disk.put(`${directory}/log.1`, log)
+  await expect(truncateAfter(disk, directories, 6n)).rejects.toThrow('cannot be read')
+})
+
 describe('nothing is touched, and an error says so,', () => {
   test.each([
     ['where no snapshot is old enough', [8], [range(1, 9)], 6n],

@@ -25,9 +25,9 @@ export async function truncateAfter(
   if (lacksBeginning(logs, base, zxid)) {
     throw new TruncateError(`no log in ${logDir} goes on from snapshot ${base.toString(16)}`)
   }
-  const cut = await findCut(disk, logDir, logs, zxid)
   const isSnapshotEnd = snapshots.some((snapshot) => snapshot.zxid === zxid)
-  if (cut === undefined && !isSnapshotEnd) {
+  const cut = await findCut(disk, logDir, logs, zxid)
+  if (cut?.holdsIt !== true && !isSnapshotEnd) {
     throw new TruncateError(`no log in ${logDir} holds ${zxid.toString(16)}`)
   }
   // Snapshots go first: after a crash in between, recovery must not find one that is ahead.
@@ -64,25 +64,37 @@ function lacksBeginning(
   return first > snapshot + 1n && first >> 32n === snapshot >> 32n
 }
 
-/** Where the record of a transaction ends. */
+interface Cut {
+  readonly name: string
+  /** Where what follows the transaction begins. */
+  readonly position: number
+  readonly holdsIt: boolean
+}
+
+/** Undefined where nothing is to be cut: the transaction lies behind what the log holds. */
 async function findCut(
   disk: Disk,
   logDir: string,
   logs: readonly { readonly name: string; readonly zxid: bigint }[],
   zxid: bigint,
-): Promise<{ name: string; position: number } | undefined> {
+): Promise<Cut | undefined> {
   const holder = logs.findLast((log) => log.zxid <= zxid)
   if (holder === undefined) return undefined
-  const log = await LogFileReader.open(disk, `${logDir}/${holder.name}`)
+  const { name } = holder
+  const log = await LogFileReader.open(disk, `${logDir}/${name}`)
   try {
-    let found = false
+    let holdsIt = false
     for await (const records of log) {
       while (records.next()) {
-        if (found) return { name: holder.name, position: records.position }
-        found = records.zxid === zxid
+        if (records.zxid > zxid) return { name, position: records.position, holdsIt }
+        holdsIt ||= records.zxid === zxid
       }
     }
-    return found ? { name: holder.name, position: log.end.position } : undefined
+    const { reason, position } = log.end
+    if (holdsIt) return { name, position, holdsIt }
+    // What cannot be read now may be read again by the next who looks.
+    if (reason === 'end' || reason === 'endMark' || reason === 'noHeader') return undefined
+    throw new TruncateError(`${logDir}/${name} cannot be read as far as ${zxid.toString(16)}`)
   } finally {
     await log.close()
   }

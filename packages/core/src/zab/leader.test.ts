@@ -132,6 +132,19 @@ describe('the epoch', () => {
     expect(await learner.heard()).toEqual(['leaderInfo 8.0'])
   })
 
+  test('comes after what an observer has promised', async () => {
+    await introduce(9n, '7.0', 'observerInfo')
+    const learner = await introduce(2n, '1.0')
+    expect(await learner.heard()).toEqual(['leaderInfo 8.0'])
+  })
+
+  test('does not come after what cannot be one', async () => {
+    const learner = await introduce(2n, '2147483647.0')
+    expect(learner.isClosed).toBe(true)
+    expect(refused).toEqual(['server 2 says that it has promised epoch 2147483647'])
+    expect(await (await introduce(2n, '1.0')).heard()).toEqual(['leaderInfo 2.0'])
+  })
+
   test('is promised durably before anybody hears of it', async () => {
     parts.disk.fault = (call) => (call === 'syncDirectory' ? 'EIO' : undefined)
     const learner = await introduce(2n, '1.0')
@@ -176,6 +189,13 @@ describe('the epoch', () => {
     await introduce(sid, promised)
     expect(reason).toBeUndefined()
     expect(parts.epochs.accepted).toBe(2n)
+  })
+
+  test('is not given up for another server with the number of one that is led', async () => {
+    const second = await follower(2n)
+    await second.say('ack', '2.0')
+    await introduce(2n, '9.0')
+    expect(reason).toBeUndefined()
   })
 
   test('is not given up before a quorum holds it', async () => {

@@ -36,6 +36,8 @@ import type { ZabOptions, ZabTrace } from './options.ts'
 const counterMaxDefault = 0xfffffffen
 /** In the last part of an epoch, one in so many, the next one is begun at the first good moment. */
 const lastPart = 64n
+/** An epoch has 31 bits; with more it would be taken for a negative one. */
+const promisedMax = 0x7fffff00n
 const counterUsedUp = 'the counter of this epoch is used up'
 
 /** So long a leader that is to end waits for what it has proposed. */
@@ -297,6 +299,8 @@ export class Leader {
   private beginEpochFor(sid: ServerId, promised: bigint): void {
     if (this.proposer === undefined || this.finished !== undefined) return
     if (promised <= this.newEpoch || !this.parts.configs.committed.servers.has(sid)) return
+    // One that is led already is another server with the same number.
+    for (const learner of this.learners) if (learner.sid === sid && learner.isFollowing) return
     void this.beginNextEpoch(`server ${sid} has promised epoch ${promised} already`, promised)
   }
 
@@ -404,11 +408,13 @@ export class Leader {
     if (info.configVersion > this.parts.configs.newest.version) {
       throw new MalformedError(`server ${sid} knows a newer configuration than its leader`)
     }
-    if (!isObserver) {
-      this.parts.joined?.(sid)
-      this.join(sid, epochOf(hello.zxid))
+    const promised = epochOf(hello.zxid)
+    if (promised < 0n || promised > promisedMax) {
+      throw new MalformedError(`server ${sid} says that it has promised epoch ${promised}`)
     }
-    this.beginEpochFor(sid, epochOf(hello.zxid))
+    if (!isObserver) this.parts.joined?.(sid)
+    this.join(sid, promised)
+    this.beginEpochFor(sid, promised)
     const epoch = await this.links.of(link, this.epochChosen.promise)
     link.send('leaderInfo', epochStart(epoch), encodeInt(quorumProtocolVersion))
     const ack = await this.links.of(

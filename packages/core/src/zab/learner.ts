@@ -69,6 +69,11 @@ interface Forwarded {
   readonly after: bigint
 }
 
+/** We have promised a newer epoch than the leader's: it begins another one when it hears of that. */
+export class OlderEpochError extends ProtocolError {
+  override readonly name: string = 'OlderEpochError'
+}
+
 /**
  * Follows a leader, or observes it: takes over its history, then logs and acknowledges what it
  * proposes and applies what it commits. For its own clients it is where writes go: it sends
@@ -199,7 +204,7 @@ export class Learner implements GlobalUpstream, WayUp {
     expectPacket(answer, 'leaderInfo')
     this.epoch = epochOf(answer.zxid)
     if (this.epoch < epochs.accepted) {
-      throw new ProtocolError(
+      throw new OlderEpochError(
         `epoch ${this.epoch} is older than ${epochs.accepted}, promised before`,
       )
     }

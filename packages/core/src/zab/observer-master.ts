@@ -294,6 +294,8 @@ export class ObserverMaster {
     this.owners.set(id, observer)
     this.parts.sessionLeft(id)
     this.parts.up.relayRevalidation({ id, timeoutMs }, (isValid) => {
+      // Nobody will tell of its end.
+      if (!isValid) this.owners.delete(id)
       const answer = new Writer(16)
       answer.long(id)
       answer.bool(isValid)

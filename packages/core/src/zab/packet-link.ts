@@ -11,7 +11,7 @@ import { Deferred } from './deferred.ts'
 
 /** The other side says something that cannot follow from what was said before. */
 export class ProtocolError extends Error {
-  override readonly name = 'ProtocolError'
+  override readonly name: string = 'ProtocolError'
 }
 
 /** The connection to another server is gone. */
@@ -48,14 +48,16 @@ export class PacketLink {
   packetsSent = 0
   packetsReceived = 0
   private readonly wire: PeerWire
-  private readonly reader = new PacketReader()
+  private readonly reader: PacketReader
   private handler: ((packet: QuorumPacket) => void) | undefined
   private afterPackets: (() => void) | undefined
   private waiting: Deferred<QuorumPacket> | undefined
   private waitingRaw: Deferred<Uint8Array> | undefined
 
-  constructor(wire: PeerWire, nowMs: number) {
+  /** Longer packets than `bytesMax` are not read. */
+  constructor(wire: PeerWire, nowMs: number, bytesMax?: number) {
     this.wire = wire
+    this.reader = new PacketReader(bytesMax)
     this.lastHeardMs = nowMs
   }
 

@@ -291,7 +291,11 @@ function listen(server: Server, port: number, host: string | undefined): Promise
   })
 }
 
-function parseHostPort(text: string | undefined): { host: string; port: number } | undefined {
-  const [, host, port] = /^\[?([^\]]+?)\]?:(\d+)$/.exec(text ?? '') ?? []
-  return host === undefined ? undefined : { host, port: Number(port) }
+/** Of what another server says of itself: anybody may have said it. */
+export function parseHostPort(
+  text: string | undefined,
+): { host: string; port: number } | undefined {
+  const [, host, digits] = /^\[?([^\]]+?)\]?:(\d+)$/.exec(text ?? '') ?? []
+  const port = Number(digits)
+  return host === undefined || port < 1 || port > 65_535 ? undefined : { host, port }
 }

@@ -1,0 +1,45 @@
+import { connect } from 'node:net'
+import { once } from 'node:events'
+import { afterEach, expect, test } from 'vitest'
+import { encodeInitialMessage } from '@zabra/protocol'
+import { startServer } from '../embedded.ts'
+import type { RunningServer } from '../server.ts'
+import { freePorts } from '../../test/support/free-ports.ts'
+import { parseHostPort } from './peer-network.ts'
+
+let server: RunningServer | undefined
+afterEach(async () => {
+  await server?.stop()
+  server = undefined
+})
+
+test.each([
+  ['host:2888', { host: 'host', port: 2888 }],
+  ['[::1]:1', { host: '::1', port: 1 }],
+  ['host:0', undefined],
+  ['host:65536', undefined],
+  ['host', undefined],
+  [undefined, undefined],
+])('%s is where another server says to be', (text, place) => {
+  expect(parseHostPort(text)).toEqual(place)
+})
+
+test('a place that cannot be, announced on the election port, costs nothing', async () => {
+  const [quorumPort, electionPort, other, others] = await freePorts(4)
+  const config = {
+    myid: '2',
+    initLimit: '5',
+    syncLimit: '2',
+    'server.1': `127.0.0.1:${other}:${others}`,
+    'server.2': `127.0.0.1:${quorumPort}:${electionPort}`,
+  }
+  server = await startServer({ config })
+  // Server 0 is no member: it is dialled back where it says to be.
+  const socket = connect(electionPort!, '127.0.0.1')
+  socket.end(encodeInitialMessage({ serverId: 0n, addresses: ['x:99999'] }))
+  socket.resume()
+  await once(socket, 'close')
+  const again = connect(electionPort!, '127.0.0.1')
+  await once(again, 'connect')
+  again.destroy()
+})
