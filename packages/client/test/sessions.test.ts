@@ -239,6 +239,30 @@ test('a protected create that is given up leaves nothing', async () => {
   await expect.poll(() => other.children('/given-up')).toHaveLength(0)
 })
 
+test('a protected create that is given up by the default deadline leaves nothing', async () => {
+  const { client, proxy } = await fixture.openProxied({ callTimeoutMs: 100 })
+  await client.ensure('/given-up-late')
+  proxy.mute()
+  const create = client.create('/given-up-late/n', '', { protect: true })
+  await expect(create).rejects.toMatchObject({ code: 'timeout' })
+  const other = await fixture.open()
+  expect(await other.children('/given-up-late')).toHaveLength(1)
+  proxy.heal()
+  proxy.drop()
+  await expect.poll(() => other.children('/given-up-late')).toHaveLength(0)
+})
+
+test('the default deadline is not that of a patient client', async () => {
+  const { client, proxy } = await fixture.openProxied({ callTimeoutMs: 50 })
+  proxy.mute()
+  const patient = client.patient.get('/')
+  await expect(client.get('/')).rejects.toMatchObject({ code: 'timeout' })
+  proxy.heal()
+  proxy.drop()
+  await patient
+  expect(client.patient.patient).toBe(client.patient)
+})
+
 test('connecting can be given up', async () => {
   const { proxy } = await fixture.openProxied()
   proxy.cut()

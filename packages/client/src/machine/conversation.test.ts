@@ -117,6 +117,23 @@ test('what is asked in one turn leaves in one piece, in its order', async () => 
   expect(await Promise.all(answers)).toEqual([['one'], ['two']])
 })
 
+test('a watch is to be set from the moment it is asked for until the reply is there', async () => {
+  const talk = new Talk()
+  const call = new Call(kinds.exists, { path: '/a', watch: true }, '/a')
+  call.watch = () => {}
+  call.watchPath = '/a'
+  const answer = talk.conversation.submit(call)
+  expect(talk.conversation.isToWatch('/a')).toBe(true)
+  expect(talk.conversation.isToWatch('/b')).toBe(false)
+  talk.conversation.connected(0n)
+  const [said] = talk.take()
+  expect(talk.conversation.isToWatch('/a')).toBe(true)
+  talk.reply(said!.xid, errorCodes.noNode)
+  await answer
+  expect(talk.conversation.isToWatch('/a')).toBe(false)
+  expect(talk.watches.has('/a')).toBe(true)
+})
+
 test('a reply that is not the next one cannot be', () => {
   const talk = new Talk()
   talk.conversation.connected(0n)

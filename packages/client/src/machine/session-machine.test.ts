@@ -298,6 +298,20 @@ test('a client of a server without a quorum looks for one that has it, and goes 
   expect(world.greeting.sessionId).toBe(0n)
 })
 
+test('after a server without a quorum a client that does not renew looks for another all the same', () => {
+  const world = new World({ readOnly: true, renews: false })
+  world.connect(5n, true)
+  world.lose()
+  world.passUntil(20_000)
+  world.lose()
+  world.news()
+  world.passUntil(30_000)
+  // Nothing has expired: of that session nobody knew.
+  expect(world.news().some((line) => line.includes('open'))).toBe(true)
+  world.connect(6n)
+  expect(world.news()).toContain('30000 connected')
+})
+
 test('an ended machine does nothing more', () => {
   const world = new World()
   world.connect()

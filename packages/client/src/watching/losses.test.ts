@@ -1,6 +1,6 @@
 import type { Stat } from '@zabra/protocol'
 import { expect, test } from 'vitest'
-import { ConnectionLossError } from '../errors.ts'
+import { ConnectionLossError, SessionExpiredError } from '../errors.ts'
 import { Watching, type WatchPort } from './watching.ts'
 
 test('a connection that is lost while a watch is being set, and while looking, does not end it', async () => {
@@ -17,4 +17,26 @@ test('a connection that is lost while a watch is being set, and while looking, d
   await watching.ready
   const { value } = await watching.next()
   expect(value).toMatchObject({ type: 'initial', path: '/a', zxid: 7n, missed: false })
+})
+
+test('a session that expires while nodes are looked at does not make two looks at once', async () => {
+  const looks: { resolve: (stat: Stat | undefined) => void; reject: (error: Error) => void }[] = []
+  const port: WatchPort = {
+    add: () => Promise.resolve(),
+    remove: () => {},
+    exists: () => new Promise((resolve, reject) => looks.push({ resolve, reject })),
+    children: () => Promise.reject(new Error('not asked')),
+  }
+  const watching = new Watching(port, '/a', { renew: true })
+  const turn = (): Promise<void> => new Promise((resolve) => setImmediate(resolve))
+  await turn()
+  watching.resumed()
+  looks[0]!.reject(new SessionExpiredError(false))
+  watching.lost(new SessionExpiredError(false))
+  await turn()
+  // One in the old session, one in the new.
+  expect(looks).toHaveLength(2)
+  looks[1]!.resolve(undefined)
+  await watching.ready
+  expect(looks).toHaveLength(2)
 })
