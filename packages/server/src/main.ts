@@ -3,7 +3,7 @@ import { setFlagsFromString } from 'node:v8'
 import { RecoveryError } from '@zabra/core'
 import { flags, formatDiagnostic, loadConfig, type Overrides } from './config/config.ts'
 import { DirectoryInUseError } from './disk/lock.ts'
-import { stderrLogger } from './logger.ts'
+import { outliveStreams, stderrLogger, writeOrLose } from './logger.ts'
 import { RunningServer } from './server.ts'
 
 const usage = `Usage: zabra server [zoo.cfg] [options]
@@ -21,13 +21,15 @@ and system properties from SERVER_JVMFLAGS and JVMFLAGS (-Dname=value), as with 
 
 /** The command `zabra server`: resolves with the exit code when the server has stopped. */
 export async function runServer(args: readonly string[]): Promise<number> {
+  const { stdout, stderr } = process
+  outliveStreams(stdout, stderr)
   const command = parseArguments(args)
   if (typeof command === 'string') {
-    process.stderr.write(`zabra server: ${command}\n\n${usage}`)
+    writeOrLose(stderr, `zabra server: ${command}\n\n${usage}`)
     return 2
   }
   if (command.wantsHelp) {
-    process.stdout.write(usage)
+    writeOrLose(stdout, usage)
     return 0
   }
   const { config, diagnostics } = loadConfig({
@@ -35,7 +37,7 @@ export async function runServer(args: readonly string[]): Promise<number> {
     env: process.env,
     overrides: command.overrides,
   })
-  for (const diagnostic of diagnostics) process.stderr.write(`${formatDiagnostic(diagnostic)}\n`)
+  for (const diagnostic of diagnostics) writeOrLose(stderr, `${formatDiagnostic(diagnostic)}\n`)
   if (config === undefined) return 2
   const started = performance.now()
   try {
@@ -51,7 +53,7 @@ export async function runServer(args: readonly string[]): Promise<number> {
       error instanceof DirectoryInUseError ||
       (error as { code?: unknown }).code !== undefined
     const { message, stack } = error as Error
-    process.stderr.write(`zabra server: ${known ? message : (stack ?? message)}\n`)
+    writeOrLose(stderr, `zabra server: ${known ? message : (stack ?? message)}\n`)
     return 1
   }
 }
@@ -66,7 +68,7 @@ function announce(server: RunningServer, tookMs: number): void {
   if (server.adminAddress !== undefined) lines.push(`  admin     ${server.adminAddress}`)
   if (server.metricsAddress !== undefined) lines.push(`  metrics   ${server.metricsAddress}`)
   lines.push(`  connect   zkCli.sh -server ${server.connectString}`)
-  process.stdout.write(`${lines.join('\n')}\n`)
+  writeOrLose(process.stdout, `${lines.join('\n')}\n`)
 }
 
 async function untilStopped(server: RunningServer): Promise<number> {
@@ -78,7 +80,7 @@ async function untilStopped(server: RunningServer): Promise<number> {
     server.failed.catch((error: Error) => ({ error })),
   ])
   if ('error' in outcome) {
-    process.stderr.write(`zabra server: stopping, because ${outcome.error.message}\n`)
+    writeOrLose(process.stderr, `zabra server: stopping, because ${outcome.error.message}\n`)
     return 1
   }
   stderrLogger.info(`${outcome.name}: stopping`)
