@@ -28,7 +28,10 @@ export async function listenHttp(
   logger: Logger,
 ): Promise<HttpServer | undefined> {
   const { name, host, port, idleTimeoutMs } = options
+  const working = new Set<IncomingMessage>()
   const server = createServer((request, response) => {
+    working.add(request)
+    response.once('close', () => working.delete(request))
     handler(request, response).catch((error: unknown) => {
       logger.warn(`${name}: ${request.method} ${request.url} failed: ${String(error)}`)
       if (response.headersSent) response.destroy()
@@ -37,6 +40,11 @@ export async function listenHttp(
   })
   server.keepAliveTimeout = idleTimeoutMs
   server.timeout = idleTimeoutMs
+  server.on('timeout', (socket) => {
+    const isOurTurn = [...working].some((each) => each.socket === socket && waitsForUs(each))
+    if (isOurTurn) socket.setTimeout(idleTimeoutMs)
+    else socket.destroy()
+  })
   // A snapshot that is restored may take its time, as long as it keeps coming.
   server.requestTimeout = 0
   try {
@@ -58,6 +66,11 @@ export async function listenHttp(
         server.closeAllConnections()
       }),
   }
+}
+
+/** Whether the silence is ours: the client has sent what we asked for, and has read what we sent. */
+function waitsForUs({ complete, readableLength, socket }: IncomingMessage): boolean {
+  return (complete || readableLength > 0) && socket.writableLength === 0
 }
 
 export function sendText(
