@@ -34,6 +34,7 @@ import { describeJournal, describeTrace } from './describe-trace.ts'
 import { nodeHost } from './node-host.ts'
 import { IdlePoll } from './idle-poll.ts'
 import { joinEnsemble, type JoinedEnsemble } from './ensemble.ts'
+import { every } from './every.ts'
 import type { Logger } from './logger.ts'
 import { ClientListener } from './net/client-listener.ts'
 import { receiveSnapshot } from './restore.ts'
@@ -67,7 +68,7 @@ export class RunningServer implements ServerView {
   readonly failed: Promise<never>
   private readonly parts: Parts
   private readonly ticker: NodeJS.Timeout
-  private readonly purger: NodeJS.Timeout | undefined
+  private readonly endPurges: (() => void) | undefined
   private admin: AdminServer | undefined
   private stopping: Promise<void> | undefined
   private isRestoring = false
@@ -88,7 +89,7 @@ export class RunningServer implements ServerView {
       if (parts.peer.hasBatch) parts.turn.schedule()
     }, period)
     const { intervalMs } = config.purge
-    if (intervalMs > 0) this.purger = setInterval(() => parts.journal.purgeSoon(), intervalMs)
+    if (intervalMs > 0) this.endPurges = every(intervalMs, () => parts.journal.purgeSoon())
   }
 
   /** Loads the data directory and serves it. */
@@ -197,7 +198,7 @@ export class RunningServer implements ServerView {
   private async shutDown(): Promise<void> {
     const { journal, locks, ensemble } = this.parts
     clearInterval(this.ticker)
-    clearInterval(this.purger)
+    this.endPurges?.()
     this.listening?.stopAccepting()
     for (const socket of this.sockets) socket.pause()
     try {
