@@ -60,14 +60,18 @@ export async function runServer(args: readonly string[]): Promise<number> {
 
 function announce(server: RunningServer, tookMs: number): void {
   const { config } = server
+  const hasPort = config.clientPort !== undefined
+  const what = hasPort
+    ? `serves ZooKeeper clients on ${server.connectString}`
+    : 'runs, but no client port is open: clientPort is not set'
   const lines = [
-    `zabra serves ZooKeeper clients on ${server.connectString} (ready in ${Math.round(tookMs)} ms)`,
+    `zabra ${what} (ready in ${Math.round(tookMs)} ms)`,
     `  data      ${resolve(config.dataDir)}`,
   ]
   if (config.dataLogDir !== config.dataDir) lines.push(`  logs      ${resolve(config.dataLogDir)}`)
   if (server.adminAddress !== undefined) lines.push(`  admin     ${server.adminAddress}`)
   if (server.metricsAddress !== undefined) lines.push(`  metrics   ${server.metricsAddress}`)
-  lines.push(`  connect   zkCli.sh -server ${server.connectString}`)
+  if (hasPort) lines.push(`  connect   zkCli.sh -server ${server.connectString}`)
   writeOrLose(process.stdout, `${lines.join('\n')}\n`)
 }
 
