@@ -5,6 +5,7 @@ import { flags, formatDiagnostic, loadConfig, type Overrides } from './config/co
 import { DirectoryInUseError } from './disk/lock.ts'
 import { outliveStreams, stderrLogger, writeOrLose } from './logger.ts'
 import { RunningServer } from './server.ts'
+import { StartError } from './start-error.ts'
 
 const usage = `Usage: zabra server [zoo.cfg] [options]
 
@@ -51,6 +52,7 @@ export async function runServer(args: readonly string[]): Promise<number> {
     const known =
       error instanceof RecoveryError ||
       error instanceof DirectoryInUseError ||
+      error instanceof StartError ||
       (error as { code?: unknown }).code !== undefined
     const { message, stack } = error as Error
     writeOrLose(stderr, `zabra server: ${known ? message : (stack ?? message)}\n`)
@@ -63,7 +65,7 @@ function announce(server: RunningServer, tookMs: number): void {
   const hasPort = config.clientPort !== undefined
   const what = hasPort
     ? `serves ZooKeeper clients on ${server.connectString}`
-    : 'runs, but no client port is open: clientPort is not set'
+    : 'runs, but no client port is open'
   const lines = [
     `zabra ${what} (ready in ${Math.round(tookMs)} ms)`,
     `  data      ${resolve(config.dataDir)}`,
