@@ -59,7 +59,7 @@ test('a client that stops sending, or reading, is not waited for', async () => {
   await once(sender, 'close')
   const reader = await open(url, 'GET / HTTP/1.1\r\nHost: a\r\n\r\n')
   await once(reader, 'readable')
-  await wait(5 * idleTimeoutMs)
+  await wait(8 * idleTimeoutMs)
   reader.resume()
   await once(reader, 'close')
 })
