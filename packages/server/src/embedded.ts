@@ -43,5 +43,8 @@ export async function startServer(options: StartOptions = {}): Promise<RunningSe
     const problems = diagnostics.filter(({ severity }) => severity === 'error')
     throw new Error(problems.map(formatDiagnostic).join('\n'))
   }
+  for (const diagnostic of diagnostics) {
+    if (diagnostic.severity === 'warning') logger.warn(formatDiagnostic(diagnostic))
+  }
   return RunningServer.start(config, { logger, inMemory })
 }

@@ -15,5 +15,19 @@ export const stderrLogger: Logger = {
 }
 
 function write(level: string, message: string): void {
-  process.stderr.write(`${new Date().toISOString()} ${level} ${message}\n`)
+  writeOrLose(process.stderr, `${new Date().toISOString()} ${level} ${message}\n`)
+}
+
+/** Text that cannot be written is lost, and nothing else: a server outlives a full disk. */
+export function writeOrLose(stream: NodeJS.WritableStream, text: string): void {
+  try {
+    stream.write(text)
+  } catch {
+    // There is no better place to say so.
+  }
+}
+
+/** The same for what a stream finds out later, as when nobody reads its pipe any more. */
+export function outliveStreams(...streams: readonly NodeJS.WritableStream[]): void {
+  for (const stream of streams) stream.on('error', () => {})
 }

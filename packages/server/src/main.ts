@@ -3,8 +3,9 @@ import { setFlagsFromString } from 'node:v8'
 import { RecoveryError } from '@zabra/core'
 import { flags, formatDiagnostic, loadConfig, type Overrides } from './config/config.ts'
 import { DirectoryInUseError } from './disk/lock.ts'
-import { stderrLogger } from './logger.ts'
+import { outliveStreams, stderrLogger, writeOrLose } from './logger.ts'
 import { RunningServer } from './server.ts'
+import { StartError } from './start-error.ts'
 
 const usage = `Usage: zabra server [zoo.cfg] [options]
 
@@ -21,13 +22,15 @@ and system properties from SERVER_JVMFLAGS and JVMFLAGS (-Dname=value), as with 
 
 /** The command `zabra server`: resolves with the exit code when the server has stopped. */
 export async function runServer(args: readonly string[]): Promise<number> {
+  const { stdout, stderr } = process
+  outliveStreams(stdout, stderr)
   const command = parseArguments(args)
   if (typeof command === 'string') {
-    process.stderr.write(`zabra server: ${command}\n\n${usage}`)
+    writeOrLose(stderr, `zabra server: ${command}\n\n${usage}`)
     return 2
   }
   if (command.wantsHelp) {
-    process.stdout.write(usage)
+    writeOrLose(stdout, usage)
     return 0
   }
   const { config, diagnostics } = loadConfig({
@@ -35,7 +38,7 @@ export async function runServer(args: readonly string[]): Promise<number> {
     env: process.env,
     overrides: command.overrides,
   })
-  for (const diagnostic of diagnostics) process.stderr.write(`${formatDiagnostic(diagnostic)}\n`)
+  for (const diagnostic of diagnostics) writeOrLose(stderr, `${formatDiagnostic(diagnostic)}\n`)
   if (config === undefined) return 2
   const started = performance.now()
   try {
@@ -49,24 +52,29 @@ export async function runServer(args: readonly string[]): Promise<number> {
     const known =
       error instanceof RecoveryError ||
       error instanceof DirectoryInUseError ||
+      error instanceof StartError ||
       (error as { code?: unknown }).code !== undefined
     const { message, stack } = error as Error
-    process.stderr.write(`zabra server: ${known ? message : (stack ?? message)}\n`)
+    writeOrLose(stderr, `zabra server: ${known ? message : (stack ?? message)}\n`)
     return 1
   }
 }
 
 function announce(server: RunningServer, tookMs: number): void {
   const { config } = server
+  const hasPort = config.clientPort !== undefined
+  const what = hasPort
+    ? `serves ZooKeeper clients on ${server.connectString}`
+    : 'runs, but no client port is open'
   const lines = [
-    `zabra serves ZooKeeper clients on ${server.connectString} (ready in ${Math.round(tookMs)} ms)`,
+    `zabra ${what} (ready in ${Math.round(tookMs)} ms)`,
     `  data      ${resolve(config.dataDir)}`,
   ]
   if (config.dataLogDir !== config.dataDir) lines.push(`  logs      ${resolve(config.dataLogDir)}`)
   if (server.adminAddress !== undefined) lines.push(`  admin     ${server.adminAddress}`)
   if (server.metricsAddress !== undefined) lines.push(`  metrics   ${server.metricsAddress}`)
-  lines.push(`  connect   zkCli.sh -server ${server.connectString}`)
-  process.stdout.write(`${lines.join('\n')}\n`)
+  if (hasPort) lines.push(`  connect   zkCli.sh -server ${server.connectString}`)
+  writeOrLose(process.stdout, `${lines.join('\n')}\n`)
 }
 
 async function untilStopped(server: RunningServer): Promise<number> {
@@ -78,7 +86,7 @@ async function untilStopped(server: RunningServer): Promise<number> {
     server.failed.catch((error: Error) => ({ error })),
   ])
   if ('error' in outcome) {
-    process.stderr.write(`zabra server: stopping, because ${outcome.error.message}\n`)
+    writeOrLose(process.stderr, `zabra server: stopping, because ${outcome.error.message}\n`)
     return 1
   }
   stderrLogger.info(`${outcome.name}: stopping`)

@@ -1,8 +1,9 @@
-import { mkdirSync, statSync } from 'node:fs'
+import { statSync } from 'node:fs'
 import { join } from 'node:path'
 import {
   CommittedLog,
   describeRecovery,
+  faultCode,
   Journal,
   loadDatabase,
   MemoryDisk,
@@ -28,16 +29,19 @@ import { makeWords } from './admin/words.ts'
 import { makeAuthenticator } from './auth/authenticator.ts'
 import type { ServerConfig } from './config/config.ts'
 import { zlibCompression as compression } from './disk/zlib-compression.ts'
-import { lockDirectory, type DirectoryLock } from './disk/lock.ts'
+import { lockDirectories } from './disk/directories.ts'
+import type { DirectoryLock } from './disk/lock.ts'
 import { NodeDisk } from './disk/node-disk.ts'
 import { describeJournal, describeTrace } from './describe-trace.ts'
 import { nodeHost } from './node-host.ts'
 import { IdlePoll } from './idle-poll.ts'
 import { joinEnsemble, type JoinedEnsemble } from './ensemble.ts'
+import { every } from './every.ts'
 import type { Logger } from './logger.ts'
 import { ClientListener } from './net/client-listener.ts'
 import { receiveSnapshot } from './restore.ts'
 import type { ServerView } from './server-view.ts'
+import { StartError } from './start-error.ts'
 import { Turn } from './turn.ts'
 
 const formatFolder = 'version-2'
@@ -67,7 +71,7 @@ export class RunningServer implements ServerView {
   readonly failed: Promise<never>
   private readonly parts: Parts
   private readonly ticker: NodeJS.Timeout
-  private readonly purger: NodeJS.Timeout | undefined
+  private readonly endPurges: (() => void) | undefined
   private admin: AdminServer | undefined
   private stopping: Promise<void> | undefined
   private isRestoring = false
@@ -88,7 +92,7 @@ export class RunningServer implements ServerView {
       if (parts.peer.hasBatch) parts.turn.schedule()
     }, period)
     const { intervalMs } = config.purge
-    if (intervalMs > 0) this.purger = setInterval(() => parts.journal.purgeSoon(), intervalMs)
+    if (intervalMs > 0) this.endPurges = every(intervalMs, () => parts.journal.purgeSoon())
   }
 
   /** Loads the data directory and serves it. */
@@ -197,7 +201,7 @@ export class RunningServer implements ServerView {
   private async shutDown(): Promise<void> {
     const { journal, locks, ensemble } = this.parts
     clearInterval(this.ticker)
-    clearInterval(this.purger)
+    this.endPurges?.()
     this.listening?.stopAccepting()
     for (const socket of this.sockets) socket.pause()
     try {
@@ -227,7 +231,9 @@ export class RunningServer implements ServerView {
           keepAlive: config.tcpKeepAlive,
         },
       )
-      await this.listening.listen()
+      await this.listening.listen().catch((error: Error) => {
+        throw clientPortError(config, error)
+      })
       parts.ensemble?.onClientMoved((to) => this.moveClientPort(to, logger))
     }
     this.admin = await startAdmin(this, logger)
@@ -274,15 +280,6 @@ interface Parts {
   readonly authenticator: Authenticator
   readonly dbOptions: DatabaseOptions
   readonly startup: ServerView['startup']
-}
-
-/** Nobody else may use the directories while we do. */
-function lockDirectories(config: ServerConfig): DirectoryLock[] {
-  const directories = [...new Set([config.dataDir, config.dataLogDir])]
-  if (config.autoCreateDataDir) {
-    for (const directory of directories) mkdirSync(directory, { recursive: true })
-  }
-  return directories.map(lockDirectory)
 }
 
 async function load(
@@ -406,6 +403,18 @@ async function load(
     },
     failed,
   }
+}
+
+/** What the system says does not tell which setting is meant. */
+function clientPortError({ clientPort, clientPortAddress }: ServerConfig, error: Error): Error {
+  const isAboutAddress = /^(EADDRNOTAVAIL|ENOTFOUND|EAI_.*)$/.test(faultCode(error) ?? '')
+  return new StartError(
+    isAboutAddress
+      ? `clientPortAddress: ${clientPortAddress} cannot be listened on: ${error.message}. Name an ` +
+          'address of this machine, or leave it out to listen on every one.'
+      : `clientPort: ${clientPort} cannot be listened on: ${error.message}`,
+    error,
+  )
 }
 
 /** In memory nothing is older than the server. */

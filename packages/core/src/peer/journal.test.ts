@@ -224,3 +224,25 @@ test('a snapshot that can wait is taken when its time has come, unless there is 
   await late
   expect(journal.stats.snapshots).toBe(2)
 })
+
+test('a purge that has yet to begin does for all who ask for one', async () => {
+  const disk = new MemoryDisk()
+  let lists = 0
+  const list = disk.list.bind(disk)
+  disk.list = (path) => {
+    lists++
+    return list(path)
+  }
+  const { journal } = idleJournal(disk, emptyDatabase())
+  journal.purgeSoon()
+  await settle()
+  const once = lists
+  expect(once).toBeGreaterThan(0)
+  const held = new Deferred<void>()
+  const working = journal.undisturbed(() => held.promise)
+  for (let i = 0; i < 100; i++) journal.purgeSoon()
+  held.resolve()
+  await working
+  await settle()
+  expect(lists).toBe(2 * once)
+})

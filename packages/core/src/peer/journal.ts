@@ -115,6 +115,7 @@ export class Journal {
   private writing: Promise<void> | undefined
   private snapshotting: Promise<void> | undefined
   private purging: Promise<void> = Promise.resolve()
+  private isPurgeQueued = false
   private lastSyncMs = Infinity
   private requestsBefore = 0
   private clientBefore = 0n
@@ -402,9 +403,12 @@ export class Journal {
     return working
   }
 
-  /** Removes what no recovery needs any more. */
+  /** Removes what no recovery needs any more; one that has yet to begin does for all who ask. */
   purgeSoon(): void {
+    if (this.isPurgeQueued) return
+    this.isPurgeQueued = true
     this.purging = this.purging.then(async () => {
+      this.isPurgeQueued = false
       const { snapshotDir, logDir, retainCount } = this.options
       const retainBytes = this.options.retainBytes || Infinity
       try {

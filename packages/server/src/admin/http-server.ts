@@ -1,5 +1,5 @@
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http'
-import type { AddressInfo } from 'node:net'
+import type { AddressInfo, Socket } from 'node:net'
 import type { Logger } from '../logger.ts'
 
 export type Handler = (request: IncomingMessage, response: ServerResponse) => Promise<void>
@@ -28,7 +28,12 @@ export async function listenHttp(
   logger: Logger,
 ): Promise<HttpServer | undefined> {
   const { name, host, port, idleTimeoutMs } = options
+  const working = new Set<IncomingMessage>()
+  /** How much had gone through a connection when its client was first found silent. */
+  const silentAt = new WeakMap<Socket, number>()
   const server = createServer((request, response) => {
+    working.add(request)
+    response.once('close', () => working.delete(request))
     handler(request, response).catch((error: unknown) => {
       logger.warn(`${name}: ${request.method} ${request.url} failed: ${String(error)}`)
       if (response.headersSent) response.destroy()
@@ -37,6 +42,15 @@ export async function listenHttp(
   })
   server.keepAliveTimeout = idleTimeoutMs
   server.timeout = idleTimeoutMs
+  server.on('timeout', (socket) => {
+    const requests = [...working].filter((each) => each.socket === socket)
+    if (requests.some(waitsForUs)) silentAt.delete(socket)
+    // It may have waited for us until a moment ago: only a second look tells.
+    else if (requests.length > 0 && silentAt.get(socket) !== passed(socket)) {
+      silentAt.set(socket, passed(socket))
+    } else return socket.destroy()
+    return socket.setTimeout(idleTimeoutMs)
+  })
   // A snapshot that is restored may take its time, as long as it keeps coming.
   server.requestTimeout = 0
   try {
@@ -58,6 +72,15 @@ export async function listenHttp(
         server.closeAllConnections()
       }),
   }
+}
+
+/** Whether the silence is ours: the client has sent what we asked for, and has read what we sent. */
+function waitsForUs({ complete, readableLength, socket }: IncomingMessage): boolean {
+  return (complete || readableLength > 0) && socket.writableLength === 0
+}
+
+function passed({ bytesRead, bytesWritten, writableLength }: Socket): number {
+  return bytesRead + bytesWritten - writableLength
 }
 
 export function sendText(

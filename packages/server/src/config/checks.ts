@@ -27,19 +27,21 @@ export function checkTogether(
   checkDirectories(all)
   checkSessions(all)
   checkAuthentication(all)
-  checkQuorumAuthentication(all)
   checkAdmin(all)
 }
 
 function checkPorts({ values, findings: { self }, report, at }: Case): void {
   const { clientPort, clientPortAddress, secureClientPort, secureClientPortAddress } = values
-  if (clientPort === undefined && clientPortAddress !== undefined) {
+  // One that was refused is not missing.
+  const isMissing = (name: 'clientPort' | 'secureClientPort'): boolean =>
+    values[name] === undefined && !report.hasErrorAt(at(name))
+  if (isMissing('clientPort') && clientPortAddress !== undefined) {
     report.error(at('clientPortAddress'), 'is set, but clientPort is not')
   }
-  if (secureClientPort === undefined && secureClientPortAddress !== undefined) {
+  if (isMissing('secureClientPort') && secureClientPortAddress !== undefined) {
     report.error(at('secureClientPortAddress'), 'is set, but secureClientPort is not')
   }
-  if (clientPort === undefined && secureClientPort === undefined && self?.client === undefined) {
+  if (isMissing('clientPort') && isMissing('secureClientPort') && self?.client === undefined) {
     report.warning(at('clientPort'), 'is not set, so no client can connect')
   }
   if (secureClientPort !== undefined && values['ssl.keyStore.location'] === undefined) {
@@ -151,17 +153,6 @@ function checkAuthentication({ values, sources, report, at }: Case): void {
     const message = 'is not of the form user:digest, so nobody can be the super user'
     report.warning(at('DigestAuthenticationProvider.superDigest'), message)
   }
-}
-
-function checkQuorumAuthentication({ values, report, at }: Case): void {
-  const learner = 'quorum.auth.learnerRequireSasl'
-  const server = 'quorum.auth.serverRequireSasl'
-  for (const name of [learner, server] as const) {
-    if (values[name] && !values['quorum.auth.enableSasl']) {
-      report.error(at(name), 'needs quorum.auth.enableSasl=true')
-    }
-  }
-  if (values[server] && !values[learner]) report.error(at(server), `needs ${learner}=true`)
 }
 
 /** Every four-letter word of ZooKeeper 3.9. */

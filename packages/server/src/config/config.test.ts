@@ -51,7 +51,6 @@ test('all errors are collected, each with its file, line and key', () => {
     'error: zoo.cfg:3: clientPort: must be at most 65535, got 70000',
     'error: zoo.cfg:4: localSessionsEnabled: expected true or false, got "yes"',
     'error: zoo.cfg:5: electionAlg: must be 3, got 2',
-    'warning: zoo.cfg:3: clientPort: is not set, so no client can connect',
   ])
 })
 
@@ -169,12 +168,37 @@ test.each([
   ['enforce.auth.enabled=true', /^error: .*enforce.auth.schemes is empty/],
   ['sessionRequireClientSASLAuth=true', /^error: .*needs the scheme sasl/],
   ['admin.serverPort=2181', /^warning: .*is 2181, and so is clientPort/],
-  ['quorum.auth.serverRequireSasl=true', /^error: .*needs quorum.auth.enableSasl=true/],
   ['4lw.commands.whitelist=stats', /^warning: .*there is no four-letter word stats/],
   ['DigestAuthenticationProvider.digestAlg=MD5', /^error: .*expected one of SHA1/],
   ['dataLogDir=logs', /^notice: .*relative/],
 ])('%s is complained about', (line, expected) => {
   expect(complaints(minimal + line)).toContainEqual(expect.stringMatching(expected))
+})
+
+test('a port that is refused is not called missing', () => {
+  expect(complaints('dataDir=/d\nclientPort=70000\nclientPortAddress=::1')).toEqual([
+    'error: zoo.cfg:2: clientPort: must be at most 65535, got 70000',
+  ])
+})
+
+test.each([
+  'sslQuorum',
+  'quorum.auth.enableSasl',
+  'quorum.auth.learnerRequireSasl',
+  'quorum.auth.serverRequireSasl',
+  'admin.forceHttps',
+  'admin.needClientAuth',
+])('%s=true is refused, since the server would run without the protection', (key) => {
+  expect(complaints(`${minimal}${key}=true`)).toEqual([
+    `error: zoo.cfg:3: ${key}: is true, but zabra does not offer it yet and would run without the protection`,
+  ])
+  expect(complaints(`${minimal}${key}=false`)).toEqual([])
+})
+
+test('what is planned and protects nothing has no effect', () => {
+  expect(complaints(`${minimal}audit.enable=true`)).toEqual([
+    'warning: zoo.cfg:3: audit.enable: is not offered yet and has no effect',
+  ])
 })
 
 test('a secure port without a key is a warning', () => {

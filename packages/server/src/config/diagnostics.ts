@@ -36,6 +36,14 @@ export class Diagnostics {
     return this.list.some(({ severity }) => severity === 'error')
   }
 
+  /** Whether what is written there was refused already. */
+  hasErrorAt({ file, line, key }: Origin): boolean {
+    return this.list.some(
+      (each) =>
+        each.severity === 'error' && each.file === file && each.line === line && each.key === key,
+    )
+  }
+
   #add(severity: Diagnostic['severity'], origin: Origin | undefined, message: string): void {
     this.list.push({
       severity,

@@ -110,9 +110,12 @@ class Gathering implements Sources {
 
   fromOverrides(overrides: Overrides): void {
     for (const [name, value] of Object.entries(overrides)) {
-      if (value === undefined || !isKeyName(name)) continue
-      const origin = { file: 'command line', key: keyOf(name).flag ?? name }
-      this.#set(name, { text: String(value), origin })
+      if (value === undefined) continue
+      const flag = isKeyName(name) ? keyOf(name).flag : undefined
+      const given = { text: String(value), origin: { file: 'command line', key: flag ?? name } }
+      if (isKeyName(name)) this.#set(name, given)
+      else if (familyOf(name) !== undefined) this.#member(name, given)
+      else this.#report.error(given.origin, `unknown key${didYouMean(name)}`)
     }
   }
 
@@ -120,16 +123,15 @@ class Gathering implements Sources {
     // Apache would make `zookeeper.zookeeper.NAME` of it; what the writer meant is plain.
     const short = name.startsWith('zookeeper.') ? name.slice('zookeeper.'.length) : name
     const key = isKeyName(short) ? short : keyByProperty.get(name)
-    const family = familyOf(short)
+    const isMember = familyOf(short) !== undefined
     if (key !== undefined) {
       if (this.#fixed.has(key)) {
         this.#report.notice(given.origin, `-D${key} is given too, and wins over the file`)
       } else {
         this.#set(key, given)
       }
-    } else if (family !== undefined) {
-      this.members.set(short, given)
-      if (family.source === 'property') this.systemProperties.set(`zookeeper.${short}`, given.text)
+    } else if (isMember) {
+      this.#member(short, given)
     } else {
       this.systemProperties.set(`zookeeper.${short}`, given.text)
       this.#unknown(short, given)
@@ -140,6 +142,13 @@ class Gathering implements Sources {
     this.given.set(name, given)
     const [property] = propertyNames(name)
     if (property !== undefined) this.systemProperties.set(property, given.text)
+  }
+
+  #member(name: string, given: Given): void {
+    this.members.set(name, given)
+    if (familyOf(name)?.source === 'property') {
+      this.systemProperties.set(`zookeeper.${name}`, given.text)
+    }
   }
 
   #otherProperty(name: string, given: Given): void {
@@ -156,9 +165,7 @@ class Gathering implements Sources {
   }
 
   #unknown(name: string, given: Given): void {
-    const meant = suggest(name, keyNames)
-    const hint = meant === undefined ? '' : `; did you mean ${meant}?`
-    const message = `unknown key, kept as the system property zookeeper.${name}${hint}`
+    const message = `unknown key, kept as the system property zookeeper.${name}${didYouMean(name)}`
     this.#report.warning(given.origin, message)
   }
 
@@ -167,4 +174,9 @@ class Gathering implements Sources {
     const meant = suggest(name, candidates)
     if (meant !== undefined) this.#report.warning(given.origin, `did you mean ${meant}?`)
   }
+}
+
+function didYouMean(name: string): string {
+  const meant = suggest(name, keyNames)
+  return meant === undefined ? '' : `; did you mean ${meant}?`
 }

@@ -39,6 +39,8 @@ export class ClientListener {
   private readonly options: ListenOptions
   private readonly logger: Logger
   private server: Server
+  /** Where it listens, or listened last. */
+  private bound: AddressInfo | undefined
   private readonly perAddress = new Map<string, number>()
   private readonly trimmer: NodeJS.Timeout
 
@@ -71,6 +73,7 @@ export class ClientListener {
     const server = this.makeServer()
     await this.open(server, port, address)
     this.server = server
+    this.bound = server.address() as AddressInfo
     before.close()
     if (this.isStopping) server.close()
   }
@@ -79,7 +82,8 @@ export class ClientListener {
   async listen(): Promise<number> {
     const { port, address } = this.options
     await this.open(this.server, port, address)
-    return this.address.port
+    this.bound = this.server.address() as AddressInfo
+    return this.bound.port
   }
 
   private async open(server: Server, port: number, address: string | undefined): Promise<void> {
@@ -102,9 +106,8 @@ export class ClientListener {
   }
 
   get address(): AddressInfo {
-    const address = this.server.address()
-    if (address === null || typeof address === 'string') throw new Error('not listening')
-    return address
+    if (this.bound === undefined) throw new Error('not listening')
+    return this.bound
   }
 
   /** No new connections; those there are stay. */

@@ -56,9 +56,13 @@ export const admin = {
     { range: { min: 0, outside: 'default' } },
   ),
   'admin.portUnification': property(bool, false, 'HTTP and HTTPS on one port.', { use: 'planned' }),
-  'admin.forceHttps': property(bool, false, 'HTTPS only.', { use: 'planned' }),
+  'admin.forceHttps': property(bool, false, 'HTTPS only.', {
+    use: 'planned',
+    protects: true,
+  }),
   'admin.needClientAuth': property(bool, false, 'HTTPS clients must show a certificate.', {
     use: 'planned',
+    protects: true,
   }),
   'metricsProvider.className': setting(
     text,

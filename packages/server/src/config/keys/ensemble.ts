@@ -156,7 +156,10 @@ export const ensemble = {
     use,
     properties: ['zookeeper.multiAddress.reachabilityCheckEnabled'],
   }),
-  sslQuorum: setting(bool, false, 'Servers speak TLS to each other.', { use: 'planned' }),
+  sslQuorum: setting(bool, false, 'Servers speak TLS to each other.', {
+    use: 'planned',
+    protects: true,
+  }),
   portUnification: setting(bool, false, 'TLS and plain servers share the ports.', {
     use: 'planned',
   }),
@@ -165,12 +168,15 @@ export const ensemble = {
   }),
   'quorum.auth.enableSasl': setting(bool, false, 'Servers authenticate to each other by SASL.', {
     use: 'planned',
+    protects: true,
   }),
   'quorum.auth.learnerRequireSasl': setting(bool, false, 'A learner insists on it.', {
     use: 'planned',
+    protects: true,
   }),
   'quorum.auth.serverRequireSasl': setting(bool, false, 'A server insists on it.', {
     use: 'planned',
+    protects: true,
   }),
   'quorum.auth.learner.saslLoginContext': setting(
     text,

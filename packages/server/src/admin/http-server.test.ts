@@ -1,0 +1,65 @@
+import { once } from 'node:events'
+import { connect, type Socket } from 'node:net'
+import { expect, onTestFinished, test } from 'vitest'
+import { silent } from '../logger.ts'
+import { listenHttp, sendText, type Handler } from './http-server.ts'
+
+const idleTimeoutMs = 100
+
+async function serve(handler: Handler): Promise<URL> {
+  const options = { name: 'a port', host: '127.0.0.1', port: 0, idleTimeoutMs }
+  const server = await listenHttp(handler, options, silent)
+  onTestFinished(() => server?.stop())
+  return new URL(server!.url)
+}
+
+async function open({ hostname, port }: URL, text: string): Promise<Socket> {
+  const socket = connect({ host: hostname, port: Number(port) })
+  onTestFinished(() => void socket.destroy())
+  await once(socket, 'connect')
+  socket.write(text)
+  return socket
+}
+
+const wait = (ms: number): Promise<void> => new Promise((resolve) => setTimeout(resolve, ms))
+
+test('a request may take longer than a connection may be idle', async () => {
+  const url = await serve(async (_, response) => {
+    await wait(5 * idleTimeoutMs)
+    sendText(response, 200, 'done\n')
+  })
+  const socket = await open(url, 'GET / HTTP/1.1\r\nHost: a\r\n\r\n')
+  const [answer] = (await once(socket, 'data')) as [Buffer]
+  expect(answer.toString()).toMatch(/^HTTP\/1.1 200 /)
+  // From now on it is idle.
+  await once(socket, 'close')
+})
+
+test('so may one whose body is read slowly', async () => {
+  const url = await serve(async (request, response) => {
+    for await (const _ of request) await wait(3 * idleTimeoutMs)
+    sendText(response, 200, 'done\n')
+  })
+  const body = Buffer.alloc(150_000)
+  expect((await fetch(url, { method: 'POST', body })).status).toBe(200)
+})
+
+test('a connection without a request is idle', async () => {
+  const url = await serve(async () => {})
+  await once(await open(url, ''), 'close')
+})
+
+test('a client that stops sending, or reading, is not waited for', async () => {
+  const url = await serve(async (request, response) => {
+    for await (const _ of request);
+    response.writeHead(200)
+    while (response.writable) if (!response.write(Buffer.alloc(1 << 20))) await wait(10)
+  })
+  const sender = await open(url, 'POST / HTTP/1.1\r\nHost: a\r\nContent-Length: 9\r\n\r\n1')
+  await once(sender, 'close')
+  const reader = await open(url, 'GET / HTTP/1.1\r\nHost: a\r\n\r\n')
+  await once(reader, 'readable')
+  await wait(8 * idleTimeoutMs)
+  reader.resume()
+  await once(reader, 'close')
+})
