@@ -18,7 +18,7 @@ export class Barrier {
     path: string,
     options: { readonly acl?: readonly Acl[] | undefined } = {},
   ) {
-    this.client = client
+    this.client = client.patient
     this.path = path
     this.acl = options.acl
   }

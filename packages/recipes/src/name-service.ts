@@ -27,7 +27,7 @@ export class NameService<T> {
   private readonly codec: Codec<T>
 
   constructor(client: Client, path: string, { codec }: NameServiceOptions<T>) {
-    this.client = client
+    this.client = client.patient
     this.path = path
     this.codec = codec
   }

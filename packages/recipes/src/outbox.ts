@@ -31,7 +31,7 @@ export class Outbox {
   private sending: Promise<void> | undefined
 
   constructor(client: Client, folder: string, witnesses: string) {
-    this.client = client
+    this.client = client.patient
     this.folder = folder
     this.witness = new Witness(client, witnesses)
   }

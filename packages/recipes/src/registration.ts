@@ -43,7 +43,7 @@ export class Registration<T> implements Held {
   private releasing: Promise<void> | undefined
 
   constructor(client: Client, path: string, codec: Codec<T>, value: T) {
-    this.client = client
+    this.client = client.patient
     this.path = path
     this.name = path.slice(path.lastIndexOf('/') + 1)
     this.parent = parentOf(path)

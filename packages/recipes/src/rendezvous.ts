@@ -28,7 +28,7 @@ export interface Meeting<T> extends AsyncDisposable {
  * with this session, or when it is released.
  */
 export function openRendezvous(
-  client: Client,
+  { patient: client }: Client,
   folder: string,
   options: CallOptions & HoldOptions = {},
 ): Promise<Held> {
@@ -44,7 +44,7 @@ export function openRendezvous(
  * said before. Rejects with `noNode` where the place is gone.
  */
 export async function fillRendezvous<T>(
-  client: Client,
+  { patient: client }: Client,
   path: string,
   value: T,
   options: RendezvousOptions<T>,
@@ -70,7 +70,7 @@ export async function fillRendezvous<T>(
 
 /** Waits until it is said. Rejects with `noNode` where the place is gone, or goes meanwhile. */
 export function joinRendezvous<T>(
-  client: Client,
+  { patient: client }: Client,
   path: string,
   options: RendezvousOptions<T>,
 ): Promise<Meeting<T>> {

@@ -41,7 +41,7 @@ export interface DecisionOptions extends CallOptions {
 
 /** Proposes a transaction to its sites: all of it is there at once, or nothing. */
 export async function proposeCommit<T>(
-  client: Client,
+  { patient: client }: Client,
   path: string,
   proposal: T,
   options: ProposeOptions<T>,
@@ -80,7 +80,7 @@ export async function proposeCommit<T>(
 
 /** Goes on with a transaction that somebody has proposed before. */
 export async function openCommit(
-  client: Client,
+  { patient: client }: Client,
   path: string,
   options: CallOptions = {},
 ): Promise<CommitProposal> {
@@ -92,7 +92,7 @@ export async function openCommit(
 
 /** Takes part as one of the sites, or goes on where an earlier process of it has ended. */
 export function joinCommit<T>(
-  client: Client,
+  { patient: client }: Client,
   path: string,
   site: string,
   options: CallOptions & { readonly codec: Codec<T> },
@@ -121,7 +121,7 @@ export class CommitProposal {
   private readonly client: Client
 
   constructor(client: Client, path: string, form: CommitForm) {
-    this.client = client
+    this.client = client.patient
     this.path = path
     this.form = form
   }
@@ -185,7 +185,7 @@ export class CommitSite<T> implements AsyncDisposable {
     proposal: T,
     alive: Held | undefined,
   ) {
-    this.client = client
+    this.client = client.patient
     this.path = path
     this.form = form
     this.name = name
