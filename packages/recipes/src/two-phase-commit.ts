@@ -21,7 +21,7 @@ import {
 import { untilGone, untilThere } from './bells.ts'
 import { firstOf } from './first-of.ts'
 import { deleteOwn, hold, type Held } from './held.ts'
-import { limited } from './limits.ts'
+import { limited, orAborted } from './limits.ts'
 import { persist, readNode, type NodeState } from './node.ts'
 import { below, parentOf } from './parents.ts'
 import { openTreeCache, type TreeCache } from './tree-cache.ts'
@@ -108,8 +108,13 @@ export function joinCommit<T>(
     if (voteIn(stateOf(own)) !== undefined)
       return new CommitSite(client, path, form, site, proposal, undefined)
     const alive = await announce(client, at.alive(site), signal)
-    // Only now: whoever has joined and is not alive has failed.
-    if (stateOf(own) === '') await writeState(client, at.site(site), 'joined', own, signal)
+    try {
+      // Only now: whoever has joined and is not alive has failed.
+      if (stateOf(own) === '') await writeState(client, at.site(site), 'joined', own, signal)
+    } catch (error) {
+      alive.release().catch(() => {})
+      throw error
+    }
     return new CommitSite(client, path, form, site, proposal, alive)
   })
 }
@@ -322,19 +327,32 @@ async function coordinate(
 async function announce(client: Client, path: string, signal: AbortSignal): Promise<Held> {
   for (;;) {
     signal.throwIfAborted()
+    const made = makeAlive(client, path)
     try {
-      const created = await client.create(path, '', { ephemeral: true })
-      return hold(client, created, { lostOn: 'expired' })
+      const alive = await orAborted(made, signal)
+      if (alive !== undefined) return alive
     } catch (error) {
-      const isTold = isRefusal(error, 'nodeExists')
-      if (!isTold && !(error instanceof ConnectionLossError)) throw error
+      // Nobody is there: what still comes of it is deleted.
+      made.then((alive) => alive?.release()).catch(() => {})
+      throw error
     }
-    const stat = await client.exists(path, { consistency: 'session' })
-    if (stat === undefined) continue
-    if (stat.ephemeralOwner === client.session?.id)
-      return hold(client, { path, stat }, { lostOn: 'expired' })
-    await untilGone(client, path, signal)
+    await persist(client, signal, () => untilGone(client, path, signal))
   }
+}
+
+/** Undefined where another session has the node, or where it went in this moment. */
+async function makeAlive(client: Client, path: string): Promise<Held | undefined> {
+  try {
+    const created = await client.create(path, '', { ephemeral: true })
+    return hold(client, created, { lostOn: 'expired' })
+  } catch (error) {
+    const isTold = isRefusal(error, 'nodeExists')
+    if (!isTold && !(error instanceof ConnectionLossError)) throw error
+  }
+  const look = () => client.exists(path, { consistency: 'session' })
+  const stat = await persist(client, undefined, look)
+  if (stat === undefined || stat.ephemeralOwner !== client.session?.id) return undefined
+  return hold(client, { path, stat }, { lostOn: 'expired' })
 }
 
 async function mustRead(client: Client, path: string, signal: AbortSignal): Promise<NodeState> {
