@@ -54,7 +54,7 @@ export class AtomicValue<T> implements AsyncDisposable {
   private readonly witness: Witness
 
   constructor(client: Client, path: string, { codec, initial }: AtomicValueOptions<T>) {
-    this.client = client
+    this.client = client.patient
     this.path = path
     this.codec = codec
     this.initial = initial

@@ -1,7 +1,7 @@
 import { TimeoutError } from '@zabra/client'
 import { expect, test } from 'vitest'
 import { useServer } from '../test/support/server.ts'
-import { expire, openProxied } from '../test/support/trouble.ts'
+import { expire, openProxied, outlived } from '../test/support/trouble.ts'
 import { Barrier } from './barrier.ts'
 
 const fixture = useServer()
@@ -66,4 +66,13 @@ test('a barrier whose making was not confirmed is up', async () => {
   proxy.drop()
   await raising
   expect(await new Barrier(other, '/unconfirmed').isUp()).toBe(true)
+})
+
+test('the deadline counts also where the connection is lost meanwhile', async () => {
+  const { client, proxy } = await openProxied(fixture.connectString)
+  const barrier = new Barrier(client, '/deadline')
+  const late = { code: 'timeout', mayHaveHappened: true }
+  expect(await outlived(proxy, (limits) => barrier.raise(limits))).toMatchObject(late)
+  await client.sync()
+  expect(await outlived(proxy, (limits) => barrier.lower(limits))).toMatchObject(late)
 })

@@ -18,33 +18,38 @@ export class Barrier {
     path: string,
     options: { readonly acl?: readonly Acl[] | undefined } = {},
   ) {
-    this.client = client
+    this.client = client.patient
     this.path = path
     this.acl = options.acl
   }
 
   /** Puts it up; quiet where it is up already. */
-  async raise(options: CallOptions = {}): Promise<void> {
+  raise(options: CallOptions = {}): Promise<void> {
     const { client, path, acl } = this
-    const create = () => client.create(path, '', { ...options, acl })
-    await persist(client, options.signal, async () => {
-      try {
-        await below(client, parentOf(path), { ...options, acl }, create)
-      } catch (error) {
-        if (!isRefusal(error, 'nodeExists')) throw error
-      }
-    })
+    const make = (signal: AbortSignal): Promise<void> =>
+      persist(client, signal, async () => {
+        const create = () => client.create(path, '', { signal, acl })
+        try {
+          await below(client, parentOf(path), { signal, acl }, create)
+        } catch (error) {
+          if (!isRefusal(error, 'nodeExists')) throw error
+        }
+      })
+    return limited(client, options, make, true)
   }
 
   /** Lets everybody pass; quiet where it is down already. */
-  async lower(options: CallOptions = {}): Promise<void> {
-    await persist(this.client, options.signal, async () => {
-      try {
-        await this.client.delete(this.path, options)
-      } catch (error) {
-        if (!isRefusal(error, 'noNode')) throw error
-      }
-    })
+  lower(options: CallOptions = {}): Promise<void> {
+    const { client, path } = this
+    const remove = (signal: AbortSignal): Promise<void> =>
+      persist(client, signal, async () => {
+        try {
+          await client.delete(path, { signal })
+        } catch (error) {
+          if (!isRefusal(error, 'noNode')) throw error
+        }
+      })
+    return limited(client, options, remove, true)
   }
 
   async isUp(options: CallOptions = {}): Promise<boolean> {

@@ -27,7 +27,7 @@ export class Counter implements AsyncDisposable {
 
   constructor(client: Client, path: string, options: CounterOptions = {}) {
     const { initial = 0n, layout = 'long' } = options
-    this.client = client
+    this.client = client.patient
     this.path = path
     this.initial = initial
     this.codec = codecs[layout]

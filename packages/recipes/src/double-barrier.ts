@@ -24,7 +24,7 @@ export class DoubleBarrier {
   private readonly options: LockOptions
 
   constructor(client: Client, path: string, members: number, options: LockOptions = {}) {
-    this.client = client
+    this.client = client.patient
     this.path = path
     this.ready = join(path, 'ready')
     this.members = members

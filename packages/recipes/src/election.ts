@@ -28,7 +28,7 @@ export class Election {
   private readonly options: LockOptions
 
   constructor(client: Client, path: string, options: LockOptions = {}) {
-    this.client = client
+    this.client = client.patient
     this.options = options
     this.line = {
       parent: path,

@@ -1,4 +1,4 @@
-import { json, text } from '@zabra/client'
+import { ConnectionLossError, json, text, type Created, type Stat } from '@zabra/client'
 import { expect, onTestFinished, test } from 'vitest'
 import { useServer } from '../test/support/server.ts'
 import { expire, nextState, openProxied } from '../test/support/trouble.ts'
@@ -79,6 +79,38 @@ test('a node that a stranger deletes comes back', async () => {
   await client.delete('/back/a')
   await group.until((members) => (members.get('a')?.token ?? 0n) > token)
 })
+
+test.each(['answered', 'lost'] as const)(
+  'what is said while a node is made anew counts, the reply being %s',
+  async (reply) => {
+    const client = await fixture.open()
+    const other = await fixture.open()
+    const path = `/said-${reply}/a`
+    const member = await joinGroup(client, `/said-${reply}`, 'v1', { codec, name: 'a' })
+    const create = client.create.bind(client) as (...args: unknown[]) => Promise<Created>
+    const set = client.set.bind(client) as (...args: unknown[]) => Promise<Stat>
+    client.create = async (...args: unknown[]) => {
+      client.create = create
+      const made = create(...args)
+      await member.update('v2')
+      const created = await made
+      if (reply === 'lost') throw new ConnectionLossError(true)
+      return created
+    }
+    client.set = async (...args: unknown[]) => {
+      client.set = set
+      const done = set(...args)
+      await member.update('v3')
+      return done
+    }
+    await other.delete(path)
+    const said = async (): Promise<string> => (await other.get(path, { codec })).data
+    await expect.poll(() => said().catch(() => undefined)).toBe('v3')
+    await member.presence.until((now) => now === 'present')
+    await client.sync()
+    expect(await said()).toBe('v3')
+  },
+)
 
 test('a member comes back also where the server refuses that for a while', async () => {
   const client = await fixture.open()

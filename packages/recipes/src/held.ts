@@ -116,7 +116,7 @@ export class HeldByNode implements Held {
   private releasing: Promise<void> | undefined
 
   constructor(client: Client, node: HeldNode) {
-    this.client = client
+    this.client = client.patient
     this.node = node
     this.path = node.path
     this.token = node.stat.czxid

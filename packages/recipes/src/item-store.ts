@@ -66,7 +66,7 @@ export class ItemStore<T> {
     order: Order,
     { codec, lostOn = 'suspended' }: HoldOptions & { readonly codec: Codec<T> },
   ) {
-    this.client = client
+    this.client = client.patient
     this.entries = join(path, 'entries')
     this.taken = join(path, 'taken')
     this.order = order

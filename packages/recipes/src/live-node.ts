@@ -8,7 +8,7 @@ export type Interpret<T> = (node: NodeState | undefined) => { readonly value: T 
 
 /** The meaning of a node, kept up to date. Resolves when it has one; rejects with what `interpret` throws. */
 export function openLiveNode<T>(
-  client: Client,
+  { patient: client }: Client,
   path: string,
   interpret: Interpret<T>,
   options: CallOptions,

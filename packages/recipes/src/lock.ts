@@ -18,7 +18,7 @@ export class Lock {
   private readonly line: Line
 
   constructor(client: Client, path: string, options: LockOptions = {}) {
-    this.client = client
+    this.client = client.patient
     this.options = options
     this.line = lockLine(path)
   }

@@ -1,7 +1,7 @@
 import { text } from '@zabra/client'
 import { expect, test } from 'vitest'
 import { useServer } from '../test/support/server.ts'
-import { expire, openProxied } from '../test/support/trouble.ts'
+import { expire, openProxied, outlived } from '../test/support/trouble.ts'
 import { NameService } from './name-service.ts'
 
 const fixture = useServer()
@@ -81,4 +81,16 @@ test('a registered name lives as long as its program, through its sessions', asy
   await live.until((value) => value === 'b')
   await client.close()
   await live.until((value) => value === undefined)
+})
+
+test('the deadline counts also where the connection is lost meanwhile', async () => {
+  const { client, proxy } = await openProxied(fixture.connectString)
+  await client.ensure('/deadline')
+  const names = new NameService(client, '/deadline', { codec: text })
+  const late = { code: 'timeout', mayHaveHappened: true }
+  expect(await outlived(proxy, (limits) => names.bind('a', 'x', limits))).toMatchObject(late)
+  await client.sync()
+  expect(await outlived(proxy, (limits) => names.rebind('a', 'y', limits))).toMatchObject(late)
+  await client.sync()
+  expect(await outlived(proxy, (limits) => names.unbind('a', limits))).toMatchObject(late)
 })

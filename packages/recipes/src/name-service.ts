@@ -27,7 +27,7 @@ export class NameService<T> {
   private readonly codec: Codec<T>
 
   constructor(client: Client, path: string, { codec }: NameServiceOptions<T>) {
-    this.client = client
+    this.client = client.patient
     this.path = path
     this.codec = codec
   }
@@ -36,52 +36,44 @@ export class NameService<T> {
   async bind(name: string, value: T, options: CallOptions = {}): Promise<boolean> {
     const at = join(this.path, name)
     const data = this.encode(value)
-    let isUncertain = false
-    for (;;) {
-      try {
-        await this.make(at, data, options)
-        return true
-      } catch (error) {
-        if (error instanceof ConnectionLossError) isUncertain ||= error.mayHaveHappened
-        else if (!isRefusal(error, 'nodeExists')) throw error
-        else if (!isUncertain) return false
-        else {
-          // What is there may be ours, by a request whose reply was lost.
-          const { data: found } = await this.client.get(at, options)
-          return found.length === data.length && found.every((byte, i) => byte === data[i])
-        }
-      }
-    }
+    return limited(this.client, options, (signal) => this.bindOnce(at, data, signal), true)
   }
 
   /** Lets a name stand for something, whatever it stood for before. */
   async rebind(name: string, value: T, options: CallOptions = {}): Promise<void> {
     const at = join(this.path, name)
     const data = this.encode(value)
-    for (;;) {
-      try {
-        await persist(this.client, options.signal, () => this.client.set(at, data, options))
-        return
-      } catch (error) {
-        if (!isRefusal(error, 'noNode')) throw error
+    const { client } = this
+    const set = async (signal: AbortSignal): Promise<void> => {
+      for (;;) {
+        try {
+          await persist(client, signal, () => client.set(at, data, { signal }))
+          return
+        } catch (error) {
+          if (!isRefusal(error, 'noNode')) throw error
+        }
+        if (await this.bindOnce(at, data, signal)) return
       }
-      if (await this.bind(name, value, options)) return
     }
+    await limited(client, options, set, true)
   }
 
   /** Answers whether the name stood for anything. */
-  async unbind(name: string, options: CallOptions = {}): Promise<boolean> {
-    let isUncertain = false
-    for (;;) {
-      try {
-        await this.client.delete(join(this.path, name), options)
-        return true
-      } catch (error) {
-        if (isRefusal(error, 'noNode')) return isUncertain
-        if (!(error instanceof ConnectionLossError)) throw error
-        isUncertain ||= error.mayHaveHappened
+  unbind(name: string, options: CallOptions = {}): Promise<boolean> {
+    const remove = async (signal: AbortSignal): Promise<boolean> => {
+      let isUncertain = false
+      for (;;) {
+        try {
+          await this.client.delete(join(this.path, name), { signal })
+          return true
+        } catch (error) {
+          if (isRefusal(error, 'noNode')) return isUncertain
+          if (!(error instanceof ConnectionLossError)) throw error
+          isUncertain ||= error.mayHaveHappened
+        }
       }
     }
+    return limited(this.client, options, remove, true)
   }
 
   /**
@@ -137,9 +129,25 @@ export class NameService<T> {
     }
   }
 
-  private async make(at: string, data: Uint8Array, options: CallOptions): Promise<void> {
-    const parent = parentOf(at)
-    await below(this.client, parent, options, () => this.client.create(at, data, options))
+  private async bindOnce(at: string, data: Uint8Array, signal: AbortSignal): Promise<boolean> {
+    const { client } = this
+    const create = () => client.create(at, data, { signal })
+    let isUncertain = false
+    for (;;) {
+      try {
+        await below(client, parentOf(at), { signal }, create)
+        return true
+      } catch (error) {
+        if (error instanceof ConnectionLossError) isUncertain ||= error.mayHaveHappened
+        else if (!isRefusal(error, 'nodeExists')) throw error
+        else if (!isUncertain) return false
+        else {
+          // What is there may be ours, by a request whose reply was lost.
+          const { data: found } = await client.get(at, { signal })
+          return found.length === data.length && found.every((byte, i) => byte === data[i])
+        }
+      }
+    }
   }
 
   private encode(value: T): Uint8Array {

@@ -37,7 +37,7 @@ export async function readNode(
 
 /** Tells how a node is, now and after each change, until the signal aborts or the client is closed. */
 export async function followNode(
-  client: Client,
+  { patient: client }: Client,
   path: string,
   signal: AbortSignal,
   tell: (node: NodeState | undefined) => void,

@@ -31,7 +31,7 @@ export class Outbox {
   private sending: Promise<void> | undefined
 
   constructor(client: Client, folder: string, witnesses: string) {
-    this.client = client
+    this.client = client.patient
     this.folder = folder
     this.witness = new Witness(client, witnesses)
   }
@@ -39,7 +39,7 @@ export class Outbox {
   post(letter: Letter): Promise<void> {
     return new Promise((resolve, reject) => {
       this.waiting.push({ ...letter, resolve, reject })
-      this.sending ??= this.sendAll().finally(() => (this.sending = undefined))
+      this.sending ??= this.sendAll()
     })
   }
 
@@ -53,6 +53,8 @@ export class Outbox {
     await Promise.resolve()
     for (let batch = this.nextBatch(); batch.length > 0; batch = this.nextBatch())
       await this.send(batch)
+    // In the same breath as the last look: what is posted from now on is for the next one.
+    this.sending = undefined
   }
 
   private nextBatch(): Waiting[] {

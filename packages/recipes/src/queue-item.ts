@@ -48,7 +48,7 @@ export class QueueItem<T> implements Held {
   private isGone = false
 
   constructor(client: Client, claim: Claim<T>) {
-    this.client = client
+    this.client = client.patient
     this.claim = claim
     this.entryPath = claim.entry
     const { taken: path, stat, consumer } = claim

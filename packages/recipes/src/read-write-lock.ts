@@ -18,7 +18,7 @@ export class ReadWriteLock {
   private readonly path: string
 
   constructor(client: Client, path: string, options: LockOptions = {}) {
-    this.client = client
+    this.client = client.patient
     this.path = path
     this.options = options
   }

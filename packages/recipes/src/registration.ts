@@ -32,6 +32,8 @@ export class Registration<T> implements Held {
   private readonly parent: string
   private readonly codec: Codec<T>
   private data: Uint8Array
+  /** What the node was made or set with last. */
+  private written: Uint8Array | undefined
   private readonly ending = new AbortController()
   private readonly status: LiveCell<Presence>
   private readonly stopListening: () => void
@@ -43,7 +45,7 @@ export class Registration<T> implements Held {
   private releasing: Promise<void> | undefined
 
   constructor(client: Client, path: string, codec: Codec<T>, value: T) {
-    this.client = client
+    this.client = client.patient
     this.path = path
     this.name = path.slice(path.lastIndexOf('/') + 1)
     this.parent = parentOf(path)
@@ -102,15 +104,7 @@ export class Registration<T> implements Held {
   async update(value: T): Promise<void> {
     if (this.signal.aborted) throw this.signal.reason
     this.data = this.codec.encode(value)
-    await persist(this.client, this.signal, async () => {
-      if (this.node === undefined || this.node.signal.aborted) return
-      try {
-        await this.client.set(this.path, this.data)
-      } catch (error) {
-        // It is being made anew, with this data.
-        if (!isRefusal(error, 'noNode')) throw error
-      }
-    })
+    await persist(this.client, this.signal, () => this.write())
   }
 
   release(): Promise<void> {
@@ -126,10 +120,13 @@ export class Registration<T> implements Held {
 
   private async keep(begun: () => void): Promise<void> {
     while (!this.signal.aborted) {
-      const created = await this.insist()
+      const created = await this.insist(() => this.make())
       if (this.signal.aborted) break
       const node = hold(this.client, created, { lostOn: 'expired' })
       this.node = node
+      // Who said something else meanwhile has relied on this.
+      while (this.written !== this.data && !node.signal.aborted)
+        await this.insist(() => this.write())
       this.judge()
       begun()
       await new Promise<void>((resolve) => onAbort(node.signal, () => resolve()))
@@ -153,10 +150,10 @@ export class Registration<T> implements Held {
   }
 
   /** Who was there once comes back, also where the server refuses for a while. */
-  private async insist(): Promise<Created> {
+  private async insist<R>(act: () => Promise<R>): Promise<R> {
     for (;;) {
       try {
-        return await persist(this.client, this.signal, () => this.make())
+        return await persist(this.client, this.signal, act)
       } catch (error) {
         const isForever = !isRefusal(error) || isRefusal(error, 'noAuth')
         if (isForever || this.node === undefined) throw error
@@ -176,7 +173,7 @@ export class Registration<T> implements Held {
       const { data } = this
       try {
         const created = await this.client.create(this.path, data, { ephemeral: true })
-        if (this.data !== data) await this.client.set(this.path, this.data)
+        this.written = data
         return created
       } catch (error) {
         if (isRefusal(error, 'noNode'))
@@ -199,7 +196,9 @@ export class Registration<T> implements Held {
     const stat = await client.exists(path, { signal, consistency: 'session' })
     if (stat === undefined) return undefined
     if (stat.ephemeralOwner === client.session?.id) {
-      await client.set(path, this.data)
+      const { data } = this
+      await client.set(path, data)
+      this.written = data
       return { path, stat }
     }
     if (this.ownSessions.has(stat.ephemeralOwner)) {
@@ -209,6 +208,18 @@ export class Registration<T> implements Held {
       })
     } else await untilGone(client, path, signal)
     return undefined
+  }
+
+  /** Where the node is not there, it is being made anew with what it shall hold. */
+  private async write(): Promise<void> {
+    const { node, data } = this
+    if (node === undefined || node.signal.aborted) return
+    try {
+      await this.client.set(this.path, data)
+      this.written = data
+    } catch (error) {
+      if (!isRefusal(error, 'noNode')) throw error
+    }
   }
 
   private judge(): void {

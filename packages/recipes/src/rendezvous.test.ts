@@ -1,7 +1,7 @@
 import { json } from '@zabra/client'
 import { expect, test } from 'vitest'
 import { useServer } from '../test/support/server.ts'
-import { expire, nextState, openProxied } from '../test/support/trouble.ts'
+import { expire, nextState, openProxied, outlived } from '../test/support/trouble.ts'
 import { fillRendezvous, joinRendezvous, openRendezvous } from './rendezvous.ts'
 
 const fixture = useServer()
@@ -93,4 +93,13 @@ test('waiting has a deadline', async () => {
   await expect(joinRendezvous(client, place.path, { codec, timeoutMs: 20 })).rejects.toMatchObject({
     code: 'timeout',
   })
+})
+
+test('saying has one, also where the connection is lost meanwhile', async () => {
+  const place = await openRendezvous(await fixture.open(), '/late')
+  const { client, proxy } = await openProxied(fixture.connectString)
+  const outcome = await outlived(proxy, (limits) =>
+    fillRendezvous(client, place.path, { port: 1 }, { codec, ...limits }),
+  )
+  expect(outcome).toMatchObject({ code: 'timeout', mayHaveHappened: true })
 })

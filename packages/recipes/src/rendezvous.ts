@@ -28,7 +28,7 @@ export interface Meeting<T> extends AsyncDisposable {
  * with this session, or when it is released.
  */
 export function openRendezvous(
-  client: Client,
+  { patient: client }: Client,
   folder: string,
   options: CallOptions & HoldOptions = {},
 ): Promise<Held> {
@@ -44,33 +44,35 @@ export function openRendezvous(
  * said before. Rejects with `noNode` where the place is gone.
  */
 export async function fillRendezvous<T>(
-  client: Client,
+  { patient: client }: Client,
   path: string,
   value: T,
   options: RendezvousOptions<T>,
 ): Promise<boolean> {
-  const { codec, signal, timeoutMs } = options
-  const data = codec.encode(value)
-  let isUncertain = false
-  for (;;) {
-    try {
-      await client.set(path, data, { signal, timeoutMs, ifVersion: 0 })
-      return true
-    } catch (error) {
-      if (error instanceof ConnectionLossError) isUncertain ||= error.mayHaveHappened
-      else if (!isRefusal(error, 'badVersion')) throw error
-      else if (!isUncertain) return false
-      else {
-        const { data: said } = await client.get(path, { signal, timeoutMs })
-        return said.length === data.length && said.every((byte, i) => byte === data[i])
+  const data = options.codec.encode(value)
+  const say = async (signal: AbortSignal): Promise<boolean> => {
+    let isUncertain = false
+    for (;;) {
+      try {
+        await client.set(path, data, { signal, ifVersion: 0 })
+        return true
+      } catch (error) {
+        if (error instanceof ConnectionLossError) isUncertain ||= error.mayHaveHappened
+        else if (!isRefusal(error, 'badVersion')) throw error
+        else if (!isUncertain) return false
+        else {
+          const { data: said } = await client.get(path, { signal })
+          return said.length === data.length && said.every((byte, i) => byte === data[i])
+        }
       }
     }
   }
+  return limited(client, options, say, true)
 }
 
 /** Waits until it is said. Rejects with `noNode` where the place is gone, or goes meanwhile. */
 export function joinRendezvous<T>(
-  client: Client,
+  { patient: client }: Client,
   path: string,
   options: RendezvousOptions<T>,
 ): Promise<Meeting<T>> {

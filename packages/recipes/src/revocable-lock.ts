@@ -62,7 +62,7 @@ export class RevocableLock {
   private readonly options: LockOptions
 
   constructor(client: Client, path: string, options: LockOptions = {}) {
-    this.client = client
+    this.client = client.patient
     this.path = path
     this.options = options
   }
@@ -104,7 +104,7 @@ class Asking {
   private readonly askedAtMs = new Map<string, number>()
 
   constructor(client: Client, path: string, options: RevokeOptions) {
-    this.client = client
+    this.client = client.patient
     this.path = path
     this.options = options
   }

@@ -39,7 +39,7 @@ export class Semaphore {
 
   /** All who use the same path must agree on the number of permits. */
   constructor(client: Client, path: string, permits: number, options: LockOptions = {}) {
-    this.client = client
+    this.client = client.patient
     this.locks = join(path, 'locks')
     this.leases = join(path, 'leases')
     this.permits = permits

@@ -46,7 +46,7 @@ export interface Service<Payload> extends Live<readonly ServiceInstance<Payload>
  * of Curator's discovery, `/base/name/id`, where Java programs find it as well.
  */
 export function registerService<Payload>(
-  client: Client,
+  { patient: client }: Client,
   base: string,
   offer: ServiceOffer<Payload>,
   options: CallOptions = {},
@@ -120,7 +120,7 @@ export async function discoverService<Payload = unknown>(
 
 /** The services that somebody offers, or has offered lately. */
 export async function listServices(
-  client: Client,
+  { patient: client }: Client,
   base: string,
   options: ReadOptions = {},
 ): Promise<string[]> {

@@ -19,7 +19,7 @@ export class SessionNode {
 
   /** The parent is made as a container where it is missing, unless the caller knows better. */
   constructor(client: Client, parent: string, name: string, makeParent?: () => Promise<void>) {
-    this.client = client
+    this.client = client.patient
     this.parent = parent
     this.name = name
     this.makeParent = makeParent

@@ -23,7 +23,7 @@ export class SimpleLock {
   private readonly options: LockOptions
 
   constructor(client: Client, path: string, options: LockOptions = {}) {
-    this.client = client
+    this.client = client.patient
     this.path = path
     this.options = options
   }

@@ -83,7 +83,7 @@ export class TreeCache implements AsyncDisposable {
   private end: { readonly reason: unknown } | undefined
 
   constructor(client: Client, path: string, patienceMs: number) {
-    this.client = client
+    this.client = client.patient
     this.path = path
     this.listeners = new Listeners(client)
     this.patienceMs = patienceMs

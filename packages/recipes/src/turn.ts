@@ -47,7 +47,7 @@ export interface TurnOptions extends CallOptions, HoldOptions {
 
 /** Queues up and waits for the turn. Whoever gives up leaves the line. */
 export function takeTurn(
-  client: Client,
+  { patient: client }: Client,
   line: Line,
   own: LockOptions,
   options: TurnOptions,
@@ -66,7 +66,7 @@ export function takeTurn(
 
 /** Takes the turn if nobody has to be waited for. */
 export function tryTurn(
-  client: Client,
+  { patient: client }: Client,
   line: Line,
   own: LockOptions,
   options: TurnOptions,

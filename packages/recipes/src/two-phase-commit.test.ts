@@ -189,3 +189,26 @@ test('a proposal is there once, though the reply is lost, and a second one is re
     reason: 'noNode',
   })
 })
+
+test.each(['create', 'set'] as const)(
+  'who gives up joining leaves nobody alive behind, though the reply to a %s is lost',
+  async (operation) => {
+    const path = `/given-up-${operation}`
+    const other = await fixture.open()
+    await proposeCommit(other, path, proposal, { codec, sites: ['a'] })
+    const { client, proxy } = await openProxied(fixture.connectString)
+    const original = client[operation].bind(client) as (...args: unknown[]) => Promise<never>
+    client[operation] = (...args: unknown[]): Promise<never> => {
+      proxy.mute()
+      return original(...args)
+    }
+    const joining = joinCommit(client, path, 'a', { codec, timeoutMs: 300 })
+    const late = expect(joining).rejects.toMatchObject({ code: 'timeout' })
+    await expect.poll(() => other.children(`${path}/alive`)).toEqual(['a'])
+    await late
+    expect(await other.children(`${path}/alive`)).toEqual(['a'])
+    proxy.heal()
+    proxy.drop()
+    await expect.poll(() => other.children(`${path}/alive`)).toEqual([])
+  },
+)

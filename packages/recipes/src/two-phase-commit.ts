@@ -21,7 +21,7 @@ import {
 import { untilGone, untilThere } from './bells.ts'
 import { firstOf } from './first-of.ts'
 import { deleteOwn, hold, type Held } from './held.ts'
-import { limited } from './limits.ts'
+import { limited, orAborted } from './limits.ts'
 import { persist, readNode, type NodeState } from './node.ts'
 import { below, parentOf } from './parents.ts'
 import { openTreeCache, type TreeCache } from './tree-cache.ts'
@@ -41,7 +41,7 @@ export interface DecisionOptions extends CallOptions {
 
 /** Proposes a transaction to its sites: all of it is there at once, or nothing. */
 export async function proposeCommit<T>(
-  client: Client,
+  { patient: client }: Client,
   path: string,
   proposal: T,
   options: ProposeOptions<T>,
@@ -80,7 +80,7 @@ export async function proposeCommit<T>(
 
 /** Goes on with a transaction that somebody has proposed before. */
 export async function openCommit(
-  client: Client,
+  { patient: client }: Client,
   path: string,
   options: CallOptions = {},
 ): Promise<CommitProposal> {
@@ -92,7 +92,7 @@ export async function openCommit(
 
 /** Takes part as one of the sites, or goes on where an earlier process of it has ended. */
 export function joinCommit<T>(
-  client: Client,
+  { patient: client }: Client,
   path: string,
   site: string,
   options: CallOptions & { readonly codec: Codec<T> },
@@ -108,8 +108,13 @@ export function joinCommit<T>(
     if (voteIn(stateOf(own)) !== undefined)
       return new CommitSite(client, path, form, site, proposal, undefined)
     const alive = await announce(client, at.alive(site), signal)
-    // Only now: whoever has joined and is not alive has failed.
-    if (stateOf(own) === '') await writeState(client, at.site(site), 'joined', own, signal)
+    try {
+      // Only now: whoever has joined and is not alive has failed.
+      if (stateOf(own) === '') await writeState(client, at.site(site), 'joined', own, signal)
+    } catch (error) {
+      alive.release().catch(() => {})
+      throw error
+    }
     return new CommitSite(client, path, form, site, proposal, alive)
   })
 }
@@ -121,7 +126,7 @@ export class CommitProposal {
   private readonly client: Client
 
   constructor(client: Client, path: string, form: CommitForm) {
-    this.client = client
+    this.client = client.patient
     this.path = path
     this.form = form
   }
@@ -185,7 +190,7 @@ export class CommitSite<T> implements AsyncDisposable {
     proposal: T,
     alive: Held | undefined,
   ) {
-    this.client = client
+    this.client = client.patient
     this.path = path
     this.form = form
     this.name = name
@@ -322,19 +327,32 @@ async function coordinate(
 async function announce(client: Client, path: string, signal: AbortSignal): Promise<Held> {
   for (;;) {
     signal.throwIfAborted()
+    const made = makeAlive(client, path)
     try {
-      const created = await client.create(path, '', { ephemeral: true })
-      return hold(client, created, { lostOn: 'expired' })
+      const alive = await orAborted(made, signal)
+      if (alive !== undefined) return alive
     } catch (error) {
-      const isTold = isRefusal(error, 'nodeExists')
-      if (!isTold && !(error instanceof ConnectionLossError)) throw error
+      // Nobody is there: what still comes of it is deleted.
+      made.then((alive) => alive?.release()).catch(() => {})
+      throw error
     }
-    const stat = await client.exists(path, { consistency: 'session' })
-    if (stat === undefined) continue
-    if (stat.ephemeralOwner === client.session?.id)
-      return hold(client, { path, stat }, { lostOn: 'expired' })
-    await untilGone(client, path, signal)
+    await persist(client, signal, () => untilGone(client, path, signal))
   }
+}
+
+/** Undefined where another session has the node, or where it went in this moment. */
+async function makeAlive(client: Client, path: string): Promise<Held | undefined> {
+  try {
+    const created = await client.create(path, '', { ephemeral: true })
+    return hold(client, created, { lostOn: 'expired' })
+  } catch (error) {
+    const isTold = isRefusal(error, 'nodeExists')
+    if (!isTold && !(error instanceof ConnectionLossError)) throw error
+  }
+  const look = () => client.exists(path, { consistency: 'session' })
+  const stat = await persist(client, undefined, look)
+  if (stat === undefined || stat.ephemeralOwner !== client.session?.id) return undefined
+  return hold(client, { path, stat }, { lostOn: 'expired' })
 }
 
 async function mustRead(client: Client, path: string, signal: AbortSignal): Promise<NodeState> {

@@ -16,6 +16,9 @@ test('what a transaction that was given up did is not taken for the doing of the
     },
   }
   const client = {
+    get patient() {
+      return this
+    },
     session: { id: 1n },
     state: { name: 'connected' },
     create: (path: string) => {

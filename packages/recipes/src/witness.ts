@@ -29,7 +29,7 @@ export class Witness {
 
   /** The parent is made as a container where it is missing, unless the caller knows better. */
   constructor(client: Client, parent: string, makeParent?: () => Promise<void>) {
-    this.client = client
+    this.client = client.patient
     this.own = new SessionNode(client, parent, 'witness', makeParent)
   }
 

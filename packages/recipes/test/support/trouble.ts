@@ -1,3 +1,4 @@
+import { setTimeout as sleep } from 'node:timers/promises'
 import { Client, type ClientOptions, type State } from '@zabra/client'
 import { onTestFinished } from 'vitest'
 import { nextState } from '../../../client/test/support/fixture.ts'
@@ -42,6 +43,24 @@ export async function openProxied(
   })
   await client.connected()
   return { client, proxy }
+}
+
+/**
+ * How something ends whose reply is lost, and the connection with it, for longer than it may take.
+ * Afterwards there may be connections again.
+ */
+export async function outlived(
+  proxy: Proxy,
+  act: (limits: { timeoutMs: number }) => Promise<unknown>,
+): Promise<unknown> {
+  proxy.mute()
+  const outcome = act({ timeoutMs: 200 }).catch((error: unknown) => error)
+  await sleep(50)
+  proxy.cut()
+  const healing = sleep(600).then(() => proxy.heal())
+  const result = await outcome
+  await healing
+  return result
 }
 
 /** Resolves when the node has so many children. */

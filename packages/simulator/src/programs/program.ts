@@ -49,8 +49,13 @@ export class Program {
     const drawn = this.random.fork('options')
     this.rate = 0.97 + drawn.next() * 0.06
     // Less than the time in which a session can be made over this network is of no use to anybody.
-    const timeoutMsMin = 12 * cluster.network.options.delayMsMax
+    const { delayMsMax } = cluster.network.options
+    const timeoutMsMin = 12 * delayMsMax
+    // Drawn apart, so that what else is drawn is what it would be without.
+    const deadline = drawn.fork('deadline')
+    const callTimeoutMs = deadline.between(timeoutMsMin, 40 * delayMsMax)
     this.options = {
+      ...(deadline.chance(0.25) && { callTimeoutMs }),
       sessionTimeoutMs: Math.max(timeoutMsMin, cluster.tickMs * drawn.between(2, 10)),
       onExpiry: drawn.chance(0.8) ? 'renew' : 'end',
       retry: { repeatsMax: drawn.pick([0, 2, 10, 10]) },

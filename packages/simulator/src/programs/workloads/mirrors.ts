@@ -4,6 +4,7 @@ import {
   ConnectionLossError,
   isRefusal,
   SessionExpiredError,
+  TimeoutError,
   type Client,
 } from '@zabra/client'
 import { decodeText } from '@zabra/protocol'
@@ -109,7 +110,9 @@ async function refresh(client: Client, nodes: Map<string, string>, path: string)
 
 function isPassing(error: unknown, client: Client): boolean {
   if (client.state.name === 'closed') return false
-  return error instanceof ConnectionLossError || error instanceof SessionExpiredError
+  return [ConnectionLossError, SessionExpiredError, TimeoutError].some(
+    (kind) => error instanceof kind,
+  )
 }
 
 function quietWhenClosed(client: Client): (error: unknown) => void {

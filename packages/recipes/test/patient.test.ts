@@ -1,0 +1,159 @@
+import { json, text, type Client } from '@zabra/client'
+import { expect, test } from 'vitest'
+import {
+  AtomicValue,
+  Barrier,
+  Counter,
+  discoverService,
+  DoubleBarrier,
+  Election,
+  fillRendezvous,
+  hold,
+  joinCommit,
+  joinGroup,
+  joinRendezvous,
+  listServices,
+  Lock,
+  NameService,
+  openCommit,
+  openConfiguration,
+  openRendezvous,
+  openTreeCache,
+  PriorityQueue,
+  proposeCommit,
+  Queue,
+  ReadWriteLock,
+  registerService,
+  RevocableLock,
+  Semaphore,
+  SimpleLock,
+  watchGroup,
+} from '../src/index.ts'
+import { useServer } from './support/server.ts'
+import { nextState, openProxied, untilChildren } from './support/trouble.ts'
+
+/** Shorter than the connection is away. */
+const callTimeoutMs = 100
+const awayMs = 300
+
+const fixture = useServer()
+const openHasty = () => openProxied(fixture.connectString, { callTimeoutMs })
+const sleep = (ms: number) => new Promise((resolve) => setTimeout(resolve, ms))
+
+test('a lock is given back, however long the connection is away', async () => {
+  const { client, proxy } = await openHasty()
+  const held = await new Lock(client, '/released').acquire({ lostOn: 'expired' })
+  const suspended = nextState(client, 'suspended')
+  proxy.cut()
+  await suspended
+  const released = held.release()
+  await sleep(awayMs)
+  proxy.heal()
+  await released
+  const other = await fixture.open()
+  await using next = await new Lock(other, '/released').acquire({ timeoutMs: 1000 })
+  expect(await new Lock(other, '/released').queue()).toEqual([next.path])
+})
+
+test('who gives up while the connection is away leaves the line when it is back', async () => {
+  const other = await fixture.open()
+  const held = await new Lock(other, '/given-up').acquire()
+  const { client, proxy } = await openHasty()
+  const controller = new AbortController()
+  const { signal } = controller
+  const waiting = new Lock(client, '/given-up').acquire({ signal }).catch((error: unknown) => error)
+  await untilChildren(other, '/given-up', 2)
+  const suspended = nextState(client, 'suspended')
+  proxy.cut()
+  await suspended
+  controller.abort('enough')
+  expect(await waiting).toBe('enough')
+  await sleep(awayMs)
+  proxy.heal()
+  await client.connected()
+  await client.sync()
+  expect(await new Lock(other, '/given-up').queue()).toEqual([held.path])
+})
+
+test('what is held is watched, though the first answer is late', async () => {
+  const { client, proxy } = await openHasty()
+  const other = await fixture.open()
+  const node = await client.create('/late', '', { ephemeral: true })
+  proxy.mute()
+  const held = hold(client, node, { lostOn: 'expired' })
+  await sleep(awayMs)
+  proxy.heal()
+  proxy.drop()
+  await client.connected()
+  await client.sync()
+  await other.delete('/late')
+  await client.sync()
+  expect(held.signal.reason).toMatchObject({ reason: 'deleted' })
+})
+
+const codec = text
+const numbers = json<number>()
+
+const entries: Record<string, (client: Client, path: string) => Promise<unknown>> = {
+  'a value': (client, path) => new AtomicValue(client, path, { codec, initial: '' }).set('a'),
+  'a barrier': (client, path) => new Barrier(client, path).raise(),
+  'a counter': (client, path) => new Counter(client, path).increment(),
+  'a live counter': (client, path) => new Counter(client, path).live(),
+  'a service': (client, path) => registerService(client, path, { name: 'a' }),
+  'the instances of a service': (client, path) => discoverService(client, path, 'a'),
+  'a list of services': (client, path) => listServices(client, path),
+  'a double barrier': (client, path) => new DoubleBarrier(client, path, 1).enter(),
+  'an election': (client, path) => new Election(client, path).campaign({ lostOn: 'expired' }),
+  'a leader': (client, path) => new Election(client, path).leader(),
+  'a member': (client, path) => joinGroup(client, path, '', { codec }),
+  'a group': (client, path) => watchGroup(client, path, { codec }),
+  'a queue of a lock': (client, path) => new Lock(client, path).queue(),
+  'a name': (client, path) => new NameService(client, path, { codec }).bind('a', 'b'),
+  'what a name stands for': (client, path) => new NameService(client, path, { codec }).lookup('a'),
+  'a configuration': (client, path) => openConfiguration(client, path, { codec, fallback: '' }),
+  'a rendezvous': (client, path) => openRendezvous(client, path, { lostOn: 'expired' }),
+  'a tree': (client, path) => openTreeCache(client, path),
+  'a queue': (client, path) => new Queue(client, path, { codec }).put(''),
+  'an item': (client, path) => new Queue(client, path, { codec }).tryTake(),
+  'a queue with priorities': (client, path) =>
+    new PriorityQueue(client, path, { codec }).put('', 1),
+  'a read lock': (client, path) => new ReadWriteLock(client, path).read({ lostOn: 'expired' }),
+  'a revocable lock': (client, path) =>
+    new RevocableLock(client, path).exclusive({ lostOn: 'expired' }),
+  'a semaphore': (client, path) => new Semaphore(client, path, 1).acquire({ lostOn: 'expired' }),
+  'a simple lock': (client, path) => new SimpleLock(client, path).acquire({ lostOn: 'expired' }),
+  'a proposal': (client, path) => proposeCommit(client, path, 1, { codec: numbers, sites: ['a'] }),
+}
+
+test('no recipe has the default deadline of the client', async () => {
+  const { client, proxy } = await openHasty()
+  const other = await fixture.open()
+  const place = await openRendezvous(other, '/place')
+  await proposeCommit(other, '/proposed', 1, { codec: numbers, sites: ['a'] })
+  proxy.mute()
+  const outcomes = Object.entries(entries).map(async ([name, act], i) => {
+    await act(client, `/entry-${i}`).catch((error: unknown) => {
+      throw new Error(name, { cause: error })
+    })
+  })
+  outcomes.push(
+    fillRendezvous(client, place.path, 1, { codec: numbers }).then((isFirst) => {
+      expect(isFirst).toBe(true)
+    }),
+    joinRendezvous(client, place.path, { codec: numbers }).then(({ value }) => {
+      expect(value).toBe(1)
+    }),
+    openCommit(client, '/proposed').then(async (commit) => {
+      expect(await commit.decision()).toBe('commit')
+    }),
+    joinCommit(client, '/proposed', 'a', { codec: numbers }).then(async (site) => {
+      expect(await site.vote('commit')).toBe('commit')
+    }),
+  )
+  const all = Promise.all(outcomes)
+  all.catch(() => {})
+  await sleep(awayMs)
+  proxy.heal()
+  proxy.drop()
+  await all
+})
