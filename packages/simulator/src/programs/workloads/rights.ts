@@ -33,7 +33,8 @@ export class Rights {
   private readonly permitsMax: number | undefined
   /** Those whose nodes may still be there. */
   private open: Grant[] = []
-  private readonly holders = new Map<bigint, string>()
+  /** By their tokens. */
+  private readonly grants = new Map<bigint, Grant>()
   /** The largest that the resource has let in. */
   private seen = -1n
 
@@ -50,9 +51,9 @@ export class Rights {
     const { token, path } = held
     stage.count(`held: ${name}`)
     stage.trace(`${holder} holds ${name} (${sharing}) with token ${token}, ${path}`)
-    const twin = this.holders.get(token)
+    const twin = this.grants.get(token)?.holder
     if (twin !== undefined) stage.violate(`token ${token} of ${name} is ${twin}'s and ${holder}'s`)
-    this.holders.set(token, holder)
+    this.grants.set(token, grant)
     this.open = this.open.filter((other) => this.isThere(other.held, grant.seenZxid) !== false)
     const beside = this.open.filter((other) => this.areBoth(other, grant))
     for (const other of beside) this.checkBeside(grant, other)
@@ -70,7 +71,9 @@ export class Rights {
       return true
     }
     stage.count(`refused: ${name}`)
-    if (this.isThere(held, 0n) === true)
+    // A server that has not applied as much as the one with the larger token saw cannot tell.
+    const seenZxid = this.grants.get(this.seen)?.seenZxid ?? 0n
+    if (this.isThere(held, seenZxid) === true)
       stage.violate(`${holder} still has ${name}, and its token ${token} is refused`)
     return false
   }
