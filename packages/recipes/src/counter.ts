@@ -1,5 +1,6 @@
 import type { CallOptions, Client, Codec } from '@zabra/client'
 import { AtomicValue, type AtomicReadOptions } from './atomic-value.ts'
+import { limited } from './limits.ts'
 import type { Live } from './live.ts'
 import { openLiveNode } from './live-node.ts'
 import type { NodeState } from './node.ts'
@@ -59,17 +60,20 @@ export class Counter implements AsyncDisposable {
   }
 
   /** Sets it if it is this number; answers whether it was. */
-  async compareAndSet(
+  compareAndSet(
     expected: bigint | number,
     value: bigint | number,
     options: CallOptions = {},
   ): Promise<boolean> {
-    for (;;) {
-      const before = await this.value.get(options)
-      if (before.value !== BigInt(expected)) return false
-      const after = await this.value.compareAndSet(before, BigInt(value), options)
-      if (after !== undefined) return true
+    const set = async (signal: AbortSignal): Promise<boolean> => {
+      for (;;) {
+        const before = await this.value.get({ signal })
+        if (before.value !== BigInt(expected)) return false
+        const after = await this.value.compareAndSet(before, BigInt(value), { signal })
+        if (after !== undefined) return true
+      }
     }
+    return limited(this.client, options, set, true)
   }
 
   /** The number, kept up to date until that is disposed of. */

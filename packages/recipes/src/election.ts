@@ -45,20 +45,24 @@ export class Election {
   }
 
   /** Who leads now, as far as this client's server knows. */
-  async leader(options: CallOptions = {}): Promise<Candidate | undefined> {
-    for (;;) {
-      const [first] = await this.lineUp(options)
-      if (first === undefined) return undefined
-      const leader = await this.read(first.name, options)
-      if (leader !== undefined) return leader
-    }
+  leader(options: CallOptions = {}): Promise<Candidate | undefined> {
+    return limited(this.client, options, async (signal) => {
+      for (;;) {
+        const [first] = await this.lineUp(signal)
+        if (first === undefined) return undefined
+        const leader = await this.read(first.name, signal)
+        if (leader !== undefined) return leader
+      }
+    })
   }
 
   /** The leader and those who would follow, in order. */
-  async candidates(options: CallOptions = {}): Promise<Candidate[]> {
-    const all = await this.lineUp(options)
-    const read = await Promise.all(all.map(({ name }) => this.read(name, options)))
-    return read.filter((candidate) => candidate !== undefined)
+  candidates(options: CallOptions = {}): Promise<Candidate[]> {
+    return limited(this.client, options, async (signal) => {
+      const all = await this.lineUp(signal)
+      const read = await Promise.all(all.map(({ name }) => this.read(name, signal)))
+      return read.filter((candidate) => candidate !== undefined)
+    })
   }
 
   /**
@@ -104,14 +108,14 @@ export class Election {
     }
   }
 
-  private lineUp(options: CallOptions): Promise<Contender[]> {
-    return lineUpIfAny(this.client, this.line.parent, this.line.marks, options)
+  private lineUp(signal: AbortSignal): Promise<Contender[]> {
+    return lineUpIfAny(this.client, this.line.parent, this.line.marks, { signal })
   }
 
-  private async read(name: string, options: CallOptions): Promise<Candidate | undefined> {
+  private async read(name: string, signal: AbortSignal): Promise<Candidate | undefined> {
     const path = join(this.line.parent, name)
     try {
-      const { data, stat } = await this.client.get(path, { ...options, codec: text })
+      const { data, stat } = await this.client.get(path, { signal, codec: text })
       return { id: data, epoch: stat.czxid, path }
     } catch (error) {
       if (isRefusal(error, 'noNode')) return undefined
