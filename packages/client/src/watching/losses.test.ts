@@ -40,3 +40,21 @@ test('a session that expires while nodes are looked at does not make two looks a
   await watching.ready
   expect(looks).toHaveLength(2)
 })
+
+test('where the session was the last one, a watch that would go on in the next fails', async () => {
+  let isClosed = false
+  const expired = new SessionExpiredError(false)
+  const port: WatchPort = {
+    add: () => (isClosed ? Promise.reject(expired) : Promise.resolve()),
+    remove: () => {},
+    exists: () => Promise.resolve(undefined),
+    children: () => Promise.reject(new Error('not asked')),
+  }
+  const watching = new Watching(port, '/a', { renew: true })
+  await watching.ready
+  const next = watching.next()
+  isClosed = true
+  watching.lost(expired)
+  await expect(next).rejects.toBe(expired)
+  await expect(new Watching(port, '/a', { renew: true }).next()).rejects.toBe(expired)
+})

@@ -61,6 +61,8 @@ export class Watching implements PersistentWatch, AsyncIterableIterator<Change, 
   private readonly waitingForCalm: Waiter[] = []
   private readonly whenReady: Waiter
   private isBeginning = false
+  /** How often it has begun. */
+  private beginnings = 0
   /** How things were at first is known. */
   private hasLooked = false
   private isOver = false
@@ -164,6 +166,7 @@ export class Watching implements PersistentWatch, AsyncIterableIterator<Change, 
   // --- looking ---------------------------------------------------------------------------------
 
   private async begin(): Promise<void> {
+    const own = ++this.beginnings
     this.isBeginning = true
     while (this.isBeginning) {
       try {
@@ -172,8 +175,8 @@ export class Watching implements PersistentWatch, AsyncIterableIterator<Change, 
       } catch (error) {
         // The next connection is asked again.
         if (error instanceof ConnectionLossError && !this.isOver) continue
-        // After an expiry in the middle of it `lost` has begun anew.
-        if (!(error instanceof SessionExpiredError && this.options.renew === true)) this.fail(error)
+        // After an expiry in the middle of it `lost` has begun anew, unless that was the client's end.
+        if (!(error instanceof SessionExpiredError) || this.beginnings === own) this.fail(error)
         return
       }
     }

@@ -38,6 +38,7 @@ test.each([
   [27, 'simple-lock'],
   [33, 'tree-cache'],
   [498, 'counter'],
+  [70_000_381, 'rendezvous'],
 ] as const)('nothing is violated any more under seed %i with %s', expectGood)
 
 test('nothing is violated under the first seeds', async () => {
