@@ -32,13 +32,13 @@ import {
 import { useServer } from './support/server.ts'
 import { nextState, openProxied, untilChildren } from './support/trouble.ts'
 
-/** Shorter than the connection is away. */
-const callTimeoutMs = 100
-const awayMs = 300
-
 const fixture = useServer()
-const openHasty = () => openProxied(fixture.connectString, { callTimeoutMs })
-const sleep = (ms: number) => new Promise((resolve) => setTimeout(resolve, ms))
+const openHasty = () => openProxied(fixture.connectString, { callTimeoutMs: 100 })
+
+/** Resolves when all that was asked before would have failed by the default deadline. */
+async function defaultDeadline(client: Client): Promise<void> {
+  await expect(client.get('/')).rejects.toMatchObject({ code: 'timeout' })
+}
 
 test('a lock is given back, however long the connection is away', async () => {
   const { client, proxy } = await openHasty()
@@ -47,7 +47,7 @@ test('a lock is given back, however long the connection is away', async () => {
   proxy.cut()
   await suspended
   const released = held.release()
-  await sleep(awayMs)
+  await defaultDeadline(client)
   proxy.heal()
   await released
   const other = await fixture.open()
@@ -68,7 +68,7 @@ test('who gives up while the connection is away leaves the line when it is back'
   await suspended
   controller.abort('enough')
   expect(await waiting).toBe('enough')
-  await sleep(awayMs)
+  await defaultDeadline(client)
   proxy.heal()
   await client.connected()
   await client.sync()
@@ -81,7 +81,7 @@ test('what is held is watched, though the first answer is late', async () => {
   const node = await client.create('/late', '', { ephemeral: true })
   proxy.mute()
   const held = hold(client, node, { lostOn: 'expired' })
-  await sleep(awayMs)
+  await defaultDeadline(client)
   proxy.heal()
   proxy.drop()
   await client.connected()
@@ -152,7 +152,7 @@ test('no recipe has the default deadline of the client', async () => {
   )
   const all = Promise.all(outcomes)
   all.catch(() => {})
-  await sleep(awayMs)
+  await defaultDeadline(client)
   proxy.heal()
   proxy.drop()
   await all

@@ -21,11 +21,14 @@ async function open({ hostname, port }: URL, text: string): Promise<Socket> {
   return socket
 }
 
-const wait = (ms: number): Promise<void> => new Promise((resolve) => setTimeout(resolve, ms))
+/** As long as a connection may be idle. */
+async function idlePeriod(url: URL): Promise<void> {
+  await once(await open(url, ''), 'close')
+}
 
 test('a request may take longer than a connection may be idle', async () => {
   const url = await serve(async (_, response) => {
-    await wait(5 * idleTimeoutMs)
+    for (let i = 0; i < 4; i++) await idlePeriod(url)
     sendText(response, 200, 'done\n')
   })
   const socket = await open(url, 'GET / HTTP/1.1\r\nHost: a\r\n\r\n')
@@ -37,7 +40,7 @@ test('a request may take longer than a connection may be idle', async () => {
 
 test('so may one whose body is read slowly', async () => {
   const url = await serve(async (request, response) => {
-    for await (const _ of request) await wait(3 * idleTimeoutMs)
+    for await (const _ of request) for (let i = 0; i < 3; i++) await idlePeriod(url)
     sendText(response, 200, 'done\n')
   })
   const body = Buffer.alloc(150_000)
@@ -46,20 +49,24 @@ test('so may one whose body is read slowly', async () => {
 
 test('a connection without a request is idle', async () => {
   const url = await serve(async () => {})
-  await once(await open(url, ''), 'close')
+  await idlePeriod(url)
 })
 
 test('a client that stops sending, or reading, is not waited for', async () => {
+  let dropped = new Promise<void>(() => {})
   const url = await serve(async (request, response) => {
     for await (const _ of request);
+    dropped = once(response, 'close').then(() => {})
     response.writeHead(200)
-    while (response.writable) if (!response.write(Buffer.alloc(1 << 20))) await wait(10)
+    // More than any kernel takes for a client that does not read.
+    response.write(Buffer.alloc(64 << 20))
+    await dropped
   })
   const sender = await open(url, 'POST / HTTP/1.1\r\nHost: a\r\nContent-Length: 9\r\n\r\n1')
   await once(sender, 'close')
   const reader = await open(url, 'GET / HTTP/1.1\r\nHost: a\r\n\r\n')
   await once(reader, 'readable')
-  await wait(8 * idleTimeoutMs)
+  await dropped
   reader.resume()
   await once(reader, 'close')
 })
