@@ -1,4 +1,4 @@
-import { setTimeout as sleep } from 'node:timers/promises'
+import { setImmediate } from 'node:timers/promises'
 import { Client, type ClientOptions, type State } from '@zabra/client'
 import { onTestFinished } from 'vitest'
 import { nextState } from '../../../client/test/support/fixture.ts'
@@ -46,8 +46,8 @@ export async function openProxied(
 }
 
 /**
- * How something ends whose reply is lost, and the connection with it, for longer than it may take.
- * Afterwards there may be connections again.
+ * How something ends whose reply is lost, and the connection with it, until it has ended. Afterwards
+ * there may be connections again.
  */
 export async function outlived(
   proxy: Proxy,
@@ -55,11 +55,11 @@ export async function outlived(
 ): Promise<unknown> {
   proxy.mute()
   const outcome = act({ timeoutMs: 200 }).catch((error: unknown) => error)
-  await sleep(50)
+  // By then it has been sent.
+  await setImmediate()
   proxy.cut()
-  const healing = sleep(600).then(() => proxy.heal())
   const result = await outcome
-  await healing
+  proxy.heal()
   return result
 }
 
