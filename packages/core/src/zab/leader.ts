@@ -17,13 +17,14 @@ import type { Host } from '../ports.ts'
 import { Fifo } from '../fifo.ts'
 import type { LogBatch } from '../storage/log-batch.ts'
 import type { Reconfiguring } from '../operations/reconfig.ts'
-import { AckWatch } from './ack-watch.ts'
 import type { CommittedLog, LoggedTxn } from './committed-log.ts'
 import type { ConfigBook } from './config-book.ts'
 import { Deferred, TimeoutError, within } from './deferred.ts'
+import { Discovery } from './discovery.ts'
 import { counterOf, epochOf, epochStart, type Epochs } from './epochs.ts'
 import { drained, sendHistory } from './pace.ts'
 import { LearnerLinks } from './learner-links.ts'
+import { LedLearner, type LearnerView } from './led-learner.ts'
 import { expectPacket, LinkLostError, ProtocolError, type PacketLink } from './packet-link.ts'
 import { verifierOf, type Membership } from './membership.ts'
 import type { ServerId } from './quorum.ts'
@@ -73,20 +74,6 @@ export interface LeaderParts {
   readonly revalidated?: () => void
 }
 
-/** A learner as monitoring sees it. */
-export interface LearnerView {
-  readonly sid: ServerId
-  readonly isObserver: boolean
-  /** It gets what is proposed or committed as that happens. */
-  readonly isSynced: boolean
-  readonly link: PacketLink
-  readonly joinedWallMs: number
-  readonly requests: number
-  /** Packets that wait until it is up to date, and their bytes with those on their way. */
-  readonly held: number
-  readonly heldBytes: number
-}
-
 /** What was read from the log for a learner, up to where memory began at that time. */
 interface OlderHistory {
   readonly txns: readonly LoggedTxn[]
@@ -96,34 +83,9 @@ interface OlderHistory {
 /** A transaction that waits for its quorum. */
 interface Outstanding extends LoggedTxn {
   /** What learners are told when this is committed. */
-  readonly behind: { readonly learner: Learner; readonly send: () => void }[]
+  readonly behind: { readonly learner: LedLearner; readonly send: () => void }[]
   /** Whose client waits for it, if it is another server's. */
-  readonly asker: Learner | undefined
-}
-
-/** A learner from its first packet until its connection ends. */
-interface Learner {
-  readonly link: PacketLink
-  readonly sid: ServerId
-  readonly isObserver: boolean
-  /** Gets live packets. Until it is up to date they wait here. */
-  isForwarding: boolean
-  held: (() => void)[] | undefined
-  heldBytes: number
-  /** Everything it lacked is sent: from now on it must give signs of life. */
-  isSent: boolean
-  hasAckedNewLeader: boolean
-  /** It has said so after UPTODATE. */
-  isFollowing: boolean
-  /** The end of the history it joined with. */
-  history: bigint
-  /** By this tick it must have been heard of again. */
-  deadlineTick: number
-  readonly acks: AckWatch
-  readonly joinedWallMs: number
-  requests: number
-  /** How it is brought up, once that is decided. */
-  plan: 'snap' | 'diff' | undefined
+  readonly asker: LedLearner | undefined
 }
 
 /**
@@ -136,24 +98,18 @@ interface Learner {
 export class Leader {
   private readonly parts: LeaderParts
   private readonly options: ZabOptions
-  private readonly learners = new Set<Learner>()
+  private readonly learners = new Set<LedLearner>()
   /** Of all who connected, also before it is known who they are. */
   private readonly links: LearnerLinks
   private readonly ended = new Deferred<never>()
-  private readonly epochChosen = new Deferred<bigint>()
-  private readonly epochAcked = new Deferred<void>()
   private readonly established = new Deferred<void>()
-  private readonly joined = new Set<ServerId>()
-  private readonly epochAcks = new Set<ServerId>()
   private readonly newLeaderAcks = new Set<ServerId>()
   private readonly start: LeaderStart
-  private newEpoch = 0n
-  private epochIsFrozen = false
-  private accepting: Promise<void> = Promise.resolve()
+  private readonly discovery: Discovery
   private proposer: Proposer | undefined
   private readonly outstanding = new Fifo<Outstanding>()
   /** Who asks for what is being proposed. */
-  private asker: Learner | undefined
+  private asker: LedLearner | undefined
   /** Up to where the log of each voter, ours among them, is known to hold this epoch. */
   private readonly acknowledged = new Map<ServerId, bigint>()
   private readonly keeper = new ByteKeeper()
@@ -173,6 +129,7 @@ export class Leader {
     this.links = new LearnerLinks(parts.trace)
     this.counterMax = options.counterMax ?? counterMaxDefault
     this.start = { epoch: parts.epochs.current, zxid: parts.db.lastZxid }
+    this.discovery = new Discovery(parts, this.start, (error) => this.end(error))
   }
 
   private get isOver(): boolean {
@@ -180,7 +137,7 @@ export class Leader {
   }
 
   get epoch(): bigint {
-    return this.newEpoch
+    return this.discovery.epoch
   }
 
   get isEstablished(): boolean {
@@ -202,27 +159,12 @@ export class Leader {
   }
 
   get learnerViews(): LearnerView[] {
-    return Array.from(this.learners, (learner) => {
-      const { sid, isObserver, isForwarding, link, joinedWallMs, requests, held } = learner
-      return {
-        sid,
-        isObserver,
-        isSynced: isForwarding,
-        link,
-        joinedWallMs,
-        requests,
-        held: held?.length ?? 0,
-        heldBytes: learner.heldBytes + link.unsentBytes,
-      }
-    })
+    return Array.from(this.learners, ({ view }) => view)
   }
 
   /** Counts what observers say and are told from nothing again. */
   resetObserverCounts(): void {
-    for (const learner of this.learners) {
-      if (!learner.isObserver) continue
-      learner.requests = learner.link.packetsSent = learner.link.packetsReceived = 0
-    }
+    for (const learner of this.learners) if (learner.isObserver) learner.resetCounts()
   }
 
   // --- the course of a leadership --------------------------------------------------------------
@@ -230,24 +172,25 @@ export class Leader {
   /** Rejects when leadership ends, with the reason. */
   async lead(): Promise<never> {
     const { host, epochs, self, trace } = this.parts
+    const { chosen, acknowledged } = this.discovery
     const limitMs = this.options.tickMs * this.options.initLimit
     try {
-      this.join(self, epochs.accepted)
-      await this.orEnd(within(host, limitMs, 'agreeing on an epoch', this.epochChosen.promise))
+      this.discovery.join(self, epochs.accepted)
+      await this.orEnd(within(host, limitMs, 'agreeing on an epoch', chosen.promise))
       this.nameFirstConfig()
-      this.acknowledgeEpoch(self, epochs.current, this.start.zxid)
-      await this.orEnd(within(host, limitMs, 'acknowledging the epoch', this.epochAcked.promise))
+      this.discovery.acknowledge(self, epochs.current, this.start.zxid)
+      await this.orEnd(within(host, limitMs, 'acknowledging the epoch', acknowledged.promise))
       // Our history is that of the new epoch from here on; it is durable already.
-      await epochs.setCurrent(this.newEpoch)
+      await epochs.setCurrent(this.epoch)
       if (this.isOver) return await this.ended.promise
       this.acknowledgeNewLeader(self)
       await this.orEnd(within(host, limitMs, 'bringing up a quorum', this.established.promise))
-      trace({ type: 'leading', epoch: this.newEpoch })
+      trace({ type: 'leading', epoch: this.epoch })
       return await this.ended.promise
     } finally {
       this.stop()
       // What was begun on disk comes to its end before another role touches the disk.
-      await this.accepting
+      await this.discovery.settled
     }
   }
 
@@ -258,7 +201,7 @@ export class Leader {
   private nameFirstConfig(): void {
     const { configs } = this.parts
     if (configs.newest.version !== 0n) return
-    configs.see({ ...configs.committed, version: epochStart(this.newEpoch) })
+    configs.see({ ...configs.committed, version: epochStart(this.epoch) })
   }
 
   private orEnd<T>(promise: Promise<T>): Promise<T> {
@@ -280,15 +223,12 @@ export class Leader {
    * What is asked for meanwhile waits, and is asked of the leader of the next epoch; that comes after
    * `promised`.
    */
-  private async beginNextEpoch(reason: string, promised = this.newEpoch): Promise<void> {
+  private async beginNextEpoch(reason: string, promised = this.epoch): Promise<void> {
     const { trace, epochs } = this.parts
     trace({ type: 'handingOver', reason })
     await this.finish()
     if (this.isOver) return
-    if (promised > epochs.accepted) {
-      this.accepting = epochs.setAccepted(promised).catch((error: Error) => this.end(error))
-      await this.accepting
-    }
+    if (promised > epochs.accepted) await this.discovery.promise(promised)
     this.end(new Error(reason))
   }
 
@@ -298,7 +238,7 @@ export class Leader {
    */
   private beginEpochFor(sid: ServerId, promised: bigint): void {
     if (this.proposer === undefined || this.finished !== undefined) return
-    if (promised <= this.newEpoch || !this.parts.configs.committed.servers.has(sid)) return
+    if (promised <= this.epoch || !this.parts.configs.committed.servers.has(sid)) return
     // One that is led already is another server with the same number.
     for (const learner of this.learners) if (learner.sid === sid && learner.isFollowing) return
     void this.beginNextEpoch(`server ${sid} has promised epoch ${promised} already`, promised)
@@ -312,7 +252,7 @@ export class Leader {
       const { sid } = learner
       // Who has a vote only in what is proposed may not lead yet.
       if (committed.servers.get(sid)?.role !== 'participant') continue
-      if (!this.isUpToDate(learner)) continue
+      if (!learner.isUpToDateVoter) continue
       if (verifier.weight(sid) === 0n) continue
       const logged = this.acknowledged.get(sid) ?? learner.history
       // Without a transaction in this epoch, it has as much once it counts itself into the epoch.
@@ -321,10 +261,6 @@ export class Leader {
       if (isWhole && (best === undefined || sid > best)) best = sid
     }
     return best
-  }
-
-  private isUpToDate({ isObserver, hasAckedNewLeader }: Learner): boolean {
-    return !isObserver && hasAckedNewLeader
   }
 
   /**
@@ -336,7 +272,7 @@ export class Leader {
     const { counterMax } = this
     if (counterOf(this.proposer.lastProposedZxid) <= counterMax - counterMax / lastPart) return
     const present = new Set<ServerId>([this.parts.self])
-    for (const learner of this.learners) if (this.isUpToDate(learner)) present.add(learner.sid)
+    for (const learner of this.learners) if (learner.isUpToDateVoter) present.add(learner.sid)
     for (const voter of this.parts.configs.verifier.voters) if (!present.has(voter)) return
     void this.beginNextEpoch(counterUsedUp)
   }
@@ -413,9 +349,9 @@ export class Leader {
       throw new MalformedError(`server ${sid} says that it has promised epoch ${promised}`)
     }
     if (!isObserver) this.parts.joined?.(sid)
-    this.join(sid, promised)
+    this.discovery.join(sid, promised)
     this.beginEpochFor(sid, promised)
-    const epoch = await this.links.of(link, this.epochChosen.promise)
+    const epoch = await this.links.of(link, this.discovery.chosen.promise)
     link.send('leaderInfo', epochStart(epoch), encodeInt(quorumProtocolVersion))
     const ack = await this.links.of(
       link,
@@ -424,26 +360,12 @@ export class Leader {
     expectPacket(ack, 'ackEpoch')
     if (ack.data === null) throw new MalformedError('an acknowledgement without an epoch')
     const currentEpoch = BigInt(new Reader(ack.data).int())
-    if (!isObserver && currentEpoch >= 0n) this.acknowledgeEpoch(sid, currentEpoch, ack.zxid)
-    await this.links.of(link, this.epochAcked.promise)
+    if (!isObserver && currentEpoch >= 0n) this.discovery.acknowledge(sid, currentEpoch, ack.zxid)
+    await this.links.of(link, this.discovery.acknowledged.promise)
 
-    const learner: Learner = {
-      link,
-      sid,
-      isObserver,
-      isForwarding: false,
-      held: undefined,
-      heldBytes: 0,
-      isSent: false,
-      hasAckedNewLeader: false,
-      isFollowing: false,
-      history: 0n,
-      deadlineTick: this.joinDeadline(),
-      acks: new AckWatch(),
-      joinedWallMs: host.wallMs(),
-      requests: 0,
-      plan: undefined,
-    }
+    const deadlineTick = this.joinDeadline()
+    const joining = { isObserver, joinedWallMs: host.wallMs(), deadlineTick }
+    const learner = new LedLearner(link, sid, joining)
     this.replaceOlder(sid)
     this.learners.add(learner)
     link.onClosed = () => {
@@ -492,7 +414,7 @@ export class Leader {
 
   /** Whatever is proposed and committed from now on reaches the learner behind its history. */
   private async synchronise(
-    learner: Learner,
+    learner: LedLearner,
     learnerZxid: bigint,
     older: OlderHistory | undefined,
   ): Promise<void> {
@@ -513,33 +435,33 @@ export class Leader {
       sent = db.lastZxid
       const source = db.snapshotSource()
       link.send('snap', sent)
-      learner.held = []
+      learner.hold()
       this.forward(learner, sent)
       await sendSnapshot(link, source, () => this.drained(link))
       // An Apache learner would take what it is told before NEWLEADER for committed.
       do await this.links.of(link, this.reconfigured.promise)
       while (this.reconfigZxid >= 0n)
-      this.release(learner)
+      learner.release()
       config = this.configNow
     } else {
       link.send(plan.kind, plan.zxid)
       sent = plan.txns.at(-1)?.zxid ?? plan.zxid
       config = this.configNow
-      learner.held = []
+      learner.hold()
       this.forward(learner, sent)
       await sendHistory(link, plan.txns, () => this.drained(link))
     }
     // Behind the whole history: older releases queued it before, and lost data by that.
-    link.send('newLeader', epochStart(this.newEpoch), config)
+    link.send('newLeader', epochStart(this.epoch), config)
     // Followers of many Apache releases fail over a commit between this and UPTODATE.
-    learner.held ??= []
+    learner.hold()
     learner.isSent = true
     learner.history = sent
     learner.deadlineTick = this.joinDeadline()
   }
 
   /** Without a quorum everybody is needed; afterwards many at once would only slow each other down. */
-  private refuseTooMany(learner: Learner, isSnap: boolean): void {
+  private refuseTooMany(learner: LedLearner, isSnap: boolean): void {
     learner.plan = isSnap ? 'snap' : 'diff'
     const { syncsMax } = this.options
     if (syncsMax === undefined || this.proposer === undefined) return
@@ -560,19 +482,7 @@ export class Leader {
     return drained(this.parts.host, this.options.tickMs * this.options.initLimit, link)
   }
 
-  private sendUpToDate(learner: Learner): void {
-    learner.link.send('upToDate', -1n)
-    this.release(learner)
-  }
-
-  private release(learner: Learner): void {
-    const { held } = learner
-    learner.held = undefined
-    learner.heldBytes = 0
-    for (const send of held ?? []) send()
-  }
-
-  private forward(learner: Learner, sent: bigint): void {
+  private forward(learner: LedLearner, sent: bigint): void {
     learner.isForwarding = true
     if (learner.isObserver) return
     for (const { zxid, payload } of this.outstanding.all()) {
@@ -580,7 +490,7 @@ export class Leader {
     }
   }
 
-  private sendProposal(learner: Learner, zxid: bigint, payload: Uint8Array): void {
+  private sendProposal(learner: LedLearner, zxid: bigint, payload: Uint8Array): void {
     this.toLearner(learner, payload.length, () => {
       learner.link.send('proposal', zxid, payload)
       // What is part of the history it joins with is acknowledged with NEWLEADER, or later.
@@ -588,23 +498,13 @@ export class Leader {
     })
   }
 
-  /** In order behind what is still being sent. */
-  private toLearner(learner: Learner, bytes: number, send: () => void): void {
-    if (learner.held === undefined) {
-      send()
-    } else {
-      learner.held.push(send)
-      learner.heldBytes += bytes
-    }
-    // Before it is up to date, what is on its way is history, which has bounds of its own.
-    const unsent = learner.hasAckedNewLeader ? learner.link.unsentBytes : 0
+  private toLearner(learner: LedLearner, bytes: number, send: () => void): void {
+    learner.tell(bytes, send)
     const { learnerQueueBytesMax = learnerQueueBytesMaxDefault } = this.options
-    if (learner.heldBytes + unsent > learnerQueueBytesMax) {
-      this.drop(learner, 'too much waits for it')
-    }
+    if (learner.queuedBytes > learnerQueueBytesMax) this.drop(learner, 'too much waits for it')
   }
 
-  private lost(learner: Learner): void {
+  private lost(learner: LedLearner): void {
     this.learners.delete(learner)
     if (this.isOver || this.proposer === undefined) return
     // Without a quorum nothing can be confirmed: better to say so at once than after a tick.
@@ -617,39 +517,12 @@ export class Leader {
     }
   }
 
-  private drop(learner: Learner, reason: string): void {
+  private drop(learner: LedLearner, reason: string): void {
     this.parts.trace({ type: 'learnerDropped', sid: learner.sid, reason })
     learner.link.close()
   }
 
-  // --- discovery -------------------------------------------------------------------------------
-
-  /** Counts who would join; with a quorum the epoch is the first that none of them has accepted. */
-  private join(sid: ServerId, acceptedEpoch: bigint): void {
-    if (this.epochIsFrozen) return
-    if (acceptedEpoch >= this.newEpoch) this.newEpoch = acceptedEpoch + 1n
-    const { self, epochs } = this.parts
-    const { verifier } = this.parts.configs
-    if (verifier.voters.has(sid)) this.joined.add(sid)
-    if (!this.joined.has(self) || !verifier.isQuorum(this.joined)) return
-    this.epochIsFrozen = true
-    this.accepting = epochs.setAccepted(this.newEpoch).then(
-      () => this.epochChosen.resolve(this.newEpoch),
-      (error: Error) => this.end(error),
-    )
-  }
-
-  private acknowledgeEpoch(sid: ServerId, currentEpoch: bigint, lastZxid: bigint): void {
-    const { self } = this.parts
-    const { verifier } = this.parts.configs
-    if (this.epochAcks.has(self) && verifier.isQuorum(this.epochAcks)) return
-    const isAhead =
-      currentEpoch > this.start.epoch ||
-      (currentEpoch === this.start.epoch && lastZxid > this.start.zxid)
-    if (isAhead) throw new MalformedError(`server ${sid} has a longer history than its leader`)
-    if (verifier.voters.has(sid)) this.epochAcks.add(sid)
-    if (this.epochAcks.has(self) && verifier.isQuorum(this.epochAcks)) this.epochAcked.resolve()
-  }
+  // --- a quorum holds our history --------------------------------------------------------------
 
   private acknowledgeNewLeader(sid: ServerId): void {
     const { self } = this.parts
@@ -661,7 +534,7 @@ export class Leader {
 
   /** A quorum holds our history durably, so all of it is committed, and the new epoch begins. */
   private establish(): void {
-    const lastZxid = epochStart(this.newEpoch)
+    const lastZxid = epochStart(this.epoch)
     this.committedZxid = lastZxid
     this.parts.db.advance(lastZxid)
     const { self, configs } = this.parts
@@ -673,7 +546,7 @@ export class Leader {
       this.proposer = this.parts.serve({ lastZxid, mayPropose, onProposed, reconfiguring })
       this.established.resolve()
     }
-    for (const learner of this.learners) if (learner.hasAckedNewLeader) this.sendUpToDate(learner)
+    for (const learner of this.learners) if (learner.hasAckedNewLeader) learner.sendUpToDate()
     // Our predecessor proposed a configuration without us, and that is complete now.
     if (!mayLead) this.end(new RoleChange('the new configuration wants another leader', undefined))
   }
@@ -760,7 +633,7 @@ export class Leader {
     for (const { learner, send } of behind) this.toLearner(learner, 0, send)
   }
 
-  private sendCommit(learner: Learner, { zxid, payload }: LoggedTxn): void {
+  private sendCommit(learner: LedLearner, { zxid, payload }: LoggedTxn): void {
     if (!learner.isForwarding || !this.learners.has(learner)) return
     const { link, isObserver } = learner
     this.toLearner(learner, isObserver ? payload.length : 0, () => {
@@ -787,8 +660,8 @@ export class Leader {
   private isSynced(config: Membership): boolean {
     const tick = Math.floor(this.ticks / 2)
     const synced = new Set<ServerId>([this.parts.self])
-    for (const { sid, isObserver, hasAckedNewLeader, deadlineTick } of this.learners) {
-      if (!isObserver && hasAckedNewLeader && deadlineTick >= tick) synced.add(sid)
+    for (const { sid, isUpToDateVoter, deadlineTick } of this.learners) {
+      if (isUpToDateVoter && deadlineTick >= tick) synced.add(sid)
     }
     return verifierOf(config).isQuorum(synced)
   }
@@ -823,7 +696,7 @@ export class Leader {
 
   // --- what learners say -----------------------------------------------------------------------
 
-  private receive(learner: Learner, packet: QuorumPacket): void {
+  private receive(learner: LedLearner, packet: QuorumPacket): void {
     if (this.isOver) return
     learner.deadlineTick = Math.floor(this.ticks / 2) + this.options.syncLimit
     switch (packet.type) {
@@ -843,13 +716,13 @@ export class Leader {
     }
   }
 
-  private receiveAck(learner: Learner, zxid: bigint): void {
+  private receiveAck(learner: LedLearner, zxid: bigint): void {
     if (counterOf(zxid) !== 0n) {
       learner.acks.acknowledged(zxid)
       if (!learner.isObserver) this.acknowledge(learner.sid, zxid)
       return
     }
-    if (zxid !== epochStart(this.newEpoch)) return
+    if (zxid !== epochStart(this.epoch)) return
     if (learner.hasAckedNewLeader) {
       learner.isFollowing = true
       return
@@ -857,7 +730,7 @@ export class Leader {
     learner.hasAckedNewLeader = true
     const wasEstablished = this.proposer !== undefined
     if (!learner.isObserver) this.acknowledgeNewLeader(learner.sid)
-    if (wasEstablished) this.sendUpToDate(learner)
+    if (wasEstablished) learner.sendUpToDate()
   }
 
   private touchSessions(data: Uint8Array | null): void {
@@ -865,7 +738,7 @@ export class Leader {
     while (reader.remaining >= 12) this.proposer?.touchRemote(reader.long(), reader.int())
   }
 
-  private revalidate(learner: Learner, { zxid, data }: QuorumPacket): void {
+  private revalidate(learner: LedLearner, { zxid, data }: QuorumPacket): void {
     this.parts.revalidated?.()
     const reader = new Reader(data ?? new Uint8Array(0))
     const sessionId = reader.long()
@@ -881,13 +754,13 @@ export class Leader {
     else send()
   }
 
-  private behindOutstanding(learner: Learner, send: () => void): void {
+  private behindOutstanding(learner: LedLearner, send: () => void): void {
     const { last } = this.outstanding
     if (last === undefined) send()
     else last.behind.push({ learner, send })
   }
 
-  private receiveRequest(learner: Learner, { data, authinfo }: QuorumPacket): void {
+  private receiveRequest(learner: LedLearner, { data, authinfo }: QuorumPacket): void {
     const { proposer } = this
     learner.requests++
     // Who asks a leader that is about to go is not answered, and asks the next one.

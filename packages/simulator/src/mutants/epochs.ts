@@ -100,7 +100,7 @@ export const epochMutants: readonly Mutant[] = [
   },
   ofLeader('a leader takes an epoch that was there before', (leader) => {
     replace<[bigint, bigint], void>(
-      leader,
+      inside(leader, 'discovery'),
       'join',
       (original) => (sid, accepted) => original(sid, accepted > 0n ? accepted - 1n : 0n),
     )
@@ -115,7 +115,9 @@ export const epochMutants: readonly Mutant[] = [
         'start',
         (original) => (vote, nowMs) => original({ ...vote, zxid: 0n, peerEpoch: 0n }, nowMs),
       )
-      onRole(peer, 'leader', (leader) => Reflect.set(leader, 'startEpoch', 1n << 60n))
+      onRole(peer, 'leader', (leader) => {
+        inside(leader, 'start').epoch = 1n << 60n
+      })
     },
   },
   {

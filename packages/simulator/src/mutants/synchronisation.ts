@@ -91,8 +91,9 @@ export const synchronisationMutants: readonly Mutant[] = [
     })
   }),
   ofLeader('what waits for a follower until it is up to date is dropped', (leader) => {
-    replace<[LearnerInside], void>(leader, 'release', () => (learner) => {
-      learner.held = undefined
+    replace<[object], unknown>(inside(leader, 'learners'), 'add', (original) => (learner) => {
+      replace<[], void>(learner, 'release', () => () => Reflect.set(learner, 'held', undefined))
+      return original(learner)
     })
   }),
 ]
