@@ -76,6 +76,25 @@ test('a vector with a negative count other than -1 is empty, as in Apache', () =
   expect(decode(vector(int), unhex('80000000'))).toEqual([])
 })
 
+test('text that is expected is skipped, and only that', () => {
+  const text = fc.string({ unit: 'binary', maxLength: 6 })
+  fc.assert(
+    fc.property(text, text, fc.boolean(), (written, other, isSame) => {
+      const expected = isSame ? written : other
+      const reader = new Reader(encode(ustring, written))
+      const isSkipped = reader.skipText(expected)
+      // oxlint-disable-next-line no-control-regex -- all of ASCII
+      expect(isSkipped).toBe(expected === written && /^[\0-\x7f]*$/.test(written))
+      if (isSkipped) expect(reader.remaining).toBe(0)
+      else expect(reader.ustring()).toBe(decode(ustring, encode(ustring, written)))
+    }),
+  )
+  // One byte that is no UTF-8 is not the character of the same number.
+  expect(new Reader(unhex('00000001 e9')).skipText('\u00e9')).toBe(false)
+  expect(new Reader(unhex('00000003 61 62')).skipText('abc')).toBe(false)
+  expect(new Reader(unhex('0000')).skipText('')).toBe(false)
+})
+
 test('invalid UTF-8 becomes U+FFFD', () => {
   expect(decode(ustring, unhex('00000003 61 ff 62'))).toBe('a\ufffdb')
   expect(decode(ustring, unhex('00000002 c3 28'))).toBe('\ufffd(')

@@ -133,6 +133,19 @@ export class Reader {
     return text
   }
 
+  /** Reads text if it is this one, and ASCII; else nothing is read. */
+  skipText(expected: string): boolean {
+    const { position, bytes } = this
+    const { length } = expected
+    if (this.remaining < 4 + length || this.view.getInt32(position) !== length) return false
+    for (let i = 0; i < length; i++) {
+      const code = expected.charCodeAt(i)
+      if (code > 0x7f || code !== bytes[position + 4 + i]) return false
+    }
+    this.position = position + 4 + length
+    return true
+  }
+
   /**
    * The number of elements of a vector; -1 is null. Other negative counts read as empty, as in
    * Apache. `elementBytesMin` bounds what a hostile count can make the caller allocate.

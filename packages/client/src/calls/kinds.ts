@@ -56,9 +56,21 @@ function kind<Name extends OperationName, Result>(
 
 const done = (): void => {}
 
-function created(reader: Reader, call: { readonly context: unknown }): Created {
+interface CreateCall {
+  readonly request: { readonly path: string | null }
+  readonly path: string | undefined
+  readonly context: unknown
+}
+
+function created(reader: Reader, call: CreateCall): Created {
+  return { path: createdPath(reader, call), stat: Stat.read(reader) }
+}
+
+/** Unless it was given a number it is what was asked for, and need not be made again. */
+function createdPath(reader: Reader, { request, path: asked, context }: CreateCall): string {
+  if (asked !== undefined && reader.skipText(request.path ?? '')) return asked
   const path = reader.ustring()
-  return { path: (call.context as FromServer)(path) ?? path, stat: Stat.read(reader) }
+  return (context as FromServer)(path) ?? path
 }
 
 /** A copy: what the reader has is only lent. */
