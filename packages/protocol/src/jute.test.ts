@@ -171,6 +171,46 @@ test('a writer grows to whatever is written, and can be used again', () => {
   }
 })
 
+test('a buffer that was given back is the next one taken', () => {
+  const first = new Writer(0)
+  first.int(1)
+  const { bytes } = first
+  first.release()
+  expect(first.position).toBe(0)
+  expect(first.written()).toHaveLength(0)
+  const second = new Writer(0)
+  second.int(2)
+  expect(second.bytes).toBe(bytes)
+  first.int(3)
+  expect(first.bytes).not.toBe(bytes)
+  expect(new Reader(second.written()).int()).toBe(2)
+})
+
+test('writers that share buffers never write into one another', () => {
+  const step = fc.record({
+    writer: fc.nat(4),
+    text: fc.option(fc.string({ minLength: 1, maxLength: 2000 })),
+  })
+  fc.assert(
+    fc.property(fc.array(step, { maxLength: 60 }), (steps) => {
+      const writers = Array.from({ length: 5 }, () => ({ writer: new Writer(0), said: '' }))
+      for (const { writer: index, text } of steps) {
+        const one = writers[index]!
+        if (text === null) {
+          one.writer.release()
+          one.said = ''
+        } else {
+          one.writer.text(text)
+          one.said += text
+        }
+        for (const { writer, said } of writers)
+          expect(Buffer.from(writer.written()).toString()).toBe(said)
+      }
+      for (const { writer } of writers) writer.release()
+    }),
+  )
+})
+
 test('a length that is known only at the end can be put in its place', () => {
   const writer = new Writer()
   writer.int(0)

@@ -159,27 +159,35 @@ export class Reader {
   }
 }
 
-/** Writes primitives into a buffer that grows; `finish` hands out what was written. */
+const noBytes = Buffer.alloc(0)
+const noView = new DataView(noBytes.buffer, noBytes.byteOffset, 0)
+
+/** Buffers that writers have given back, and their views; the last one is likely still in a cache. */
+const spareBuffers: Buffer[] = []
+const spareViews: DataView[] = []
+let spareBytes = 0
+const spareBytesMax = 4 * 1024 * 1024
+
+/** Writes primitives into a buffer that grows; `written` hands out what was written. */
 export class Writer {
   position = 0
-  bytes: Uint8Array
+  bytes: Uint8Array = noBytes
   /** The same bytes. */
-  view: DataView
-  private buffered: Buffer
+  view: DataView = noView
+  private buffered: Buffer = noBytes
 
   constructor(capacity = 256) {
-    this.bytes = this.buffered = Buffer.allocUnsafeSlow(capacity)
-    this.view = new DataView(
-      this.buffered.buffer,
-      this.buffered.byteOffset,
-      this.buffered.byteLength,
-    )
+    if (capacity > 0) this.adopt(Buffer.allocUnsafeSlow(capacity))
   }
 
   /** Makes room for `count` more bytes. */
   ensure(count: number): void {
     const needed = this.position + count
-    if (needed <= this.bytes.length) return
+    if (needed > this.bytes.length) this.grow(needed)
+  }
+
+  private grow(needed: number): void {
+    if (this.bytes.length === 0 && this.takeSpare(needed)) return
     let capacity = Math.max(capacityMin, this.bytes.length * 2)
     while (capacity < needed) capacity *= 2
     const larger = Buffer.allocUnsafeSlow(capacity)
@@ -187,10 +195,36 @@ export class Writer {
     this.adopt(larger)
   }
 
+  private takeSpare(needed: number): boolean {
+    const last = spareBuffers.length - 1
+    if (last < 0 || spareBuffers[last]!.length < needed) return false
+    this.bytes = this.buffered = spareBuffers.pop()!
+    this.view = spareViews.pop()!
+    spareBytes -= this.bytes.length
+    return true
+  }
+
+  /**
+   * Forgets what was written, and leaves the buffer to whichever writer needs one next: nobody may
+   * look at it any more. So many writers that write now and then share a few buffers.
+   */
+  release(): void {
+    const { buffered, view } = this
+    this.position = 0
+    this.bytes = this.buffered = noBytes
+    this.view = noView
+    if (buffered.length === 0 || spareBytes + buffered.length > spareBytesMax) return
+    spareBuffers.push(buffered)
+    spareViews.push(view)
+    spareBytes += buffered.length
+  }
+
   /** Continues in another buffer; what was written so far stays with the old one. */
   adopt(bytes: Uint8Array): void {
     this.bytes = bytes
-    this.buffered = Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength)
+    this.buffered = Buffer.isBuffer(bytes)
+      ? bytes
+      : Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength)
     this.view = new DataView(bytes.buffer, bytes.byteOffset, bytes.byteLength)
   }
 

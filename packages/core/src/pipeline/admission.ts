@@ -197,8 +197,7 @@ export class Admission {
   }
 }
 
-/** Until then, what comes behind the handshake waits, and not all of it in our memory. */
-function isAdmitted(connection: ClientConnection): boolean {
-  if (connection.state === 'connecting') connection.link.pause()
-  return connection.state === 'open'
+/** Perhaps it is by now; otherwise what comes behind the handshake has to wait. */
+function isAdmitted({ state }: ClientConnection): boolean {
+  return state === 'open'
 }

@@ -145,6 +145,8 @@ export class ClientPipeline implements AdmissionHost {
   receive(connection: ClientConnection, bytes: Uint8Array, length: number): void {
     if (connection.state === 'closed') return
     this.stats.bytesReceived += length
+    // What comes behind a handshake has to wait, and not all of it in our memory.
+    if (connection.state === 'connecting') connection.link.pause()
     try {
       connection.cutter.push(bytes, length, connection)
     } catch (error) {

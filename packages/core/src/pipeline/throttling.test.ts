@@ -79,21 +79,20 @@ function commitAll(peer: Peer): void {
   while (peer.hasBatch) peer.logged(peer.takeBatch())
 }
 
-function connect(peer: Peer): ClientConnection {
-  const connection = peer.open(link)
-  const passwd = new Uint8Array(16)
-  const request = {
+const handshake = frame((writer) =>
+  ConnectRequest.write(writer, {
     protocolVersion: 0,
     lastZxidSeen: 0n,
     timeOut: timeoutMs,
     sessionId: 0n,
-    passwd,
-  }
-  send(
-    peer,
-    connection,
-    frame((writer) => ConnectRequest.write(writer, { ...request, readOnly: false })),
-  )
+    passwd: new Uint8Array(16),
+    readOnly: false,
+  }),
+)
+
+function connect(peer: Peer): ClientConnection {
+  const connection = peer.open(link)
+  send(peer, connection, handshake)
   commitAll(peer)
   connection.out.reset()
   return connection
@@ -123,6 +122,56 @@ test('beyond the bucket of tokens connections are closed unanswered, until it is
   nowMs = 1500
   peer.setTime(nowMs, nowMs)
   expect(connect(peer).state).toBe('open')
+})
+
+describe('while a session is begun', () => {
+  let did: string[]
+  const watched = {
+    ...link,
+    pause: () => did.push('pause'),
+    resume: () => did.push('resume'),
+  }
+
+  beforeEach(() => {
+    did = []
+  })
+
+  test('a client that waits for it is read from all the time', () => {
+    const peer = peerWith({})
+    const connection = peer.open(watched)
+    send(peer, connection, handshake)
+    expect(did).toEqual([])
+    commitAll(peer)
+    expect(connection.state).toBe('open')
+    expect(did).not.toContain('pause')
+  })
+
+  test('one that does not is read from no further, and heard afterwards', () => {
+    const peer = peerWith({})
+    const connection = peer.open(watched)
+    send(peer, connection, handshake)
+    send(peer, connection, createFrame(1, '/a'))
+    expect(did).toEqual(['pause'])
+    commitAll(peer)
+    expect(did).toEqual(['pause', 'resume'])
+    expect(peer.db.tree.find('/a')).not.toBe(0)
+  })
+
+  test('one that leaves costs nothing but its session', () => {
+    const peer = peerWith({})
+    const connection = peer.open(watched)
+    send(peer, connection, handshake)
+    peer.closed(connection)
+    commitAll(peer)
+    expect(connection.state).toBe('closed')
+    expect(connection.out.position).toBe(0)
+    expect([...peer.db.sessions.keys()]).toHaveLength(1)
+    nowMs += 2 * timeoutMs
+    peer.setTime(nowMs, nowMs)
+    peer.tick()
+    commitAll(peer)
+    expect([...peer.db.sessions.keys()]).toHaveLength(0)
+  })
 })
 
 describe('large requests', () => {

@@ -24,7 +24,6 @@ export interface FourLetterWords {
   start(word: string, answer: (reply: string) => void): (bytes: Uint8Array) => void
 }
 
-const trimIntervalMs = 10_000
 /** How long a closed connection may take to read what it was last sent. */
 const lingerMs = 2_000
 
@@ -42,7 +41,6 @@ export class ClientListener {
   /** Where it listens, or listened last. */
   private bound: AddressInfo | undefined
   private readonly perAddress = new Map<string, number>()
-  private readonly trimmer: NodeJS.Timeout
 
   constructor(
     parts: { peer: PeerBase; turn: Turn; words: FourLetterWords; logger: Logger },
@@ -54,17 +52,10 @@ export class ClientListener {
     this.logger = parts.logger
     this.options = options
     this.server = this.makeServer()
-    this.trimmer = setInterval(() => {
-      for (const socket of this.sockets) socket.trim()
-    }, trimIntervalMs)
-    this.trimmer.unref()
   }
 
   private makeServer(): Server {
-    return createReadingServer({ allowHalfOpen: true }, (socket) => {
-      const client = this.accept(socket)
-      return client && ((bytes, length) => client.receive(bytes, length))
-    })
+    return createReadingServer({ allowHalfOpen: true }, (socket) => this.accept(socket))
   }
 
   /** Takes connections elsewhere from now on; those there are stay. */
@@ -113,7 +104,6 @@ export class ClientListener {
   /** No new connections; those there are stay. */
   stopAccepting(): void {
     this.isStopping = true
-    clearInterval(this.trimmer)
     if (this.server.listening) this.server.close()
   }
 
@@ -160,7 +150,6 @@ export class ClientListener {
     }
     this.perAddress.set(address, count + 1)
     this.turn.begin()
-    socket.setNoDelay(true)
     if (this.options.keepAlive) socket.setKeepAlive(true)
     const client = new ClientSocket(socket, address, this)
     this.sockets.add(client)

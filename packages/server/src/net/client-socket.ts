@@ -9,6 +9,8 @@ const unsentBytesHigh = 1024 * 1024
 /** A buffer that grew beyond this is not kept for the next turn. */
 const keptBytesMax = 64 * 1024
 const wordBytes = 4
+/** Below any letter: the first byte of a length that a handshake can have. */
+const firstOfLength = 0
 const nothing = new Uint8Array(0)
 
 /** One accepted socket: bytes in, one write a turn out. */
@@ -25,7 +27,6 @@ export class ClientSocket implements ClientLink {
   /** The first bytes, until it is clear whether they are a four-letter word. */
   private firstBytes: Uint8Array | undefined = nothing
   private wordInput: ((bytes: Uint8Array) => void) | undefined
-  private wasUsed = false
 
   constructor(socket: Socket, address: string, listener: ClientListener) {
     this.socket = socket
@@ -73,9 +74,10 @@ export class ClientSocket implements ClientLink {
       return
     }
     this.firstBytes = undefined
-    const word = Buffer.from(all.subarray(0, wordBytes)).toString('latin1')
     const { listener } = this
-    if (listener.words.isKnown(word)) {
+    const word =
+      all[0] === firstOfLength ? '' : Buffer.from(all.subarray(0, wordBytes)).toString('latin1')
+    if (word !== '' && listener.words.isKnown(word)) {
       listener.peer.stats.packetsReceived++
       listener.peer.stats.bytesReceived += wordBytes
       this.connection.packetsReceived++
@@ -112,7 +114,7 @@ export class ClientSocket implements ClientLink {
   }
 
   resume(): void {
-    if (this.listener.isStopping) return
+    if (!this.isPaused || this.listener.isStopping) return
     this.isPaused = false
     if (!this.isBackedUp) this.socket.resume()
   }
@@ -124,7 +126,7 @@ export class ClientSocket implements ClientLink {
     const { socket, connection } = this
     const { out } = connection
     if (socket.destroyed) {
-      out.reset()
+      out.release()
       return
     }
     if (out.position > 0) {
@@ -133,11 +135,10 @@ export class ClientSocket implements ClientLink {
         socket.destroy()
         return
       }
-      this.wasUsed = true
       socket.write(out.written())
       // Taken by the kernel at once, as nearly always: the buffer is ours again.
       if (socket.writableLength > 0 || out.bytes.length > keptBytesMax) out.adopt(nothing)
-      out.reset()
+      out.release()
       if (socket.writableLength > unsentBytesHigh) this.backUp()
       if (connection.isThrottled) this.listener.peer.drained(connection)
     }
@@ -147,12 +148,6 @@ export class ClientSocket implements ClientLink {
       socket.resume()
       this.listener.endLater(this)
     }
-  }
-
-  /** A connection that said nothing lately keeps no buffer. */
-  trim(): void {
-    if (!this.wasUsed && this.connection.out.position === 0) this.connection.out.adopt(nothing)
-    this.wasUsed = false
   }
 
   destroy(): void {

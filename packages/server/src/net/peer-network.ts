@@ -14,7 +14,7 @@ import type {
 import type { Logger } from '../logger.ts'
 import type { Turn } from '../turn.ts'
 import { PeerSocket } from './peer-socket.ts'
-import { createReadingServer, onRead, type Receive } from './read-buffer.ts'
+import { createReadingServer, onRead, type Receiver } from './read-buffer.ts'
 
 export interface PeerNetworkOptions {
   readonly self: ServerId
@@ -203,7 +203,7 @@ export class NodePeerNetwork implements PeerNetwork {
     for (const socket of this.learners[door]) if (!isOn) socket.end()
     if (!isOn || this.isStopped) return
     const { host, port } = this.doorAt(this.own, door)
-    const accept = (socket: Socket): Receive => this.acceptLearner(socket, door)
+    const accept = (socket: Socket): Receiver => this.acceptLearner(socket, door)
     const server = createReadingServer({ allowHalfOpen: false }, accept)
     this.doors.set(door, server)
     // The role may be over before the port is ours: then it must not be kept from the next time.
@@ -222,13 +222,13 @@ export class NodePeerNetwork implements PeerNetwork {
     bind()
   }
 
-  private acceptLearner(socket: Socket, door: Door): Receive {
+  private acceptLearner(socket: Socket, door: Door): Receiver {
     const sockets = this.learners[door]
     sockets.add(socket)
     socket.on('close', () => sockets.delete(socket))
     const wire = new PeerSocket(socket, this.turn)
     this.turn.run(() => wire.attach(this.peer.acceptLearner(wire, door)))
-    return (bytes, length) => wire.receive(bytes, length)
+    return wire
   }
 
   dial(
@@ -239,7 +239,7 @@ export class NodePeerNetwork implements PeerNetwork {
     const { host, port } = this.doorAt(this.addressOf(server), door)
     return new Promise((resolve, reject) => {
       let wire: PeerSocket | undefined
-      const onread = onRead((bytes, length) => wire?.receive(bytes, length))
+      const onread = onRead(() => wire)
       const socket = connect({ host, port, noDelay: true, onread })
       const timer = setTimeout(
         () => socket.destroy(new Error(`${host}:${port} does not answer`)),

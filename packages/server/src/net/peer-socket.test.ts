@@ -35,7 +35,7 @@ async function pair(): Promise<{ link: PacketLink; turns: Turns; near: Socket; f
     const link = new PacketLink(wire, 0)
     wire.attach(link)
     server.emit('linked', { link, near })
-    return (bytes, length) => wire.receive(bytes, length)
+    return wire
   })
   server.listen(0, '127.0.0.1')
   await once(server, 'listening')
@@ -97,16 +97,21 @@ test('what comes is handed on, and so is that nothing comes any more', async () 
 
 test('a socket that dials reads into the same buffer', async () => {
   const server = createReadingServer({ allowHalfOpen: true }, (socket) => {
-    return (bytes, length) => socket.write(Uint8Array.from(bytes.subarray(0, length)))
+    return {
+      receive: (bytes, length) => socket.write(Uint8Array.from(bytes.subarray(0, length))),
+    }
   })
   server.listen(0, '127.0.0.1')
   await once(server, 'listening')
   const { port } = server.address() as AddressInfo
   let came = ''
-  const onread = onRead((bytes, length) => {
-    came += Buffer.from(bytes.subarray(0, length)).toString()
-    socket.end()
-  })
+  const receiver = {
+    receive(bytes: Uint8Array, length: number): void {
+      came += Buffer.from(bytes.subarray(0, length)).toString()
+      socket.end()
+    },
+  }
+  const onread = onRead(() => receiver)
   const socket = connect({ port, host: '127.0.0.1', onread })
   closers.push(() => {
     socket.destroy()
