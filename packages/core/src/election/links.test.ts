@@ -185,6 +185,26 @@ test('of those that do not say who they are, only so many may stay', () => {
   expect(links.did()).toEqual(['close 0'])
 })
 
+test('of those who were here under some number, only so many are remembered', () => {
+  const links = linksOf(1)
+  const come = (server: number): void => {
+    links.accepted(server)
+    links.received(server, introduction(server, `host${server}:3888`))
+  }
+  come(2)
+  for (let server = 3; server <= 1002; server++) {
+    come(server)
+    links.closed(server)
+  }
+  expect([2n, 3n, 4n, 1002n].map((server) => links.isGone(server))).toEqual([
+    false,
+    false,
+    true,
+    true,
+  ])
+  expect(links.connected).toEqual([2n])
+})
+
 test('a server is gone when it closes its connection, until there is a new one', () => {
   const links = linksOf(2)
   links.send(1n, message('a'))

@@ -179,6 +179,18 @@ describe('an observer of a follower', () => {
     await ensemble.until('it knows', () => observer().paths.includes('/a'))
     expect(masterOf(observer()).id).toBe(ensemble.leader.id)
   })
+
+  test('goes to the leader, for a newer epoch, where it has promised one', async () => {
+    await serving(1)
+    const before = ensemble.leader.epochs!.current
+    await observer().epochs!.setAccepted(before + 5n)
+    observer().crash()
+    await observer().start()
+    const servers = [...ensemble.servers.values()]
+    await ensemble.until('all are in a newer one', () =>
+      servers.every(({ isServing, epochs }) => isServing && epochs!.current > before + 5n),
+    )
+  })
 })
 
 describe('a session that moves', () => {
