@@ -8,6 +8,7 @@ import {
   type Transaction,
 } from '@zabra/client'
 import { deleteOwn, HeldByNode, LostError, type Held, type LossPolicy } from './held.ts'
+import { limited } from './limits.ts'
 import type { OwnNode } from './session-node.ts'
 
 interface Claim<T> {
@@ -42,7 +43,7 @@ export class QueueItem<T> implements Held {
   private readonly claim: Claim<T>
   private readonly right: HeldByNode
   private completing: Promise<void> | undefined
-  /** A reply to `complete` was lost. */
+  /** A reply to `complete` was lost, or not waited for. */
   private isUncertain = false
   /** The nodes are not there any more. */
   private isGone = false
@@ -86,10 +87,15 @@ export class QueueItem<T> implements Held {
 
   /**
    * The work is done: takes the item out of the queue. Rejects with a LostError where somebody
-   * else may have been given it meanwhile; then it is theirs.
+   * else may have been given it meanwhile; then it is theirs. Whoever gives up waiting may ask again.
    */
-  complete(options: CompleteOptions = {}): Promise<void> {
-    this.completing ??= this.takeOut(options).catch((error: unknown) => {
+  complete({ also, ...limits }: CompleteOptions = {}): Promise<void> {
+    this.completing ??= limited(
+      this.client,
+      limits,
+      (signal) => this.takeOut(also, signal),
+      true,
+    ).catch((error: unknown) => {
       this.completing = undefined
       throw error
     })
@@ -111,7 +117,7 @@ export class QueueItem<T> implements Held {
     return this
   }
 
-  private async takeOut({ also, ...options }: CompleteOptions): Promise<void> {
+  private async takeOut(also: CompleteOptions['also'], signal: AbortSignal): Promise<void> {
     const { entry, taken, consumer } = this.claim
     for (;;) {
       this.assertHeld()
@@ -119,10 +125,12 @@ export class QueueItem<T> implements Held {
         // These first: where it has happened before, they are what is refused.
         const own = this.client.transaction().check(consumer.path).delete(taken).delete(entry)
         const all = own as unknown as Transaction<readonly unknown[]>
-        await (also === undefined ? all : also(all)).commit(options)
+        await (also === undefined ? all : also(all)).commit({ signal })
         this.isGone = true
         break
       } catch (error) {
+        // What was sent goes on without whoever gives up waiting.
+        if (signal.aborted && error === signal.reason) this.isUncertain = true
         if (error instanceof ConnectionLossError) this.isUncertain ||= error.mayHaveHappened
         else if (!(error instanceof TransactionError) || error.index > 2) throw error
         else if (error.path === taken && this.isUncertain) {

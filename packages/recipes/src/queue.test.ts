@@ -274,6 +274,31 @@ test('what the codec does not understand can be thrown away', async () => {
   expect((await queue.take()).value).toBe(7)
 })
 
+test('who gave up waiting for an item to be completed learns afterwards that it is', async () => {
+  const client = await fixture.open()
+  const queue = open(client, '/impatient')
+  await queue.put('a')
+  const item = await queue.take()
+  const controller = new AbortController()
+  const completed = item.complete({ signal: controller.signal })
+  // It is on its way by now.
+  controller.abort(new Error('too long'))
+  await expect(completed).rejects.toThrow('too long')
+  await item.complete()
+  expect(await queue.size()).toBe(0)
+})
+
+test('who gave up before an item was asked for is not told that it is completed', async () => {
+  const client = await fixture.open()
+  const queue = open(client, '/never-asked')
+  await queue.put('a')
+  const item = await queue.take()
+  await expect(item.complete({ signal: AbortSignal.abort(new Error('no')) })).rejects.toThrow('no')
+  await client.delete(item.path)
+  await expect(item.complete()).rejects.toMatchObject({ code: 'lost' })
+  expect(await queue.size()).toBe(1)
+})
+
 test('an item is completed together with what else shall happen', async () => {
   const client = await fixture.open()
   const queue = open(client, '/also')
