@@ -2,6 +2,7 @@ import { MalformedError } from '@zabra/protocol'
 import type { ConfigBook } from './config-book.ts'
 import { Deferred } from './deferred.ts'
 import type { Epochs } from './epochs.ts'
+import { verifierOf } from './membership.ts'
 import type { ServerId } from './quorum.ts'
 import type { LeaderStart } from './synchronisation.ts'
 
@@ -13,7 +14,8 @@ export interface DiscoveryParts {
 
 /**
  * How a leader agrees with a quorum on an epoch: the first that none of them has promised before.
- * None of those who promise it may have a longer history than the leader.
+ * None of those who promise it may have a longer history than the leader, unless it is certain that
+ * nothing of that was ever committed.
  */
 export class Discovery {
   /** Resolves when the epoch is certain, and promised by ourselves on disk. */
@@ -24,7 +26,10 @@ export class Discovery {
   private readonly start: LeaderStart
   private readonly onFailure: (error: Error) => void
   private readonly joined = new Set<ServerId>()
+  /** Who has promised it and has no more than the leader. */
   private readonly acks = new Set<ServerId>()
+  /** Who has promised it and has more, but could not be elected for that. */
+  private readonly ahead = new Set<ServerId>()
   private isFrozen = false
   private newEpoch = 0n
   private promising: Promise<void> = Promise.resolve()
@@ -57,13 +62,35 @@ export class Discovery {
 
   /** A server has promised the epoch, and says how far its history goes. */
   acknowledge(sid: ServerId, currentEpoch: bigint, lastZxid: bigint): void {
-    if (this.isAgreed(this.acks)) return
+    if (this.isAgreed(this.countable)) return
     const isAhead =
       currentEpoch > this.start.epoch ||
       (currentEpoch === this.start.epoch && lastZxid > this.start.zxid)
-    if (isAhead) throw new MalformedError(`server ${sid} has a longer history than its leader`)
-    if (this.parts.configs.verifier.voters.has(sid)) this.acks.add(sid)
-    if (this.isAgreed(this.acks)) this.acknowledged.resolve()
+    if (isAhead && this.mayLead(sid))
+      throw new MalformedError(`server ${sid} has a longer history than its leader`)
+    const acks = isAhead ? this.ahead : this.acks
+    if (this.parts.configs.verifier.voters.has(sid)) acks.add(sid)
+    if (this.isAgreed(this.countable)) this.acknowledged.resolve()
+  }
+
+  /** Who has a vote only in what is proposed may not lead, however long its history is. */
+  private mayLead(sid: ServerId): boolean {
+    const { committed, seen } = this.parts.configs
+    return seen === undefined || verifierOf(committed).voters.has(sid)
+  }
+
+  /**
+   * What is committed, a quorum of the committed configuration has, and so the leader; unless what is
+   * proposed was committed, which nobody here knows, and decided alone from then on. Where those of
+   * it who are not known to lack a transaction are no quorum of it, that did not happen.
+   */
+  private get countable(): ReadonlySet<ServerId> {
+    const { acks, ahead } = this
+    const { seen } = this.parts.configs
+    if (ahead.size === 0 || seen === undefined) return acks
+    const proposed = verifierOf(seen)
+    const others = new Set([...proposed.voters].filter((sid) => !acks.has(sid)))
+    return proposed.isQuorum(others) ? acks : new Set([...acks, ...ahead])
   }
 
   /** Promises, on disk, to take part in no epoch before this one. */
