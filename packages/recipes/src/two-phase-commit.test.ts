@@ -172,6 +172,47 @@ test('with a coordinator the sites watch nothing but it and the outcome', async 
   expect(proxy.notifications - before).toBeLessThanOrEqual(2)
 })
 
+test('who gives up proposing does not keep the sites waiting for a coordinator', async () => {
+  const [proposer, a] = await clients(2)
+  const path = '/unproposed'
+  const controller = new AbortController()
+  const options = { codec, sites: ['a'], form: 'coordinator', signal: controller.signal } as const
+  const proposed = proposeCommit(proposer!, path, proposal, options)
+  // It is on its way by now.
+  controller.abort(new Error('too long'))
+  await expect(proposed).rejects.toThrow('too long')
+  await proposer!.sync()
+  const site = await joinCommit(a!, path, 'a', { codec })
+  await site.vote('commit')
+  expect(await site.decision({ timeoutMs: 3000 })).toBe('commit')
+})
+
+test.each(['at once', 'later'])(
+  'a site that gives up coordinating %s lets others do it',
+  async (when) => {
+    const [proposer, a, b] = await clients(3)
+    const path = `/uncoordinated-${when.replace(' ', '-')}`
+    const options = { codec, sites: ['a', 'b'], form: 'coordinator' } as const
+    await proposeCommit(proposer!, path, proposal, options)
+    const first = await joinCommit(a!, path, 'a', { codec })
+    const second = await joinCommit(b!, path, 'b', { codec })
+    await proposer!.close()
+    await first.vote('commit')
+    const controller = new AbortController()
+    const create = a!.create.bind(a!)
+    a!.create = (...args: Parameters<typeof create>) => {
+      a!.create = create
+      const created = create(...args)
+      if (when === 'at once') controller.abort(new Error('too long'))
+      else void created.then(() => controller.abort(new Error('too long')))
+      return created
+    }
+    await expect(first.decision({ signal: controller.signal })).rejects.toThrow('too long')
+    await second.vote('commit')
+    expect(await second.decision({ timeoutMs: 3000 })).toBe('commit')
+  },
+)
+
 test('a proposal is there once, though the reply is lost, and a second one is refused', async () => {
   const { client, proxy } = await openProxied(fixture.connectString)
   const observer = await fixture.open()

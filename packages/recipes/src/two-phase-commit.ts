@@ -74,7 +74,14 @@ export async function proposeCommit<T>(
       }
     })
   }
-  await limited(client, { signal, timeoutMs }, makeOnce, true)
+  try {
+    await limited(client, { signal, timeoutMs }, makeOnce, true)
+  } catch (error) {
+    // It may be there nevertheless. Then its sites must not wait for one who has given up.
+    if (form === 'coordinator' && !isRefusal(error))
+      stepDown(client, at.coordinator).catch(() => {})
+    throw error
+  }
   return new CommitProposal(client, path, form)
 }
 
@@ -271,11 +278,22 @@ async function awaitOutcome(
     ])
     if (header === undefined) return 'abort'
     const session = client.session?.id
-    const isOurs = node !== undefined && node.stat.ephemeralOwner === session
-    if (isOurs || (node === undefined && (await becomeCoordinator(client, coordinator, signal)))) {
+    if (node !== undefined && node.stat.ephemeralOwner === session) {
       const decision = await coordinate(client, path, signal, abortAfterMs)
-      if (session !== undefined) await deleteOwn(client, coordinator, session)
+      await deleteOwn(client, coordinator, session)
       return decision
+    }
+    const place = node === undefined && (await becomeCoordinator(client, coordinator, signal))
+    if (place) {
+      try {
+        const decision = await coordinate(client, path, signal, abortAfterMs)
+        await place.release()
+        return decision
+      } catch (error) {
+        // Somebody else may do it now.
+        place.release().catch(() => {})
+        throw error
+      }
     }
     await persist(client, signal, () =>
       firstOf(signal, (either) => [
@@ -290,16 +308,22 @@ async function becomeCoordinator(
   client: Client,
   path: string,
   signal: AbortSignal,
-): Promise<boolean> {
+): Promise<Held | undefined> {
   try {
-    await client.create(path, '', { ephemeral: true, signal })
-    return true
+    return await makeOwn(client, path, signal)
   } catch (error) {
-    // Who it is, is seen by looking again.
-    if (isRefusal(error, 'nodeExists', 'noNode') || error instanceof ConnectionLossError)
-      return false
+    // What became of the transaction is seen by looking again.
+    if (isRefusal(error, 'noNode')) return undefined
     throw error
   }
+}
+
+/** Takes away the node of a coordinator, where it is this session's. */
+async function stepDown(client: Client, path: string): Promise<void> {
+  const look = () => client.exists(path, { consistency: 'session' })
+  const stat = await persist(client, undefined, look)
+  const session = client.session?.id
+  if (stat !== undefined && stat.ephemeralOwner === session) await deleteOwn(client, path, session)
 }
 
 /** Two at a time do no harm: what follows from the votes is the same for both. */
@@ -326,22 +350,30 @@ async function coordinate(
  */
 async function announce(client: Client, path: string, signal: AbortSignal): Promise<Held> {
   for (;;) {
-    signal.throwIfAborted()
-    const made = makeAlive(client, path)
-    try {
-      const alive = await orAborted(made, signal)
-      if (alive !== undefined) return alive
-    } catch (error) {
-      // Nobody is there: what still comes of it is deleted.
-      made.then((alive) => alive?.release()).catch(() => {})
-      throw error
-    }
+    const alive = await makeOwn(client, path, signal)
+    if (alive !== undefined) return alive
     await persist(client, signal, () => untilGone(client, path, signal))
   }
 }
 
 /** Undefined where another session has the node, or where it went in this moment. */
-async function makeAlive(client: Client, path: string): Promise<Held | undefined> {
+async function makeOwn(
+  client: Client,
+  path: string,
+  signal: AbortSignal,
+): Promise<Held | undefined> {
+  signal.throwIfAborted()
+  const made = makeOrFind(client, path)
+  try {
+    return await orAborted(made, signal)
+  } catch (error) {
+    // Nobody is there: what still comes of it is deleted.
+    made.then((own) => own?.release()).catch(() => {})
+    throw error
+  }
+}
+
+async function makeOrFind(client: Client, path: string): Promise<Held | undefined> {
   try {
     const created = await client.create(path, '', { ephemeral: true })
     return hold(client, created, { lostOn: 'expired' })
