@@ -1,7 +1,7 @@
 import { json, type Client } from '@zabra/client'
 import { describe, expect, test } from 'vitest'
 import { useServer } from '../test/support/server.ts'
-import { expire, openProxied } from '../test/support/trouble.ts'
+import { expire, openProxied, outlived } from '../test/support/trouble.ts'
 import type { CommitForm } from './ballot.ts'
 import { joinCommit, openCommit, proposeCommit } from './two-phase-commit.ts'
 
@@ -212,6 +212,19 @@ test.each(['at once', 'later'])(
     expect(await second.decision({ timeoutMs: 3000 })).toBe('commit')
   },
 )
+
+test('past its deadline, what writes says that it may have happened', async () => {
+  const { client, proxy } = await openProxied(fixture.connectString)
+  const path = '/written'
+  const commit = await proposeCommit(client, path, proposal, { codec, sites: ['a'] })
+  const site = await joinCommit(client, path, 'a', { codec })
+  await site.vote('commit')
+  const late = { code: 'timeout', mayHaveHappened: true }
+  expect(await outlived(proxy, (limits) => site.acknowledge('commit', limits))).toMatchObject(late)
+  await client.connected()
+  await site.acknowledge('commit')
+  expect(await outlived(proxy, (limits) => commit.forget(limits))).toMatchObject(late)
+})
 
 test('a proposal is there once, though the reply is lost, and a second one is refused', async () => {
   const { client, proxy } = await openProxied(fixture.connectString)

@@ -148,7 +148,7 @@ export class CommitProposal {
    * come and ask; after an abort at once, as what is not there was aborted.
    */
   forget(options: CallOptions = {}): Promise<void> {
-    return limited(this.client, options, async (signal) => {
+    const remove = async (signal: AbortSignal): Promise<void> => {
       await using cache = await openTreeCache(this.client, this.path, { signal })
       const { sites, site } = layout(this.path)
       const mayGo = (): boolean => {
@@ -159,7 +159,8 @@ export class CommitProposal {
       const changes = cache.changes({ signal })
       while (!mayGo()) await changes.next()
       while (!(await this.deleteAtOnce(cache, signal))) await cache.sync({ signal })
-    })
+    }
+    return limited(this.client, options, remove, true)
   }
 
   /** In one step: votes of which some are gone would say something else. */
@@ -233,13 +234,14 @@ export class CommitSite<T> implements AsyncDisposable {
 
   /** Says that this site has carried out what was decided. */
   acknowledge(decision: Decision, options: CallOptions = {}): Promise<void> {
-    return limited(this.client, options, async (signal) => {
+    const write = async (signal: AbortSignal): Promise<void> => {
       const at = layout(this.path).site(this.name)
       const own = await readNode(this.client, at, signal, 'session')
       const done = decision === 'commit' ? 'committed' : 'aborted'
       if (own !== undefined && stateOf(own) !== done)
         await writeState(this.client, at, done, own, signal)
-    })
+    }
+    return limited(this.client, options, write, true)
   }
 
   /** Leaves. Without a vote that counts as a failure, and `abort` is written for this site. */
