@@ -8,7 +8,7 @@ import {
   type Transaction,
 } from '@zabra/client'
 import { deleteOwn, HeldByNode, LostError, type Held, type LossPolicy } from './held.ts'
-import { limited } from './limits.ts'
+import { limited, orAborted } from './limits.ts'
 import type { OwnNode } from './session-node.ts'
 
 interface Claim<T> {
@@ -90,16 +90,13 @@ export class QueueItem<T> implements Held {
    * else may have been given it meanwhile; then it is theirs. Whoever gives up waiting may ask again.
    */
   complete({ also, ...limits }: CompleteOptions = {}): Promise<void> {
-    this.completing ??= limited(
-      this.client,
-      limits,
-      (signal) => this.takeOut(also, signal),
-      true,
-    ).catch((error: unknown) => {
-      this.completing = undefined
-      throw error
-    })
-    return this.completing
+    const attempt = (signal: AbortSignal): Promise<void> => {
+      const takeOut = (): Promise<void> => this.takeOut(also, signal)
+      // Whoever asked before and gave up does not speak for whoever asks now.
+      this.completing = this.completing?.catch(takeOut) ?? takeOut()
+      return orAborted(this.completing, signal)
+    }
+    return limited(this.client, limits, attempt, true)
   }
 
   release(): Promise<void> {
@@ -120,6 +117,7 @@ export class QueueItem<T> implements Held {
   private async takeOut(also: CompleteOptions['also'], signal: AbortSignal): Promise<void> {
     const { entry, taken, consumer } = this.claim
     for (;;) {
+      signal.throwIfAborted()
       this.assertHeld()
       try {
         // These first: where it has happened before, they are what is refused.

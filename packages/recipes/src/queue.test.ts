@@ -299,6 +299,37 @@ test('who gave up before an item was asked for is not told that it is completed'
   expect(await queue.size()).toBe(1)
 })
 
+test('who asks for an item to be completed is not told that somebody else gave up', async () => {
+  const client = await fixture.open()
+  const queue = open(client, '/impatient-other')
+  await queue.put('a')
+  const item = await queue.take()
+  const controller = new AbortController()
+  const given = item.complete({ signal: controller.signal })
+  const completed = item.complete()
+  controller.abort(new Error('too long'))
+  const again = item.complete()
+  await expect(given).rejects.toThrow('too long')
+  await Promise.all([completed, again])
+  expect(await queue.size()).toBe(0)
+})
+
+test('who gives up waiting for a completion by somebody else leaves it as it is', async () => {
+  const client = await fixture.open()
+  const queue = open(client, '/impatient-second')
+  await queue.put('a')
+  const item = await queue.take()
+  const controller = new AbortController()
+  const completed = item.complete()
+  const given = item.complete({ signal: controller.signal })
+  controller.abort(new Error('too long'))
+  const again = item.complete()
+  await expect(given).rejects.toThrow('too long')
+  await Promise.all([completed, again])
+  await expect(item.complete({ signal: controller.signal })).rejects.toThrow('too long')
+  await item.complete()
+})
+
 test('an item is completed together with what else shall happen', async () => {
   const client = await fixture.open()
   const queue = open(client, '/also')
