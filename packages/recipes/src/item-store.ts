@@ -201,7 +201,9 @@ export class ItemStore<T> {
     try {
       return await orAborted(taking, signal)
     } catch (error) {
-      taking.then((item) => item?.release()).catch(() => {})
+      // It comes before what was listed with it.
+      const listAnew = (): void => void (this.candidates = [])
+      taking.then((item) => item?.release()).then(listAnew, listAnew)
       if (error instanceof SessionExpiredError && !signal.aborted) return undefined
       throw error
     }

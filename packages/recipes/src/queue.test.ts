@@ -330,6 +330,19 @@ test('who gives up waiting for a completion by somebody else leaves it as it is'
   await item.complete()
 })
 
+test('an item that somebody gave up taking is the next to be taken', async () => {
+  const client = await fixture.open()
+  const queue = open(client, '/untaken')
+  for (const value of ['a', 'b', 'c']) await queue.put(value)
+  await (await queue.take()).complete()
+  const controller = new AbortController()
+  const taken = queue.take({ signal: controller.signal })
+  controller.abort(new Error('too long'))
+  await expect(taken).rejects.toThrow('too long')
+  await expect.poll(() => client.children('/untaken/taken')).toEqual([])
+  expect((await queue.take()).value).toBe('b')
+})
+
 test('an item is completed together with what else shall happen', async () => {
   const client = await fixture.open()
   const queue = open(client, '/also')
