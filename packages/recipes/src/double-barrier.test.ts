@@ -160,3 +160,22 @@ test('where all who are inside crash, those who wait outside begin the next roun
   const stays = await Promise.all(outside)
   await Promise.all(stays.map((stay) => stay.leave()))
 })
+
+test('who has left is not kept waiting for a connection past the deadline', async () => {
+  const first = await fixture.open()
+  const { client: second, proxy } = await openProxied(fixture.connectString)
+  const [, stay] = await Promise.all([
+    new DoubleBarrier(first, '/late-leave', 2).enter(),
+    new DoubleBarrier(second, '/late-leave', 2, { lostOn: 'expired' }).enter(),
+  ])
+  proxy.cut()
+  let isOver = false
+  const left = stay.leave({ timeoutMs: 50 }).catch((error: unknown) => error)
+  void left.then(() => (isOver = true))
+  await new Promise((resolve) => setTimeout(resolve, 400))
+  const wasOver = isOver
+  proxy.heal()
+  expect(await left).toBeInstanceOf(TimeoutError)
+  expect(wasOver).toBe(true)
+  await untilChildren(first, '/late-leave', 2)
+})

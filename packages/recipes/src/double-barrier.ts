@@ -2,7 +2,7 @@ import { isRefusal, type CallOptions, type Children, type Client } from '@zabra/
 import { untilChanged, untilThere } from './bells.ts'
 import { HeldByNode, type Held, type HoldOptions } from './held.ts'
 import { persist } from './node.ts'
-import { limited, underAll } from './limits.ts'
+import { limited, orAborted, underAll } from './limits.ts'
 import { below, join } from './parents.ts'
 import { policyOf, waiterError, type LockOptions } from './turn.ts'
 
@@ -91,13 +91,16 @@ export class DoubleBarrier {
   private async leave(place: HeldByNode, round: bigint, options: CallOptions): Promise<void> {
     const { client } = this
     try {
-      await limited(client, options, (signal) =>
-        persist(client, signal, async () => {
+      await limited(client, options, async (signal) => {
+        await persist(client, signal, async () => {
           while (await this.waitToLeave(place, round, signal));
-        }),
-      )
-    } finally {
-      await place.release()
+        })
+        await orAborted(place.release(), signal)
+      })
+    } catch (error) {
+      // Behind the back of the caller, who need not wait for a connection.
+      place.release().catch(() => {})
+      throw error
     }
   }
 
@@ -127,7 +130,7 @@ export class DoubleBarrier {
       await untilChanged(client, join(path, members.at(-1)!), signal)
       return true
     }
-    await place.release()
+    await orAborted(place.release(), signal)
     if (own < 0 && members.length === 0) await this.endRound(stat.version, signal)
     else if (own !== 0) await untilChanged(client, join(path, members[0]!), signal)
     return true
