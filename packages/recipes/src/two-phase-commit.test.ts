@@ -213,6 +213,28 @@ test.each(['at once', 'later'])(
   },
 )
 
+test('who votes does not wait for a connection past the deadline', async () => {
+  const { client, proxy } = await openProxied(fixture.connectString)
+  const path = '/voted'
+  await proposeCommit(client, path, proposal, { codec, sites: ['a'] })
+  const site = await joinCommit(client, path, 'a', { codec })
+  const remove = client.delete.bind(client)
+  client.delete = (...args: Parameters<typeof remove>) => {
+    proxy.cut()
+    return remove(...args)
+  }
+  let isOver = false
+  const voted = site.vote('commit', { timeoutMs: 200 }).catch((error: unknown) => error)
+  void voted.then(() => (isOver = true))
+  await new Promise((resolve) => setTimeout(resolve, 600))
+  const wasOver = isOver
+  client.delete = remove
+  proxy.heal()
+  expect(await voted).toMatchObject({ code: 'timeout', mayHaveHappened: true })
+  expect(wasOver).toBe(true)
+  expect(await site.vote('abort')).toBe('commit')
+})
+
 test('past its deadline, what writes says that it may have happened', async () => {
   const { client, proxy } = await openProxied(fixture.connectString)
   const path = '/written'

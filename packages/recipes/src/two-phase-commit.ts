@@ -218,7 +218,7 @@ export class CommitSite<T> implements AsyncDisposable {
         const counted = own === undefined ? 'abort' : voteIn(stateOf(own))
         if (own === undefined || counted !== undefined) {
           // From here on the vote stands for itself.
-          await this.alive?.release()
+          if (this.alive !== undefined) await orAborted(this.alive.release(), signal)
           return counted ?? 'abort'
         }
         await writeState(this.client, at, vote, own, signal)
