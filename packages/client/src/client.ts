@@ -435,11 +435,17 @@ export class Client implements AsyncDisposable {
     this.watches.addPersistent(serverPath, watch)
     const mode = watch.recursive ? addWatchModes.persistentRecursive : addWatchModes.persistent
     await this.issue(new Call(kinds.addWatch, { path: serverPath, mode }, watch.path), {})
+    // Ended before there was a connection, it was set nevertheless.
+    if (!this.watches.hasPersistent(serverPath, watch)) this.forgetPersistent(serverPath, watch)
   }
 
   private removePersistent(serverPath: string, watch: PersistentWatch): void {
     const isLast = this.watches.removePersistent(serverPath, watch)
-    if (!isLast || this.state.name !== 'connected' || this.live.isClosed) return
+    if (isLast) this.forgetPersistent(serverPath, watch)
+  }
+
+  private forgetPersistent(serverPath: string, watch: PersistentWatch): void {
+    if (this.state.name !== 'connected' || this.live.isClosed) return
     const type = watch.recursive ? 'persistentRecursive' : 'persistent'
     void this.forget(serverPath, type, {}).catch(() => {})
   }

@@ -230,3 +230,22 @@ test('closing the client ends its watches', async () => {
   await client.close()
   await expect(next).rejects.toMatchObject({ code: 'closed' })
 })
+
+test('a watch that is ended before it could be set is not set later', async () => {
+  const { client, proxy } = await fixture.openProxied()
+  await client.create('/never-watched')
+  const lost = nextState(client, 'suspended')
+  proxy.cut()
+  await lost
+  const controller = new AbortController()
+  const changes = client.watch('/never-watched', { signal: controller.signal })
+  controller.abort('enough')
+  await expect(changes.next()).rejects.toBe('enough')
+  const other = client.watch('/never-watched', { recursive: true })
+  await other.return()
+  proxy.heal()
+  await client.connected()
+  await client.sync()
+  expect(await client.checkWatches('/never-watched', 'persistent')).toBe(false)
+  expect(await client.checkWatches('/never-watched', 'persistentRecursive')).toBe(false)
+})

@@ -92,6 +92,11 @@ export class WatchRegistry {
     return true
   }
 
+  /** Whether anybody watches a path as this one does. */
+  hasPersistent(path: string, { recursive }: PersistentWatch): boolean {
+    return (recursive ? this.recursive : this.persistent).has(path)
+  }
+
   /** Whether anything at all is watched on this path. */
   has(path: string): boolean {
     const tables = [this.data, this.exist, this.child, this.persistent, this.recursive]
