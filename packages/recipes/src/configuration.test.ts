@@ -132,3 +132,22 @@ test('the configuration is an iteration, which ends with it', async () => {
   expect(rates).toEqual([1, 2])
   expect(config.signal.aborted).toBe(true)
 })
+
+test('who sets it does not wait for a connection past the deadline', async () => {
+  const { client, proxy } = await openProxied(fixture.connectString)
+  await using configuration = await openConfiguration(client, '/late', { codec, fallback })
+  const remove = client.delete.bind(client)
+  client.delete = (...args: Parameters<typeof remove>) => {
+    proxy.cut()
+    return remove(...args)
+  }
+  let isOver = false
+  const done = configuration.set({ rate: 7, burst: 7 }, { timeoutMs: 200 })
+  void done.finally(() => (isOver = true))
+  await new Promise((resolve) => setTimeout(resolve, 600))
+  const wasOver = isOver
+  client.delete = remove
+  proxy.heal()
+  expect(await done).toMatchObject({ version: 1 })
+  expect(wasOver).toBe(true)
+})

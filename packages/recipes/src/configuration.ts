@@ -1,5 +1,6 @@
 import type { CallOptions, Client, Codec, Stat } from '@zabra/client'
 import { AtomicValue, type Versioned } from './atomic-value.ts'
+import { limited, orAborted } from './limits.ts'
 import type { Live } from './live.ts'
 import { openLiveNode } from './live-node.ts'
 import type { NodeState } from './node.ts'
@@ -38,11 +39,20 @@ export async function openConfiguration<T>(
   const initialOf = (): T => options.fallback ?? live.current
   const writer = (): AtomicValue<T> =>
     new AtomicValue(client, path, { codec: options.codec, initial: initialOf() })
-  const write = async (
-    act: (value: AtomicValue<T>) => Promise<Versioned<T>>,
+  const write = (
+    act: (value: AtomicValue<T>, limits: CallOptions) => Promise<Versioned<T>>,
+    limits: CallOptions = {},
   ): Promise<Versioned<T>> => {
-    await using value = writer()
-    return await act(value)
+    const writeOnce = async (signal: AbortSignal): Promise<Versioned<T>> => {
+      const value = writer()
+      try {
+        return await act(value, { signal })
+      } finally {
+        // What it leaves behind goes without whoever gives up waiting.
+        await orAborted(value.close(), signal).catch(() => {})
+      }
+    }
+    return limited(client, limits, writeOnce, true)
   }
   return {
     path,
@@ -59,8 +69,8 @@ export async function openConfiguration<T>(
     onChange: (listener) => live.onChange(listener),
     values: (limits) => live.values(limits),
     until: (isSo, limits) => live.until(isSo, limits),
-    set: (value, limits) => write((atom) => atom.set(value, limits)),
-    update: (change, limits) => write((atom) => atom.update(change, limits)),
+    set: (value, limits) => write((atom, rest) => atom.set(value, rest), limits),
+    update: (change, limits) => write((atom, rest) => atom.update(change, rest), limits),
     [Symbol.asyncIterator]: () => live[Symbol.asyncIterator](),
     [Symbol.asyncDispose]: () => live[Symbol.asyncDispose](),
   }
