@@ -113,3 +113,26 @@ test('a holder can be asked by the word that Curator writes', async () => {
   await second.set(`/curator/${name}`, '__REVOKE__')
   await asked
 })
+
+test('a holder whose answer is slow is asked once, though another gives it back meanwhile', async () => {
+  const [first, second, third] = await Promise.all(Array.from({ length: 3 }, () => fixture.open()))
+  const quick = await new RevocableLock(first!, '/slow').shared({
+    onAsked: (held) => void held.release(),
+  })
+  let asked = 0
+  const slow = await new RevocableLock(second!, '/slow').shared({ onAsked: () => asked++ })
+  const set = third!.set.bind(third!) as (...args: unknown[]) => Promise<never>
+  third!.set = async (...args: unknown[]): Promise<never> => {
+    const [path, , { signal }] = args as [string, string, { signal: AbortSignal }]
+    const stat = await set(...args)
+    // The reply comes when the other one has gone.
+    if (path === slow.path) await setTimeout(100, undefined, { signal })
+    return stat
+  }
+  const acquiring = new RevocableLock(third!, '/slow').exclusive({ revoke: true })
+  await aborted(quick.signal)
+  await setTimeout(300)
+  await slow.release()
+  await (await acquiring).release()
+  expect(asked).toBe(1)
+})

@@ -9,7 +9,7 @@ import {
 import { untilChanged } from './bells.ts'
 import type { Contender } from './contenders.ts'
 import type { Held, HeldByNode } from './held.ts'
-import { underAll } from './limits.ts'
+import { orAborted, underAll } from './limits.ts'
 import type { AcquireOptions } from './lock.ts'
 import { join } from './parents.ts'
 import { readerLine, writerLine, writerMarks } from './read-write-lock.ts'
@@ -100,8 +100,8 @@ class Asking {
   private readonly client: Client
   private readonly path: string
   private readonly options: RevokeOptions
-  /** By name, when each was asked. */
-  private readonly askedAtMs = new Map<string, number>()
+  /** By name, when each was asked, once that is known. */
+  private readonly askedAtMs = new Map<string, Promise<number>>()
 
   constructor(client: Client, path: string, options: RevokeOptions) {
     this.client = client.patient
@@ -114,7 +114,7 @@ class Asking {
     const first = new AbortController()
     try {
       await underAll([signal, first.signal], (either) => {
-        const holders = holdersOf(ahead).map(({ name }) => this.urge(name, either))
+        const holders = holdersOf(ahead).map(({ name }) => this.urge(name, signal, either))
         const gone = untilChanged(client, join(this.path, blocker.name), either)
         return Promise.race([...holders, gone])
       })
@@ -123,11 +123,12 @@ class Asking {
     }
   }
 
-  private async urge(name: string, signal: AbortSignal): Promise<void> {
+  /** The question is put also where one stops waiting for this holder before it is answered. */
+  private async urge(name: string, asking: AbortSignal, signal: AbortSignal): Promise<void> {
     const path = join(this.path, name)
     const { removeAfterMs, evenIfRefused = false, ifRefused } = this.options
     try {
-      const askedAtMs = await this.ask(name, path, signal)
+      const askedAtMs = await orAborted(this.ask(name, path, asking), signal)
       const { data, stat } = await this.client.get(path, { codec: text, signal })
       const isRefused = data === refusedWord
       if (isRefused && ifRefused === 'reject') throw new RefusedError(path)
@@ -142,13 +143,13 @@ class Asking {
     }
   }
 
-  private async ask(name: string, path: string, signal: AbortSignal): Promise<number> {
+  private ask(name: string, path: string, signal: AbortSignal): Promise<number> {
     const before = this.askedAtMs.get(name)
     if (before !== undefined) return before
-    await this.client.set(path, revokeWord, { signal })
-    const nowMs = this.client.nowMs()
-    this.askedAtMs.set(name, nowMs)
-    return nowMs
+    const asked = this.client.set(path, revokeWord, { signal }).then(() => this.client.nowMs())
+    this.askedAtMs.set(name, asked)
+    asked.catch(() => this.askedAtMs.delete(name))
+    return asked
   }
 
   private async untilChangedOrLate(
