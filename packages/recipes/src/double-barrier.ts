@@ -82,7 +82,7 @@ export class DoubleBarrier {
         }),
       )
     } catch (error) {
-      const told = await waiterError(this.client, place, error)
+      const told = await waiterError(this.client, place, error, signal)
       place.release().catch(() => {})
       throw told
     }

@@ -333,3 +333,25 @@ test('sessions that end at any time neither overlap nor block the others', async
 async function makeEphemeral(client: Client, path: string): Promise<void> {
   await client.create(path, '', { ephemeral: true })
 }
+
+test('who lost its place is told so without waiting for a connection past the deadline', async () => {
+  const { client, proxy } = await openProxied(fixture.connectString)
+  const other = await open()
+  await using _ = await new Lock(other, '/late').acquire()
+  let isOver = false
+  const acquiring = new Lock(client, '/late').acquire({ timeoutMs: 300 })
+  const outcome = acquiring.catch((error: unknown) => error).finally(() => (isOver = true))
+  const [, path] = await untilQueued(other, '/late', 2)
+  const exists = client.exists.bind(client)
+  client.exists = (...args: Parameters<typeof exists>) => {
+    proxy.cut()
+    return exists(...args)
+  }
+  await other.delete(path!)
+  await new Promise((resolve) => setTimeout(resolve, 700))
+  const wasOver = isOver
+  proxy.heal()
+  client.exists = exists
+  expect(await outcome).toMatchObject({ code: 'lost' })
+  expect(wasOver).toBe(true)
+})

@@ -93,7 +93,7 @@ export class Semaphore {
     try {
       return await underAll([signal, lock.signal], (either) => this.lease(permits, either, options))
     } catch (error) {
-      throw await waiterError(this.client, lock, error)
+      throw await waiterError(this.client, lock, error, signal)
     } finally {
       lock.release().catch(() => {})
     }
@@ -127,7 +127,7 @@ export class Semaphore {
       return holdAll(first!, ...others)
     } catch (error) {
       for (const lease of made) lease.release().catch(() => {})
-      throw made[0] === undefined ? error : await waiterError(this.client, made[0], error)
+      throw made[0] === undefined ? error : await waiterError(this.client, made[0], error, signal)
     }
   }
 

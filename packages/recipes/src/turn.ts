@@ -83,7 +83,7 @@ export function tryTurn(
       place.release().catch(() => {})
       return undefined
     } catch (error) {
-      throw await abandon(client, place, error)
+      throw await abandon(client, place, error, signal)
     }
   })
 }
@@ -100,7 +100,7 @@ async function queueOnce(
     await underAll([signal, place.signal], (either) => untilFirst(client, line, place, either))
     return place.judgeBy(policyOf(own, options))
   } catch (error) {
-    throw await abandon(client, place, error)
+    throw await abandon(client, place, error, signal)
   }
 }
 
@@ -155,8 +155,13 @@ async function look(
 }
 
 /** Leaves the line behind the back of the caller, who need not wait for a connection. */
-function abandon(client: Client, place: HeldByNode, error: unknown): Promise<unknown> {
-  const told = waiterError(client, place, error)
+function abandon(
+  client: Client,
+  place: HeldByNode,
+  error: unknown,
+  signal: AbortSignal,
+): Promise<unknown> {
+  const told = waiterError(client, place, error, signal)
   place.release().catch(() => {})
   return told
 }
@@ -171,6 +176,7 @@ export async function waiterError(
   client: Client,
   place: HeldByNode,
   error: unknown,
+  signal: AbortSignal,
 ): Promise<unknown> {
   const { path, sessionId } = place
   const loss: unknown = place.signal.reason ?? error
@@ -178,7 +184,7 @@ export async function waiterError(
   if (loss.reason === 'closed') return new ClosedError({ path })
   if (loss.reason === 'deleted') {
     // With a session the nodes go first, and the connection next: whoever asks learns which it is.
-    const answer = await client.exists(path).catch((reason: unknown) => reason)
+    const answer = await client.exists(path, { signal }).catch((reason: unknown) => reason)
     if (answer instanceof ClosedError) return answer
   }
   return client.session?.id === sessionId ? error : new SessionExpiredError(false, { path })
