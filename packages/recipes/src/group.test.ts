@@ -1,3 +1,4 @@
+import { setTimeout } from 'node:timers/promises'
 import { ConnectionLossError, json, text, type Created, type Stat } from '@zabra/client'
 import { expect, onTestFinished, test } from 'vitest'
 import { useServer } from '../test/support/server.ts'
@@ -230,4 +231,31 @@ test('closing the client ends membership and watching', async () => {
   await client.close()
   await failed
   expect(member.signal.reason).toMatchObject({ reason: 'closed' })
+})
+
+test('who gave up joining and joins again is not taken away by the first attempt', async () => {
+  const client = await fixture.open()
+  const controller = new AbortController()
+  const create = client.create.bind(client)
+  client.create = (...args: Parameters<typeof create>) => {
+    client.create = create
+    const created = create(...args)
+    controller.abort(new Error('too long'))
+    return created
+  }
+  const exists = client.exists.bind(client)
+  // The first attempt clears up a little later.
+  client.exists = async (...args: Parameters<typeof exists>) => {
+    client.exists = exists
+    await setTimeout(30)
+    return exists(...args)
+  }
+  const options = { codec, name: 'a' }
+  const given = joinGroup(client, '/rejoined', 'x', { ...options, signal: controller.signal })
+  await expect(given).rejects.toThrow('too long')
+  const member = await joinGroup(client, '/rejoined', 'x', options)
+  const { token } = member
+  await setTimeout(60)
+  expect((await client.exists('/rejoined/a'))?.czxid).toBe(token)
+  expect(member.presence.current).toBe('present')
 })

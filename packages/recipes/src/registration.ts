@@ -24,6 +24,12 @@ export type Presence = 'present' | 'uncertain' | 'absent'
 
 const refusedPauseMs = 500
 
+/**
+ * What is being given back, by its path: the next registration of the name waits for that, as a
+ * node of the same session would be taken for what is to be cleared up.
+ */
+const clearings = new WeakMap<Client, Map<string, Promise<unknown>>>()
+
 /** An ephemeral node under a name of its own, made anew in each session, until it is released. */
 export class Registration<T> implements Held {
   readonly path: string
@@ -108,7 +114,7 @@ export class Registration<T> implements Held {
   }
 
   release(): Promise<void> {
-    this.releasing ??= this.giveBack()
+    this.releasing ??= this.noteClearing(this.giveBack())
     return this.releasing
   }
 
@@ -165,7 +171,9 @@ export class Registration<T> implements Held {
   /** Rejects where the session or the connection is lost over it: then it is tried again. */
   private async make(): Promise<Created> {
     for (;;) {
-      await this.client.connected({ signal: this.signal })
+      const { signal } = this
+      await orAborted(clearings.get(this.client)?.get(this.path) ?? Promise.resolve(), signal)
+      await this.client.connected({ signal })
       const { session } = this.client
       // The connection that was waited for may be lost by now, and the session with it.
       if (session === undefined) continue
@@ -176,8 +184,7 @@ export class Registration<T> implements Held {
         this.written = data
         return created
       } catch (error) {
-        if (isRefusal(error, 'noNode'))
-          await ensureParent(this.client, this.parent, { signal: this.signal })
+        if (isRefusal(error, 'noNode')) await ensureParent(this.client, this.parent, { signal })
         else if (!isRefusal(error, 'nodeExists')) throw error
       }
       try {
@@ -233,6 +240,17 @@ export class Registration<T> implements Held {
     this.end(new LostError('released', this.path))
     await this.node?.release()
     await this.kept
+  }
+
+  private noteClearing(clearing: Promise<void>): Promise<void> {
+    const { client, path } = this
+    const paths = clearings.get(client) ?? new Map<string, Promise<unknown>>()
+    clearings.set(client, paths)
+    const all = Promise.allSettled([paths.get(path), clearing]).then(() => {
+      if (paths.get(path) === all) paths.delete(path)
+    })
+    paths.set(path, all)
+    return clearing
   }
 
   private end(reason: unknown): void {
