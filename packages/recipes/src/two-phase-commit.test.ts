@@ -235,6 +235,27 @@ test('who votes does not wait for a connection past the deadline', async () => {
   expect(await site.vote('abort')).toBe('commit')
 })
 
+test('a coordinator that has decided says so without waiting for a connection', async () => {
+  const { client, proxy } = await openProxied(fixture.connectString)
+  const options = { codec, sites: ['a'], form: 'coordinator' } as const
+  const commit = await proposeCommit(client, '/decided', proposal, options)
+  const site = await joinCommit(client, '/decided', 'a', { codec })
+  await site.vote('commit')
+  const remove = client.delete.bind(client)
+  client.delete = (...args: Parameters<typeof remove>) => {
+    proxy.cut()
+    return remove(...args)
+  }
+  let isOver = false
+  const decided = commit.decision({ timeoutMs: 200 }).finally(() => (isOver = true))
+  await new Promise((resolve) => setTimeout(resolve, 600))
+  const wasOver = isOver
+  client.delete = remove
+  proxy.heal()
+  expect(await decided).toBe('commit')
+  expect(wasOver).toBe(true)
+})
+
 test('past its deadline, what writes says that it may have happened', async () => {
   const { client, proxy } = await openProxied(fixture.connectString)
   const path = '/written'

@@ -282,19 +282,17 @@ async function awaitOutcome(
     const session = client.session?.id
     if (node !== undefined && node.stat.ephemeralOwner === session) {
       const decision = await coordinate(client, path, signal, abortAfterMs)
-      await deleteOwn(client, coordinator, session)
+      // What is decided is known without this.
+      deleteOwn(client, coordinator, session).catch(() => {})
       return decision
     }
     const place = node === undefined && (await becomeCoordinator(client, coordinator, signal))
     if (place) {
       try {
-        const decision = await coordinate(client, path, signal, abortAfterMs)
-        await place.release()
-        return decision
-      } catch (error) {
-        // Somebody else may do it now.
+        return await coordinate(client, path, signal, abortAfterMs)
+      } finally {
+        // It is decided, or somebody else may do it now.
         place.release().catch(() => {})
-        throw error
       }
     }
     await persist(client, signal, () =>
