@@ -241,7 +241,7 @@ test('a protected create that is given up leaves nothing', async () => {
 
 test('a protected create that is given up by the default deadline leaves nothing', async () => {
   const { client, proxy } = await fixture.openProxied({ callTimeoutMs: 100 })
-  await client.ensure('/given-up-late')
+  await client.patient.ensure('/given-up-late')
   proxy.mute()
   const create = client.create('/given-up-late/n', '', { protect: true })
   await expect(create).rejects.toMatchObject({ code: 'timeout' })
