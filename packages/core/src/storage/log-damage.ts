@@ -27,6 +27,8 @@ export interface Verdict {
   /** Sound records behind the place where reading stopped. */
   readonly intactRecords: number
   readonly lastIntactZxid: bigint
+  /** But for the one that cannot be read, everything behind is known to be sound records or old. */
+  readonly isRestKnown: boolean
   /** Why it is damage, as the rest of a sentence. */
   readonly because: string
 }
@@ -34,7 +36,8 @@ export interface Verdict {
 /** Judges the end of the newest log, after it has been read. */
 export async function judgeEnd(log: LogFileReader): Promise<Verdict> {
   const { reason, position } = log.end
-  const clean = { position, restBytes: 0, intactRecords: 0, lastIntactZxid: 0n, because: '' }
+  const nothing = { restBytes: 0, intactRecords: 0, lastIntactZxid: 0n, isRestKnown: true }
+  const clean = { position, ...nothing, because: '' }
   if (reason === 'end' || reason === 'noHeader') return { kind: 'clean', ...clean }
   const rest = await survey(log, position)
   if (reason === 'endMark' && rest.end <= position + endMarkBytes)
@@ -51,8 +54,14 @@ export async function judgeEnd(log: LogFileReader): Promise<Verdict> {
     restBytes: Math.max(0, rest.end - position),
     intactRecords: rest.intactRecords,
     lastIntactZxid: rest.lastIntactZxid,
+    isRestKnown: isRestKnown(log, rest),
     because: because ?? '',
   }
+}
+
+function isRestKnown({ end: { position, claimedBytes } }: LogFileReader, rest: Survey): boolean {
+  const unreadableEnd = position + (claimedBytes > 0 ? claimedBytes + recordBytesOver : 0)
+  return rest.end <= Math.max(unreadableEnd, rest.lastIntactEnd) + endMarkBytes
 }
 
 async function reasonForDamage(log: LogFileReader, rest: Survey): Promise<string | undefined> {
@@ -122,6 +131,7 @@ interface Survey {
   intactRecords: number
   firstIntact: number
   lastIntactZxid: bigint
+  lastIntactEnd: number
   /** From the last end mark found. */
   lastWriteStart: number | undefined
 }
@@ -133,6 +143,7 @@ async function survey(log: LogFileReader, position: number): Promise<Survey> {
     intactRecords: 0,
     firstIntact: Infinity,
     lastIntactZxid: 0n,
+    lastIntactEnd: 0,
     lastWriteStart: undefined,
   }
   // The mark at the position itself belongs to the write before.
@@ -216,5 +227,6 @@ async function intactRecordAt(
   found.intactRecords++
   found.firstIntact = Math.min(found.firstIntact, base + at)
   found.lastIntactZxid = zxid
+  found.lastIntactEnd = base + at + bytesNeeded
   return bytesNeeded
 }

@@ -72,8 +72,8 @@ test('a log that does not read the same twice is not cut off', async () => {
   expect((await recoverTest(disk)).zxid).toBe(3n)
 })
 
-/** From the `from`th read of the log on, the disk gives another last byte than it has. */
-function erringIn(disk: MemoryDisk, from: number, to: number): void {
+/** In the reads of the log from one to another, the disk gives another last byte than it has. */
+function erringIn(disk: MemoryDisk, from: number, to: number): { stop(): void } {
   const openRead = disk.openRead.bind(disk)
   let reads = 0
   disk.openRead = async (path) => {
@@ -86,6 +86,7 @@ function erringIn(disk: MemoryDisk, from: number, to: number): void {
     }
     return { bytes: handle.bytes, read, close: () => handle.close() }
   }
+  return { stop: () => void (disk.openRead = openRead) }
 }
 
 test('what cannot be read a second time is not served, as it could not be written again', async () => {
@@ -93,13 +94,13 @@ test('what cannot be read a second time is not served, as it could not be writte
   for (let at = 1; at <= 12; at++) {
     const disk = await withUnsyncedAppend()
     disk.forgetDirty(`${directory}/log.1`)
-    erringIn(disk, at, at)
+    const erring = erringIn(disk, at, at)
     const zxid = await recoverTest(disk).then(
       (recovered) => recovered.zxid,
       () => undefined,
     )
     if (zxid === undefined) refused++
-    erringIn(disk, Infinity, Infinity)
+    erring.stop()
     disk.crash()
     expect((await recoverTest(disk)).zxid).toBeGreaterThanOrEqual(zxid ?? 0n)
   }

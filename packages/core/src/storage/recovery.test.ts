@@ -330,6 +330,21 @@ describe('the newest log', () => {
     expect(recovered.zxid).toBe(5n)
     expect(types(recovered)).toContain('damageBelowSnapshot')
   })
+
+  test('damaged in the last record that the snapshot holds, and the next, is not passed', async () => {
+    await snapshotAt(4)
+    for (const record of [3, 4])
+      await change(logPath(1), (bytes) => void (bytes[16 + record * recordBytes + 20] = 99))
+    await expect(recoverTest(disk)).rejects.toThrow(
+      /log\.1: it is damaged at byte 163, after zxid 0x3/,
+    )
+  })
+
+  test('damaged in the last record that the snapshot holds, and nothing behind, is passed', async () => {
+    await snapshotAt(5)
+    await change(logPath(1), (bytes) => void (bytes[16 + 4 * recordBytes + 20] = 99))
+    expect((await recoverTest(disk)).zxid).toBe(5n)
+  })
 })
 
 /** As Apache writes it: zeros behind the last record, and no mark. */

@@ -1,7 +1,7 @@
 import { fileHeaderBytes, MalformedError } from '@zabra/protocol'
 import type { Disk } from '../ports.ts'
 import { indexCovering, unfinishedName, type StoredFile } from './files.ts'
-import { judgeEnd } from './log-damage.ts'
+import { judgeEnd, type Verdict } from './log-damage.ts'
 import { LogFileReader, type LogReaderOptions, type LogRecords } from './log-reader.ts'
 import { cutOff, makeDurable } from './make-durable.ts'
 import { RecoveryError } from './recovery-error.ts'
@@ -113,8 +113,9 @@ class Replay implements Replayed {
 
   /** An unfinished write at the end of an older log did no harm: Apache leaves it there. */
   private async openEndOf(log: LogFileReader): Promise<typeof this.openEnd> {
-    const { kind, because } = await judgeEnd(log)
-    if (kind !== 'damaged') await this.refuseFickle(log)
+    const verdict = await judgeEnd(log)
+    const { kind, because } = verdict
+    if (kind !== 'damaged') await this.refuseFickle(log, verdict)
     const damage = kind === 'damaged' ? because : undefined
     return { file: log.path, position: log.end.position, damage }
   }
@@ -198,7 +199,7 @@ class Replay implements Replayed {
     }
     const file = log.path
     if (kind === 'torn') {
-      await this.refuseFickle(log)
+      await this.refuseFickle(log, verdict)
       await cutOff(this.disk, log)
       this.trace({
         type: 'tornTail',
@@ -207,7 +208,8 @@ class Replay implements Replayed {
         droppedBytes: restBytes,
         droppedRecords: intactRecords,
       })
-    } else if (badZxid <= this.snapshotZxid && verdict.lastIntactZxid <= this.snapshotZxid) {
+    } else if (badZxid <= this.snapshotZxid && this.isInSnapshot(verdict)) {
+      await this.refuseFickle(log, verdict)
       this.trace({ type: 'damageBelowSnapshot', file, position })
     } else {
       throw new Damage(
@@ -218,18 +220,26 @@ class Replay implements Replayed {
     }
   }
 
-  /** Before anything is cut off, it is read again: a disk that errs in reading costs no record. */
-  private async refuseFickle({ path, lastZxid, end }: LogFileReader): Promise<void> {
+  /** What cannot be understood may be newer than what can. */
+  private isInSnapshot({ lastIntactZxid, isRestKnown }: Verdict): boolean {
+    return lastIntactZxid <= this.snapshotZxid && isRestKnown
+  }
+
+  /** Before anything is left out, it is read again: a disk that errs in reading costs no record. */
+  private async refuseFickle(log: LogFileReader, verdict: Verdict): Promise<void> {
+    const { path, lastZxid } = log
     const again = await LogFileReader.open(this.disk, path, this.readerOptions)
     try {
       for await (const records of again) while (records.next());
-      if (again.lastZxid === lastZxid && again.end.position === end.position) return
+      if (isSame(again.end, log.end) && isSame(await judgeEnd(again), verdict)) return
     } finally {
       await again.close()
     }
     throw new RecoveryError(
       path,
-      `it reads as ending at zxid ${hex(lastZxid)} once and at ${hex(again.lastZxid)} another time`,
+      again.lastZxid === lastZxid
+        ? `what follows zxid ${hex(lastZxid)} does not read the same twice`
+        : `it reads as ending at zxid ${hex(lastZxid)} once and at ${hex(again.lastZxid)} another time`,
       'look for what is wrong with the disk or the memory, and start again',
     )
   }
@@ -275,4 +285,9 @@ class Replay implements Replayed {
     }
     if (this.emptyLogs.length > 0) await this.disk.syncDirectory(this.options.logDir)
   }
+}
+
+/** Whether two records of plain values say the same. */
+function isSame<T extends object>(one: T, other: T): boolean {
+  return Object.entries(one).every(([name, value]) => other[name as keyof T] === value)
 }
