@@ -450,3 +450,44 @@ test('who is no member any more tells a voter that does not know of it, and no o
     { to: 3n, notification: { state: 'following', leader: 2n, config: lines.join('\n') } },
   ])
 })
+
+describe('a voter in whose log a proposed configuration is missing, and who has a vote in that too', () => {
+  const proposed = membership(line(3), line(4), 'version=8')
+  const text = [line(3), line(4), 'version=8'].join('\n')
+  const unaware = (): Election => {
+    const election = electionOf(3n, { reconfigEnabled: true })
+    election.start({ zxid: 3n, peerEpoch: 1n }, 0)
+    return election
+  }
+  const claim = { ...vote, leader: 4n, zxid: 9n, config: threeText, proposed: text }
+
+  test('is told of it', () => {
+    const config = { committed: three, lastSeen: proposed }
+    const second = electionOf(2n, { config, reconfigEnabled: true })
+    second.start({ zxid: 8n, peerEpoch: 1n }, 0)
+    const told = second
+      .takeReady()
+      .send.map(({ to, notification }) => [to, notification.proposed !== undefined])
+    expect(told).toEqual([
+      [1n, false],
+      [3n, true],
+      [4n, true],
+    ])
+  })
+
+  test('goes by it once a quorum has logged it: without them nobody can be elected', () => {
+    const third = unaware()
+    third.receive(2n, claim, 10)
+    expect(third.takeReady().proposedConfig).toBeUndefined()
+    third.receive(1n, claim, 20)
+    expect(third.takeReady().proposedConfig).toEqual(proposed)
+  })
+
+  test('does not go by what one alone has logged, or somebody else says', () => {
+    const third = unaware()
+    for (const from of [2n, 2n, 4n, 5n]) third.receive(from, claim, 10)
+    expect(third.takeReady().proposedConfig).toBeUndefined()
+    third.receive(1n, { ...claim, proposed: text.replace('version=8', 'version=9') }, 20)
+    expect(third.takeReady().proposedConfig).toBeUndefined()
+  })
+})

@@ -111,6 +111,8 @@ export class Election {
   private readonly votes = new Map<ServerId, Vote>()
   /** Voters that want one with less than we have, who may not lead yet. */
   private readonly behind = new Set<ServerId>()
+  /** Which configuration voters have logged of which we have not heard: its version. */
+  private readonly knowing = new Map<ServerId, bigint>()
   /** What servers say that have a leader, whatever their round. */
   private readonly settled = new Map<ServerId, Vote>()
   /** What the last election came to, as others are told. */
@@ -190,6 +192,7 @@ export class Election {
     this.round++
     this.votes.clear()
     this.behind.clear()
+    this.knowing.clear()
     this.settled.clear()
     this.loopback.length = 0
     this.intervalMs = this.timing.notificationMinMs
@@ -221,7 +224,7 @@ export class Election {
   receive(from: ServerId, notification: Notification, nowMs: number): void {
     assert(from !== this.self, 'what a server tells itself does not come from outside')
     this.nowMs = nowMs
-    if (this.isNewerConfig(notification) || this.isConcerned(notification)) return
+    if (this.isNewerConfig(notification) || this.isConcerned(from, notification)) return
     // Nobody counts the vote of one without a vote. If such a one answered as well, it and a voter
     // that looks would answer each other without end.
     const isAsked = notification.state === 'looking' && this.quorum.voters.has(this.self)
@@ -353,20 +356,30 @@ export class Election {
   }
 
   /**
-   * Whether a configuration is proposed that gives this server its only vote, and that it has not
-   * heard of: it was away, and its log lacks it. Without it there may be no quorum, and those who
-   * know would wait for it for ever. Who has a vote anyway does not care for hearsay: a change that
-   * came to nothing must not bind those who never logged it.
+   * Whether a configuration is proposed in which this server has a vote, and that it has not heard
+   * of: it was away, and its log lacks it. Without it there may be no quorum, and those who know
+   * would wait for it for ever. Who has a vote anyway does not care for hearsay: a change that came
+   * to nothing must not bind those who never logged it. But where a quorum has logged it, nobody is
+   * elected without one of them, and whom they want to lead may be a member of that one alone.
    */
-  private isConcerned({ proposed }: Notification): boolean {
+  private isConcerned(from: ServerId, { proposed }: Notification): boolean {
     if (!this.reconfigEnabled || this.state !== 'looking' || proposed === undefined) return false
-    if (this.hasRole('participant', this.committed)) return false
     const parsed = parseMembership(proposed)
     if ('problem' in parsed || !this.hasRole('participant', parsed.value)) return false
+    const { version } = parsed.value
     const known = (this.proposedConfig ?? this.lastSeen ?? this.committed).version
-    if (parsed.value.version <= known) return false
+    if (version <= known) return false
+    if (this.hasRole('participant', this.committed) && !this.isKnownToMost(version, from))
+      return false
     this.proposedConfig = parsed.value
     return true
+  }
+
+  private isKnownToMost(version: bigint, from: ServerId): boolean {
+    if (!this.committedQuorum.voters.has(from)) return false
+    this.knowing.set(from, version)
+    const alike = [...this.knowing].filter(([, known]) => known === version).map(([id]) => id)
+    return this.committedQuorum.isQuorum(new Set(alike))
   }
 
   /**
@@ -404,15 +417,14 @@ export class Election {
   private tell(to: ServerId, { leader, zxid, peerEpoch }: Candidate, round: bigint): void {
     const { state, configText: config } = this
     const vote = { state, leader, zxid, round, peerEpoch, version: notificationVersion, config }
-    const notification = this.mayBeConcerned(to) ? { ...vote, proposed: this.lastSeenText } : vote
+    const notification = this.isConcern(to) ? { ...vote, proposed: this.lastSeenText } : vote
     if (to === this.self) this.loopback.push(notification)
     else this.send.push({ to, notification })
   }
 
-  /** Whether it has a vote only in what is proposed. */
-  private mayBeConcerned(server: ServerId): boolean {
-    if (this.lastSeen === undefined || hasRole(server, 'participant', this.committed)) return false
-    return hasRole(server, 'participant', this.lastSeen)
+  /** Whether it has a vote in what is proposed. */
+  private isConcern(server: ServerId): boolean {
+    return this.lastSeen !== undefined && hasRole(server, 'participant', this.lastSeen)
   }
 
   private broadcast(): void {
