@@ -113,6 +113,48 @@ test('a digest that differs while a database is loaded is told to whoever takes 
   expect(mismatches).toEqual([loaded.untoldMismatch])
 })
 
+describe('a snapshot whose digest was noted while the next transaction was being applied', () => {
+  const before = { zxid: 0x100000001n, expected: 1371985504n, actual: 8972839925n }
+
+  function fuzzyDatabase(digest = before.expected): Database {
+    const db = freshDatabase()
+    db.replay(new Reader(createOfA))
+    db.digest(before.zxid, 2, digest)
+    return db
+  }
+
+  test('agrees once that transaction is replayed', () => {
+    const db = fuzzyDatabase()
+    db.replay(new Reader(sessionStart))
+    db.replay(new Reader(createOfA))
+    db.finishLoading()
+    expect(db.untoldMismatch).toBeUndefined()
+  })
+
+  test('is told of where that transaction does not explain it', () => {
+    const wrong = Uint8Array.from(createOfA)
+    wrong[wrong.length - 1]! ^= 1
+    const db = fuzzyDatabase()
+    db.replay(new Reader(sessionStart))
+    db.replay(new Reader(wrong))
+    expect(db.untoldMismatch).toEqual(before)
+  })
+
+  test('is told of where there is no such transaction', () => {
+    const db = fuzzyDatabase()
+    db.replay(new Reader(sessionStart))
+    expect(db.untoldMismatch).toBeUndefined()
+    db.finishLoading()
+    expect(db.untoldMismatch).toEqual(before)
+  })
+
+  test('is told of where the log has another digest for what was before', () => {
+    const db = fuzzyDatabase(5n)
+    db.replay(new Reader(sessionStart))
+    expect(db.untoldMismatch).toEqual({ ...before, expected: 5n })
+  })
+})
+
 describe('a tree that was sent while it changed', () => {
   const create = (db: Database, zxid: bigint, path: string): void => {
     const body = { path, data: null, acl: open, ephemeral: false, parentCVersion: 1 }

@@ -76,6 +76,8 @@ export class Database {
   isExact = true
   /** Digests are comparable only once replay has passed what a fuzzy snapshot may contain. */
   private fuzzyUntil: { zxid: bigint; digest: bigint } | undefined
+  /** A mismatch where a fuzzy snapshot ends, which the next transaction may yet explain. */
+  private doubt: DigestMismatch | undefined
   /** The start of an epoch, which `lastZxid` may be, is no transaction. */
   private lastTxnZxid = 0n
 
@@ -174,19 +176,32 @@ export class Database {
   /** Compares the tree with what a transaction says it must be after it. */
   checkDigest(zxid: bigint, expected: bigint): void {
     if (!this.options.digests || !this.isExact) return
-    if (this.fuzzyUntil !== undefined) {
-      if (zxid < this.fuzzyUntil.zxid) return
-      if (zxid === this.fuzzyUntil.zxid) this.compare(zxid, this.fuzzyUntil.digest)
+    const wanted = BigInt.asUintN(64, expected)
+    const { fuzzyUntil } = this
+    if (fuzzyUntil !== undefined) {
+      if (zxid < fuzzyUntil.zxid) return
       this.fuzzyUntil = undefined
+      if (zxid === fuzzyUntil.zxid) {
+        // Apache ZooKeeper notes the digest while another thread may have half applied the next
+        // transaction, of which the nodes then already tell: only once that is replayed as well
+        // do they have to agree.
+        if (fuzzyUntil.digest === wanted) this.doubt = this.mismatch(zxid, wanted)
+        else this.tell(this.mismatch(zxid, fuzzyUntil.digest) ?? this.mismatch(zxid, wanted))
+        return
+      }
     }
-    this.compare(zxid, expected)
+    const mismatch = this.mismatch(zxid, wanted)
+    if (mismatch !== undefined) this.tell(this.doubt ?? mismatch)
+    this.doubt = undefined
   }
 
-  private compare(zxid: bigint, expected: bigint): void {
+  private mismatch(zxid: bigint, expected: bigint): DigestMismatch | undefined {
     const actual = this.tree.digest.value
-    const wanted = BigInt.asUintN(64, expected)
-    if (actual === wanted) return
-    const mismatch = { zxid, expected: wanted, actual }
+    return actual === expected ? undefined : { zxid, expected, actual }
+  }
+
+  private tell(mismatch: DigestMismatch | undefined): void {
+    if (mismatch === undefined) return
     if (this.onDigestMismatch === undefined) this.untoldMismatch ??= mismatch
     else this.onDigestMismatch(mismatch)
   }
@@ -209,7 +224,7 @@ export class Database {
     const { digest } = this.tree
     const { position } = reader
     const isEqual = reader.int() === digest.high && reader.int() === digest.low
-    if (isEqual && this.fuzzyUntil === undefined) return
+    if (isEqual && this.fuzzyUntil === undefined && this.doubt === undefined) return
     reader.position = position
     this.checkDigest(header.zxid, reader.long())
   }
@@ -238,6 +253,8 @@ export class Database {
     this.acls.dropUnused()
     this.quotas.rebuild()
     this.fuzzyUntil = undefined
+    this.tell(this.doubt)
+    this.doubt = undefined
   }
 
   /** What a snapshot is written from while transactions go on being applied. */
