@@ -22,6 +22,7 @@ const folders = ['packages/client', 'packages/recipes', 'examples']
 /** As the fixtures of the tests start their own servers. */
 const cfg = `
 tickTime=100
+maxSessionTimeout=120000
 maxClientCnxns=0
 extendedTypesEnabled=true
 4lw.commands.whitelist=*

@@ -1,8 +1,7 @@
-import { setTimeout } from 'node:timers/promises'
 import { ConnectionLossError, json, text, type Created, type Stat } from '@zabra/client'
 import { expect, onTestFinished, test } from 'vitest'
 import { useServer } from '../test/support/server.ts'
-import { expire, nextState, openProxied } from '../test/support/trouble.ts'
+import { expire, nextState, openProxied, roundTrips } from '../test/support/trouble.ts'
 import { joinGroup, watchGroup, type Members } from './group.ts'
 
 const fixture = useServer()
@@ -244,18 +243,26 @@ test('who gave up joining and joins again is not taken away by the first attempt
     return created
   }
   const exists = client.exists.bind(client)
-  // The first attempt clears up a little later.
-  client.exists = async (...args: Parameters<typeof exists>) => {
+  // The first attempt clears up when the second has had the time to join.
+  let later = (): void => {}
+  const isLater = new Promise<void>((resolve) => (later = resolve))
+  let clearing: Promise<unknown> | undefined
+  client.exists = (...args: Parameters<typeof exists>) => {
     client.exists = exists
-    await setTimeout(30)
-    return exists(...args)
+    const found = isLater.then(() => exists(...args))
+    clearing = found
+    return found
   }
   const options = { codec, name: 'a' }
   const given = joinGroup(client, '/rejoined', 'x', { ...options, signal: controller.signal })
   await expect(given).rejects.toThrow('too long')
-  const member = await joinGroup(client, '/rejoined', 'x', options)
+  const joining = joinGroup(client, '/rejoined', 'x', options)
+  await roundTrips(client, 5)
+  later()
+  const member = await joining
   const { token } = member
-  await setTimeout(60)
+  await clearing
+  await roundTrips(client, 2)
   expect((await client.exists('/rejoined/a'))?.czxid).toBe(token)
   expect(member.presence.current).toBe('present')
 })

@@ -1,7 +1,7 @@
 import { setTimeout } from 'node:timers/promises'
 import { expect, test } from 'vitest'
 import { useServer } from '../test/support/server.ts'
-import { aborted, untilChildren } from '../test/support/trouble.ts'
+import { aborted, roundTrips, untilChildren } from '../test/support/trouble.ts'
 import { RefusedError, RevocableLock } from './revocable-lock.ts'
 
 const fixture = useServer()
@@ -125,14 +125,23 @@ test('a holder whose answer is slow is asked once, though another gives it back 
   third!.set = async (...args: unknown[]): Promise<never> => {
     const [path, , { signal }] = args as [string, string, { signal: AbortSignal }]
     const stat = await set(...args)
-    // The reply comes when the other one has gone.
-    if (path === slow.path) await setTimeout(100, undefined, { signal })
+    if (path === slow.path) {
+      // The reply comes when the other one has gone, and who asks has heard of it.
+      await quickIsGone()
+      await roundTrips(third!, 2)
+      signal.throwIfAborted()
+    }
     return stat
   }
   const acquiring = new RevocableLock(third!, '/slow').exclusive({ revoke: true })
-  await aborted(quick.signal)
-  await setTimeout(300)
+  await quickIsGone()
+  await roundTrips(third!, 10)
+  await roundTrips(second!, 1)
   await slow.release()
   await (await acquiring).release()
   expect(asked).toBe(1)
+
+  async function quickIsGone(): Promise<void> {
+    while ((await second!.exists(quick.path)) !== undefined) await roundTrips(second!, 1)
+  }
 })

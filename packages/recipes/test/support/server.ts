@@ -3,6 +3,9 @@ import { Client, type ClientOptions } from '@zabra/client'
 import { startServer, type RunningServer } from '@zabra/server'
 import { afterAll, beforeAll, onTestFinished } from 'vitest'
 
+/** For sessions whose end would hide that somebody waits for a connection without a limit. */
+export const longerThanTests = 120_000
+
 /**
  * A server for all tests of a file, with a tree of its own for each client opened below it, or the
  * one that ZABRA_TEST_CONNECT names, which may be an Apache.
@@ -14,7 +17,9 @@ export function useServer(config: Record<string, string | number> = {}) {
   let servers = elsewhere ?? ''
   beforeAll(async () => {
     if (elsewhere === undefined) {
-      server = await startServer({ config: { tickTime: 100, ...config } })
+      server = await startServer({
+        config: { tickTime: 100, maxSessionTimeout: longerThanTests, ...config },
+      })
       servers = server.connectString
     }
     const client = new Client({ servers })

@@ -80,6 +80,11 @@ export async function untilChildren(
   }
 }
 
+/** Time enough for whatever the client does meanwhile, if it takes no more trips than these. */
+export async function roundTrips(client: Client, count: number): Promise<void> {
+  for (let i = 0; i < count; i++) await client.sync()
+}
+
 /** Resolves when the signal aborts, to its reason. */
 export function aborted(signal: AbortSignal): Promise<unknown> {
   return new Promise((resolve) => {
