@@ -16,6 +16,14 @@ async function drain(queue: Queue<string>): Promise<string[]> {
   return values
 }
 
+/** A queue whose only item is in somebody's hands. */
+async function takeOne(path: string) {
+  const client = await fixture.open()
+  const queue = open(client, path)
+  await queue.put('a')
+  return { client, queue, item: await queue.take() }
+}
+
 test('what is put in first is handed out first', async () => {
   const queue = open(await fixture.open(), '/order')
   const values = Array.from({ length: 30 }, (_, i) => `${i}`)
@@ -250,10 +258,7 @@ test('an ephemeral item goes with its producer, a persistent one stays', async (
 })
 
 test('after closing nothing is left but items, once those that were taken are given back', async () => {
-  const client = await fixture.open()
-  const queue = open(client, '/left')
-  await queue.put('a')
-  const item = await queue.take()
+  const { client, queue, item } = await takeOne('/left')
   await queue.close()
   const left = await client.children('/left/clients')
   expect(left).toEqual([expect.stringContaining('consumer')])
@@ -275,10 +280,7 @@ test('what the codec does not understand can be thrown away', async () => {
 })
 
 test('who gave up waiting for an item to be completed learns afterwards that it is', async () => {
-  const client = await fixture.open()
-  const queue = open(client, '/impatient')
-  await queue.put('a')
-  const item = await queue.take()
+  const { queue, item } = await takeOne('/impatient')
   const controller = new AbortController()
   const completed = item.complete({ signal: controller.signal })
   // It is on its way by now.
@@ -289,10 +291,7 @@ test('who gave up waiting for an item to be completed learns afterwards that it 
 })
 
 test('who gave up before an item was asked for is not told that it is completed', async () => {
-  const client = await fixture.open()
-  const queue = open(client, '/never-asked')
-  await queue.put('a')
-  const item = await queue.take()
+  const { client, queue, item } = await takeOne('/never-asked')
   await expect(item.complete({ signal: AbortSignal.abort(new Error('no')) })).rejects.toThrow('no')
   await client.delete(item.path)
   await expect(item.complete()).rejects.toMatchObject({ code: 'lost' })
@@ -300,10 +299,7 @@ test('who gave up before an item was asked for is not told that it is completed'
 })
 
 test('who asks for an item to be completed is not told that somebody else gave up', async () => {
-  const client = await fixture.open()
-  const queue = open(client, '/impatient-other')
-  await queue.put('a')
-  const item = await queue.take()
+  const { queue, item } = await takeOne('/impatient-other')
   const controller = new AbortController()
   const given = item.complete({ signal: controller.signal })
   const completed = item.complete()
@@ -315,10 +311,7 @@ test('who asks for an item to be completed is not told that somebody else gave u
 })
 
 test('who gives up waiting for a completion by somebody else leaves it as it is', async () => {
-  const client = await fixture.open()
-  const queue = open(client, '/impatient-second')
-  await queue.put('a')
-  const item = await queue.take()
+  const { item } = await takeOne('/impatient-second')
   const controller = new AbortController()
   const completed = item.complete()
   const given = item.complete({ signal: controller.signal })
@@ -344,10 +337,7 @@ test('an item that somebody gave up taking is the next to be taken', async () =>
 })
 
 test('an item is completed together with what else shall happen', async () => {
-  const client = await fixture.open()
-  const queue = open(client, '/also')
-  await queue.put('a')
-  const item = await queue.take()
+  const { client, queue, item } = await takeOne('/also')
   await client.create('/also-there')
   await expect(
     item.complete({ also: (transaction) => transaction.create('/also-there') }),
