@@ -245,7 +245,7 @@ test('a watch that is ended before it could be set is not set later', async () =
   await other.return()
   proxy.heal()
   await client.connected()
-  await client.sync()
-  expect(await client.checkWatches('/never-watched', 'persistent')).toBe(false)
-  expect(await client.checkWatches('/never-watched', 'persistentRecursive')).toBe(false)
+  // Of both, and twice on releases before 3.9, which do not know the kind.
+  for (let i = 0; i < 4; i++) await client.sync()
+  expect(await client.checkWatches('/never-watched')).toBe(false)
 })
