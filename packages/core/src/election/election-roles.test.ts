@@ -1,8 +1,9 @@
 /** What an election machine does around an election: answers, appointments, configurations. */
 import { noVote, type Notification } from '@zabra/protocol'
 import { describe, expect, test } from 'vitest'
-import { parseMembership, type Membership } from '../zab/membership.ts'
-import { Election, type ElectionOptions, type Envelope } from './election.ts'
+import { parseMembership, verifierOf, type Membership } from '../zab/membership.ts'
+import { combine } from '../zab/quorum.ts'
+import { Election, type ElectionConfig, type ElectionOptions, type Envelope } from './election.ts'
 
 function membership(...lines: string[]): Membership {
   const parsed = parseMembership(lines.join('\n'))
@@ -489,5 +490,66 @@ describe('a voter in whose log a proposed configuration is missing, and who has 
     expect(third.takeReady().proposedConfig).toBeUndefined()
     third.receive(1n, { ...claim, proposed: text.replace('version=8', 'version=9') }, 20)
     expect(third.takeReady().proposedConfig).toBeUndefined()
+  })
+})
+
+describe('a server that has a vote only in what is proposed, and has most', () => {
+  const committed = membership(line(1), line(2))
+  const knowing = { committed, lastSeen: membership(line(1), line(4), line(5), 'version=8') }
+  const quorum = combine(verifierOf(committed), verifierOf(knowing.lastSeen))
+  const unaware = { committed }
+
+  interface Server {
+    readonly id: bigint
+    readonly zxid: bigint
+    readonly config: ElectionConfig
+  }
+
+  /** Whom they have elected after a minute; server 1 comes a little later than the others. */
+  function winner(...servers: readonly Server[]): bigint | undefined {
+    const elections = new Map<bigint, Election>()
+    const decisions = new Map<bigint, { leader: bigint; atMs: number }>()
+    for (let nowMs = 0; nowMs < 60_000; nowMs += 10) {
+      for (const { id, zxid, config } of servers) {
+        if (id === 1n && nowMs < 100) continue
+        const election = elections.get(id) ?? electionOf(id, { config, reconfigEnabled: true })
+        // Who is elected, and whoever follows it, looks again where it does not get a quorum.
+        const decision = decisions.get(id)
+        const isVain = decision !== undefined && nowMs > decision.atMs + 500 && !isLed(decision)
+        if (isVain || !elections.has(id)) election.start({ zxid, peerEpoch: 1n }, nowMs)
+        if (isVain) decisions.delete(id)
+        elections.set(id, election)
+      }
+      for (const [from, election] of elections) {
+        election.tick(nowMs)
+        const { send, decision } = election.takeReady()
+        if (decision !== undefined) decisions.set(from, { leader: decision.leader, atMs: nowMs })
+        for (const { to, notification } of send)
+          elections.get(to)?.receive(from, notification, nowMs)
+      }
+    }
+    return [...decisions.values()].find(isLed)?.leader
+
+    function isLed({ leader }: { leader: bigint }): boolean {
+      const followers = servers.filter(({ id }) => decisions.get(id)?.leader === leader)
+      return decisions.get(leader)?.leader === leader && quorum.isQuorum(idsOf(followers))
+    }
+  }
+
+  const idsOf = (servers: readonly Server[]) => new Set(servers.map(({ id }) => id))
+  const first = { id: 1n, zxid: 11n, config: knowing }
+  const fourth = { id: 4n, zxid: 3n, config: knowing }
+  const fifth = { id: 5n, zxid: 13n, config: knowing }
+
+  test('leads where a quorum knows of it', () => {
+    const second = { id: 2n, zxid: 10n, config: knowing }
+    expect(winner(first, second, fifth)).toBe(5n)
+    expect(winner(first, second, fourth, fifth)).toBe(5n)
+  })
+
+  test('yields to one that has less where a server that is needed does not know of it', () => {
+    const second = { id: 2n, zxid: 7n, config: unaware }
+    expect(winner(first, second, fifth)).toBe(1n)
+    expect(winner(first, second, fourth, fifth)).toBe(1n)
   })
 })

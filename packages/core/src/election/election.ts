@@ -38,6 +38,8 @@ export interface ElectionTiming {
   readonly unanimousWaitMs: number
   /** One who was elected waits so long for voters that want another, and may yet hear of it. */
   readonly desertedWaitMs: number
+  /** One who may not lead yet stands for so long, then yields for twice as long, and so on. */
+  readonly standMs: number
 }
 
 const defaultTiming: ElectionTiming = {
@@ -46,6 +48,7 @@ const defaultTiming: ElectionTiming = {
   finalizeWaitMs: 200,
   unanimousWaitMs: 0,
   desertedWaitMs: 500,
+  standMs: 1000,
 }
 
 /** Of so many servers without a vote it is remembered what they were told. */
@@ -113,6 +116,10 @@ export class Election {
   private readonly behind = new Set<ServerId>()
   /** Which configuration voters have logged of which we have not heard: its version. */
   private readonly knowing = new Map<ServerId, bigint>()
+  /** What we do about having more than they, until when, and how long after that. */
+  private stance: 'standing' | 'yielding' | undefined
+  private stanceEndsAtMs: number | undefined
+  private stanceMs = 0
   /** What servers say that have a leader, whatever their round. */
   private readonly settled = new Map<ServerId, Vote>()
   /** What the last election came to, as others are told. */
@@ -174,6 +181,7 @@ export class Election {
     this.desertedAtMs = undefined
     this.running = false
     this.finishAtMs = undefined
+    this.stance = this.stanceEndsAtMs = undefined
     this.decision = undefined
   }
 
@@ -196,6 +204,7 @@ export class Election {
     this.settled.clear()
     this.loopback.length = 0
     this.intervalMs = this.timing.notificationMinMs
+    this.stanceMs = this.timing.standMs
     this.own = this.firstVote(last)
     this.initial = successor === undefined ? this.own : { ...this.own, leader: successor }
     this.proposal = this.initial
@@ -302,6 +311,11 @@ export class Election {
       this.finish({ ...this.proposal, round: this.round })
       return
     }
+    if (this.stanceEndsAtMs !== undefined && nowMs >= this.stanceEndsAtMs) {
+      this.changeStance()
+      this.hearOneself()
+      return
+    }
     this.intervalMs = Math.min(this.intervalMs * 2, this.timing.notificationMaxMs)
     this.broadcast()
     this.hearOneself()
@@ -309,7 +323,8 @@ export class Election {
 
   /** When `tick` is due next; undefined when nothing is waited for. */
   get wakeAtMs(): number | undefined {
-    return this.running ? (this.finishAtMs ?? this.broadcastAtMs) : undefined
+    if (!this.running) return undefined
+    return this.finishAtMs ?? Math.min(this.broadcastAtMs, this.stanceEndsAtMs ?? Infinity)
   }
 
   takeReady(): ElectionReady {
@@ -502,8 +517,32 @@ export class Election {
   }
 
   private stand(): void {
-    this.initial = { ...this.initial, leader: this.self }
+    this.take('standing')
+    this.initial = { ...this.own, leader: this.self }
     this.settleFor(this.initial)
+  }
+
+  private take(stance: 'standing' | 'yielding'): void {
+    this.stance = stance
+    this.stanceEndsAtMs = this.nowMs + this.stanceMs
+    this.stanceMs = Math.min(this.stanceMs * 2, this.timing.notificationMaxMs)
+  }
+
+  /**
+   * Somebody who is needed may lack the configuration that we are a member of, and then does not
+   * elect us. So we yield for a while, and vote for one that has less. It finds out whether what it
+   * lacks can have been committed when it agrees on an epoch with others, and leads only if not.
+   */
+  private changeStance(): void {
+    this.behind.clear()
+    if (this.stance === 'standing') {
+      this.take('yielding')
+      this.initial = nothing
+    } else {
+      this.stance = this.stanceEndsAtMs = undefined
+      this.initial = this.own
+    }
+    this.withdraw(this.self, this.round)
   }
 
   /**
@@ -635,6 +674,9 @@ function hasRole(server: ServerId, role: Role, { servers }: Membership): boolean
 
 /** The vote of those who have none. */
 const nobody: Candidate = { leader: noVote, zxid: noVote, peerEpoch: noVote }
+
+/** Of one that has a vote, and would take anybody's. */
+const nothing: Candidate = { leader: noVote, zxid: 0n, peerEpoch: 0n }
 
 /** As version 0, because within one round Apache compares the leaders alone. */
 function voteOf({ leader, zxid, peerEpoch, round, state }: Notification): Vote {

@@ -67,6 +67,14 @@ describe('who has a vote only in what is proposed, and has more', () => {
     expect(await promise([3, -4])).toBe(true)
   })
 
+  test('counts once it is certain that what is proposed was not committed', async () => {
+    await leading(committed, members('200000010', 2, 4, 5))
+    expect(await promise([2, 0], [5, 8])).toBe(false)
+    // Servers 2 and 3 may have agreed to it, and servers 4 and 5 to what came next.
+    expect(await promise([1, -1])).toBe(false)
+    expect(await promise([3, -1])).toBe(true)
+  })
+
   test('does not count where others may have it as well', async () => {
     await leading(committed, members('200000010', 3, 4, 5))
     expect(await promise([2, 0], [1, 0], [3, 0], [4, 8])).toBe(false)

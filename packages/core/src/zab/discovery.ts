@@ -2,7 +2,7 @@ import { MalformedError } from '@zabra/protocol'
 import type { ConfigBook } from './config-book.ts'
 import { Deferred } from './deferred.ts'
 import type { Epochs } from './epochs.ts'
-import { verifierOf } from './membership.ts'
+import { verifierOf, type Membership } from './membership.ts'
 import type { ServerId } from './quorum.ts'
 import type { LeaderStart } from './synchronisation.ts'
 
@@ -30,6 +30,8 @@ export class Discovery {
   private readonly acks = new Set<ServerId>()
   /** Who has promised it and has more, but could not be elected for that. */
   private readonly ahead = new Set<ServerId>()
+  /** In whose log the proposed configuration is missing. */
+  private readonly unaware = new Set<ServerId>()
   private isFrozen = false
   private newEpoch = 0n
   private promising: Promise<void> = Promise.resolve()
@@ -68,8 +70,10 @@ export class Discovery {
       (currentEpoch === this.start.epoch && lastZxid > this.start.zxid)
     if (isAhead && this.mayLead(sid))
       throw new MalformedError(`server ${sid} has a longer history than its leader`)
+    const { verifier, seen } = this.parts.configs
     const acks = isAhead ? this.ahead : this.acks
-    if (this.parts.configs.verifier.voters.has(sid)) acks.add(sid)
+    if (verifier.voters.has(sid)) acks.add(sid)
+    if (seen !== undefined && lastZxid < seen.version) this.unaware.add(sid)
     if (this.isAgreed(this.countable)) this.acknowledged.resolve()
   }
 
@@ -81,16 +85,16 @@ export class Discovery {
 
   /**
    * What is committed, a quorum of the committed configuration has, and so the leader; unless what is
-   * proposed was committed, which nobody here knows, and decided alone from then on. Where those of
-   * it who are not known to lack a transaction are no quorum of it, that did not happen.
+   * proposed was committed, which nobody here knows, and decided alone from then on. Where those who
+   * may have logged it are no quorum, or those of it who are not known to lack a transaction are
+   * none, that did not happen.
    */
   private get countable(): ReadonlySet<ServerId> {
-    const { acks, ahead } = this
-    const { seen } = this.parts.configs
+    const { acks, ahead, unaware } = this
+    const { committed, seen } = this.parts.configs
     if (ahead.size === 0 || seen === undefined) return acks
-    const proposed = verifierOf(seen)
-    const others = new Set([...proposed.voters].filter((sid) => !acks.has(sid)))
-    return proposed.isQuorum(others) ? acks : new Set([...acks, ...ahead])
+    const isPossible = isQuorumWithout(committed, unaware) && isQuorumWithout(seen, acks)
+    return isPossible ? acks : new Set([...acks, ...ahead])
   }
 
   /** Promises, on disk, to take part in no epoch before this one. */
@@ -102,4 +106,9 @@ export class Discovery {
   private isAgreed(servers: ReadonlySet<ServerId>): boolean {
     return servers.has(this.parts.self) && this.parts.configs.verifier.isQuorum(servers)
   }
+}
+
+function isQuorumWithout(config: Membership, servers: ReadonlySet<ServerId>): boolean {
+  const verifier = verifierOf(config)
+  return verifier.isQuorum(new Set([...verifier.voters].filter((sid) => !servers.has(sid))))
 }
