@@ -495,13 +495,20 @@ export class Election {
     }
     if (notification.round < this.round && !isFree) return
     if (notification.round !== this.round) {
-      this.round = notification.round
-      this.votes.clear()
+      this.enter(notification.round)
       this.settleFor(beats(notification, this.initial, this.quorum) ? notification : this.initial)
     } else if (beats(notification, this.proposal, this.quorum)) {
       this.settleFor(notification)
     }
     this.votes.set(from, voteOf(notification))
+  }
+
+  /** A new round: what comes of it is asked for soon again, not after the pauses of the last one. */
+  private enter(round: bigint): void {
+    this.round = round
+    this.votes.clear()
+    this.intervalMs = this.timing.notificationMinMs
+    this.broadcastAtMs = this.nowMs + this.intervalMs
   }
 
   /**
@@ -559,8 +566,7 @@ export class Election {
       this.tell(from, weakest, this.round)
       return
     }
-    this.round = round + 1n
-    this.votes.clear()
+    this.enter(round + 1n)
     this.proposal = this.initial
     for (const to of this.quorum.voters) if (to !== this.self) this.tell(to, weakest, this.round)
   }
@@ -574,8 +580,7 @@ export class Election {
       this.tell(from, this.proposal, this.round)
       return
     }
-    this.round = round + 1n
-    this.votes.clear()
+    this.enter(round + 1n)
     this.settleFor(this.own)
   }
 
