@@ -15,8 +15,11 @@ test('processes that contend never get more than the limit allows together', asy
   const { open } = await tree()
   const limit = { permitsPerSecond: 100, burst: 5 }
   const clients = await Promise.all([open(), open(), open()])
+  const openedAt = performance.now()
   const limiters = await Promise.all(clients.map((c) => RateLimiter.open(c, path, limit)))
   const beganAt = performance.now()
+  // Each knows the server's clock, in whole milliseconds, as well as the reply to a write was quick.
+  const clockErrorMs = 5 + (beganAt - openedAt)
   const granted: number[] = []
   const takers = limiters.flatMap((limiter) =>
     Array.from({ length: 15 }, async () => {
@@ -26,10 +29,9 @@ test('processes that contend never get more than the limit allows together', asy
   )
   await Promise.all(takers)
   expect(granted).toHaveLength(45)
-  // 40 permits had to come in, one every 10 ms; the server tells its time in whole milliseconds.
-  expect(granted.at(-1)).toBeGreaterThan(395)
+  // One comes in every 10 ms.
   for (const [index, atMs] of granted.entries())
-    expect(atMs).toBeGreaterThan((index + 1 - limit.burst) * 10 - 5)
+    expect(atMs).toBeGreaterThan((index + 1 - limit.burst) * 10 - clockErrorMs)
 })
 
 test('calls that wait together are one write', async () => {

@@ -285,7 +285,9 @@ test.each(['create', 'set'] as const)(
     const path = `/given-up-${operation}`
     const other = await fixture.open()
     await proposeCommit(other, path, proposal, { codec, sites: ['a'] })
-    const { client, proxy } = await openProxied(fixture.connectString)
+    const { client, proxy } = await openProxied(fixture.connectString, {
+      sessionTimeoutMs: longerThanTests,
+    })
     const original = client[operation].bind(client) as (...args: unknown[]) => Promise<never>
     client[operation] = (...args: unknown[]): Promise<never> => {
       proxy.mute()
