@@ -1,4 +1,3 @@
-import { setTimeout } from 'node:timers/promises'
 import { expect, test } from 'vitest'
 import { useServer } from '../test/support/server.ts'
 import { aborted, roundTrips, untilChildren } from '../test/support/trouble.ts'
@@ -38,7 +37,17 @@ test('nobody is asked by who does not want to', async () => {
 })
 
 test('a holder may refuse, and who asked is told or goes on waiting', async () => {
-  const [first, second] = await Promise.all([fixture.open(), fixture.open()])
+  const first = await fixture.open()
+  const pending = new Set<number>()
+  const timer: typeof first.host.timer = (ms, run) => {
+    pending.add(ms)
+    const cancel = first.host.timer(ms, run)
+    return () => {
+      pending.delete(ms)
+      cancel()
+    }
+  }
+  const second = await fixture.open({ host: Object.assign(Object.create(first.host), { timer }) })
   const refusals: Promise<void>[] = []
   const reader = await new RevocableLock(first, '/stubborn').shared({
     onAsked: (held) => refusals.push(held.refuse()),
@@ -47,10 +56,11 @@ test('a holder may refuse, and who asked is told or goes on waiting', async () =
   const rejected = lock.exclusive({ revoke: { ifRefused: 'reject', removeAfterMs: 60_000 } })
   await expect(rejected).rejects.toBeInstanceOf(RefusedError)
   expect(await untilChildren(first, '/stubborn', 1)).toHaveLength(1)
-  const waiting = lock.exclusive({ revoke: { removeAfterMs: 1000 } })
+  const waiting = lock.exclusive({ revoke: { removeAfterMs: 60_000 } })
   await untilRefused(2)
-  // That nothing happens takes its time to be seen.
-  await setTimeout(1100)
+  await roundTrips(second, 3)
+  // Nobody counts the time any more after which the reader would be removed.
+  expect([...pending].filter((ms) => ms > 50_000)).toEqual([])
   expect(reader.signal.aborted).toBe(false)
   await reader.release()
   await (await waiting).release()
