@@ -1,7 +1,7 @@
 import { isRefusal } from '@zabra/client'
 import { expect, test } from 'vitest'
-import { useServer } from '../test/support/server.ts'
-import { aborted, expire, openProxied, untilChildren } from '../test/support/trouble.ts'
+import { longerThanTests, useServer } from '../test/support/server.ts'
+import { aborted, expire, openProxied, roundTrips, untilChildren } from '../test/support/trouble.ts'
 import { SimpleLock } from './simple-lock.ts'
 
 const fixture = useServer()
@@ -90,4 +90,27 @@ test('a lock whose making was not confirmed is found again, and given back if no
   proxy.heal()
   proxy.drop()
   await untilChildren(other, '/unconfirmed', 0)
+})
+
+test('who has lost it again before it is confirmed waits for the one that has it now', async () => {
+  const other = await fixture.open()
+  const { client, proxy } = await openProxied(fixture.connectString, {
+    sessionTimeoutMs: longerThanTests,
+  })
+  await client.ensure('/passed-on')
+  proxy.mute()
+  const acquiring = new SimpleLock(client, '/passed-on').acquire({ lostOn: 'expired' })
+  await untilChildren(other, '/passed-on', 2)
+  await other.delete('/passed-on/held')
+  const next = await new SimpleLock(other, '/passed-on').acquire()
+  proxy.heal()
+  proxy.drop()
+  await client.connected()
+  await roundTrips(client, 5)
+  await next.release()
+  const held = await acquiring
+  expect(held.token).toBeGreaterThan(next.token)
+  await held.guard(client.transaction().create('/passed-on-1')).commit()
+  await held.release()
+  await untilChildren(other, '/passed-on', 0)
 })

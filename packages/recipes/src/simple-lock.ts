@@ -88,7 +88,12 @@ export class SimpleLock {
     const { client, path } = this
     const stat = await readStat(client, own)
     const parent = stat && (await readStat(client, path))
-    return stat && parent && { node, own, stat, version: parent.version }
+    if (stat === undefined || parent === undefined) return undefined
+    // Looked at last: as long as it is ours, no version is the next holder's.
+    const first = await readStat(client, node)
+    if (first?.czxid === stat.czxid) return { node, own, stat, version: parent.version }
+    await deleteOwn(client, own, stat.ephemeralOwner)
+    return undefined
   }
 
   private held(parts: Parts, options: HoldOptions): Held {

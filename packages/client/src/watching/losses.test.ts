@@ -41,6 +41,33 @@ test('a session that expires while nodes are looked at does not make two looks a
   expect(looks).toHaveLength(2)
 })
 
+test('a look that goes on in the next session, from before it is watched, is the only one', async () => {
+  const looks: ((stat: Stat | undefined) => void)[] = []
+  const port: WatchPort = {
+    add: () => Promise.resolve(),
+    remove: () => {},
+    exists: () => new Promise((resolve) => looks.push(resolve)),
+    children: () => Promise.reject(new Error('not asked')),
+  }
+  const watching = new Watching(port, '/a', { renew: true })
+  const turn = (): Promise<void> => new Promise((resolve) => setImmediate(resolve))
+  await turn()
+  watching.lost(new SessionExpiredError(false))
+  await turn()
+  expect(looks).toHaveLength(1)
+  looks[0]!(undefined)
+  await turn()
+  // Told while it is looked for again, and found to be missing before.
+  watching.event({ type: 'created', path: '/a', zxid: 7n })
+  looks[1]!(undefined)
+  await watching.ready
+  await turn()
+  expect(await watching.next()).toMatchObject({ value: { type: 'created', path: '/a' } })
+  expect(watching.isDrained).toBe(false)
+  void watching.next()
+  expect(watching.isDrained).toBe(true)
+})
+
 test('where the session was the last one, a watch that would go on in the next fails', async () => {
   let isClosed = false
   const expired = new SessionExpiredError(false)

@@ -151,9 +151,7 @@ export class Watching implements PersistentWatch, AsyncIterableIterator<Change, 
 
   resumed(): void {
     this.isBehind = true
-    if (this.isBeginning) return
-    if (this.toldMeanwhile !== undefined) this.mustLookAgain = true
-    else void this.look()
+    if (!this.isBeginning) this.lookAnew()
   }
 
   lost(reason: unknown): void {
@@ -180,7 +178,13 @@ export class Watching implements PersistentWatch, AsyncIterableIterator<Change, 
         return
       }
     }
-    await this.look()
+    this.lookAnew()
+  }
+
+  /** One look at a time: what began in the last session may go on in this one, unwatched at first. */
+  private lookAnew(): void {
+    if (this.toldMeanwhile !== undefined) this.mustLookAgain = true
+    else void this.look()
   }
 
   /** Compares what is there with what was known, and tells the difference. */
@@ -198,8 +202,8 @@ export class Watching implements PersistentWatch, AsyncIterableIterator<Change, 
       } catch (error) {
         if (error instanceof ConnectionLossError) this.mustLookAgain = true
         else {
-          // After an expiry `lost` has begun anew, and looks when the next session watches.
-          this.mustLookAgain = false
+          // After an expiry `lost` begins anew, and looks when the next session watches.
+          if (this.isBeginning) this.mustLookAgain = false
           if (!(error instanceof SessionExpiredError && this.options.renew === true))
             this.fail(error)
         }
