@@ -20,7 +20,7 @@ test('only one works at a time, and the next begins when it has ended', async ()
   )
   expect(results.map(({ i }) => i)).toEqual([0, 1, 2])
   expect(new Set(results.map(({ epoch }) => epoch)).size).toBe(3)
-  expect(await clients[0]!.children('/work')).toEqual([])
+  await untilChildren(clients[0]!, '/work', 0)
 })
 
 test('work interrupted by the end of the session is done again in the next term', async () => {
@@ -48,14 +48,14 @@ test('a lost connection ends the term, and another one begins over the next', as
     await aborted(signal)
   })
   expect(terms).toBe(2)
-  expect(await client.children('/suspended')).toEqual([])
+  await untilChildren(client, '/suspended', 0)
 })
 
 test('an error of the work ends the leadership and is told', async () => {
   const client = await fixture.open()
   const failing = leaderOnly(client, '/failing', () => Promise.reject(new Error('broken')))
   await expect(failing).rejects.toThrow('broken')
-  expect(await client.children('/failing')).toEqual([])
+  await untilChildren(client, '/failing', 0)
 })
 
 test('who is told to stop gives the leadership back only after the work has ended', async () => {

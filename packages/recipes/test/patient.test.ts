@@ -70,8 +70,7 @@ test('who gives up while the connection is away leaves the line when it is back'
   expect(await waiting).toBe('enough')
   await defaultDeadline(client)
   proxy.heal()
-  await client.connected()
-  await client.patient.sync()
+  await untilChildren(other, '/given-up', 1)
   expect(await new Lock(other, '/given-up').queue()).toEqual([held.path])
 })
 
