@@ -1,25 +1,35 @@
-import { ClosedError } from '@zabra/client'
+import { ClosedError, type Client } from '@zabra/client'
 import type { Stage } from '../stage.ts'
 import type { Actor } from '../workload.ts'
+
+interface Entry<T> {
+  readonly client: Client
+  /** Undefined until it is there. */
+  readonly opened: T | undefined
+}
 
 /** What each program has opened to follow something, by the program's name. */
 export class Opened<T> {
   private readonly stage: Stage
   private readonly what: string
-  private readonly byName = new Map<string, T | undefined>()
+  private readonly byName = new Map<string, Entry<T>>()
 
   constructor(stage: Stage, what: string) {
     this.stage = stage
     this.what = what
   }
 
-  /** For this client; what an earlier one of the program had opened is forgotten. */
+  /** For this client, until it ends; what an earlier one of the program had opened is forgotten. */
   open({ client, name, process }: Actor, opening: Promise<T>, then?: (opened: T) => void): void {
-    this.byName.set(name, undefined)
+    this.byName.set(name, { client, opened: undefined })
+    client.onState((state) => {
+      if (state.name === 'closed' && this.byName.get(name)?.client === client)
+        this.byName.delete(name)
+    })
     opening.then(
       (opened) => {
-        if (!process.isAlive) return
-        this.byName.set(name, opened)
+        if (!process.isAlive || client.state.name === 'closed') return
+        this.byName.set(name, { client, opened })
         then?.(opened)
       },
       (error: unknown) => {
@@ -30,12 +40,12 @@ export class Opened<T> {
   }
 
   get(name: string): T | undefined {
-    return this.byName.get(name)
+    return this.byName.get(name)?.opened
   }
 
   /** What somebody has not opened, or the first complaint of `look` about what somebody has. */
   unrest(look: (opened: T, name: string) => string | undefined): string | undefined {
-    for (const [name, opened] of this.byName) {
+    for (const [name, { opened }] of this.byName) {
       if (opened === undefined) return `${name} does not know ${this.what} yet`
       const complaint = look(opened, name)
       if (complaint !== undefined) return complaint
