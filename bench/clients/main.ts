@@ -51,11 +51,13 @@ function show({ speed, cpu }: LoadRows, watches: readonly ClientRow[]): void {
   console.log(renderRows('CPU of the client for one operation', cpu, names))
   const withWatches = names.filter((name) => name !== 'socket')
   console.log(renderRows('Watches', watches, withWatches))
-  const missed = speed.filter((row) => row.isMissed)
-  console.log(`${speed.length - missed.length} of ${speed.length} targets met.`)
-  for (const { name, ratioToNpm } of missed)
-    console.log(`- missed: ${name}, ${formatNumber(ratioToNpm)} times the better client from npm`)
-  if (missed.length > 0) process.exitCode = 1
+  const short = speed.filter((row) => row.verdict !== 'yes')
+  console.log(`${speed.length - short.length} of ${speed.length} targets met.`)
+  for (const { name, ratioToNpm, isMissed } of short) {
+    const what = isMissed ? 'missed' : 'as much as the server can'
+    console.log(`- ${what}: ${name}, ${formatNumber(ratioToNpm)} times the better client from npm`)
+  }
+  if (short.some(({ isMissed }) => isMissed)) process.exitCode = 1
 }
 
 function describeRun(arena: Arena, { rounds, seconds }: ClientBenchOptions): string {

@@ -1,5 +1,5 @@
 /**
- * Elections after everybody lost power while members were being replaced, from any point of that on:
+ * Elections after everybody lost power while members were being replaced, at points drawn at random:
  * whatever each of them had logged by then, one that has all that was committed comes to lead.
  */
 import type { Notification } from '@zabra/protocol'
@@ -120,8 +120,9 @@ function committedZxid(before: Membership, after: Membership, servers: readonly 
   return zxids.filter(isCommitted).reduce((max, zxid) => (zxid > max ? zxid : max), 0n)
 }
 
-async function play(one: Case): Promise<string> {
-  const { before, after, observing, logged, hasHeard, delays } = one
+/** The servers as they come back, and the last transaction that was committed before. */
+function begin(one: Case): { servers: Server[]; committed: bigint } {
+  const { before, after, observing, logged, hasHeard } = one
   const old = members(
     1n,
     before,
@@ -141,6 +142,12 @@ async function play(one: Case): Promise<string> {
     const isHeard = committed >= changeZxid && zxid >= changeZxid && hasHeard[Number(id)] === true
     return new Server(id, zxid, isHeard ? proposed : old, zxid >= changeZxid ? proposed : undefined)
   })
+  return { servers, committed }
+}
+
+async function play(one: Case): Promise<string> {
+  const { delays } = one
+  const { servers, committed } = begin(one)
   const byId = new Map(servers.map((server) => [server.id, server]))
   let messages = 0
   for (const server of servers) server.look(0)
@@ -211,4 +218,33 @@ test('one that has all that was committed comes to lead, wherever a change of me
     }),
     { numRuns: 2000 },
   )
+})
+
+test('whoever is elected, and whoever comes to it, it leads only with all that was committed', async () => {
+  let agreed = 0
+  const order = fc.shuffledSubarray([1, 2, 3, 4, 5], { minLength: 1 })
+  await fc.assert(
+    fc.asyncProperty(anyCase, order, async (one, [leaderId, ...others]) => {
+      const { servers, committed } = begin(one)
+      const leader = servers.find(({ id }) => id === BigInt(leaderId!))
+      if (leader === undefined) return
+      await leader.lead()
+      for (const other of others) {
+        const server = servers.find(({ id }) => id === BigInt(other))
+        if (server === undefined) continue
+        if (server.configs.committed.version > leader.configs.newest.version) continue
+        try {
+          leader.discovery!.acknowledge(server.id, epoch, server.last.zxid)
+        } catch {
+          // Turned away.
+        }
+      }
+      await Promise.resolve()
+      if (!leader.isEstablished) return
+      agreed++
+      expect(leader.last.zxid).toBeGreaterThanOrEqual(committed)
+    }),
+    { numRuns: 20_000 },
+  )
+  expect(agreed).toBeGreaterThan(2000)
 })
