@@ -324,7 +324,8 @@ async function load(
   let fail!: (error: Error) => void
   const failed = new Promise<never>((_, reject) => (fail = reject))
   failed.catch(() => {}) // Whoever cares waits for it.
-  const ports: PeerPorts = { authenticator, trace: tracer(logger) }
+  const startLog = (): void => journal.batchReady()
+  const ports: PeerPorts = { authenticator, trace: tracer(logger), startLog }
   const clock = { nowMs: Math.floor(performance.now()), wallMs: Date.now() }
   const wake = (): void => turn.schedule()
   const configFile = inMemory ? undefined : config.configFile

@@ -139,7 +139,7 @@ function begin(one: Case): { servers: Server[]; committed: bigint } {
   )
   const committed = committedZxid(old, proposed, bare)
   const servers = bare.map(({ id, last: { zxid } }) => {
-    const isHeard = committed >= changeZxid && zxid >= changeZxid && hasHeard[Number(id)] === true
+    const isHeard = committed >= changeZxid && zxid >= changeZxid && (hasHeard[Number(id)] ?? false)
     return new Server(id, zxid, isHeard ? proposed : old, zxid >= changeZxid ? proposed : undefined)
   })
   return { servers, committed }

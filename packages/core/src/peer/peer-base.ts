@@ -19,6 +19,12 @@ export interface PeerOptions extends PipelineOptions, ProposerOptions {
 export interface PeerPorts {
   readonly authenticator: Authenticator
   readonly trace: Trace
+  /**
+   * There is much to be logged and more is still being read: where the log has nothing to do, it
+   * may take what there is. Otherwise a client that sends many writes at once and the disk would
+   * wait for each other.
+   */
+  readonly startLog?: () => void
 }
 
 /**

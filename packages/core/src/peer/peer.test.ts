@@ -1,14 +1,22 @@
-import { AuthPacket, ConnectRequest, encodeText, Writer, xids } from '@zabra/protocol'
+import {
+  AuthPacket,
+  ConnectRequest,
+  encodeText,
+  SetDataRequest,
+  Writer,
+  xids,
+} from '@zabra/protocol'
 import { expect, test } from 'vitest'
 import { Database } from '../database.ts'
 import type { ClientConnection, ClientLink } from '../pipeline/connection.ts'
+import { op } from '../pipeline/opcodes.ts'
 import { Peer } from './peer.ts'
 
 const schemes = new Set(['digest'])
 const tickMs = 1000
 const timeoutMs = 4000
 
-function freshPeer(): Peer {
+function freshPeer(startLog = (): void => {}): Peer {
   const db = new Database({
     extendedTypes: false,
     digests: false,
@@ -33,6 +41,7 @@ function freshPeer(): Peer {
     {
       authenticator: { schemes, authenticate: (scheme) => [{ scheme, id: 'somebody' }] },
       trace: () => {},
+      startLog,
     },
     { nowMs: 0, wallMs: 1_700_000_000_000 },
   )
@@ -82,6 +91,24 @@ test('a snapshot says which transactions it may contain, beyond the one it is na
   connect(peer)
   expect(source.zxid).toBe(1n)
   expect(source.finish().zxid).toBe(3n)
+})
+
+test('of many writes that come at once, the log gets the first while the others are read', () => {
+  const started: number[] = []
+  const peer = freshPeer(() => started.push(peer.takeBatch().records))
+  const connection = connect(peer)
+  const writes = new Writer()
+  for (let xid = 1; xid <= 90; xid++) {
+    const start = writes.position
+    writes.int(0)
+    writes.int(xid)
+    writes.int(op.setData)
+    SetDataRequest.write(writes, { path: '/zookeeper', data: null, version: -1 })
+    writes.intAt(start, writes.position - start - 4)
+  }
+  peer.receive(connection, writes.written(), writes.position)
+  expect(started).toEqual([64])
+  expect(peer.takeBatch().records).toBe(26)
 })
 
 test('a client that only proves its identity for a while keeps its session', () => {

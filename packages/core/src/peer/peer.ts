@@ -7,6 +7,9 @@ import type { RestoredDatabase } from '../storage/restored.ts'
 import type { Journal } from './journal.ts'
 import { PeerBase, renamed, RestoreRefusal, type PeerOptions, type PeerPorts } from './peer-base.ts'
 
+/** Enough for the log to begin with, while what else has come is still being read. */
+const recordsToStartWith = 64
+
 /**
  * A server on its own: a quorum of one. What its log holds is committed.
  */
@@ -18,9 +21,12 @@ export class Peer extends PeerBase {
   constructor(db: Database, options: PeerOptions, ports: PeerPorts, start: Clock) {
     super(db, options, ports, start)
     const { pipeline, clock } = this
-    const { trace } = ports
+    const { trace, startLog } = ports
     const mayPropose = (): boolean => !this.isRestoring
-    const parts = { pipeline, clock, trace, batch: () => this.batch, mayPropose }
+    const onProposed = (_: bigint, batch: LogBatch): void => {
+      if (batch.records === recordsToStartWith) startLog?.()
+    }
+    const parts = { pipeline, clock, trace, batch: () => this.batch, mayPropose, onProposed }
     this.makeProposer = () => new Proposer(parts, options)
     this.proposer = this.makeProposer()
     pipeline.upstream = this.proposer

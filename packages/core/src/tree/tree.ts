@@ -125,8 +125,8 @@ export class Tree {
       }
       hash = Math.imul(hash ^ code, 0x01000193)
     }
-    for (let id = this.index.first(hash); id !== noNode; id = this.index.next(id)) {
-      if (this.hashOf(id) === hash && this.isAt(id, path)) return id
+    for (let id = this.index.first(hash); id !== noNode; id = this.index.next(id, hash)) {
+      if (this.isAt(id, path)) return id
     }
     return noNode
   }
@@ -141,8 +141,8 @@ export class Tree {
       if (code > 0x7f) return this.find(path)
       hash = Math.imul(hash ^ code, 0x01000193)
     }
-    for (let id = this.index.first(hash); id !== noNode; id = this.index.next(id)) {
-      if (this.hashOf(id) === hash && this.isNamed(id, parent, path, start + 1)) return id
+    for (let id = this.index.first(hash); id !== noNode; id = this.index.next(id, hash)) {
+      if (this.isNamed(id, parent, path, start + 1)) return id
     }
     return noNode
   }
@@ -189,8 +189,8 @@ export class Tree {
   }
 
   private lookup(hash: number, bytes: Uint8Array, start: number, end: number): NodeId {
-    for (let id = this.index.first(hash); id !== noNode; id = this.index.next(id)) {
-      if (this.hashOf(id) === hash && this.isAtBytes(id, bytes, start, end)) return id
+    for (let id = this.index.first(hash); id !== noNode; id = this.index.next(id, hash)) {
+      if (this.isAtBytes(id, bytes, start, end)) return id
     }
     return noNode
   }

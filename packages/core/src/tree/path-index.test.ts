@@ -1,0 +1,67 @@
+import fc from 'fast-check'
+import { expect, test } from 'vitest'
+import { field, recordBytes } from './layout.ts'
+import { PathIndex } from './path-index.ts'
+
+const chunkBits = 4
+const idsMax = 400
+
+/** An index over records that hold nothing but what it reads of them. */
+class Indexed {
+  readonly hashes = new Map<number, number>()
+  private readonly views = Array.from(
+    { length: (idsMax >> chunkBits) + 1 },
+    () => new DataView(new ArrayBuffer(recordBytes << chunkBits)),
+  )
+  readonly index = new PathIndex(this.views, chunkBits)
+
+  insert(id: number, hash: number): void {
+    const at = (id & ((1 << chunkBits) - 1)) * recordBytes
+    this.views[id >>> chunkBits]!.setInt32(at + field.hash, hash)
+    this.index.insert(id, hash)
+    this.hashes.set(id, hash)
+  }
+
+  remove(id: number): void {
+    this.index.remove(id, this.hashes.get(id)!)
+    this.hashes.delete(id)
+  }
+
+  found(hash: number): number[] {
+    const ids: number[] = []
+    for (let id = this.index.first(hash); id !== 0; id = this.index.next(id, hash)) ids.push(id)
+    return ids.toSorted((a, b) => a - b)
+  }
+
+  expected(hash: number): number[] {
+    return [...this.hashes].filter(([, other]) => other === hash).map(([id]) => id)
+  }
+}
+
+/** Some that are equal, some that share a bucket until it is split, and 0, which is also nothing. */
+const hash = fc.oneof(
+  fc.constantFrom(0, -1, 1, 0x10, 0x110, 0x1110),
+  fc.integer({ min: -40, max: 40 }),
+  fc.integer(),
+)
+
+test('finds all that have a hash and nothing else, however it grows and shrinks', () => {
+  const steps = fc.array(fc.tuple(fc.nat(9), fc.nat(), hash), { maxLength: idsMax - 1 })
+  fc.assert(
+    fc.property(steps, fc.nat(300), (all, reserved) => {
+      const indexed = new Indexed()
+      const asked = new Set([0, ...all.map(([, , each]) => each)])
+      let ids = 0
+      for (const [kind, pick, each] of all) {
+        if (ids === 3) indexed.index.reserve(reserved)
+        const live = [...indexed.hashes.keys()]
+        if (kind < 3 && live.length > 0) indexed.remove(live[pick % live.length]!)
+        else indexed.insert(++ids, each)
+      }
+      for (const each of asked) {
+        expect(indexed.found(each)).toEqual(indexed.expected(each).toSorted((a, b) => a - b))
+      }
+    }),
+    { numRuns: 300 },
+  )
+})
