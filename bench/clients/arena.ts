@@ -10,6 +10,11 @@ import type { ClientBenchOptions } from './options.ts'
 import { Player } from './player.ts'
 
 const dataBytes = 100
+/**
+ * The disk would be most of what a write takes, for all alike; and snapshots of all that was
+ * created come the more often the quicker a client is.
+ */
+const withoutDisk = ['forceSync=no', 'snapCount=1000000000']
 
 /** One server, and a client of our own that prepares and changes what the others read and watch. */
 export class Arena implements AsyncDisposable {
@@ -21,11 +26,10 @@ export class Arena implements AsyncDisposable {
     this.hand = new Client({ servers: cluster.hosts })
   }
 
-  /** Without waiting for the disk, which would be most of what a write takes, for all alike. */
   static async open(server: ClientBenchOptions['server']): Promise<Arena> {
     const kind = server === 'zabra' ? findZabra() : await findApacheServer('3.9', ['-Xmx1000m'])
     const dir = join(tmpdir(), `zabra-bench-clients-${process.pid}`)
-    const cluster = await Cluster.create(kind, dir, 1, ['forceSync=no'])
+    const cluster = await Cluster.create(kind, dir, 1, withoutDisk)
     await cluster.start()
     return new Arena(cluster)
   }

@@ -12,25 +12,27 @@ import { isSound } from '../zkload.ts'
 const restartLimitS = 300
 const bytesPerMb = 1 << 20
 
-const restarts = [
-  ['restart after SIGTERM', 'SIGTERM'],
-  ['restart after kill -9', 'SIGKILL'],
-  ['restart after kill -9, again', 'SIGKILL'],
-] as const
+/** How the servers end before each restart, one restart after the other. */
+const endings = ['SIGTERM', 'SIGTERM', 'SIGTERM', 'SIGKILL', 'SIGKILL', 'SIGKILL'] as const
 
 /** Many znodes: what one of them costs in memory and on disk, and how long a restart takes. */
 export async function runFill(bench: Bench): Promise<void> {
   const { fill, fillSize } = bench.options
   if (fill === 0) return
   const rows = new FillRows()
+  const clusters: Cluster[] = []
   for (const kind of bench.kinds) {
     const cluster = await bench.createCluster(kind, 'fill')
+    clusters.push(cluster)
     await bench.attempt(`fill on ${kind.label}`, async () => {
       await cluster.start()
       await fillCluster(bench, cluster, rows)
-      await restartRepeatedly(bench, cluster, rows)
-      await readAll(bench, cluster, rows)
+      await cluster.stop(endings[0])
     })
+  }
+  await restartInTurn(bench, clusters, rows)
+  for (const cluster of clusters) {
+    await bench.attempt(`reads on ${cluster.kind.label}`, () => readAll(bench, cluster, rows))
     await bench.discard(cluster)
   }
   const title = `${fill.toLocaleString('en-US')} znodes of ${fillSize} bytes, standalone`
@@ -70,22 +72,33 @@ async function fillCluster(bench: Bench, cluster: Cluster, rows: FillRows): Prom
   console.error(`  fill ${label}: ${formatNumber(rss)} MB resident`)
 }
 
-async function restartRepeatedly(bench: Bench, cluster: Cluster, rows: FillRows): Promise<void> {
-  const { label } = cluster.kind
-  for (const [name, signal] of restarts) {
-    await cluster.stop(signal)
-    await bench.quiet()
-    const { servedMs, cpuMs } = await cluster.start(restartLimitS)
-    rows.restarts.get(name)?.add(label, servedMs)
-    bench.record({ scenario: name, server: label, servedMs, cpuMs })
-    console.error(`  ${name}, ${label}: ${formatNumber(servedMs)} ms`)
+/** The servers take turns, so that a disturbance meets both. */
+async function restartInTurn(
+  bench: Bench,
+  clusters: readonly Cluster[],
+  rows: FillRows,
+): Promise<void> {
+  for (const [i, signal] of endings.entries()) {
+    for (const cluster of clusters) {
+      const { label } = cluster.kind
+      const row = rows.restarts[signal]
+      await bench.quiet()
+      await bench.attempt(`${row.name} on ${label}`, async () => {
+        const { servedMs, cpuMs } = await cluster.start(restartLimitS)
+        row.add(label, servedMs)
+        bench.record({ scenario: row.name, server: label, servedMs, cpuMs })
+        console.error(`  ${row.name}, ${label}: ${formatNumber(servedMs)} ms`)
+        await cluster.stop(endings[i + 1] ?? 'SIGKILL')
+      })
+    }
   }
-  rows.rssRestarted.add(label, usageOf(cluster.pids).rssMb)
 }
 
 /** A restart that was quick because it forgot something would show here. */
 async function readAll(bench: Bench, cluster: Cluster, rows: FillRows): Promise<void> {
   const { fill, fillSize } = bench.options
+  await cluster.start(restartLimitS)
+  rows.rssRestarted.add(cluster.kind.label, usageOf(cluster.pids).rssMb)
   const tree = ['--znodes', String(fill), '--size', String(fillSize), '--no-setup']
   const args = ['throughput', ...tree, '--mix', 'get', '--duration', '3']
   const { load } = await measure(bench, cluster, args, { scenario: 'read after restart' })
@@ -100,16 +113,17 @@ class FillRows {
   readonly heap = new Series('live heap after a full collection', 'MB')
   readonly heapPerZnode = new Series('live heap for one znode', 'bytes')
   readonly data = new Series('data directory', 'MB')
-  readonly restarts = new Map(
-    restarts.map(([name]) => [name, new Series(name, 'ms', restartTarget)]),
-  )
+  readonly restarts = {
+    SIGTERM: new Series('restart after SIGTERM', 'ms', restartTarget),
+    SIGKILL: new Series('restart after kill -9', 'ms', restartTarget),
+  }
   readonly rssRestarted = new Series('RSS after the restarts', 'MB', filledRssTarget)
   readonly reads = new Series('reads over all of them', 'op/s')
 
   measured(): readonly Series[] {
     const { creates, cpu, rss, rssPerZnode, heap, heapPerZnode, data } = this
     const filled = [creates, cpu, rss, rssPerZnode, heap, heapPerZnode, data]
-    const restarted = [...this.restarts.values(), this.rssRestarted, this.reads]
+    const restarted = [...Object.values(this.restarts), this.rssRestarted, this.reads]
     return [...filled, ...restarted].filter((row) => row.target !== undefined || !row.isEmpty)
   }
 }
