@@ -194,6 +194,27 @@ test('no snapshot is taken of a database that is still being received', async ()
   expect(await journal.snapshotNow()).toMatchObject({ file: 'snapshot.0' })
 })
 
+test('a snapshot is written in longer slices while hundreds of writes share a turn', async () => {
+  const disk = new MemoryDisk()
+  await disk.makeDirectory(directory)
+  const db = emptyDatabase()
+  const { journal } = idleJournal(disk, db)
+  const writesBefore = [0, 200, 201, 1000, 0]
+  const slices: number[] = []
+  const snapshotSource = db.snapshotSource.bind(db)
+  db.snapshotSource = () => ({
+    ...snapshotSource(),
+    writeNodes: (_, bytesMax) => {
+      slices.push(bytesMax)
+      journal.stats.batchSize.add(writesBefore[slices.length] ?? 0)
+      return slices.length < writesBefore.length
+    },
+  })
+  await journal.snapshot()
+  const [short, long] = [256 * 1024, 768 * 1024]
+  expect(slices).toEqual([short, short, long, long, short])
+})
+
 test('a snapshot that can wait is taken when its time has come, unless there is one or an end', async () => {
   const disk = new MemoryDisk()
   await disk.makeDirectory(directory)
