@@ -74,3 +74,17 @@ test('there is none across a snapshot that no log leads up to', async () => {
   expect(await zxids(3n, 0x200000001n)).toBeUndefined()
   expect(await zxids(3n, 6n)).toEqual([3, 4, 5])
 })
+
+test('nor across one that a leader sent at the start of its epoch, whose predecessors are still there', async () => {
+  await disk.put(`${directory}/snapshot.3`, new Uint8Array(10_000))
+  expect(await zxids(4n, 0x200000001n)).toHaveLength(4)
+  await disk.put(`${directory}/snapshot.100000000`, new Uint8Array(10_000))
+  expect(await zxids(4n, 0x200000001n)).toBeUndefined()
+  expect(await zxids(0x100000001n, 0x200000001n)).toHaveLength(2)
+})
+
+test('nor from logs that no snapshot needs any more', async () => {
+  await disk.put(`${directory}/snapshot.100000002`, new Uint8Array(10_000))
+  expect(await zxids(4n, 0x200000001n)).toBeUndefined()
+  expect(await zxids(0x100000001n, 0x200000001n)).toHaveLength(2)
+})

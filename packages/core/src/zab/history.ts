@@ -8,7 +8,7 @@ import {
 import { LogFileReader, type LogRecords } from '../storage/log-reader.ts'
 import type { Disk } from '../ports.ts'
 import type { LoggedTxn } from './committed-log.ts'
-import { counterOf, follows } from './epochs.ts'
+import { follows } from './epochs.ts'
 
 /** So much of the last snapshot's size may be sent as transactions instead of it. */
 const snapshotSizeFactorDefault = 0.33
@@ -35,7 +35,10 @@ export async function readHistory(
   const bytesMax = Math.min(partMax, limitBytes)
   const wanted = new Wanted(after, before, bytesMax, snapshots)
   const files = logsAmong(await listIfThere(disk, logDir))
-  for (const { name } of files.slice(indexCovering(files, after))) {
+  // Older logs than any snapshot needs are about to be purged, and a snapshot that would show that
+  // they are of another history may be gone before them.
+  const firstKept = indexCovering(files, snapshots[0]?.zxid ?? 0n)
+  for (const { name } of files.slice(Math.max(firstKept, indexCovering(files, after)))) {
     const log = await LogFileReader.open(disk, `${logDir}/${name}`)
     try {
       for await (const records of log) {
@@ -100,10 +103,11 @@ class Wanted {
 
   /**
    * A snapshot named after a transaction that no log holds is one that was restored, or came from
-   * a leader: what is logged before it is of another history.
+   * a leader: what is logged before it is of another history. One named after the start of an epoch
+   * may be our own, but a crash may also have come between storing it and removing such logs.
    */
   private lacksBetween(last: bigint, next: bigint): boolean {
     if (!follows(last, next)) return true
-    return this.snapshots.some(({ zxid }) => zxid > last && zxid < next && counterOf(zxid) !== 0n)
+    return this.snapshots.some(({ zxid }) => zxid > last && zxid < next)
   }
 }
