@@ -30,7 +30,7 @@ test('a seed plays out the same way twice', async () => {
 }, 60_000)
 
 // Each of them found something once: see docs/found-bugs.md.
-test.each([104, 550, 608, 656, 702, 2124, 2163, 5388, 5575, 794_772_619])(
+test.each([104, 550, 608, 656, 702, 2124, 2163, 5388, 5575, 794_772_619, 794_856_110])(
   'nothing is violated any more under seed %i',
   (seed) => expectGood(seed, 1),
 )

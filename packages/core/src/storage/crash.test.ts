@@ -2,13 +2,15 @@
  * Power fails in the middle of things: whatever was acknowledged is there afterwards, and the
  * server starts without anybody's help.
  */
+import { fileHeaderBytes, txnHeaderBytes } from '@zabra/protocol'
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
+import { recordBytesOver } from './log-batch.ts'
 import { MemoryDisk, type Tear } from './memory-disk.ts'
 import { RecoveryError } from './recovery-error.ts'
 import { writeSnapshot } from './snapshot.ts'
 import { batchOf, directory, range, recoverTest, TestDatabase } from './testing.ts'
-import { TxnLog } from './txn-log.ts'
+import { DiskFullError, LogFailedError, TxnLog } from './txn-log.ts'
 
 const sectorBytes = 512
 
@@ -228,3 +230,23 @@ test('a crash at any call of the disk loses nothing that was acknowledged', asyn
     }
   }
 })
+
+test.each([5, 6, 7, 8, 9, 10, 11])(
+  'a write after the disk was full may lose its first sector, of which %i bytes are a record',
+  async (bytesInSector) => {
+    const disk = new MemoryDisk({ forgetful: true })
+    await disk.makeDirectory(directory)
+    const log = new TxnLog(disk, { directory, preAllocBytes: 4096 })
+    const firstRecordOver = fileHeaderBytes + recordBytesOver + txnHeaderBytes
+    await log.append(batchOf([1], sectorBytes - bytesInSector - firstRecordOver))
+    disk.fault = (call) => (call === 'write' ? 'ENOSPC' : undefined)
+    await expect(log.append(batchOf([2]))).rejects.toThrow(DiskFullError)
+    disk.fault = (call) => (call === 'sync' ? 'EIO' : undefined)
+    await expect(log.append(batchOf([2]))).rejects.toThrow(LogFailedError)
+    disk.fault = undefined
+    disk.crash((_path, bytes) => [[bytesInSector, bytes.length]])
+    const { target, events } = await recoverTest(disk, { trustEmptySnapshot: true })
+    expect(target.applied).toEqual([1n])
+    expect(events.map(({ type }) => type)).toContain('tornTail')
+  },
+)

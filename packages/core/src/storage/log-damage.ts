@@ -9,12 +9,15 @@
 import { endOfRecord, txnHeaderBytes } from '@zabra/protocol'
 import { endMarkBytes, readEndMark, startsLikeEndMark } from './end-mark.ts'
 import { recordBytesOver, recordPrefixBytes } from './log-batch.ts'
+import { adler32 } from './checksum.ts'
 import { checksumHolds, intAt, type LogFileReader } from './log-reader.ts'
 import { allZeros, zerosEnd } from './zeros.ts'
 
 const windowBytes = 4 * 1024 * 1024
 /** No disk tears a smaller piece. */
 const sectorBytes = 512
+/** At the start of a record. */
+const checksumBytes = 8
 /** A log without end marks tells no more than this: a single write is hardly larger. */
 const writeBytesMax = 16 * 1024 * 1024
 
@@ -111,11 +114,24 @@ function isWholeButForItsLength(bytes: Uint8Array): boolean {
   )
 }
 
+/** Whether the checksum would hold, but for what of it lies in the first sector. */
+function isChecksumMissing(bytes: Uint8Array, firstSector: number): boolean {
+  if (firstSector >= checksumBytes) return true
+  const checksum = adler32(bytes, recordPrefixBytes, bytes.length - 1)
+  for (let at = firstSector; at < checksumBytes; at++) {
+    const expected =
+      at < checksumBytes - 4 ? 0 : (checksum >>> (8 * (checksumBytes - 1 - at))) & 0xff
+    if (bytes[at] !== expected) return false
+  }
+  return true
+}
+
 /** Whether a sector of the record, which starts at `position`, is as it was before the write. */
 function hasOldSector(bytes: Uint8Array, position: number): boolean {
   const firstSector = Math.min(bytes.length, sectorBytes - (position % sectorBytes))
   if (startsLikeEndMark(bytes, firstSector)) return true
-  if (firstSector >= recordPrefixBytes && allZeros(bytes, 0, firstSector)) return true
+  // No mark where the disk was full and what had come through was cut off; a checksum is not zero.
+  if (allZeros(bytes, 0, firstSector) && isChecksumMissing(bytes, firstSector)) return true
   for (let at = firstSector; at < bytes.length; at += sectorBytes) {
     // The mark of the append before may have reached into the second sector.
     const from = Math.max(at, endMarkBytes)
