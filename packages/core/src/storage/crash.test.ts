@@ -250,3 +250,22 @@ test.each([5, 6, 7, 8, 9, 10, 11])(
     expect(events.map(({ type }) => type)).toContain('tornTail')
   },
 )
+
+test.each([1, 2, 3, 4])(
+  'a record that ends wrongly is damage, also where zeros of its checksum fill a sector (%i)',
+  async (bytesInSector) => {
+    const disk = new MemoryDisk()
+    const firstRecordOver = fileHeaderBytes + recordBytesOver + txnHeaderBytes
+    await disk.makeDirectory(directory)
+    const log = new TxnLog(disk, { directory, preAllocBytes: 0 })
+    await log.append(batchOf([1], sectorBytes - bytesInSector - firstRecordOver))
+    await log.append(batchOf([2]))
+    await log.close()
+    const bytes = disk.content(`${directory}/log.1`)
+    const end = sectorBytes - bytesInSector + recordBytesOver + txnHeaderBytes + 4
+    expect(bytes[end - 1]).toBe(0x42)
+    bytes[end - 1]! ^= 1
+    await disk.put(`${directory}/log.1`, bytes)
+    await expect(recoverTest(disk, { trustEmptySnapshot: true })).rejects.toThrow(RecoveryError)
+  },
+)

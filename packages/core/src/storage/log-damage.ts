@@ -117,6 +117,8 @@ function isWholeButForItsLength(bytes: Uint8Array): boolean {
 /** Whether the checksum would hold, but for what of it lies in the first sector. */
 function isChecksumMissing(bytes: Uint8Array, firstSector: number): boolean {
   if (firstSector >= checksumBytes) return true
+  // Its upper half is always zero: where nothing is missing, something else is wrong.
+  if (checksumHolds(bytes, 0, bytes.length - recordBytesOver)) return false
   const checksum = adler32(bytes, recordPrefixBytes, bytes.length - 1)
   for (let at = firstSector; at < checksumBytes; at++) {
     const expected =
