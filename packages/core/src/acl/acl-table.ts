@@ -23,6 +23,9 @@ export class AclTable {
   private readonly byId = new Map<number, AclEntry>()
   private readonly byKey = new Map<string, AclEntry>()
   private nextId = 1
+  /** The list that was last looked up and its entry: requests mostly bring the very same one. */
+  private lastList: readonly Acl[] | undefined
+  private lastEntry: AclEntry | undefined
 
   get(id: number): AclEntry {
     return id === -1 ? this.open : (this.byId.get(id) ?? this.lost)
@@ -34,16 +37,22 @@ export class AclTable {
 
   /** The entry of a list, made when there is none; it counts as used only once acquired. */
   intern(acl: readonly Acl[]): AclEntry {
-    const key = keyOf(acl)
-    const known = this.byKey.get(key)
-    if (known !== undefined) return known
-    return this.add(this.nextId, acl, key)
+    return this.known(acl) ?? this.add(this.nextId, acl, keyOf(acl))
   }
 
   /** The entry a list has, or would have: for looking ahead, nothing is remembered. */
   lookUp(acl: readonly Acl[]): AclEntry {
-    const key = keyOf(acl)
-    return this.byKey.get(key) ?? makeEntry(this.lost.id, acl, key)
+    return this.known(acl) ?? makeEntry(this.lost.id, acl)
+  }
+
+  private known(acl: readonly Acl[]): AclEntry | undefined {
+    if (acl === this.lastList) return this.lastEntry
+    const entry = this.byKey.get(keyOf(acl))
+    if (entry !== undefined) {
+      this.lastList = acl
+      this.lastEntry = entry
+    }
+    return entry
   }
 
   acquire(id: number): void {
@@ -77,6 +86,7 @@ export class AclTable {
     const entry = makeEntry(id, acl, key)
     this.byId.set(id, entry)
     this.byKey.set(key, entry)
+    this.lastList = undefined
     this.nextId = Math.max(this.nextId, id + 1)
     return entry
   }
@@ -84,6 +94,7 @@ export class AclTable {
   private drop(entry: AclEntry): void {
     this.byId.delete(entry.id)
     if (this.byKey.get(entry.key) === entry) this.byKey.delete(entry.key)
+    this.lastList = undefined
   }
 }
 

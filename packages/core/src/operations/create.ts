@@ -73,7 +73,8 @@ export function prepareCreate(
   const { createCount } = parent
   const path = mode.sequential ? request.path + sequenceSuffix(createCount) : request.path
   if (pathProblem(path) !== undefined) return errorCodes.badArguments
-  if (projection.has(path)) return errorCodes.nodeExists
+  const hash = p.db.tree.hashOfPath(path)
+  if (projection.has(path, hash)) return errorCodes.nodeExists
   if (p.db.tree.sessionOf(parent.owner) !== 0n) return errorCodes.noChildrenForEphemerals
   if (p.rules.enforceQuota && p.db.quotas.isExceeded(path, 1, data?.length ?? 0)) {
     return errorCodes.quotaExceeded
@@ -90,7 +91,7 @@ export function prepareCreate(
           ? p.caller.sessionId
           : 0n
 
-  const node = projection.make(path, parent, data)
+  const node = projection.make(path, hash, parent, data)
   node.acl = p.db.acls.lookUp(acl)
   stampCreation(node.view, 0, zxid, p.time)
   if (owner !== 0n) node.view.setBigInt64(field.owner, owner)

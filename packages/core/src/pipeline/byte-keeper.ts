@@ -8,19 +8,19 @@ const sharedBytesMax = 32 * 1024
  * which goes when the last of them is gone: a copy then costs hardly more than the copying.
  */
 export class ByteKeeper implements BufferKeeper {
-  private slab = new Uint8Array(0)
-  private view = new DataView(this.slab.buffer)
+  private slab = new ArrayBuffer(0)
+  private view = new DataView(this.slab)
   private used = 0
 
   keep(source: DataView, start: number, end: number): Uint8Array {
     const length = end - start
     if (length > sharedBytesMax) return new Uint8Array(bytesOf(source, start, length))
-    if (this.used + length > this.slab.length) {
-      this.slab = new Uint8Array(slabBytes)
-      this.view = new DataView(this.slab.buffer)
+    if (this.used + length > this.slab.byteLength) {
+      this.slab = new ArrayBuffer(slabBytes)
+      this.view = new DataView(this.slab)
       this.used = 0
     }
-    const kept = this.slab.subarray(this.used, this.used + length)
+    const kept = new Uint8Array(this.slab, this.used, length)
     if (length <= wordCopyMax) copyWords(source, start, this.view, this.used, length)
     else kept.set(bytesOf(source, start, length))
     this.used += length

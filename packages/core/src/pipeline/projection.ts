@@ -1,4 +1,4 @@
-import { copyWords, lastSlash, Writer } from '@zabra/protocol'
+import { copyWords, Writer } from '@zabra/protocol'
 import type { AclEntry } from '../acl/acl-table.ts'
 import { assert } from '../assert.ts'
 import type { Database } from '../database.ts'
@@ -7,13 +7,16 @@ import { crc32, crc32OfView } from '../storage/checksum.ts'
 import { TreeDigest } from '../tree/digest.ts'
 import { field, statWireBytes } from '../tree/layout.ts'
 import { statChecksum } from '../tree/stat.ts'
-import { noNode, type NodeId } from '../tree/tree.ts'
+import { lastSlashOf, noNode, type NodeId } from '../tree/tree.ts'
+import { PendingNodes } from './pending-nodes.ts'
 
 const spareMax = 4096
 
 /** A znode as it will be once everything that is proposed has been applied. */
 export class ProjectedNode {
   path = ''
+  /** Of the path, as the tree has it. */
+  hash = 0
   exists = true
   acl!: AclEntry
   /** How many transactions under way change it; while there are some, it is part of the projection. */
@@ -26,9 +29,10 @@ export class ProjectedNode {
   digest = 0
   /** What the projection said of this path before, where that may be needed again. */
   previous: ProjectedNode | undefined
+  /** The next one in a bucket of those that are pending. */
+  next: ProjectedNode | undefined
   /** The stored stat, in the order of the wire. */
-  readonly stat = new Uint8Array(statWireBytes)
-  readonly view = new DataView(this.stat.buffer)
+  readonly view = new DataView(new ArrayBuffer(statWireBytes))
 
   get version(): number {
     return this.view.getInt32(field.version)
@@ -58,7 +62,7 @@ export class Projection {
   /** The digest of the tree once everything proposed is applied. */
   readonly digest = new TreeDigest()
   private readonly db: Database
-  private readonly newest = new Map<string, ProjectedNode>()
+  private readonly newest = new PendingNodes()
   private readonly scratch = new Writer()
   /** Oldest first, each once for each transaction that changes it; beside them, which one. */
   private readonly staged = new Fifo<ProjectedNode>()
@@ -75,23 +79,25 @@ export class Projection {
     return this.newest.size === 0
   }
 
-  has(path: string): boolean {
-    const pending = this.newest.get(path)
-    return pending === undefined ? this.db.tree.find(path) !== noNode : pending.exists
+  /** The hash is that of the tree for this path. */
+  has(path: string, hash: number): boolean {
+    const pending = this.newest.get(path, hash)
+    return pending === undefined ? this.db.tree.findHashed(path, hash) !== noNode : pending.exists
   }
 
   /** To look at; and to change where that is staged at once, for it may be the projection's own. */
   load(path: string): ProjectedNode | undefined {
+    const { tree } = this.db
     const key = path === '' ? '/' : path
-    const pending = this.newest.get(key)
+    const hash = tree.hashOfPath(key)
+    const pending = this.newest.get(key, hash)
     if (pending !== undefined) {
       if (!pending.exists) return undefined
       return this.mayRollBack ? this.copy(pending) : pending
     }
-    const { tree } = this.db
-    const id = tree.find(key)
+    const id = tree.findHashed(key, hash)
     if (id === noNode) return undefined
-    const node = this.take(key)
+    const node = this.take(key, hash)
     tree.copyStat(id, node.view)
     node.acl = this.db.aclOf(id)
     node.digest = tree.nodeDigest(id)
@@ -103,15 +109,21 @@ export class Projection {
   }
 
   /** A node that is not there yet, all zero. */
-  make(path: string, parent: ProjectedNode, data: Uint8Array | null): ProjectedNode {
-    const node = this.take(path)
-    node.stat.fill(0)
+  make(
+    path: string,
+    hash: number,
+    parent: ProjectedNode,
+    data: Uint8Array | null,
+  ): ProjectedNode {
+    const node = this.take(path, hash)
+    for (let at = 0; at < statWireBytes; at += 4) node.view.setInt32(at, 0)
     node.digest = 0
     if (this.db.options.digests) {
       const { scratch } = this
       scratch.reset()
-      scratch.text(path.slice(lastSlash(path)))
-      node.pathChecksum = crc32OfView(scratch.view, 0, scratch.position, parent.pathChecksum)
+      scratch.text(path)
+      const start = lastSlashOf(scratch.bytes, scratch.position)
+      node.pathChecksum = crc32OfView(scratch.view, start, scratch.position, parent.pathChecksum)
     }
     this.setData(node, data)
     return node
@@ -135,8 +147,8 @@ export class Projection {
       this.digest.add(node.digest)
     }
     if (node.pending++ === 0) {
-      if (this.mayRollBack) node.previous = this.newest.get(node.path)
-      this.newest.set(node.path, node)
+      if (this.mayRollBack) node.previous = this.newest.get(node.path, node.hash)
+      this.newest.set(node)
     }
     this.staged.push(node)
     this.stagedBy.push(zxid)
@@ -173,8 +185,8 @@ export class Projection {
     const node = this.staged.pop()!
     this.stagedBy.pop()
     if (--node.pending > 0) return
-    if (node.previous === undefined) this.newest.delete(node.path)
-    else this.newest.set(node.path, node.previous)
+    if (node.previous === undefined) this.newest.delete(node)
+    else this.newest.set(node.previous)
     this.release(node)
   }
 
@@ -185,26 +197,28 @@ export class Projection {
       stagedBy.shift()
       const node = staged.shift()!
       if (--node.pending > 0) continue
-      if (this.newest.get(node.path) === node) this.newest.delete(node.path)
+      this.newest.delete(node)
       this.release(node)
     }
   }
 
   /** The ephemerals that a session will own. */
   ephemeralsOf(session: bigint): string[] {
-    const paths: string[] = []
-    for (const id of this.db.tree.ephemeralsOf(session)) {
-      const path = this.db.tree.pathOf(id)
-      if (!this.newest.has(path)) paths.push(path)
+    const { tree } = this.db
+    const paths = new Set<string>()
+    for (const id of tree.ephemeralsOf(session)) {
+      const path = tree.pathOf(id)
+      if (this.newest.get(path, tree.hashOfPath(path)) === undefined) paths.add(path)
     }
-    for (const [path, node] of this.newest) {
-      if (node.exists && node.owner === session) paths.push(path)
+    for (const node of this.staged.all()) {
+      if (!node.exists || node.owner !== session) continue
+      if (this.newest.get(node.path, node.hash) === node) paths.add(node.path)
     }
-    return paths
+    return [...paths]
   }
 
   private copy(from: ProjectedNode): ProjectedNode {
-    const node = this.take(from.path)
+    const node = this.take(from.path, from.hash)
     copyWords(from.view, 0, node.view, 0, statWireBytes)
     node.acl = from.acl
     node.digest = from.digest
@@ -213,10 +227,11 @@ export class Projection {
     return node
   }
 
-  private take(path: string): ProjectedNode {
+  private take(path: string, hash: number): ProjectedNode {
     const node = this.spare.pop() ?? new ProjectedNode()
     assert(node.pending === 0, 'what changes no more can be another node')
     node.path = path
+    node.hash = hash
     node.exists = true
     node.unsummed = noNode
     node.previous = undefined

@@ -39,6 +39,10 @@ function classOf(length: number): number {
 /** Names a block of bytes in an arena; 0 is no block. */
 export type BlockRef = number
 
+function refTo(chunk: number, unit: number): BlockRef {
+  return ((chunk << unitsPerChunkBits) | unit) >>> 0
+}
+
 /**
  * Blocks of bytes outside the garbage-collected heap: a million znodes are a few hundred chunks
  * here instead of millions of objects, so the collector never walks them and memory that a
@@ -59,14 +63,14 @@ export class Arena {
     if (length === 0) return 0
     if (length > sharedBytesMax) {
       // A chunk of its own starts one unit in, like every other.
-      return this.makeChunk(unitBytes + length) * 2 ** unitsPerChunkBits + 1
+      return refTo(this.makeChunk(unitBytes + length), 1)
     }
     const sizeClass = classOf(length)
     const reusable = this.freeBlocks[sizeClass - 1]!.pop()
     if (reusable !== undefined) return reusable
     const units = classBytes[sizeClass - 1]! >> unitBits
     if (this.currentUnit + units > this.currentUnits) this.startChunk(units)
-    const ref = this.current * 2 ** unitsPerChunkBits + this.currentUnit
+    const ref = refTo(this.current, this.currentUnit)
     this.currentUnit += units
     return ref
   }
@@ -75,7 +79,7 @@ export class Arena {
   free(ref: BlockRef, length: number): void {
     if (ref === 0) return
     if (length > sharedBytesMax) {
-      const index = Math.floor(ref / 2 ** unitsPerChunkBits)
+      const index = ref >>> unitsPerChunkBits
       this.hold(index, new Uint8Array(0))
       this.freeChunks.push(index)
       return

@@ -32,13 +32,12 @@ export const field = {
   nameLength: 96,
   dataRef: 100,
   hash: 104,
-  chain: 108,
-  pathChecksum: 112,
-  digest: 116,
+  pathChecksum: 108,
+  digest: 112,
 } as const
 
 export const statWireBytes = 68
-export const recordBytes = 120
+export const recordBytes = 116
 
 const ttlMark = 0xff00n
 const ttlMax = 0xffffffffffn

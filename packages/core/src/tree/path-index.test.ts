@@ -1,23 +1,15 @@
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
-import { field, recordBytes } from './layout.ts'
 import { PathIndex } from './path-index.ts'
 
-const chunkBits = 4
 const idsMax = 400
 
-/** An index over records that hold nothing but what it reads of them. */
+/** An index, and what it should know. */
 class Indexed {
   readonly hashes = new Map<number, number>()
-  private readonly views = Array.from(
-    { length: (idsMax >> chunkBits) + 1 },
-    () => new DataView(new ArrayBuffer(recordBytes << chunkBits)),
-  )
-  readonly index = new PathIndex(this.views, chunkBits)
+  readonly index = new PathIndex()
 
   insert(id: number, hash: number): void {
-    const at = (id & ((1 << chunkBits) - 1)) * recordBytes
-    this.views[id >>> chunkBits]!.setInt32(at + field.hash, hash)
     this.index.insert(id, hash)
     this.hashes.set(id, hash)
   }

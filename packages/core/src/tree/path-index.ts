@@ -1,93 +1,137 @@
-import { field, recordBytes } from './layout.ts'
-
-const blockBits = 16
+const slots = 7
+const countAt = 0
+const spillAt = 1
+const hashesAt = 2
+const idsAt = hashesAt + slots
+/** Numbers of a bucket, as bits: together the 64 bytes that memory moves at once. */
+const bucketBits = 4
+/** Buckets of a block, as bits. */
+const blockBits = 12
 const blockMask = (1 << blockBits) - 1
-const firstBuckets = 1 << 8
+const firstLevel = 4
+const levelMax = 28
+/** Znodes in a bucket on average: of seven slots, so that few need a second one. */
+const fill = 4
+
+/** Buckets that are addressed by number, in blocks; there are ever more of them. */
+class Buckets {
+  private readonly blocks: Int32Array[] = [new Int32Array(1 << (firstLevel + bucketBits))]
+
+  blockOf(bucket: number): Int32Array {
+    return this.blocks[bucket >>> blockBits]!
+  }
+
+  /** The first block grows until it is as large as those that follow. */
+  makeRoom(bucket: number): void {
+    const { blocks } = this
+    const first = blocks[0]!
+    const wanted = Math.min(bucket + 1, 1 << blockBits) << bucketBits
+    if (first.length < wanted) {
+      blocks[0] = new Int32Array(
+        Math.min(1 << (blockBits + bucketBits), Math.max(first.length * 2, wanted)),
+      )
+      blocks[0].set(first)
+    }
+    while (bucket >>> blockBits >= blocks.length) {
+      blocks.push(new Int32Array(1 << (blockBits + bucketBits)))
+    }
+  }
+}
+
+/** Where in its block a bucket lies. */
+function startOf(bucket: number): number {
+  return (bucket & blockMask) << bucketBits
+}
 
 /**
- * From the hash of a path to the znodes that have it, by linear hashing: it grows by one bucket
- * for each znode added, so there is never a moment at which a large table is rebuilt.
+ * From the hash of a path to the znodes that have it, by linear hashing: it grows by a bucket at a
+ * time, so there is never a moment at which a large table is rebuilt.
  *
- * A bucket holds its first znode, negative where there are more, and the hash of that znode. The
- * others are chained through their own records. So a bucket mostly answers by itself, and in a
- * large tree, where looking at a record is waiting for memory, only what is found is looked at.
+ * A bucket holds how many znodes it has, their hashes, and their numbers. In a large tree whatever
+ * is looked at is a wait for memory, so a bucket answers by itself, in one wait, and splits
+ * without a look at the znodes. One that is full goes on in another, which is its spill.
  */
 export class PathIndex {
-  private readonly views: readonly DataView[]
-  private readonly chunkBits: number
-  private readonly chunkMask: number
-  private readonly blocks: Int32Array[] = [new Int32Array(2 * firstBuckets)]
-  private level = 4
+  private readonly main = new Buckets()
+  /** Number 0 is none. */
+  private readonly spills = new Buckets()
+  private spillsUsed = 1
+  /** Each one names the next where a bucket names its spill. */
+  private freeSpill = 0
+  private level = firstLevel
   private split = 0
   private count = 0
-
-  constructor(views: readonly DataView[], chunkBits: number) {
-    this.views = views
-    this.chunkBits = chunkBits
-    this.chunkMask = (1 << chunkBits) - 1
-  }
+  /** What a bucket held that is being divided: hash and number by turns. */
+  private readonly moved: number[] = []
 
   /** The first znode that has this hash; 0 is none. */
   first(hash: number): number {
     const bucket = this.bucketOf(hash)
-    const block = this.blockOf(bucket)
-    const at = startOf(bucket)
-    const first = block[at]!
-    if (block[at + 1] === hash) return Math.abs(first)
-    return first < 0 ? this.next(-first, hash) : 0
+    let block = this.main.blockOf(bucket)
+    let at = startOf(bucket)
+    for (;;) {
+      const end = at + hashesAt + block[at + countAt]!
+      for (let i = at + hashesAt; i < end; i++) if (block[i] === hash) return block[i + slots]!
+      const spill = block[at + spillAt]!
+      if (spill === 0) return 0
+      block = this.spills.blockOf(spill)
+      at = startOf(spill)
+    }
   }
 
-  /** The one after a znode of the same bucket. */
+  /** The one after a znode that has the same hash. */
   next(id: number, hash: number): number {
-    let next = this.chained(id)
-    while (next !== 0 && this.hashOf(next) !== hash) next = this.chained(next)
-    return next
+    const bucket = this.bucketOf(hash)
+    let block = this.main.blockOf(bucket)
+    let at = startOf(bucket)
+    let isBehind = false
+    for (;;) {
+      const end = at + hashesAt + block[at + countAt]!
+      for (let i = at + hashesAt; i < end; i++) {
+        if (block[i] !== hash) continue
+        if (isBehind) return block[i + slots]!
+        isBehind = block[i + slots] === id
+      }
+      const spill = block[at + spillAt]!
+      if (spill === 0) return 0
+      block = this.spills.blockOf(spill)
+      at = startOf(spill)
+    }
   }
 
   insert(id: number, hash: number): void {
-    this.push(this.bucketOf(hash), id, hash)
-    if (++this.count > (1 << this.level) + this.split) this.grow()
+    this.push(id, hash)
+    if (++this.count > fill * ((1 << this.level) + this.split)) this.grow()
   }
 
   remove(id: number, hash: number): void {
-    const bucket = this.bucketOf(hash)
-    const after = this.chained(id)
-    const first = Math.abs(this.blockOf(bucket)[startOf(bucket)]!)
-    if (first === id) {
-      this.fill(bucket, after, after === 0 ? 0 : this.hashOf(after))
-    } else {
-      let before = first
-      for (let next = this.chained(before); next !== id; next = this.chained(before)) before = next
-      this.setChained(before, after)
-    }
     this.count--
+    const bucket = this.bucketOf(hash)
+    const block = this.main.blockOf(bucket)
+    const at = startOf(bucket)
+    if (block[at + spillAt] === 0) {
+      // The last takes its place.
+      const last = --block[at + countAt]!
+      let slot = 0
+      while (block[at + idsAt + slot] !== id) slot++
+      block[at + hashesAt + slot] = block[at + hashesAt + last]!
+      block[at + idsAt + slot] = block[at + idsAt + last]!
+      return
+    }
+    const all = this.empty(bucket)
+    for (let i = 0; i < all.length; i += 2) if (all[i + 1] !== id) this.push(all[i + 1]!, all[i]!)
   }
 
   /** Room for so many at once; only of use while there are few. */
   reserve(count: number): void {
-    if (this.split > 0 || this.count > 1 << this.level) return
-    const ids: number[] = []
-    for (let bucket = 0; bucket < 1 << this.level; bucket++) ids.push(...this.empty(bucket))
-    // Not quite as many buckets: the count is a guess, and a chain of two costs little.
-    while (1 << this.level < count * 0.75 && this.level < blockBits + 12) this.level++
-    this.makeRoom((1 << this.level) - 1)
-    for (const id of ids) this.push(this.bucketOf(this.hashOf(id)), id, this.hashOf(id))
-  }
-
-  private hashOf(id: number): number {
-    return this.views[id >>> this.chunkBits]!.getInt32(this.at(id) + field.hash)
-  }
-
-  private chained(id: number): number {
-    return this.views[id >>> this.chunkBits]!.getInt32(this.at(id) + field.chain)
-  }
-
-  private setChained(id: number, next: number): void {
-    this.views[id >>> this.chunkBits]!.setInt32(this.at(id) + field.chain, next)
-  }
-
-  private at(id: number): number {
-    return (id & this.chunkMask) * recordBytes
+    const before = 1 << this.level
+    if (this.split > 0 || this.count > fill * before) return
+    const all: number[] = []
+    for (let bucket = 0; bucket < before; bucket++) all.push(...this.empty(bucket))
+    // Not quite as many buckets: the count is a guess, and somewhat fuller ones cost little.
+    while (fill << this.level < count * 0.75 && this.level < levelMax) this.level++
+    this.main.makeRoom((1 << this.level) - 1)
+    for (let i = 0; i < all.length; i += 2) this.push(all[i + 1]!, all[i]!)
   }
 
   private bucketOf(hash: number): number {
@@ -97,73 +141,68 @@ export class PathIndex {
     return bucket < this.split ? mixed & ((1 << (this.level + 1)) - 1) : bucket
   }
 
-  private blockOf(bucket: number): Int32Array {
-    return this.blocks[bucket >>> blockBits]!
-  }
-
-  private push(bucket: number, id: number, hash: number): void {
-    this.setChained(id, Math.abs(this.blockOf(bucket)[startOf(bucket)]!))
-    this.fill(bucket, id, hash)
-  }
-
-  /** Makes a znode, with those chained to it, all of a bucket. */
-  private fill(bucket: number, id: number, hash: number): void {
-    const block = this.blockOf(bucket)
-    const at = startOf(bucket)
-    block[at] = id === 0 || this.chained(id) === 0 ? id : -id
-    block[at + 1] = hash
-  }
-
-  /** All znodes of a bucket, which has none afterwards. */
-  private empty(bucket: number): number[] {
-    const ids: number[] = []
-    const block = this.blockOf(bucket)
-    for (let id = Math.abs(block[startOf(bucket)]!); id !== 0; id = this.chained(id)) ids.push(id)
-    block.fill(0, startOf(bucket), startOf(bucket) + 2)
-    return ids
-  }
-
-  /** The first block grows until it is as large as those that follow. */
-  private makeRoom(bucket: number): void {
-    const { blocks } = this
-    const first = blocks[0]!
-    const wanted = 2 * Math.min(bucket + 1, 1 << blockBits)
-    if (first.length < wanted) {
-      blocks[0] = new Int32Array(Math.min(2 << blockBits, Math.max(first.length * 2, wanted)))
-      blocks[0].set(first)
+  /** Into the last of a bucket and its spills: all others are full. */
+  private push(id: number, hash: number): void {
+    const bucket = this.bucketOf(hash)
+    let block = this.main.blockOf(bucket)
+    let at = startOf(bucket)
+    while (block[at + countAt] === slots) {
+      if (block[at + spillAt] === 0) block[at + spillAt] = this.takeSpill()
+      const spill = block[at + spillAt]!
+      block = this.spills.blockOf(spill)
+      at = startOf(spill)
     }
-    while (bucket >>> blockBits >= blocks.length) blocks.push(new Int32Array(2 << blockBits))
+    const count = block[at + countAt]!
+    block[at + hashesAt + count] = hash
+    block[at + idsAt + count] = id
+    block[at + countAt] = count + 1
+  }
+
+  /** All that a bucket and its spills hold, until the next call; afterwards they hold nothing. */
+  private empty(bucket: number): readonly number[] {
+    const { moved } = this
+    moved.length = 0
+    let block = this.main.blockOf(bucket)
+    let at = startOf(bucket)
+    for (let number = 0; ; ) {
+      const end = at + hashesAt + block[at + countAt]!
+      for (let i = at + hashesAt; i < end; i++) moved.push(block[i]!, block[i + slots]!)
+      const spill = block[at + spillAt]!
+      block[at + countAt] = 0
+      block[at + spillAt] = 0
+      if (number !== 0) {
+        block[at + spillAt] = this.freeSpill
+        this.freeSpill = number
+      }
+      if (spill === 0) return moved
+      number = spill
+      block = this.spills.blockOf(spill)
+      at = startOf(spill)
+    }
+  }
+
+  private takeSpill(): number {
+    const free = this.freeSpill
+    if (free === 0) {
+      this.spills.makeRoom(this.spillsUsed)
+      return this.spillsUsed++
+    }
+    const block = this.spills.blockOf(free)
+    const at = startOf(free)
+    this.freeSpill = block[at + spillAt]!
+    block[at + spillAt] = 0
+    return free
   }
 
   /** Splits one bucket in two. */
   private grow(): void {
     const old = this.split
-    this.makeRoom(old + (1 << this.level))
+    this.main.makeRoom(old + (1 << this.level))
+    const all = this.empty(old)
     if (++this.split === 1 << this.level) {
       this.split = 0
       this.level++
     }
-    const block = this.blockOf(old)
-    const at = startOf(old)
-    const first = block[at]!
-    const hash = block[at + 1]!
-    block[at] = 0
-    block[at + 1] = 0
-    if (first > 0) {
-      const bucket = this.bucketOf(hash)
-      this.blockOf(bucket)[startOf(bucket)] = first
-      this.blockOf(bucket)[startOf(bucket) + 1] = hash
-      return
-    }
-    for (let id = -first; id !== 0;) {
-      const next = this.chained(id)
-      this.push(this.bucketOf(this.hashOf(id)), id, this.hashOf(id))
-      id = next
-    }
+    for (let i = 0; i < all.length; i += 2) this.push(all[i + 1]!, all[i]!)
   }
-}
-
-/** Where in its block a bucket lies. */
-function startOf(bucket: number): number {
-  return (bucket & blockMask) << 1
 }

@@ -73,7 +73,7 @@ export class Tree {
   private readonly options: TreeOptions
   private readonly views: DataView[] = []
   private readonly arena = new Arena()
-  private readonly index: PathIndex
+  private readonly index = new PathIndex()
   private readonly freeIds: NodeId[] = []
   private readonly owners: Owners
   private readonly cursors = new Set<TreeCursor>()
@@ -86,7 +86,6 @@ export class Tree {
   constructor(options: Partial<TreeOptions> = {}) {
     this.options = { ...defaults, ...options }
     this.owners = new Owners(this.options.extendedTypes)
-    this.index = new PathIndex(this.views, chunkBits)
     const id = this.allocate()
     assert(id === root, 'the root is the first node')
     this.count = 1
@@ -114,21 +113,36 @@ export class Tree {
 
   /** The znode at a path; both `/` and the empty path are the root. */
   find(path: string): NodeId {
+    return this.findHashed(path, this.hashOfPath(path))
+  }
+
+  /** What `findHashed` goes by. */
+  hashOfPath(path: string): number {
     const { length } = path
-    if (length <= 1 && (length === 0 || path.charCodeAt(0) === slash)) return root
     let hash = this.options.hashSeed | 0
+    if (length === 1 && path.charCodeAt(0) === slash) return hash
     for (let i = 0; i < length; i++) {
       const code = path.charCodeAt(i)
       if (code > 0x7f) {
         const bytes = encodeText(path)
-        return this.findBytes(bytes, 0, bytes.length)
+        return this.hashBytes(bytes, 0, bytes.length)
       }
       hash = Math.imul(hash ^ code, 0x01000193)
     }
-    for (let id = this.index.first(hash); id !== noNode; id = this.index.next(id, hash)) {
+    return hash
+  }
+
+  /** As `find`, where the hash is known. */
+  findHashed(path: string, hash: number): NodeId {
+    const { length } = path
+    if (length <= 1 && (length === 0 || path.charCodeAt(0) === slash)) return root
+    const first = this.index.first(hash)
+    for (let id = first; id !== noNode; id = this.index.next(id, hash)) {
       if (this.isAt(id, path)) return id
     }
-    return noNode
+    if (first === noNode || isAscii(path)) return noNode
+    const bytes = encodeText(path)
+    return this.lookup(hash, bytes, 0, bytes.length)
   }
 
   /** As `find`, below a parent that is known. */
@@ -195,9 +209,10 @@ export class Tree {
     return noNode
   }
 
-  /** Whether a znode has this path, compared from its end upwards. */
+  /** Whether a znode has this path, compared from its end upwards. Never so if it is not ASCII. */
   private isAt(id: NodeId, path: string): boolean {
     let end = path.length
+    let codes = 0
     for (let node = id; node !== root; node = this.parent(node)) {
       const record = this.view(node)
       const at = this.at(node)
@@ -206,10 +221,14 @@ export class Tree {
       const ref = record.getUint32(at + field.nameRef)
       const name = this.arena.bytesOf(ref)
       const offset = this.arena.offsetOf(ref) - start
-      for (let i = start; i < end; i++) if (path.charCodeAt(i) !== name[offset + i]) return false
+      for (let i = start; i < end; i++) {
+        const code = path.charCodeAt(i)
+        if (code !== name[offset + i]) return false
+        codes |= code
+      }
       end = start - 1
     }
-    return end === 0
+    return end === 0 && codes <= 0x7f
   }
 
   private isAtBytes(id: NodeId, bytes: Uint8Array, pathStart: number, pathEnd: number): boolean {
@@ -400,8 +419,7 @@ export class Tree {
     scratch.reset()
     scratch.text(path)
     const { bytes, view, position: pathLength } = scratch
-    let nameStart = pathLength
-    while (bytes[nameStart - 1] !== slash) nameStart--
+    const nameStart = lastSlashOf(bytes, pathLength) + 1
     const hash = this.childHash(parent, bytes, nameStart, pathLength)
     const id = this.attach(parent, view, nameStart, pathLength, hash)
     const record = this.view(id)
@@ -818,6 +836,18 @@ export const openAclId = -1
 const reservedPrefix = '/zookeeper/'
 const reservedBytes = encodeText(reservedPrefix)
 const emptyBytes = new Uint8Array(0)
+
+/** Where the last slash of a path is, which has one. */
+export function lastSlashOf(path: Uint8Array, end: number): number {
+  let at = end - 1
+  while (path[at] !== slash) at--
+  return at
+}
+
+function isAscii(text: string): boolean {
+  for (let i = 0; i < text.length; i++) if (text.charCodeAt(i) > 0x7f) return false
+  return true
+}
 
 function isReserved(bytes: Uint8Array, start: number, end: number): boolean {
   if (end - start < reservedBytes.length) return false
