@@ -109,12 +109,7 @@ export class Projection {
   }
 
   /** A node that is not there yet, all zero. */
-  make(
-    path: string,
-    hash: number,
-    parent: ProjectedNode,
-    data: Uint8Array | null,
-  ): ProjectedNode {
+  make(path: string, hash: number, parent: ProjectedNode, data: Uint8Array | null): ProjectedNode {
     const node = this.take(path, hash)
     for (let at = 0; at < statWireBytes; at += 4) node.view.setInt32(at, 0)
     node.digest = 0

@@ -57,3 +57,18 @@ test('finds all that have a hash and nothing else, however it grows and shrinks'
     { numRuns: 300 },
   )
 })
+
+test('knows each of many, beyond its first blocks, while they come and go', () => {
+  const index = new PathIndex()
+  const hashOf = (id: number): number => Math.imul(id, 0x9e3779b1)
+  const count = 60_000
+  for (let id = 1; id <= count; id++) index.insert(id, hashOf(id))
+  for (let id = 1; id <= count; id += 2) index.remove(id, hashOf(id))
+  for (let id = count + 1; id <= 2 * count; id++) index.insert(id, hashOf(id))
+  let wrong = 0
+  for (let id = 1; id <= 2 * count; id++) {
+    const isThere = id > count || id % 2 === 0
+    if (index.first(hashOf(id)) !== (isThere ? id : 0)) wrong++
+  }
+  expect(wrong).toBe(0)
+})

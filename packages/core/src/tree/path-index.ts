@@ -164,7 +164,7 @@ export class PathIndex {
     moved.length = 0
     let block = this.main.blockOf(bucket)
     let at = startOf(bucket)
-    for (let number = 0; ; ) {
+    for (let number = 0; ;) {
       const end = at + hashesAt + block[at + countAt]!
       for (let i = at + hashesAt; i < end; i++) moved.push(block[i]!, block[i + slots]!)
       const spill = block[at + spillAt]!
