@@ -1,3 +1,5 @@
+import { assert } from '../assert.ts'
+
 const slots = 7
 const countAt = 0
 const spillAt = 1
@@ -113,7 +115,8 @@ export class PathIndex {
       // The last takes its place.
       const last = --block[at + countAt]!
       let slot = 0
-      while (block[at + idsAt + slot] !== id) slot++
+      while (slot <= last && block[at + idsAt + slot] !== id) slot++
+      assert(slot <= last, 'what is removed is there')
       block[at + hashesAt + slot] = block[at + hashesAt + last]!
       block[at + idsAt + slot] = block[at + idsAt + last]!
       return
