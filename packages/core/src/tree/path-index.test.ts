@@ -72,3 +72,26 @@ test('knows each of many, beyond its first blocks, while they come and go', () =
   }
   expect(wrong).toBe(0)
 })
+
+test('loses none where many buckets need a second one, and a third', () => {
+  let lost = 0
+  for (let round = 0; round < 100; round++) {
+    const index = new PathIndex()
+    // As paths have them: not spread more evenly than chance does it.
+    let state = Math.imul(round + 1, 0x9e3779b1)
+    const hashes = Array.from({ length: 6000 }, () => {
+      state = Math.imul(state ^ (state >>> 15), 0x2c1b3c6d)
+      state = Math.imul(state ^ (state >>> 12), 0x297a2d39) + 0x6d2b79f5
+      return state | 0
+    })
+    for (const [i, hash] of hashes.entries()) index.insert(i + 1, hash)
+    for (const [i, hash] of hashes.entries()) if (i % 3 === 0) index.remove(i + 1, hash)
+    for (const [i, hash] of hashes.entries()) if (i % 3 === 0) index.insert(i + 1, hash)
+    for (const [i, hash] of hashes.entries()) {
+      let id = index.first(hash)
+      while (id !== 0 && id !== i + 1) id = index.next(id, hash)
+      if (id === 0) lost++
+    }
+  }
+  expect(lost).toBe(0)
+})

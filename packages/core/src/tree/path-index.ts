@@ -146,6 +146,8 @@ export class PathIndex {
 
   /** Into the last of a bucket and its spills: all others are full. */
   private push(id: number, hash: number): void {
+    // Before anything is looked at: to make room moves the first block.
+    this.spills.makeRoom(this.spillsUsed)
     const bucket = this.bucketOf(hash)
     let block = this.main.blockOf(bucket)
     let at = startOf(bucket)
@@ -186,10 +188,7 @@ export class PathIndex {
 
   private takeSpill(): number {
     const free = this.freeSpill
-    if (free === 0) {
-      this.spills.makeRoom(this.spillsUsed)
-      return this.spillsUsed++
-    }
+    if (free === 0) return this.spillsUsed++
     const block = this.spills.blockOf(free)
     const at = startOf(free)
     this.freeSpill = block[at + spillAt]!
