@@ -1,6 +1,8 @@
 /** The simulator itself: it repeats what it does, finds nothing wrong, and finds what is. */
 import { expect, test } from 'vitest'
-import { mutants, run, shrink } from './index.ts'
+import { mutants, run, shrink, type Mutant } from './index.ts'
+import { replace } from './mutants/inside.ts'
+import { isVoid } from './mutants/verdict.ts'
 
 const budgetMs = 20_000
 const ensembleBudgetMs = 10_000
@@ -95,6 +97,17 @@ test.each(mutants.filter((_, i) => i % 5 === 0))(
       violations = (await run({ seed, mutant })).violations
     }
     expect(violations).not.toEqual([])
+    expect(isVoid(violations[0]!)).toBe(false)
   },
   60_000,
 )
+
+test('a mutant that reaches for what is not there any more does not count as caught', async () => {
+  const gone: Mutant = {
+    name: 'gone',
+    servers: 3,
+    joined: (peer) => replace(peer, 'noSuchMethod', (original) => original),
+  }
+  const { violations } = await run({ seed: 1, mutant: gone })
+  expect(violations.map(isVoid)).toContain(true)
+}, 60_000)

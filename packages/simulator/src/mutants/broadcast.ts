@@ -9,6 +9,13 @@ interface Packet {
   readonly zxid: bigint
 }
 
+/** What a learner has logged and not applied. */
+interface Pending {
+  all(): Packet[]
+  clear(): void
+  push(txn: Packet): void
+}
+
 /** Every `n`-th packet of this kind leaves only behind the next packet of any kind. */
 function delaying(link: object, kind: string, n: number): void {
   let calls = 0
@@ -54,10 +61,11 @@ export const broadcastMutants: readonly Mutant[] = [
       late = undefined
     })
     replace<[bigint], unknown>(learner, 'nextPending', (original) => (zxid) => {
-      const pending = learner.pending as { items: { zxid: bigint }[]; used: number }
-      const { items, used } = pending
-      const at = items.findIndex((txn) => txn.zxid === zxid)
-      if (at > used) items.splice(used, 0, ...items.splice(at, 1))
+      const pending = learner.pending as Pending
+      const all = pending.all()
+      const named = all.filter((txn) => txn.zxid === zxid)
+      pending.clear()
+      for (const txn of [...named, ...all.filter((other) => other.zxid !== zxid)]) pending.push(txn)
       return original(zxid)
     })
   }),

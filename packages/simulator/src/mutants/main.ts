@@ -2,6 +2,7 @@
 import { runPrograms } from '../programs/run-programs.ts'
 import { run } from '../run.ts'
 import { mutants, programMutants } from './index.ts'
+import { isVoid } from './verdict.ts'
 
 const seedsMax = 300
 
@@ -23,10 +24,14 @@ for (const { name, violated } of trials) {
     seed++
     caught = (await violated(seed)).violations[0]
   }
-  if (caught === undefined) missed++
-  const verdict = caught === undefined ? `MISSED in ${seed} seeds` : `caught by seed ${seed}`
-  console.log(`${name}: ${verdict}`)
+  if (caught === undefined || isVoid(caught)) missed++
+  console.log(`${name}: ${verdictOn(caught, seed)}`)
   if (caught !== undefined) console.log(`    ${caught.split('\n')[0]!.slice(0, 160)}`)
 }
 console.log(missed === 0 ? 'every mutant was caught' : `${missed} mutants were missed`)
 process.exitCode = missed === 0 ? 0 : 1
+
+function verdictOn(caught: string | undefined, seed: number): string {
+  if (caught === undefined) return `MISSED in ${seed} seeds`
+  return isVoid(caught) ? 'VOID, it fails by itself' : `caught by seed ${seed}`
+}
