@@ -60,11 +60,8 @@ export async function joinEnsemble(
   const self = BigInt(ensemble.serverId)
   const membership = membershipOf(ensemble)
   const epochs = await Epochs.load(parts.disk, parts.recovery.snapshotDir, parts.db.lastZxid)
-  const { connectTimeoutMs, listenOnAllAddresses, observerMasterPort } = ensemble
-  const network = new NodePeerNetwork(
-    { self, membership, connectTimeoutMs, listenOnAllAddresses, observerMasterPort },
-    logger,
-  )
+  const { observerMasterPort } = ensemble
+  const network = new NodePeerNetwork({ ...ensemble, self, membership }, logger)
   const addresses = membership.servers.get(self)?.addresses ?? []
   const peer = new EnsemblePeer(
     {

@@ -101,6 +101,8 @@ export class OwnHistory {
     await receiveSnapshot(link, loading)
     loading.lastZxid = zxid
     loading.db.finishLoading()
+    // Before it is ours: whoever waits to take a snapshot goes on the moment this is done.
+    loading.db.isExact = false
     await this.parts.journal().undisturbed(async () => {
       await log.close()
       this.become(loading.db)

@@ -129,6 +129,28 @@ describe('a snapshot that cannot be used', () => {
     expect(types(await recoverTest(disk))).toEqual(['snapshotLoaded'])
   })
 
+  test('stops recovery where what is logged before it may be of another history', async () => {
+    // It came from a leader, and power failed before the older files were removed.
+    const atStart = 0x200000000
+    await snapshotAt(atStart)
+    await writeLog(disk, [[0x300000001, 0x300000002]])
+    expect(applied(await recoverTest(disk))).toEqual([0x300000001, 0x300000002])
+    await change(snapshotPath(atStart), (bytes) => void (bytes[40] = 77))
+    await expect(recoverTest(disk)).rejects.toThrow(
+      /log\.300000001: it goes on from .*snapshot\.200000000, which cannot be read/,
+    )
+    const accepted = await recoverTest(disk, { acceptDamage: true })
+    expect(accepted).toMatchObject({ zxid: 4n, damageAccepted: true })
+  })
+
+  test('is no loss where a log leads up to it, also across an epoch', async () => {
+    await writeLog(disk, [[0x200000001]])
+    await snapshotAt(0x200000001)
+    await writeLog(disk, [[0x300000001]])
+    await change(snapshotPath(0x200000001), (bytes) => void (bytes[40] = 77))
+    expect(applied(await recoverTest(disk))).toEqual([0x200000001, 0x300000001])
+  })
+
   test('stops recovery when there is no other', async () => {
     await change(snapshotPath(4), (bytes) => void (bytes[40] = 77))
     await change(snapshotPath(0), (bytes) => void (bytes[40] = 77))

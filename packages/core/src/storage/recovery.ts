@@ -99,7 +99,8 @@ export async function recover<T extends RecoveryTarget>(
     trace({ type: 'freshDirectory', file: `${snapshotDir}/${file}` })
   }
   target.lastZxid = snapshotZxid
-  const replayed = await replayLogs(disk, options, logs, snapshotZxid, target, trace)
+  const skipped = snapshots.filter(({ zxid }) => zxid > snapshotZxid)
+  const replayed = await replayLogs(disk, options, logs, snapshotZxid, skipped, target, trace)
   const setAside = await refuseLostEnd(disk, options, snapshots, chosen, replayed, trace)
   await removeLeftovers(disk, options, inSnapshotDir, inLogDir, trace)
   return {

@@ -34,10 +34,12 @@ export async function replayLogs(
   options: RecoveryOptions,
   logs: readonly StoredFile[],
   snapshotZxid: bigint,
+  /** Newer ones that could not be used. */
+  skipped: readonly StoredFile[],
   target: RecoveryTarget,
   trace: Trace,
 ): Promise<Replayed> {
-  const replay = new Replay(disk, options, snapshotZxid, target, trace)
+  const replay = new Replay(disk, options, snapshotZxid, skipped, target, trace)
   const files = logs.slice(indexCovering(logs, snapshotZxid + 1n))
   for (const [i, file] of files.entries()) {
     try {
@@ -62,6 +64,7 @@ class Replay implements Replayed {
   private readonly disk: Disk
   private readonly options: RecoveryOptions
   private readonly snapshotZxid: bigint
+  private readonly skipped: readonly StoredFile[]
   private readonly target: RecoveryTarget
   private readonly trace: Trace
   /** Where the file before could not be read to its end, and whether that did harm is not known. */
@@ -73,12 +76,14 @@ class Replay implements Replayed {
     disk: Disk,
     options: RecoveryOptions,
     snapshotZxid: bigint,
+    skipped: readonly StoredFile[],
     target: RecoveryTarget,
     trace: Trace,
   ) {
     this.disk = disk
     this.options = options
     this.snapshotZxid = snapshotZxid
+    this.skipped = skipped
     this.zxid = snapshotZxid
     this.target = target
     this.trace = trace
@@ -168,6 +173,7 @@ class Replay implements Replayed {
         'restore the missing file, or start once with recovery.acceptDamage=true to end the database before the gap',
       )
     }
+    this.refuseOtherHistory(zxid, position)
     if (open === undefined) return
     // The next counter proves that nothing is missing; the first of a new epoch proves nothing.
     if (zxid !== last + 1n && open.damage !== undefined) {
@@ -186,6 +192,24 @@ class Replay implements Replayed {
       position: unreadable,
       nextFile: `${this.options.logDir}/${name}`,
     })
+  }
+
+  /**
+   * A snapshot that came from a leader takes the place of all that was logged before it, and a crash
+   * may have come before that was removed. Where no log leads up to it, what the logs hold before it
+   * may be of another history: only with it would we know.
+   */
+  private refuseOtherHistory(zxid: bigint, position: number): void {
+    const last = this.zxid
+    const between = this.skipped.find((snapshot) => snapshot.zxid > last && snapshot.zxid < zxid)
+    if (between === undefined) return
+    const file = `${this.options.snapshotDir}/${between.name}`
+    throw new Damage(
+      `it goes on from ${file}, which cannot be read, and no log leads up to that: ${this.lastFile} ` +
+        `ends at ${hex(last)} and may be of another history`,
+      position,
+      `restore ${file} from a copy; or empty the directory, if there is an ensemble to take the data from`,
+    )
   }
 
   /** A torn tail is cut off, so that the next start meets a log that ends as it should. */

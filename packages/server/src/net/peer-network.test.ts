@@ -1,8 +1,9 @@
-import { connect } from 'node:net'
+import { connect, createServer } from 'node:net'
 import { once } from 'node:events'
 import { afterEach, expect, test } from 'vitest'
 import { encodeInitialMessage } from '@zabra/protocol'
 import { startServer } from '../embedded.ts'
+import { silent } from '../logger.ts'
 import type { RunningServer } from '../server.ts'
 import { freePorts } from '../../test/support/free-ports.ts'
 import { parseHostPort } from './peer-network.ts'
@@ -42,4 +43,45 @@ test('a place that cannot be, announced on the election port, costs nothing', as
   const again = connect(electionPort!, '127.0.0.1')
   await once(again, 'connect')
   again.destroy()
+})
+
+test('an election port that is still taken is tried again', async () => {
+  const [quorumPort, electionPort, other, others] = await freePorts(4)
+  const holder = createServer()
+  holder.listen(electionPort, '127.0.0.1')
+  await once(holder, 'listening')
+  const config = {
+    myid: '2',
+    initLimit: '5',
+    syncLimit: '2',
+    'server.1': `127.0.0.1:${other}:${others}`,
+    'server.2': `127.0.0.1:${quorumPort}:${electionPort}`,
+  }
+  const lines: string[] = []
+  const warn = (line: string): void => {
+    lines.push(line)
+    if (line.includes('trying again')) holder.close()
+  }
+  server = await startServer({ config, logger: { ...silent, warn } })
+  expect(lines.join('\n')).toContain(`the election port ${electionPort}: `)
+  const socket = connect(electionPort!, '127.0.0.1')
+  await once(socket, 'connect')
+  socket.destroy()
+})
+
+test('an election port that stays taken stops the start, after as many attempts as told', async () => {
+  const [quorumPort, electionPort, other, others] = await freePorts(4)
+  const holder = createServer()
+  holder.listen(electionPort, '127.0.0.1')
+  await once(holder, 'listening')
+  const config = {
+    myid: '2',
+    initLimit: '5',
+    syncLimit: '2',
+    electionPortBindRetry: '1',
+    'server.1': `127.0.0.1:${other}:${others}`,
+    'server.2': `127.0.0.1:${quorumPort}:${electionPort}`,
+  }
+  await expect(startServer({ config })).rejects.toThrow(String(electionPort))
+  holder.close()
 })

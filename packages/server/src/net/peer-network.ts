@@ -1,4 +1,5 @@
 import { connect, createServer, type Server, type Socket } from 'node:net'
+import { setTimeout as setTimeoutPromise } from 'node:timers/promises'
 import type {
   Door,
   EnsemblePeer,
@@ -23,10 +24,14 @@ export interface PeerNetworkOptions {
   readonly listenOnAllAddresses: boolean
   /** Where followers take observers; the same on every server. */
   readonly observerMasterPort: number | undefined
+  /** Who connects to the election port must say who it is within this time. */
+  readonly handshakeTimeoutMs: number
+  /** How often the election port is tried at the start; 0 is without end. */
+  readonly electionPortBindRetry: number
 }
 
-/** Who connects to the election port must say who it is within this time. */
-const introductionMs = 10_000
+/** A name may not be known yet, or whoever had the port not be gone. */
+const bindPauseMs = 1000
 const rebindPauseMs = 200
 
 /** The election and quorum ports of this server, and its connections to those of the others. */
@@ -58,13 +63,29 @@ export class NodePeerNetwork implements PeerNetwork {
 
   /** Resolves once the others can reach our election port. */
   async start(): Promise<void> {
+    const { electionPortBindRetry: attemptsMax } = this.options
+    for (let attempt = 1; ; attempt++) {
+      try {
+        await this.openElectionPort()
+        return
+      } catch (error) {
+        if (attempt === attemptsMax || this.isStopped) throw error
+        const { electionPort } = this.own
+        const { message } = error as Error
+        this.logger.warn(`the election port ${electionPort}: ${message}; trying again`)
+        await setTimeoutPromise(bindPauseMs)
+      }
+    }
+  }
+
+  private async openElectionPort(): Promise<void> {
     const { host, electionPort } = this.own
     this.electionServer = createServer((socket) => {
       const id = this.adopt(socket)
       this.input((links) => links.accepted(id))
       setTimeout(() => {
         if (!this.introduced.has(id)) socket.destroy()
-      }, introductionMs).unref()
+      }, this.options.handshakeTimeoutMs).unref()
     })
     await listen(this.electionServer, electionPort, this.bindHost(host))
   }
@@ -91,7 +112,7 @@ export class NodePeerNetwork implements PeerNetwork {
     this.electionServer?.close()
     const bind = (): void => {
       if (this.isStopped || !isWanted()) return
-      this.start().then(
+      this.openElectionPort().then(
         () => {
           if (this.isStopped) this.electionServer?.close()
           else this.logger.info(`the election port is ${electionPort} from now on`)

@@ -133,7 +133,7 @@ export class Recorder {
     const known = this.log.get(zxid)
     if (known === undefined) {
       this.log.set(zxid, new Uint8Array(payload))
-    } else if (!known.every((byte, i) => byte === payload[i])) {
+    } else if (known.length !== payload.length || known.some((byte, i) => byte !== payload[i])) {
       this.violation(`a log holds something else at zxid ${zxid} than before`)
     }
   }

@@ -146,14 +146,15 @@ export const ensemble = {
   tcpKeepAlive: property(bool, false, 'TCP keep-alive between servers.', { use }),
   'multiAddress.enabled': setting(bool, false, 'A server line can have several addresses.', {
     use,
+    departs: 'Only the first of them is used yet.',
     properties: ['zookeeper.multiAddress.enabled'],
   }),
   'multiAddress.reachabilityCheckTimeoutMs': setting(ms, 1000, 'Wait for an address to answer.', {
-    use,
+    use: 'planned',
     properties: ['zookeeper.multiAddress.reachabilityCheckTimeoutMs'],
   }),
   'multiAddress.reachabilityCheckEnabled': setting(bool, true, 'Addresses are tried first.', {
-    use,
+    use: 'planned',
     properties: ['zookeeper.multiAddress.reachabilityCheckEnabled'],
   }),
   sslQuorum: setting(bool, false, 'Servers speak TLS to each other.', {
