@@ -150,7 +150,7 @@ export class Client implements AsyncDisposable {
     options: CreateOptions & { readonly codec?: Codec<unknown> } = {},
   ): Promise<kinds.Created> {
     return this.attempt(() => {
-      const data = dataBytes(value, options.codec)
+      const data = dataBytes(value, options.codec, path)
       if (options.protect === true) return this.createProtected(path, data, options)
       return this.createOnce(path, data, options, options)
     })
@@ -171,7 +171,7 @@ export class Client implements AsyncDisposable {
     options: WriteOptions & { readonly codec?: Codec<unknown> } = {},
   ): Promise<Stat> {
     return this.attempt(() => {
-      const data = dataBytes(value, options.codec)
+      const data = dataBytes(value, options.codec, path)
       const request = { path: this.paths.toServer(path), data, version: versionOf(options) }
       return this.issue(new Call(kinds.setData, request, path), options)
     })
@@ -422,6 +422,7 @@ export class Client implements AsyncDisposable {
       children: (at: string) => patient.children(at, { consistency: 'session' }),
       exists: (at: string) => patient.exists(at),
       delete: (at: string) => patient.delete(at),
+      expiries: () => this.live.expiries,
     }
     const timeoutMs = options.timeoutMs ?? this.callTimeoutMs
     const guid = makeGuid(() => this.host.random())

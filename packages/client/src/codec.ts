@@ -1,4 +1,5 @@
 import { decodeText, encodeText } from '@zabra/protocol'
+import { ZabraError, type ErrorDetails } from './errors.ts'
 
 /** How values become the bytes of a node, and back. */
 export interface Codec<T> {
@@ -25,14 +26,27 @@ interface SchemaIssue {
   readonly path?: readonly unknown[] | undefined
 }
 
-/** What a node holds is not what its codec expects. */
-export class CodecError extends Error {
+/** What a node holds, or is to hold, is not what its codec expects. */
+export class CodecError extends ZabraError {
   override readonly name = 'CodecError'
+  readonly code = 'codec'
+  readonly retriable = false
   readonly issues: readonly SchemaIssue[]
 
-  constructor(message: string, issues: readonly SchemaIssue[] = [], cause?: unknown) {
-    super(message, cause === undefined ? undefined : { cause })
+  constructor(message: string, issues: readonly SchemaIssue[] = [], details: ErrorDetails = {}) {
+    super(message, details)
     this.issues = issues
+  }
+}
+
+/** What a codec does; where it fails, the error says of which node. */
+export function told<T>(details: ErrorDetails, act: () => T): T {
+  try {
+    return act()
+  } catch (error) {
+    if (!(error instanceof CodecError)) throw error
+    const { message, issues, cause } = error
+    throw new CodecError(`${message}: ${details.path}`, issues, { ...details, cause })
   }
 }
 
@@ -60,7 +74,7 @@ function parse(value: string): unknown {
   try {
     return JSON.parse(value)
   } catch (error) {
-    throw new CodecError('not JSON', [], error)
+    throw new CodecError('not JSON', [], { cause: error })
   }
 }
 

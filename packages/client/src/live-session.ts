@@ -40,6 +40,7 @@ export class LiveSession {
   private readonly traces: Traces
   private current: State = { name: 'connecting' }
   private closing: Promise<void> | undefined
+  private expired = 0
   /** Why there was no connection the last time there was none. */
   private lastProblem: Error | undefined
   /** Why the client is closed, where nobody asked for it. */
@@ -85,6 +86,11 @@ export class LiveSession {
 
   get lastZxid(): bigint {
     return this.link.lastZxid
+  }
+
+  /** How many sessions have expired so far. */
+  get expiries(): number {
+    return this.expired
   }
 
   get aliveUntilMs(): number {
@@ -184,7 +190,7 @@ export class LiveSession {
     if (options.keepAlive === 'worker') {
       const { unref, tls, answerPollMicros } = options
       const task = { settings, servers, host: { unref, tls, answerPollMicros } }
-      return new WorkerLink(task, events, (error) => this.finish(error))
+      return new WorkerLink(task, events, (cause) => this.finish(new ClosedError({ cause })))
     }
     const random = (): number => this.host.random()
     const rotation = new ServerRotation(servers, random, settings.timeoutMs)
@@ -215,6 +221,7 @@ export class LiveSession {
   }
 
   private onExpired(session: SessionInfo): void {
+    this.expired++
     this.change({ name: 'expired', session })
     const errorFor = ({ path, wasSent, kind }: Call): SessionExpiredError =>
       new SessionExpiredError(wasSent && !kind.isRead, { path })

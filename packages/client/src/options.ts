@@ -51,7 +51,10 @@ export interface AuthOption {
   readonly credentials: string | Uint8Array
 }
 
-/** What is repeated by itself after a lost connection: reads, and creates with `protect`. */
+/**
+ * What is repeated by itself after a lost connection: reads. A create with `protect` is another
+ * matter: it goes on until it is known what became of it.
+ */
 export interface RetryPolicy {
   /** How often one call is sent again before it fails. 10 by default; 0 is never. */
   readonly repeatsMax?: number

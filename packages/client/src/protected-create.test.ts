@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest'
 import { AbortListeners } from './abort-listeners.ts'
-import { ConnectionLossError, OperationError } from './errors.ts'
+import { ConnectionLossError, OperationError, SessionExpiredError } from './errors.ts'
 import type { Host } from './host.ts'
 import { protectedCreate, type ProtectedPort } from './protected-create.ts'
 
@@ -31,6 +31,7 @@ test('a lost reply is looked for until there is an answer', async () => {
     },
     exists: () => Promise.resolve(stat),
     delete: () => Promise.resolve(),
+    expiries: () => 0,
   }
   const aborts = new AbortListeners()
   const { path } = await protectedCreate(port, '/queue/item-', 'guid', {}, aborts, hastyHost)
@@ -56,6 +57,7 @@ test('what comes of a create that was given up is deleted, though the server ref
       gone()
       return Promise.resolve()
     },
+    expiries: () => 0,
   }
   const controller = new AbortController()
   const options = { signal: controller.signal }
@@ -67,3 +69,44 @@ test('what comes of a create that was given up is deleted, though the server ref
   await isGone
   expect(deleted).toEqual(['/queue/_c_guid-item-'])
 })
+
+/** Loses the reply to the only create; then `expireAt` of what follows finds the session expired. */
+function expiringPort(expireAt: 'at once' | 'children' | 'exists'): ProtectedPort {
+  let expiries = 0
+  let creations = 0
+  const expire = (moment: typeof expireAt): void => {
+    if (moment === expireAt) expiries++
+  }
+  return {
+    create: () => {
+      expect(++creations).toBe(1)
+      expire('at once')
+      return Promise.reject(new ConnectionLossError(true))
+    },
+    children: () => {
+      expire('children')
+      // What waits for a connection ends with the session; what is asked afterwards does not.
+      return expireAt === 'children'
+        ? Promise.reject(new SessionExpiredError(false))
+        : Promise.resolve(['_c_guid-item-'])
+    },
+    exists: () => {
+      expire('exists')
+      return Promise.resolve(stat)
+    },
+    delete: () => Promise.resolve(),
+    expiries: () => expiries,
+  }
+}
+
+test.each(['at once', 'children', 'exists'] as const)(
+  'where the session expires before it is known, nothing is made or found in the next one (%s)',
+  async (moment) => {
+    const aborts = new AbortListeners()
+    const port = expiringPort(moment)
+    const creating = protectedCreate(port, '/queue/item-', 'guid', {}, aborts, hastyHost)
+    const error = await creating.catch((reason: unknown) => reason)
+    expect(error).toBeInstanceOf(SessionExpiredError)
+    expect(error).toMatchObject({ mayHaveHappened: true, path: '/queue/_c_guid-item-' })
+  },
+)

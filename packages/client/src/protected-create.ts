@@ -1,7 +1,7 @@
 import { nameOf, parentOf, type Stat } from '@zabra/protocol'
 import type { Created } from './calls/kinds.ts'
 import type { AbortListeners } from './abort-listeners.ts'
-import { ConnectionLossError, isRefusal, TimeoutError } from './errors.ts'
+import { ConnectionLossError, isRefusal, SessionExpiredError, TimeoutError } from './errors.ts'
 import type { Host } from './host.ts'
 import type { CallOptions } from './options.ts'
 
@@ -11,6 +11,8 @@ export interface ProtectedPort {
   children(path: string): Promise<string[]>
   exists(path: string): Promise<Stat | undefined>
   delete(path: string): Promise<void>
+  /** How many sessions have expired so far. */
+  expiries(): number
 }
 
 const refusedPauseMs = 500
@@ -64,16 +66,23 @@ async function createOrFind(
   host: Host,
 ): Promise<Created> {
   let mayBeThere = false
+  let expiries = port.expiries()
   for (;;) {
     try {
       const found = mayBeThere ? await find(port, path, guid) : undefined
+      // In the next session it may be there too, but no server would keep it from coming still;
+      // and if it goes with its session, it is not ours any more.
+      if (mayBeThere && port.expiries() !== expiries) throw new SessionExpiredError(true, { path })
       if (found !== undefined) return found
       mayBeThere = false
+      expiries = port.expiries()
       return await port.create(path)
     } catch (error) {
+      if (mayBeThere && error instanceof SessionExpiredError) {
+        throw new SessionExpiredError(true, { path, cause: error })
+      }
       // A server that cannot tell now will be able to later.
       const isDelayed = mayBeThere && isRefusal(error) && !isRefusal(error, 'noAuth')
-      // After an expiry too it may be there, but no server would keep it from coming still.
       if (!isDelayed && !(error instanceof ConnectionLossError)) throw error
       if (isDelayed) await pause(host)
       mayBeThere = true

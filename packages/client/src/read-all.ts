@@ -1,5 +1,5 @@
-import { errorCodes, type MultiOp, type MultiResult } from '@zabra/protocol'
-import type { Data } from './calls/kinds.ts'
+import { errorCodes, type MultiOp } from '@zabra/protocol'
+import type { Data, MultiReply } from './calls/kinds.ts'
 import { OperationError, refusalOf } from './errors.ts'
 import type { Paths } from './paths.ts'
 
@@ -23,7 +23,7 @@ export function readOps(queries: readonly ReadQuery[], paths: Paths): MultiOp[] 
 /** Throws where a read was refused for another reason than that there is no node. */
 export function readValues<const Queries extends readonly ReadQuery[]>(
   queries: Queries,
-  results: readonly MultiResult[],
+  { results, zxid }: MultiReply,
 ): ReadResults<Queries> {
   const values = results.map((result, index) => {
     if ('type' in result) {
@@ -31,7 +31,7 @@ export function readValues<const Queries extends readonly ReadQuery[]>(
       return response.children ?? response
     }
     if (result.err === errorCodes.noNode) return undefined
-    throw new OperationError(refusalOf(result.err), { path: pathOf(queries[index]!) })
+    throw new OperationError(refusalOf(result.err), { path: pathOf(queries[index]!), zxid })
   })
   return values as unknown as ReadResults<Queries>
 }

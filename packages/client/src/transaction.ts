@@ -1,6 +1,7 @@
 import { anyVersion, type MultiOp, type MultiResult, type Stat } from '@zabra/protocol'
 import { createRequest } from './calls/create-request.ts'
 import { dataBytes } from './calls/data-bytes.ts'
+import type { MultiReply } from './calls/kinds.ts'
 import type { Codec } from './codec.ts'
 import { refusalOf, TransactionError } from './errors.ts'
 import type { CallOptions, CreateOptions } from './options.ts'
@@ -25,15 +26,12 @@ const runtimeInconsistency = -2
  */
 export class Transaction<Results extends readonly unknown[] = []> {
   private readonly paths: Paths
-  private readonly send: (ops: MultiOp[], options?: CallOptions) => Promise<MultiResult[]>
+  private readonly send: (ops: MultiOp[], options?: CallOptions) => Promise<MultiReply>
   private readonly ops: MultiOp[] = []
   /** As the caller wrote them. */
   private readonly names: string[] = []
 
-  constructor(
-    paths: Paths,
-    send: (ops: MultiOp[], options?: CallOptions) => Promise<MultiResult[]>,
-  ) {
+  constructor(paths: Paths, send: (ops: MultiOp[], options?: CallOptions) => Promise<MultiReply>) {
     this.paths = paths
     this.send = send
   }
@@ -53,7 +51,7 @@ export class Transaction<Results extends readonly unknown[] = []> {
     value?: unknown,
     options: NodeOptions & { readonly codec?: Codec<unknown> } = {},
   ): Transaction<[...Results, TransactionCreated]> {
-    const data = dataBytes(value, options.codec)
+    const data = dataBytes(value, options.codec, path)
     const { kind, request } = createRequest(this.paths, path, data, options)
     return this.add<TransactionCreated>(path, { type: kind.code, request } as MultiOp)
   }
@@ -69,7 +67,7 @@ export class Transaction<Results extends readonly unknown[] = []> {
     value: unknown,
     options: IfVersion & { readonly codec?: Codec<unknown> } = {},
   ): Transaction<[...Results, Stat]> {
-    const data = dataBytes(value, options.codec)
+    const data = dataBytes(value, options.codec, path)
     const request = { path: this.paths.toServer(path), data, version: versionOf(options) }
     return this.add<Stat>(path, { type: 5, request })
   }
@@ -90,11 +88,11 @@ export class Transaction<Results extends readonly unknown[] = []> {
 
   async commit(options?: CallOptions): Promise<Results> {
     const { names, paths } = this
-    const results = await this.send(this.ops, options)
+    const { results, zxid } = await this.send(this.ops, options)
     const index = results.findIndex(({ err }) => err !== 0 && err !== runtimeInconsistency)
     if (index >= 0) {
       const { err } = results[index]!
-      throw new TransactionError(index, refusalOf(err), { path: names[index] })
+      throw new TransactionError(index, refusalOf(err), { path: names[index], zxid })
     }
     return results.map((result) => valueOf(result, paths)) as unknown as Results
   }

@@ -57,3 +57,26 @@ test('a client that may reads from a server without a quorum, and leaves it for 
     .toBe(true)
   await client.set('/read-only', 'y')
 })
+
+test('members are changed, and a change of another configuration than the present one is refused', async () => {
+  await using changing = await Ensemble.start({ reconfigEnabled: 'true', skipACL: 'yes' })
+  const client = new Client({ servers: changing.connectString(2, 3) })
+  onTestFinished(() => client.close())
+  const before = await client.getConfig()
+  const lines = textOf(before.data).split('\n')
+  // With nothing to choose between them the last one leads: the first can go unnoticed.
+  const line = lines.find((each) => each.startsWith('server.1='))!
+  const first = `${line};${changing.connectString(1)}`
+  const told = new Promise<void>((resolve) => {
+    void client.getConfig({ watch: () => resolve() })
+  })
+
+  const left = await client.reconfig({ leaving: ['1'] })
+  expect(textOf(left.data)).not.toContain('server.1=')
+  await told
+  const version = /^version=([0-9a-f]+)$/m.exec(textOf(left.data))?.[1]
+  const stale = client.reconfig({ joining: first, ifVersion: 1n })
+  await expect(stale).rejects.toMatchObject({ reason: 'badVersion' })
+  const joined = await client.reconfig({ joining: first, ifVersion: BigInt(`0x${version}`) })
+  expect(textOf(joined.data)).toContain(first)
+})

@@ -1,5 +1,13 @@
 import { expect, test } from 'vitest'
-import { isRefusal, json, OperationError, text, TransactionError } from '../src/index.ts'
+import {
+  CodecError,
+  isRefusal,
+  json,
+  OperationError,
+  text,
+  TransactionError,
+  ZabraError,
+} from '../src/index.ts'
 import { textOf, useServer } from './support/fixture.ts'
 
 const fixture = useServer({ extendedTypesEnabled: 'true' })
@@ -146,6 +154,7 @@ test('a refused transaction names the operation, and changes nothing', async () 
     .commit()
     .catch((reason: unknown) => reason)
   expect(error).toBeInstanceOf(TransactionError)
+  expect((error as TransactionError).zxid).toBeGreaterThan(0n)
   expect(error).toMatchObject({ index: 1, reason: 'noNode', path: '/not-there' })
   expect(await client.exists('/half')).toBeUndefined()
 })
@@ -183,7 +192,14 @@ test('codecs translate both ways, and a schema has its say', async () => {
   await client.set('/config', '{}')
   await expect(client.get('/config', { codec: port })).rejects.toThrow('no port')
   await client.set('/config', 'not json')
-  await expect(client.get('/config', { codec: port })).rejects.toThrow('not JSON')
+  const error = await client.get('/config', { codec: port }).catch((reason: unknown) => reason)
+  expect(error).toBeInstanceOf(CodecError)
+  expect(error).toBeInstanceOf(ZabraError)
+  expect(error).toMatchObject({ code: 'codec', path: '/config', retriable: false })
+  expect((error as CodecError).message).toBe('not JSON: /config')
+  expect((error as CodecError).zxid).toBeGreaterThan(0n)
+  const unwritable = client.set('/config', undefined as never, { codec: json() })
+  await expect(unwritable).rejects.toMatchObject({ code: 'codec', path: '/config' })
 })
 
 test('a chroot is the root of all paths', async () => {
@@ -227,4 +243,33 @@ test('large data arrive whole', async () => {
   await client.create('/large', data)
   const reads = await Promise.all([client.get('/large'), client.get('/large')])
   for (const read of reads) expect(Buffer.compare(read.data, data)).toBe(0)
+})
+
+test('a one-shot watch that was taken back is not called any more', async () => {
+  const client = await fixture.open()
+  await client.create('/taken-back')
+  const called: string[] = []
+  await client.get('/taken-back', { watch: () => called.push('data') })
+  await client.exists('/taken-back', { watch: () => called.push('exists') })
+  const isChildTold = new Promise<void>((resolve) => {
+    void client.children('/taken-back', {
+      watch: () => {
+        called.push('children')
+        resolve()
+      },
+    })
+  })
+  await client.sync()
+  await client.removeWatches('/taken-back', 'data')
+  await client.set('/taken-back', 'x')
+  await client.create('/taken-back/child')
+  await isChildTold
+  expect(called).toEqual(['children'])
+  await client.children('/taken-back', { watch: () => called.push('again') })
+  await client.removeWatches('/taken-back')
+  await client.delete('/taken-back/child')
+  await client.sync()
+  expect(called).toEqual(['children'])
+  // Where there is none, nobody minds.
+  await client.removeWatches('/taken-back')
 })

@@ -194,6 +194,25 @@ test('a slow reader gets the last state of each node, not each step', async () =
   expect(await take(changes, 1)).toEqual(['changed /slow'])
 })
 
+test('a slow reader of a queue is told of what there is, and of the last that there was', async () => {
+  const client = await fixture.open()
+  await client.create('/slow-queue')
+  await client.create('/slow-queue/old')
+  const changes = client.watch('/slow-queue', { recursive: true })
+  await changes.ready
+  await client.delete('/slow-queue/old')
+  for (let i = 0; i < 20; i++) {
+    await client.create(`/slow-queue/${i}`)
+    await client.delete(`/slow-queue/${i}`)
+  }
+  await client.create('/slow-queue/new')
+  expect(await take(changes, 3)).toEqual([
+    'deleted /slow-queue/old',
+    'deleted /slow-queue/19 missed',
+    'created /slow-queue/new',
+  ])
+})
+
 test('after expiry a watch goes on where asked, and fails where not', async () => {
   const { client, proxy } = await fixture.openProxied({ sessionTimeoutMs: 300 })
   const other = await fixture.open()

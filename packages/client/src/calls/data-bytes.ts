@@ -1,11 +1,15 @@
 import { encodeText } from '@zabra/protocol'
-import type { Codec } from '../codec.ts'
+import { told, type Codec } from '../codec.ts'
 
 const empty = new Uint8Array(0)
 
 /** What a node is to hold: encoded by the codec; without one, bytes as they are and text as UTF-8. */
-export function dataBytes(value: unknown, codec: Codec<unknown> | undefined): Uint8Array {
-  if (codec !== undefined) return codec.encode(value)
+export function dataBytes(
+  value: unknown,
+  codec: Codec<unknown> | undefined,
+  path: string,
+): Uint8Array {
+  if (codec !== undefined) return told({ path }, () => codec.encode(value))
   if (value === undefined) return empty
   if (typeof value === 'string') return encodeText(value)
   if (value instanceof Uint8Array) return value

@@ -4,11 +4,12 @@ import {
   Stat,
   operations,
   type Acl,
+  type MultiResult,
   type OperationName,
   type Reader,
   type RequestOf,
 } from '@zabra/protocol'
-import type { Codec } from '../codec.ts'
+import { told, type Codec } from '../codec.ts'
 import type { Call, Kind } from '../machine/call.ts'
 
 /** A node was made; the path has its number if it is sequential. */
@@ -38,6 +39,12 @@ export interface Identity {
   readonly user: string
 }
 
+/** The results of several operations, and the zxid of the reply. */
+export interface MultiReply {
+  readonly results: MultiResult[]
+  readonly zxid: bigint
+}
+
 /** What a call keeps to translate the path of its reply. */
 export type FromServer = (path: string) => string | undefined
 
@@ -46,7 +53,7 @@ const empty = new Uint8Array(0)
 function kind<Name extends OperationName, Result>(
   name: Name,
   isRead: boolean,
-  read: (reader: Reader, call: Call<RequestOf<Name>, Result>) => Result,
+  read: (reader: Reader, call: Call<RequestOf<Name>, Result>, zxid: bigint) => Result,
   refused?: (err: number) => { readonly value: Result } | undefined,
 ): Kind<RequestOf<Name>, Result> {
   const { code, request } = operations[name]
@@ -55,6 +62,11 @@ function kind<Name extends OperationName, Result>(
 }
 
 const done = (): void => {}
+
+interface ReadCall {
+  readonly path: string | undefined
+  readonly context: unknown
+}
 
 interface CreateCall {
   readonly request: { readonly path: string | null }
@@ -93,11 +105,12 @@ export const remove = kind('delete', false, done)
 export const setData = kind('setData', false, Stat.read)
 export const setAcl = kind('setACL', false, Stat.read)
 
-export const getData = kind('getData', true, (reader, call: { readonly context: unknown }) => {
+export const getData = kind('getData', true, (reader, call: ReadCall, zxid): Data<unknown> => {
   const bytes = ownBytes(reader)
   const stat = Stat.read(reader)
   const codec = call.context as Codec<unknown> | undefined
-  return { data: codec === undefined ? bytes : codec.decode(bytes), stat } as Data<unknown>
+  if (codec === undefined) return { data: bytes, stat }
+  return { data: told({ path: call.path, zxid }, () => codec.decode(bytes)), stat }
 })
 
 export const exists = kind<'exists', Stat | undefined>('exists', true, Stat.read, (err) =>
@@ -140,10 +153,14 @@ export const checkWatches = kind('checkWatches', true, done)
 /** A repeated one would be told that there is nothing; and a new connection has none of the old. */
 export const removeWatches = kind('removeWatches', true, done)
 export const closeSession = kind('closeSession', false, done)
-export const multi = kind('multi', false, (reader) => operations.multi.response.read(reader))
-export const multiRead = kind('multiRead', true, (reader) =>
-  operations.multiRead.response.read(reader).map(detached),
-)
+export const multi = kind('multi', false, (reader, _, zxid): MultiReply => ({
+  results: operations.multi.response.read(reader),
+  zxid,
+}))
+export const multiRead = kind('multiRead', true, (reader, _, zxid): MultiReply => ({
+  results: operations.multiRead.response.read(reader).map(detached),
+  zxid,
+}))
 
 /** Data in results are views of what was received, which is only lent. */
 function detached<T extends { readonly err: number; readonly response?: unknown }>(result: T): T {

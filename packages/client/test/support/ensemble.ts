@@ -5,7 +5,7 @@ import { join } from 'node:path'
 import { startServer, type RunningServer } from '@zabra/server'
 
 /** Three servers in this process; each keeps its client port when it comes back. */
-export class Ensemble {
+export class Ensemble implements AsyncDisposable {
   private readonly folder = mkdtempSync(join(tmpdir(), 'zabra-client-'))
   private readonly servers = new Map<number, RunningServer>()
   private readonly ports: readonly number[]
@@ -53,6 +53,10 @@ export class Ensemble {
   /** The number of the server at this address. */
   idOf(server: string): number {
     return this.ports.indexOf(Number(server.split(':')[1])) / 3 + 1 / 3
+  }
+
+  [Symbol.asyncDispose](): Promise<void> {
+    return this.dispose()
   }
 
   async dispose(): Promise<void> {
