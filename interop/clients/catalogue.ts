@@ -33,6 +33,11 @@ export const everyday: readonly Check[] = [
   { name: 'close', meaning: 'closing a session removes its ephemerals at once' },
 ]
 
+/** What is asked of the programs that the README shows. */
+export const readme: readonly Check[] = [
+  { name: 'lists', meaning: 'the program runs as it is printed, and lists what is there' },
+]
+
 /** What Curator's recipes are asked for. */
 export const recipes: readonly Check[] = [
   { name: 'mutex', meaning: 'InterProcessMutex lets one thread in at a time' },

@@ -20,6 +20,7 @@ import { goClient } from './go/prepare.ts'
 import { javaClient } from './java/prepare.ts'
 import { kazoo } from './kazoo/prepare.ts'
 import { npmClient } from './node/prepare.ts'
+import { readmeNode, readmePython } from './readme/prepare.ts'
 import { report, type Result } from './report.ts'
 import { shell } from './shell/shell.ts'
 
@@ -34,6 +35,8 @@ const clients: readonly Client[] = [
   shell('3.9'),
   shell('3.8'),
   curator,
+  readmePython,
+  readmeNode,
 ]
 
 /** Short ticks, so that sessions may be short and their expiry is soon seen. */

@@ -1,39 +1,45 @@
-import { spawnSync } from 'node:child_process'
-import { existsSync, mkdirSync, readdirSync, rmSync, writeFileSync } from 'node:fs'
+import { execFile, spawnSync } from 'node:child_process'
+import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
 import { dirname, join } from 'node:path'
 import { fileURLToPath } from 'node:url'
+import { promisify } from 'node:util'
 import { startServer } from '@zabra/server'
 import { afterAll, expect, test, vi } from 'vitest'
-import { against, readBlocks } from './doc-blocks.ts'
+import { against, documentsOf, isForeign, isTest, readBlocks, type DocBlock } from './doc-blocks.ts'
 
 const here = dirname(fileURLToPath(import.meta.url))
 const root = join(here, '..', '..')
 /** In the workspace, so that imports are resolved as in a program of a reader. */
 const folder = join(here, '.blocks')
 
-const documents = [
-  'README.md',
-  'docs/client.md',
-  'packages/client/README.md',
-  'packages/recipes/README.md',
-  ...listed('docs/recipes'),
-].filter((document) => existsSync(join(root, document)))
-
-function listed(directory: string): string[] {
-  if (!existsSync(join(root, directory))) return []
-  const names = readdirSync(join(root, directory)).filter((name) => name.endsWith('.md'))
-  return names.map((name) => `${directory}/${name}`)
-}
-
-const blocks = documents.flatMap((document) => readBlocks(document, join(root, document)))
-const fileOf = (index: number): string => join(folder, `block-${index}.ts`)
+const documents = documentsOf(root)
+const blocks = documents.flatMap((document) => readBlocks(root, document))
+const placeOf = ({ document, line }: DocBlock): string => `${document}:${line}`
+const fileOf = (index: number): string =>
+  join(folder, `block-${index}.${blocks[index]!.language === 'ts' ? 'ts' : 'mjs'}`)
 
 rmSync(folder, { recursive: true, force: true })
 mkdirSync(folder)
-blocks.forEach((block, index) => writeFileSync(fileOf(index), block.program))
+blocks.forEach((block, index) => {
+  if (block.language === 'ts') writeFileSync(fileOf(index), block.program)
+})
 afterAll(() => rmSync(folder, { recursive: true, force: true }))
 
-test('every block of the documents compiles', () => {
+const foreign = blocks.filter(isForeign)
+for (const block of foreign)
+  console.log(`NOT RUN here: ${placeOf(block)}, of another client; see npm run test:clients`)
+
+test('no block hides in another name of its language', () => {
+  const others =
+    /^ *(?:```|~~~) ?(?:typescript|javascript|[mc][jt]s|[jt]sx|py)\b|^ +```(?:ts|js)\b/im
+  const hiding = documents.filter((document) =>
+    others.test(readFileSync(join(root, document), 'utf8')),
+  )
+  expect(hiding).toEqual([])
+})
+
+test('every block in TypeScript compiles', () => {
   const options = {
     extends: '../../../tsconfig.base.json',
     compilerOptions: {
@@ -49,25 +55,54 @@ test('every block of the documents compiles', () => {
   writeFileSync(join(folder, 'tsconfig.json'), JSON.stringify(options))
   const tsc = join(root, 'node_modules', 'typescript', 'bin', 'tsc')
   const { stdout, status } = spawnSync(process.execPath, [tsc, '-p', folder], { encoding: 'utf8' })
-  const where = (_: string, index: string): string => {
-    const { document, line } = blocks[Number(index)]!
-    return `${document}:${line}`
-  }
+  const where = (_: string, index: string): string => placeOf(blocks[Number(index)]!)
   expect(stdout.replaceAll(/[^\s]*block-(\d+)\.ts/g, where)).toBe('')
   expect(status).toBe(0)
 })
 
-test.each(blocks.map((block, index) => [`${block.document}:${block.line}`, block, index] as const))(
-  'the block at %s runs',
-  async (_, block, index) => {
-    const silence = vi.spyOn(console, 'log').mockImplementation(() => {})
-    const server = await startServer({ config: { extendedTypesEnabled: 'true' } })
-    try {
-      writeFileSync(fileOf(index), against(block, server.connectString))
-      await import(fileOf(index))
-    } finally {
-      silence.mockRestore()
-      await server.stop()
-    }
-  },
-)
+const own = blocks
+  .map((block, index) => [placeOf(block), block, index] as const)
+  .filter(([, block]) => !isForeign(block))
+
+test.each(own)('the block at %s runs', async (_, block, index) => {
+  const server = await startServer({ config: { extendedTypesEnabled: 'true' } })
+  try {
+    writeFileSync(fileOf(index), against(block, server.connectString))
+    if (block.language === 'ts') await runHere(fileOf(index))
+    else if (isTest(block)) await runTests(fileOf(index))
+    else await runAlone(fileOf(index))
+  } finally {
+    await server.stop()
+  }
+})
+
+async function runHere(file: string): Promise<void> {
+  const silence = vi.spyOn(console, 'log').mockImplementation(() => {})
+  try {
+    await import(file)
+  } finally {
+    silence.mockRestore()
+  }
+}
+
+/** As it is, without a compiler for it, in a folder where it may leave files. */
+async function runAlone(file: string): Promise<void> {
+  const cwd = mkdtempSync(join(tmpdir(), 'zabra-block-'))
+  const sources = ['--import', import.meta.resolve('tsx'), '--conditions=@zabra/source']
+  try {
+    await promisify(execFile)(process.execPath, [...sources, file], { cwd, timeout: 20_000 })
+  } finally {
+    rmSync(cwd, { recursive: true })
+  }
+}
+
+/** By vitest, which complains where there is no test. */
+async function runTests(file: string): Promise<void> {
+  const conditions = { conditions: ['@zabra/source'] }
+  const config = { resolve: conditions, ssr: { resolve: conditions }, test: { include: [file] } }
+  const configFile = join(folder, 'vitest.config.mjs')
+  writeFileSync(configFile, `export default ${JSON.stringify(config)}\n`)
+  const vitest = join(root, 'node_modules', 'vitest', 'vitest.mjs')
+  const args = [vitest, 'run', '--root', folder, '--config', configFile]
+  await promisify(execFile)(process.execPath, args, { timeout: 20_000 })
+}

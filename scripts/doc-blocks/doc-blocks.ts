@@ -1,42 +1,71 @@
 /**
- * The TypeScript of the documents, as programs: what a reader copies must compile and run.
+ * The programs in the documents: what a reader copies must compile and run.
  *
  * A block that imports nothing is given a connected `client` and whatever it names of
- * `@zabra/client`. A comment before a block, `<!-- before: ... -->`, runs first and is not shown.
- * `127.0.0.1:2181` stands for whatever server there is.
+ * `@zabra/client`. A comment before a block, `<!-- before: ... -->`, runs first, one after it,
+ * `<!-- after: ... -->`, runs last, and neither is shown. `127.0.0.1:2181` stands for whatever
+ * server there is, `clientPort: 2181` for any free port.
  */
-import { readFileSync } from 'node:fs'
+import { readdirSync, readFileSync } from 'node:fs'
+import { join } from 'node:path'
 import * as clientModule from '@zabra/client'
+
+export type Language = 'ts' | 'js' | 'python'
 
 export interface DocBlock {
   readonly document: string
   /** Where it begins, counted from 1. */
   readonly line: number
+  readonly language: Language
   readonly program: string
 }
 
-const fence = /(?:<!-- before: ([^]*?) -->\n+)?^```ts\n([^]*?)^```$/gm
+const fence =
+  /(?:<!-- before: ([^]*?) -->\n+)?^```(ts|js|python)\n([^]*?)^```$(?:\n+<!-- after: ([^]*?) -->)?/gm
 const placeholder = '127.0.0.1:2181'
 const hasImport = /^import /m
+/** Where there are no documents of ours. */
+const elsewhere = /^(?:\..*|node_modules|dist|data|work)$/
 
-export function readBlocks(document: string, file: string): DocBlock[] {
-  const text = readFileSync(file, 'utf8')
-  return [...text.matchAll(fence)].map((match) => {
-    const [all, before = '', code = ''] = match
-    const codeStart = match.index + all.lastIndexOf('```ts')
-    const line = text.slice(0, codeStart).split('\n').length + 1
-    return { document, line, program: programOf(before, code) }
+/** All documents of the repository, by their paths in it. */
+export function documentsOf(root: string, folder = ''): string[] {
+  return readdirSync(join(root, folder), { withFileTypes: true }).flatMap((entry) => {
+    const path = join(folder, entry.name)
+    if (entry.isDirectory()) return elsewhere.test(entry.name) ? [] : documentsOf(root, path)
+    return entry.name.endsWith('.md') ? [path] : []
   })
+}
+
+export function readBlocks(root: string, document: string): DocBlock[] {
+  const text = readFileSync(join(root, document), 'utf8')
+  return [...text.matchAll(fence)].map((match) => {
+    const [all, before = '', name = '', code = '', after = ''] = match
+    const language = name as Language
+    const codeStart = match.index + all.indexOf(`\`\`\`${language}\n`)
+    const line = text.slice(0, codeStart).split('\n').length + 1
+    const program = isForeign({ language, program: code }) ? code : programOf(before, code, after)
+    return { document, line, language, program }
+  })
+}
+
+/** Of a client that is not ours: `npm run test:clients` installs these, and runs such blocks. */
+export function isForeign({ language, program }: Pick<DocBlock, 'language' | 'program'>): boolean {
+  return language === 'python' || program.includes(`require('node-zookeeper-client')`)
+}
+
+/** To be run by vitest. */
+export function isTest({ program }: DocBlock): boolean {
+  return program.includes(`from 'vitest'`)
 }
 
 /** The same against a server that is there. */
 export function against({ program }: DocBlock, servers: string): string {
-  return program.replaceAll(placeholder, servers)
+  return program.replaceAll(placeholder, servers).replaceAll('clientPort: 2181', 'clientPort: 0')
 }
 
-function programOf(before: string, code: string): string {
-  if (hasImport.test(code)) return `${code}\nexport {}\n`
-  const body = `${before}\n${code}`
+function programOf(before: string, code: string, after: string): string {
+  const body = [before, code, after].filter((part) => part !== '').join('\n')
+  if (hasImport.test(body)) return `${body}\nexport {}\n`
   const names = Object.keys(clientModule).filter((name) => new RegExp(`\\b${name}\\b`).test(body))
   const imports = [...new Set(['connect', ...names])].join(', ')
   return [

@@ -138,6 +138,18 @@ test('nothing is left beside the value after closing', async () => {
   expect(await client.children('/left')).toEqual([])
 })
 
+test('closing waits for a connection no longer than the session lasts', async () => {
+  const { client, proxy } = await openProxied(fixture.connectString, { sessionTimeoutMs: 400 })
+  const value = numbers(client, '/closed-alone')
+  await value.set([1])
+  const states: string[] = []
+  client.onState(({ name }) => states.push(name))
+  proxy.cut()
+  await value.close()
+  expect(states).toContain('expired')
+  expect(states).not.toContain('connected')
+})
+
 test('a live value follows all changes', async () => {
   const client = await fixture.open()
   const value = numbers(client, '/live')
@@ -147,4 +159,23 @@ test('a live value follows all changes', async () => {
   await live.until((now) => now.value[0] === 1)
   await value.set([2])
   await live.until((now) => now.value[0] === 2)
+})
+
+test('a read waits for the next session, and no longer than it may', async () => {
+  const { client, proxy } = await openProxied(fixture.connectString, { sessionTimeoutMs: 400 })
+  const value = numbers(client, '/read-next-session')
+  await value.set([0])
+  const suspended = nextState(client, 'suspended')
+  proxy.cut()
+  await suspended
+  const expired = nextState(client, 'expired')
+  const reads = [value.get(), value.get({ consistency: 'local' })]
+  await expired
+  const limited = value.get({ timeoutMs: 30 })
+  await expect(limited).rejects.toMatchObject({ code: 'timeout', mayHaveHappened: false })
+  proxy.heal()
+  expect(await Promise.all(reads)).toEqual([
+    { value: [0], version: 1 },
+    { value: [0], version: 1 },
+  ])
 })

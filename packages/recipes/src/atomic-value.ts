@@ -61,8 +61,11 @@ export class AtomicValue<T> implements AsyncDisposable {
     this.witness = new Witness(client, path, () => this.make())
   }
 
-  async get(options: AtomicReadOptions = {}): Promise<Versioned<T>> {
-    const { data, version } = await this.read(options)
+  /** Over the next connection, or in the next session, where this one is lost. */
+  async get({ consistency, ...limits }: AtomicReadOptions = {}): Promise<Versioned<T>> {
+    const { data, version } = await limited(this.client, limits, (signal) =>
+      this.read(signal, consistency),
+    )
     return { value: this.decode(data), version }
   }
 
@@ -115,19 +118,22 @@ export class AtomicValue<T> implements AsyncDisposable {
     return this.inTurn(options, async (signal) => {
       for (let races = 0; ; races++) {
         if (races > racesBeforeWaiting) await this.waitAWhile(races, signal)
-        const before = await persist(this.client, signal, () => this.read({ signal }))
+        const before = await this.read(signal)
         const after = await this.trySet(before, valueAfter(before.data), signal)
         if (after !== undefined) return after
       }
     })
   }
 
-  private async read(options: AtomicReadOptions): Promise<Found> {
+  private async read(
+    signal: AbortSignal,
+    consistency: Consistency = 'linearizable',
+  ): Promise<Found> {
+    const { client, path } = this
     try {
-      const { data, stat } = await this.client.get(this.path, {
-        consistency: 'linearizable',
-        ...options,
-      })
+      const { data, stat } = await persist(client, signal, () =>
+        client.get(path, { consistency, signal }),
+      )
       return { data, version: stat.version }
     } catch (error) {
       // A version that no node has: the first change goes by whether the node is there.

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest'
 import { useServer } from '../test/support/server.ts'
-import { openProxied } from '../test/support/trouble.ts'
+import { nextState, openProxied } from '../test/support/trouble.ts'
 import { Counter } from './counter.ts'
 
 const fixture = useServer()
@@ -61,4 +61,19 @@ test('a live counter is told of what others count', async () => {
   expect(live.current).toBe(0n)
   await counter.add(5)
   expect(await live.until((now) => now > 0n)).toBe(5n)
+})
+
+test('compareAndSet waits for the next session where it has not begun', async () => {
+  const { client, proxy } = await openProxied(fixture.connectString, { sessionTimeoutMs: 400 })
+  const counter = new Counter(client, '/next-session')
+  await counter.set(1)
+  const suspended = nextState(client, 'suspended')
+  proxy.cut()
+  await suspended
+  const expired = nextState(client, 'expired')
+  const changed = counter.compareAndSet(1, 2)
+  await expired
+  proxy.heal()
+  expect(await changed).toBe(true)
+  expect(await counter.get()).toBe(2n)
 })

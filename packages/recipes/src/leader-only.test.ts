@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { useServer } from '../test/support/server.ts'
+import { longerThanTests, useServer } from '../test/support/server.ts'
 import { aborted, expire, openProxied, untilChildren } from '../test/support/trouble.ts'
 import { leaderOnly } from './leader-only.ts'
 
@@ -96,4 +96,64 @@ test('who is told to stop while waiting leaves the queue', async () => {
     expect(await outcome).toMatchObject({ message: 'enough' })
     await untilChildren(client, '/waiting', 1)
   })
+})
+
+test('who is not elected in time gives up, and the time of the work does not count', async () => {
+  const [client, other] = await Promise.all([fixture.open(), fixture.open()])
+  const limits = { timeoutMs: 50 }
+  const work = leaderOnly(
+    client,
+    '/in-time',
+    async () => {
+      const late = leaderOnly(other, '/in-time', () => Promise.resolve('too early'), limits)
+      await expect(late).rejects.toMatchObject({ code: 'timeout', mayHaveHappened: false })
+      await untilChildren(client, '/in-time', 1)
+      return 'done'
+    },
+    limits,
+  )
+  expect(await work).toBe('done')
+})
+
+test('to be elected again is waited for as long as the first time', async () => {
+  const { client, proxy } = await openProxied(fixture.connectString, {
+    sessionTimeoutMs: longerThanTests,
+  })
+  let terms = 0
+  const work = leaderOnly(
+    client,
+    '/again-in-time',
+    async (_, signal) => {
+      terms++
+      proxy.cut()
+      await aborted(signal)
+    },
+    { timeoutMs: 200 },
+  )
+  // The work began, and nobody knows how far it came.
+  await expect(work).rejects.toMatchObject({ code: 'timeout', mayHaveHappened: true })
+  expect(terms).toBe(1)
+  proxy.heal()
+  await untilChildren(client, '/again-in-time', 0)
+})
+
+test('who is told to stop without a connection need not wait for one', async () => {
+  const { client, proxy } = await openProxied(fixture.connectString, {
+    sessionTimeoutMs: longerThanTests,
+  })
+  const controller = new AbortController()
+  const enough = new Error('enough')
+  const work = leaderOnly(
+    client,
+    '/stopped-alone',
+    async (_, signal) => {
+      proxy.cut()
+      await aborted(signal)
+      controller.abort(enough)
+    },
+    { signal: controller.signal },
+  )
+  await expect(work).rejects.toBe(enough)
+  proxy.heal()
+  await untilChildren(client, '/stopped-alone', 0)
 })

@@ -1,17 +1,20 @@
 import type { Client } from '@zabra/client'
 import { Election, type Term } from './election.ts'
-import { underAll } from './limits.ts'
+import { limited, orAborted, underAll } from './limits.ts'
 import type { LockOptions } from './turn.ts'
 
 export interface LeaderOnlyOptions extends LockOptions {
   readonly signal?: AbortSignal | undefined
+  /** How long to wait to be elected, for each term anew; the time of the work does not count. */
+  readonly timeoutMs?: number | undefined
 }
 
 /**
  * Work that only the leader does. Waits to be elected and does it; when the leadership is lost,
  * the signal aborts, and once the work has come to its end it is done again in the next term.
  * Resolves when the work ends in a term that was held all along. When the caller's signal aborts,
- * the work is told, and the leadership given back only after it has ended.
+ * the work is told, and the leadership given back only after it has ended. Who is not elected in
+ * time gives up with a TimeoutError, which says whether the work had begun in an earlier term.
  */
 export async function leaderOnly<T>(
   client: Client,
@@ -19,22 +22,39 @@ export async function leaderOnly<T>(
   work: (term: Term, signal: AbortSignal) => Promise<T>,
   options: LeaderOnlyOptions = {},
 ): Promise<T> {
-  const { signal, ...electionOptions } = options
+  const { signal, timeoutMs, ...electionOptions } = options
   const election = new Election(client, path, electionOptions)
+  let before: Term | undefined
+  const next = async (either: AbortSignal): Promise<Term> => {
+    if (before !== undefined) await orAborted(before.release(), either)
+    return election.campaign({ signal: either, requeue: true })
+  }
   for (;;) {
-    await using term = await election.campaign({ signal, requeue: true })
+    const hasBegun = before !== undefined
+    const term = await limited(client, { signal, timeoutMs }, next, hasBegun)
     const signals = signal === undefined ? [term.signal] : [term.signal, signal]
-    const outcome = await underAll(signals, (either) => settled(work(term, either)))
-    if ('value' in outcome && !term.signal.aborted) return outcome.value
-    if (signal?.aborted === true) throw signal.reason
-    if ('error' in outcome && !term.signal.aborted) throw outcome.error
+    const outcome = await underAll(signals, (either) => settled(() => work(term, either)))
+    if (!term.signal.aborted) {
+      await term.release()
+      return resultOf(outcome, signal)
+    }
+    // Behind the back of the caller, who may stop waiting before there is a connection.
+    term.release().catch(() => {})
+    before = term
   }
 }
 
 type Outcome<T> = { readonly value: T } | { readonly error: unknown }
 
-const settled = <T>(promise: Promise<T>): Promise<Outcome<T>> =>
-  promise.then(
-    (value) => ({ value }),
-    (error: unknown) => ({ error }),
-  )
+async function settled<T>(act: () => Promise<T>): Promise<Outcome<T>> {
+  try {
+    return { value: await act() }
+  } catch (error) {
+    return { error }
+  }
+}
+
+function resultOf<T>(outcome: Outcome<T>, signal: AbortSignal | undefined): T {
+  if ('value' in outcome) return outcome.value
+  throw signal?.aborted === true ? signal.reason : outcome.error
+}

@@ -1,6 +1,12 @@
 import { expect, test } from 'vitest'
-import { useServer } from '../test/support/server.ts'
-import { aborted, roundTrips, untilChildren } from '../test/support/trouble.ts'
+import { longerThanTests, useServer } from '../test/support/server.ts'
+import {
+  aborted,
+  openProxied,
+  outlived,
+  roundTrips,
+  untilChildren,
+} from '../test/support/trouble.ts'
 import { RefusedError, RevocableLock } from './revocable-lock.ts'
 
 const fixture = useServer()
@@ -154,4 +160,54 @@ test('a holder whose answer is slow is asked once, though another gives it back 
   async function quickIsGone(): Promise<void> {
     while ((await second!.exists(quick.path)) !== undefined) await roundTrips(second!, 1)
   }
+})
+
+test('a refusal whose reply is lost is no error', async () => {
+  const { client, proxy } = await openProxied(fixture.connectString)
+  const asker = await fixture.open()
+  let refusing: Promise<void> | undefined
+  const holder = await new RevocableLock(client, '/refused-unheard').shared({
+    lostOn: 'expired',
+    onAsked: (held) => {
+      proxy.mute()
+      refusing = held.refuse()
+    },
+  })
+  const asking = new RevocableLock(asker, '/refused-unheard').exclusive({
+    revoke: { ifRefused: 'reject' },
+  })
+  await expect(asking).rejects.toBeInstanceOf(RefusedError)
+  proxy.heal()
+  proxy.drop()
+  await refusing
+  expect(holder.signal.aborted).toBe(false)
+})
+
+test('a refusal waits no longer than it may', async () => {
+  const { client, proxy } = await openProxied(fixture.connectString, {
+    sessionTimeoutMs: longerThanTests,
+  })
+  const asker = await fixture.open()
+  let isAsked = (): void => {}
+  const asked = new Promise<void>((resolve) => (isAsked = resolve))
+  const holder = await new RevocableLock(client, '/refused-in-time').shared({ onAsked: isAsked })
+  await asker.set(holder.path, '__REVOKE__')
+  await asked
+  const late = await outlived(proxy, (limits) => holder.refuse(limits))
+  expect(late).toMatchObject({ code: 'timeout', mayHaveHappened: true })
+  const givenUp = await outlived(proxy, ({ timeoutMs }) =>
+    holder.refuse({ signal: AbortSignal.timeout(timeoutMs) }),
+  )
+  expect(givenUp).toBeInstanceOf(DOMException)
+})
+
+test('whose client is closed has nothing to refuse', async () => {
+  const [client, asker] = await Promise.all([fixture.open(), fixture.open()])
+  let isAsked = (): void => {}
+  const asked = new Promise<void>((resolve) => (isAsked = resolve))
+  const holder = await new RevocableLock(client, '/refused-late').shared({ onAsked: isAsked })
+  await asker.set(holder.path, '__REVOKE__')
+  await asked
+  await client.close()
+  await holder.refuse()
 })

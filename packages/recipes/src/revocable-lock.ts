@@ -1,16 +1,19 @@
 import {
+  ClosedError,
   ConnectionLossError,
   isRefusal,
   text,
   ZabraError,
+  type CallOptions,
   type Client,
   type Data,
 } from '@zabra/client'
 import { untilChanged } from './bells.ts'
 import type { Contender } from './contenders.ts'
 import type { Held, HeldByNode } from './held.ts'
-import { orAborted, underAll } from './limits.ts'
+import { limited, orAborted, underAll } from './limits.ts'
 import type { AcquireOptions } from './lock.ts'
+import { persist } from './node.ts'
 import { join } from './parents.ts'
 import { readerLine, writerLine, writerMarks } from './read-write-lock.ts'
 import { takeTurn, type Line, type LockOptions, type Wait } from './turn.ts'
@@ -20,8 +23,11 @@ const revokeWord = '__REVOKE__'
 const refusedWord = '__REFUSED__'
 
 export interface RevocableHeld extends Held {
-  /** Says no to whoever asked for it. */
-  refuse(): Promise<void>
+  /**
+   * Says no to whoever asked for it, over the next connection where this one is lost. Does nothing
+   * where nobody has asked, or nothing is left to refuse.
+   */
+  refuse(options?: CallOptions): Promise<void>
 }
 
 export interface RevocableOptions extends AcquireOptions {
@@ -181,14 +187,20 @@ function answering(
   onAsked: ((held: RevocableHeld) => void) | undefined,
 ): RevocableHeld {
   let askedVersion = 0
-  const refuse = async (): Promise<void> => {
-    if (askedVersion === 0) return
-    try {
-      await client.set(held.path, refusedWord, { ifVersion: askedVersion })
-    } catch (error) {
-      // Nothing is left to refuse, or there is a newer question.
-      if (!isRefusal(error, 'noNode', 'badVersion')) throw error
+  const refuse = (options: CallOptions = {}): Promise<void> => {
+    const ifVersion = askedVersion
+    const answer = async (signal: AbortSignal): Promise<void> => {
+      if (ifVersion === 0) return
+      const say = () => client.set(held.path, refusedWord, { ifVersion, signal })
+      try {
+        await persist(client, signal, say)
+      } catch (error) {
+        // Nothing is left to refuse, it was said before, or there is a newer question.
+        const isNeedless = error instanceof ClosedError || isRefusal(error, 'noNode', 'badVersion')
+        if (!isNeedless) throw error
+      }
     }
+    return limited(client, options, answer, true)
   }
   const revocable = Object.assign(held, { refuse })
   const hear = ({ data, stat }: Data): boolean => {

@@ -210,6 +210,24 @@ test('iterations fail when the client is closed, and opening can be given up', a
   await expect(cache.sync()).rejects.toMatchObject({ code: 'closed' })
 })
 
+test('waiting for a view of one moment can be given up', async () => {
+  const { client, proxy } = await openProxied(fixture.connectString, { sessionTimeoutMs: 400 })
+  const cache = await open(client, '/patient')
+  const expired = nextState(client, 'expired')
+  proxy.cut()
+  await expired
+  const controller = new AbortController()
+  const given = cache.consistent({ signal: controller.signal }).catch((error: unknown) => error)
+  await expect(cache.consistent({ timeoutMs: 30 })).rejects.toMatchObject({ code: 'timeout' })
+  const enough = new Error('enough')
+  controller.abort(enough)
+  expect(await given).toBe(enough)
+  const patient = cache.consistent()
+  proxy.heal()
+  await patient
+  expect(cache.isLive).toBe(true)
+})
+
 const seed = Number(process.env['ZABRA_SEED'] ?? Math.floor(Math.random() * 1e9))
 
 test(`after random changes and lost connections the cache is the tree (seed ${seed})`, async () => {

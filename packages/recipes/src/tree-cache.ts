@@ -38,6 +38,11 @@ interface Unsettled {
   isVoid: boolean
 }
 
+interface Waiter {
+  readonly resolve: () => void
+  readonly reject: (reason: unknown) => void
+}
+
 /** Some transaction, nobody told which one. */
 const unknown = 0n
 /** Where more nodes than this change at once, they become visible when all are read. */
@@ -52,7 +57,7 @@ export async function openTreeCache(
 ): Promise<TreeCache> {
   const cache = new TreeCache(client, path, options.patienceMs ?? defaultPatienceMs)
   try {
-    await limited(client, options, (signal) => orAborted(cache.consistent(), signal))
+    await cache.consistent(options)
   } catch (error) {
     await cache.close()
     throw error
@@ -78,7 +83,7 @@ export class TreeCache implements AsyncDisposable {
   private fence: 'none' | 'asked' | 'outdated' = 'none'
   private readonly listeners: Listeners<[changes: readonly TreeChange[]]>
   private readonly feeds = new Set<Feed<readonly TreeChange[]>>()
-  private waiting: { resolve: () => void; reject: (reason: unknown) => void }[] = []
+  private readonly waiting = new Set<Waiter>()
   private stopPatience: (() => void) | undefined
   private end: { readonly reason: unknown } | undefined
 
@@ -148,19 +153,13 @@ export class TreeCache implements AsyncDisposable {
   sync(options: CallOptions = {}): Promise<void> {
     return limited(this.client, options, async (signal) => {
       await persist(this.client, signal, () => this.client.sync(this.path, { signal }))
-      await orAborted(this.consistent(), signal)
+      await this.untilConsistent(signal)
     })
   }
 
   /** Resolves when all that this client was told of is visible. */
-  consistent(): Promise<void> {
-    if (this.end !== undefined) return Promise.reject(this.end.reason ?? new Error('closed'))
-    const result = new Promise<void>((resolve, reject) => this.waiting.push({ resolve, reject }))
-    this.changesAtServer.drained().then(
-      () => this.publishIfConsistent(),
-      () => {},
-    )
-    return result
+  consistent(options: CallOptions = {}): Promise<void> {
+    return limited(this.client, options, (signal) => this.untilConsistent(signal))
   }
 
   /** Stops following; what was seen last stays. */
@@ -276,6 +275,21 @@ export class TreeCache implements AsyncDisposable {
     return this.readingCount === 0 && this.changesAtServer.isDrained
   }
 
+  private async untilConsistent(signal: AbortSignal): Promise<void> {
+    if (this.end !== undefined) throw this.signal.reason
+    let waiter: Waiter | undefined
+    const consistent = new Promise<void>((resolve, reject) => {
+      waiter = { resolve, reject }
+      this.waiting.add(waiter)
+    })
+    this.publishWhenDrained()
+    try {
+      await orAborted(consistent, signal)
+    } finally {
+      this.waiting.delete(waiter!)
+    }
+  }
+
   private publishIfConsistent(): void {
     if (this.end !== undefined) return
     if (!this.changesAtServer.isDrained) {
@@ -284,7 +298,7 @@ export class TreeCache implements AsyncDisposable {
     }
     if (this.isConsistent) {
       this.publish(() => true)
-      for (const { resolve } of this.waiting.splice(0)) resolve()
+      for (const { resolve } of this.waiting) resolve()
     } else if (this.unsettled.size <= partialMax) this.publishUpToUnread()
   }
 
@@ -388,7 +402,7 @@ export class TreeCache implements AsyncDisposable {
     this.ending.abort(reason ?? new Error('the tree cache is closed'))
     this.listeners.clear()
     for (const feed of this.feeds) finishFeed(feed, reason)
-    for (const { reject } of this.waiting.splice(0)) reject(this.ending.signal.reason)
+    for (const { reject } of this.waiting) reject(this.signal.reason)
   }
 }
 

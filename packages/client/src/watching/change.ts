@@ -9,36 +9,70 @@ export interface Change {
   readonly zxid: bigint | undefined
   /** As it was found; undefined where the change came as a mere notification, or nothing is there. */
   readonly stat: Stat | undefined
-  /** There may have been other changes before this one that nobody was told of. */
+  /**
+   * There may have been other changes of the node before this one that nobody was told of. A node
+   * that came and went before anybody read of it does not count.
+   */
   readonly missed: boolean
 }
 
-/** Changes that wait for their reader: one for each node, however slow the reader is. */
+/** A change of a node's children leaves open what became of the node itself, and the other way round. */
+export function childrenOf(path: string): string {
+  return `${path}\0`
+}
+
+interface Entry {
+  readonly change: Change
+  /** The reader does not know of the node. */
+  readonly isNew: boolean
+}
+
+/**
+ * Changes that wait for their reader: one for each node, however slow the reader is. Of nodes that
+ * came and went unread only the last stays, so that there are never more changes than nodes that
+ * exist, nodes that the reader knows, and this one. It stays because its transaction may have
+ * changed other nodes, of which nobody was told yet: a mirror of the whole tree has to wait.
+ */
 export class ChangeQueue {
-  private readonly changes = new Map<string, Change>()
+  private readonly entries = new Map<string, Entry>()
+  /** Where the last of those is that came and went. */
+  private passing: string | undefined
 
   get size(): number {
-    return this.changes.size
+    return this.entries.size
   }
 
-  push(change: Change): void {
-    const key = change.type === 'children' ? `${change.path}\0` : change.path
-    const before = this.changes.get(key)
-    this.changes.delete(key)
-    this.changes.set(key, before === undefined ? change : merged(before, change))
+  /** `isNew` says that nobody was told of the node, or last that it is gone. */
+  push(change: Change, isNew: boolean): void {
+    const { type, path } = change
+    const key = type === 'children' ? childrenOf(path) : path
+    const before = this.entries.get(key)
+    const entry = before === undefined ? { change, isNew } : merged(before, change)
+    this.remove(key)
+    if (entry.isNew && type === 'deleted') {
+      if (this.passing !== undefined) this.remove(this.passing)
+      this.passing = key
+    }
+    this.entries.set(key, entry)
   }
 
   shift(): Change | undefined {
-    const first = this.changes.entries().next()
+    const first = this.entries.entries().next()
     if (first.done === true) return undefined
-    const [key, change] = first.value
-    this.changes.delete(key)
+    const [key, { change }] = first.value
+    this.remove(key)
     return change
+  }
+
+  private remove(key: string): void {
+    this.entries.delete(key)
+    if (this.passing === key) this.passing = undefined
   }
 }
 
 /** The last state counts; a node that was new to the reader still is. */
-function merged(before: Change, change: Change): Change {
-  const isStillNew = before.type === 'created' && change.type === 'changed'
-  return { ...change, type: isStillNew ? 'created' : change.type, missed: true }
+function merged({ change: before, isNew }: Entry, change: Change): Entry {
+  const isStillCreated = before.type === 'created' && change.type === 'changed'
+  const type = isStillCreated ? 'created' : change.type
+  return { change: { ...change, type, missed: true }, isNew }
 }

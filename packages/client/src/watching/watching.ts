@@ -1,12 +1,12 @@
 import type { Stat } from '@zabra/protocol'
 import { ConnectionLossError, isRefusal, SessionExpiredError } from '../errors.ts'
 import type { PersistentWatch, WatchEvent } from '../machine/watch-registry.ts'
-import { ChangeQueue, type Change } from './change.ts'
+import { ChangeQueue, childrenOf, type Change } from './change.ts'
 
 export interface WatchOptions {
   /** The node and all below it. */
   readonly recursive?: boolean | undefined
-  /** Begin with how things are: one `initial` for each node. */
+  /** Begin with how things are: one `initial` for each node, unless a change of it comes first. */
   readonly initial?: boolean | undefined
   readonly signal?: AbortSignal | undefined
   /** Go on in the next session when this one expires; else the iteration fails then. */
@@ -22,6 +22,7 @@ export interface WatchPort {
   children(path: string): Promise<{ readonly children: string[]; readonly stat: Stat }>
 }
 
+/** How a node was told to be; what nobody told of it is older than anything. */
 interface Known {
   readonly mzxid: bigint
   readonly pzxid: bigint
@@ -38,6 +39,7 @@ interface Reader {
 }
 
 const unknownZxid = -1n
+const nothingTold: Known = { mzxid: unknownZxid, pzxid: unknownZxid }
 
 /**
  * The changes of a node, or of all below it, as an iteration. A reconnection does not end it: what
@@ -53,16 +55,26 @@ export class Watching implements PersistentWatch, AsyncIterableIterator<Change, 
   private readonly queue = new ChangeQueue()
   private readonly readers: Reader[] = []
   private readonly known = new Map<string, Known>()
-  /** What was told while nodes are being looked at is newer than what is seen of them. */
-  private toldMeanwhile: Set<string> | undefined
+  /**
+   * While it is behind: the nodes, and the `childrenOf` nodes, of which something was told since
+   * the server watches for this connection. It tells all that follows, so nothing has to be found.
+   */
+  private readonly told = new Set<string>()
+  /** The same from before that, until how things were at first is known. */
+  private readonly toldEarlier = new Set<string>()
+  private isLooking = false
   private mustLookAgain = false
   /** Not all that happened is told: the first look, or one after a reconnection, is due. */
   private isBehind = true
+  /** It is behind, and was watching before: what happened in between was not told. */
+  private hasGap = false
   private readonly waitingForCalm: Waiter[] = []
   private readonly whenReady: Waiter
   private isBeginning = false
   /** How often it has begun. */
   private beginnings = 0
+  /** A server has watched for it. */
+  private hasBegun = false
   /** How things were at first is known. */
   private hasLooked = false
   private isOver = false
@@ -135,30 +147,56 @@ export class Watching implements PersistentWatch, AsyncIterableIterator<Change, 
 
   event({ type, path, zxid }: WatchEvent): void {
     if (type === 'lost' || this.isOver) return
-    this.toldMeanwhile?.add(path)
-    const now = zxid ?? unknownZxid
-    if (type === 'deleted') this.known.delete(path)
-    else {
-      const { mzxid, pzxid } = this.known.get(path) ?? { mzxid: now, pzxid: now }
-      const isChildren = type === 'children'
-      this.known.set(path, {
-        mzxid: isChildren ? mzxid : now,
-        pzxid: isChildren || type === 'created' ? now : pzxid,
-      })
-    }
-    this.tell({ type, path, zxid, stat: undefined, missed: false })
+    const missed = this.isBehind && this.noteTold(type, path)
+    const isNew = type === 'created' && !this.known.has(path)
+    this.remember(type, path, zxid ?? unknownZxid)
+    this.tell({ type, path, zxid, stat: undefined, missed }, isNew)
   }
 
   resumed(): void {
-    this.isBehind = true
+    this.fallBehind()
     if (!this.isBeginning) this.lookAnew()
   }
 
   lost(reason: unknown): void {
     if (this.isOver) return
-    this.isBehind = true
+    this.fallBehind()
     if (this.options.renew === true && reason instanceof SessionExpiredError) void this.begin()
     else this.fail(reason)
+  }
+
+  // --- what was told ---------------------------------------------------------------------------
+
+  /** Answers whether there may have been something before that was not told. */
+  private noteTold(type: Change['type'], path: string): boolean {
+    const about = this.sidesOf(type, path)
+    const isFirst = about.some((side) => !this.told.has(side))
+    for (const side of about) this.told.add(side)
+    return this.hasGap && isFirst
+  }
+
+  /** Of what a change tells: the node, its children, or both. */
+  private sidesOf(type: Change['type'], path: string): string[] {
+    if (type === 'children') return [childrenOf(path)]
+    return this.recursive || type === 'changed' ? [path] : [path, childrenOf(path)]
+  }
+
+  private remember(type: Change['type'], path: string, zxid: bigint): void {
+    const { mzxid, pzxid } = this.known.get(path) ?? nothingTold
+    if (type === 'deleted') this.known.delete(path)
+    else if (type === 'children') this.known.set(path, { mzxid, pzxid: zxid })
+    else this.known.set(path, { mzxid: zxid, pzxid: type === 'created' ? zxid : pzxid })
+  }
+
+  private fallBehind(): void {
+    this.isBehind = true
+    this.hasGap = this.hasBegun
+    this.hearAnew()
+  }
+
+  private hearAnew(): void {
+    if (!this.hasLooked) for (const side of this.told) this.toldEarlier.add(side)
+    this.told.clear()
   }
 
   // --- looking ---------------------------------------------------------------------------------
@@ -178,27 +216,30 @@ export class Watching implements PersistentWatch, AsyncIterableIterator<Change, 
         return
       }
     }
+    // What was told already was for other watches on the path, and need not have been all.
+    if (!this.hasBegun) this.hearAnew()
+    this.hasBegun = true
     this.lookAnew()
   }
 
   /** One look at a time: what began in the last session may go on in this one, unwatched at first. */
   private lookAnew(): void {
-    if (this.toldMeanwhile !== undefined) this.mustLookAgain = true
+    if (this.isLooking) this.mustLookAgain = true
     else void this.look()
   }
 
   /** Compares what is there with what was known, and tells the difference. */
   private async look(): Promise<void> {
+    this.isLooking = true
     do {
       this.mustLookAgain = false
-      const told = (this.toldMeanwhile = new Set<string>())
       try {
         const found = await this.survey()
         if (this.isOver) return
-        this.compare(found, told, !this.hasLooked)
-        this.hasLooked = true
-        this.whenReady.resolve()
-        this.isBehind = this.mustLookAgain
+        // Some of it was seen before this connection was watched: what came in between is unknown.
+        if (this.mustLookAgain) continue
+        this.compare(found, !this.hasLooked)
+        this.catchUp()
       } catch (error) {
         if (error instanceof ConnectionLossError) this.mustLookAgain = true
         else {
@@ -207,11 +248,19 @@ export class Watching implements PersistentWatch, AsyncIterableIterator<Change, 
           if (!(error instanceof SessionExpiredError && this.options.renew === true))
             this.fail(error)
         }
-      } finally {
-        this.toldMeanwhile = undefined
       }
     } while (this.mustLookAgain && !this.isOver)
+    this.isLooking = false
     this.tellCalm()
+  }
+
+  private catchUp(): void {
+    this.isBehind = false
+    this.hasGap = false
+    this.hasLooked = true
+    this.told.clear()
+    this.toldEarlier.clear()
+    this.whenReady.resolve()
   }
 
   private async survey(): Promise<Map<string, Stat>> {
@@ -241,43 +290,55 @@ export class Watching implements PersistentWatch, AsyncIterableIterator<Change, 
     }
   }
 
-  private compare(
-    found: ReadonlyMap<string, Stat>,
-    told: ReadonlySet<string>,
-    isFirst: boolean,
-  ): void {
-    for (const [path, stat] of found) {
-      if (told.has(path)) continue
-      const before = this.known.get(path)
-      this.known.set(path, { mzxid: stat.mzxid, pzxid: stat.pzxid })
-      if (isFirst) {
-        if (this.options.initial === true) this.tellFound('initial', path, stat)
-      } else if (before === undefined || stat.czxid > before.mzxid) {
-        this.tellFound('created', path, stat)
-      } else {
-        if (stat.mzxid > before.mzxid) this.tellFound('changed', path, stat)
-        if (!this.recursive && stat.pzxid > before.pzxid) this.tellFound('children', path, stat)
-      }
-    }
+  private compare(found: ReadonlyMap<string, Stat>, isFirst: boolean): void {
+    for (const [path, stat] of found) this.compareNode(path, stat, isFirst)
+    const isThereOrTold = [found, this.told, this.known].some((paths) => paths.has(this.path))
+    if (this.options.initial === true && !isThereOrTold && this.isUntold(this.path, isFirst))
+      this.tell(foundAs('initial', this.path, undefined), false)
     for (const path of this.known.keys()) {
-      if (found.has(path) || told.has(path)) continue
+      if (found.has(path) || this.told.has(path)) continue
       this.known.delete(path)
-      this.tell({ type: 'deleted', path, zxid: undefined, stat: undefined, missed: true })
+      this.tell(foundAs('deleted', path, undefined), false)
     }
-    if (isFirst && this.options.initial === true && !found.has(this.path) && !told.has(this.path))
-      this.tellFound('initial', this.path, undefined)
   }
 
-  private tellFound(type: Change['type'], path: string, stat: Stat | undefined): void {
-    const zxid = type === 'children' ? stat?.pzxid : stat?.mzxid
-    this.tell({ type, path, zxid, stat, missed: type !== 'initial' })
+  private compareNode(path: string, stat: Stat, isFirst: boolean): void {
+    const before = this.known.get(path)
+    const isTold = this.told.has(path)
+    // It was seen, and then told to be gone.
+    if (isTold && before === undefined) return
+    this.known.set(path, newest(before ?? nothingTold, stat))
+    const news = isTold ? undefined : this.newsOf(path, before, stat, isFirst)
+    if (news !== undefined) this.tell(foundAs(news, path, stat), before === undefined)
+    const isOfChildrenToo = news === 'initial' || news === 'created'
+    if (this.recursive || isOfChildrenToo || this.told.has(childrenOf(path))) return
+    const isUntold = this.isUntold(childrenOf(path), isFirst)
+    const hasChanged = stat.pzxid > (before ?? nothingTold).pzxid
+    if (isUntold ? this.options.initial === true : hasChanged)
+      this.tell({ ...foundAs('children', path, stat), missed: !isUntold }, false)
+  }
+
+  private newsOf(
+    path: string,
+    before: Known | undefined,
+    stat: Stat,
+    isFirst: boolean,
+  ): 'initial' | 'created' | 'changed' | undefined {
+    if (this.isUntold(path, isFirst)) return this.options.initial === true ? 'initial' : undefined
+    if (before === undefined || stat.czxid > before.mzxid) return 'created'
+    return stat.mzxid > before.mzxid ? 'changed' : undefined
+  }
+
+  /** How it was at first is not known to the reader: it is no change. */
+  private isUntold(side: string, isFirst: boolean): boolean {
+    return isFirst && !this.toldEarlier.has(side)
   }
 
   // --- telling ---------------------------------------------------------------------------------
 
-  private tell(change: Change): void {
+  private tell(change: Change, isNew: boolean): void {
     const reader = this.readers.shift()
-    if (reader === undefined) this.queue.push(change)
+    if (reader === undefined) this.queue.push(change, isNew)
     else reader.resolve({ value: change, done: false })
   }
 
@@ -301,5 +362,19 @@ export class Watching implements PersistentWatch, AsyncIterableIterator<Change, 
     this.isOver = true
     this.options.signal?.removeEventListener('abort', this.onAbort)
     this.port.remove(this)
+  }
+}
+
+/** A change that nobody told of. */
+function foundAs(type: Change['type'], path: string, stat: Stat | undefined): Change {
+  const zxid = type === 'children' ? stat?.pzxid : stat?.mzxid
+  return { type, path, zxid, stat, missed: type !== 'initial' }
+}
+
+/** A node may have been seen before something was told of it. */
+function newest(known: Known, seen: Known): Known {
+  return {
+    mzxid: seen.mzxid > known.mzxid ? seen.mzxid : known.mzxid,
+    pzxid: seen.pzxid > known.pzxid ? seen.pzxid : known.pzxid,
   }
 }

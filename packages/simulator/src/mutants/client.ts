@@ -1,5 +1,5 @@
 /** Errors of the client: in what it repeats, watches, promises and remembers. */
-import type { Client, Created } from '@zabra/client'
+import type { Client, Created, Watching, WatchEvent, WatchOptions } from '@zabra/client'
 import { inside, replace } from './inside.ts'
 import type { ProgramMutant } from './program-mutant.ts'
 
@@ -9,6 +9,24 @@ const machineOf = (client: Client): Record<string, unknown> =>
   inside(client, 'live', 'link', 'machine')
 const watchesOf = (client: Client): Record<string, unknown> => inside(client, 'watches')
 const nothing = (): void => {}
+
+/** Does something to an iteration of changes, before or after each that the server tells it of. */
+function atEvents(
+  client: Client,
+  act: (watching: Watching, event: WatchEvent) => void,
+  when: 'before' | 'after',
+): void {
+  type Watch = (path: string, options?: WatchOptions) => Watching
+  replace(client, 'watch', (original: Watch) => (path, options) => {
+    const watching = original(path, options)
+    replace(watching, 'event', (hear: (event: WatchEvent) => void) => (event) => {
+      if (when === 'before') act(watching, event)
+      hear(event)
+      if (when === 'after') act(watching, event)
+    })
+    return watching
+  })
+}
 
 interface Queue {
   takeAll(): unknown[]
@@ -25,6 +43,25 @@ export const clientMutants: readonly ProgramMutant[] = [
     name: 'an iteration of changes does not look what it missed',
     workload: 'client',
     client: (client) => replace(watchesOf(client), 'resumed', () => nothing),
+  },
+  {
+    name: 'children that change stand for a node that was not looked at yet',
+    workload: 'client',
+    client: (client) => {
+      const markTold = (watching: Watching, { type, path }: WatchEvent): void => {
+        const told = inside(watching, 'told') as unknown as Set<string>
+        if (type === 'children' && Reflect.get(watching, 'isBehind') === true) told.add(path)
+      }
+      atEvents(client, markTold, 'after')
+    },
+  },
+  {
+    name: 'a change after a reconnection is taken for the next',
+    workload: 'client',
+    client: (client) => {
+      const forgetGap = (watching: Watching): unknown => Reflect.set(watching, 'hasGap', false)
+      atEvents(client, forgetGap, 'before')
+    },
   },
   {
     name: 'who waits for a watch is not told that the session is over',

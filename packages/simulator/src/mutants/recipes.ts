@@ -177,6 +177,11 @@ export const recipeMutants: readonly ProgramMutant[] = [
       )
     },
   },
+  {
+    name: 'the leader is not told that it may have been replaced',
+    workload: 'leader-only',
+    held: (held) => replace(held, 'judge', () => () => {}),
+  },
 ]
 
 /** What replaces a value, beside its witness, replaces whatever is there. */

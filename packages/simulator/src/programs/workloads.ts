@@ -13,6 +13,7 @@ import {
 import { ConfigurationWorkload } from './workloads/configuration.ts'
 import { CounterWorkload } from './workloads/counter.ts'
 import { GroupWorkload } from './workloads/group.ts'
+import { LeaderOnlyWorkload } from './workloads/leader-only.ts'
 import { NamesWorkload } from './workloads/names.ts'
 import { QueueWorkload } from './workloads/queue.ts'
 import { RendezvousWorkload } from './workloads/rendezvous.ts'
@@ -39,6 +40,7 @@ export const workloads = {
   rendezvous: (stage) => new RendezvousWorkload(stage),
   names: (stage) => new NamesWorkload(stage),
   services: (stage) => new ServicesWorkload(stage),
+  'leader-only': (stage) => new LeaderOnlyWorkload(stage),
 } as const satisfies Record<string, MakeWorkload>
 
 export type WorkloadName = keyof typeof workloads
@@ -63,4 +65,5 @@ export const weights: Readonly<Record<WorkloadName, number>> = {
   rendezvous: 2,
   names: 1,
   services: 2,
+  'leader-only': 2,
 }

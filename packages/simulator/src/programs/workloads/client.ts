@@ -8,13 +8,25 @@ import {
   mirrorByOneShots,
   mirrorByWatching,
   mirrorOfChildren,
+  mirrorOfChildrenByWatching,
   type Mirror,
 } from './mirrors.ts'
+import { Sequel } from './sequel.ts'
 import { Register } from './register.ts'
 
 const names = ['a', 'b', 'c', 'd'] as const
-const turnWeights = { register: 5, tree: 5, protect: 3, reads: 4, news: 3, whole: 1 } as const
+const places = ['tree', 'news', 'bustle', 'queue', 'own'] as const
+const turnWeights = {
+  register: 5,
+  tree: 5,
+  protect: 3,
+  reads: 4,
+  news: 3,
+  bustle: 2,
+  whole: 1,
+} as const
 const lateMsMax = 5
+const bustleMax = 8
 
 /** All that a client can do, under faults: order, ends of calls, watches, consistency. */
 export class ClientWorkload implements Workload {
@@ -23,16 +35,19 @@ export class ClientWorkload implements Workload {
   private readonly present = new Map<string, { life: number; register: Register }>()
   private readonly mirrors = new Map<string, Mirror[]>()
   private readonly pending = new Map<string, number>()
+  /** What is told of /client/news. */
+  private readonly newsSequel: Sequel
   private writes = 0
   /** Of the newest write of /client/news that was answered. */
   private newsZxid = 0n
 
   constructor(stage: Stage) {
     this.stage = stage
+    this.newsSequel = new Sequel('/client/news', stage)
   }
 
   async setUp(client: Client): Promise<void> {
-    for (const path of ['/client', '/client/tree', '/client/news', '/client/queue', '/client/own'])
+    for (const path of ['/client', ...places.map((place) => `/client/${place}`)])
       await client.create(path)
   }
 
@@ -48,8 +63,11 @@ export class ClientWorkload implements Workload {
     })
     this.mirrors.set(name, [
       mirrorByWatching(actor, '/client/tree', true),
-      mirrorByWatching(actor, '/client/news', false),
+      mirrorByWatching(actor, '/client/news', false, this.newsSequel.reader(name)),
       mirrorByWatching(actor, '/client/tree/a', false),
+      mirrorOfChildrenByWatching(actor, '/client/tree/a'),
+      mirrorByWatching(actor, '/client/bustle', false),
+      mirrorOfChildrenByWatching(actor, '/client/bustle'),
       mirrorByOneShots(actor, '/client/tree/b'),
       mirrorOfChildren(actor, '/client/tree/c'),
     ])
@@ -74,6 +92,9 @@ export class ClientWorkload implements Workload {
       case 'news':
         for (let i = 0; i < 4; i++) await this.news(actor)
         return
+      case 'bustle':
+        await this.bustle(actor)
+        return
       case 'whole':
         await this.wholeTrees(actor)
     }
@@ -93,10 +114,12 @@ export class ClientWorkload implements Workload {
 
   check(): void {
     for (const register of this.registers) register.check()
+    this.newsSequel.check()
   }
 
   mayStay(path: string): boolean {
-    return path === '/client' || /^\/client\/(tree|news|queue|own)$/.test(path) || isTree(path)
+    const isPlace = places.some((place) => path === `/client/${place}`)
+    return path === '/client' || isPlace || /^\/client\/(tree|bustle)\//.test(path)
   }
 
   private newRegister({ name, life }: Actor): void {
@@ -172,7 +195,9 @@ export class ClientWorkload implements Workload {
   /** Who reads linearizably sees all that was answered before. */
   private async news({ client, chance }: Actor): Promise<void> {
     if (chance.chance(0.5)) {
-      const { mzxid } = await client.set('/client/news', `${++this.writes}`)
+      const stat = await client.set('/client/news', `${++this.writes}`)
+      this.newsSequel.written(stat)
+      const { mzxid } = stat
       if (mzxid > this.newsZxid) this.newsZxid = mzxid
       return
     }
@@ -182,6 +207,22 @@ export class ClientWorkload implements Workload {
     const isOfItsTime = epochOf(client.lastZxid) >= epochOf(least)
     if (stat.mzxid < least && isOfItsTime)
       this.stage.violate(`a linearizable read shows ${stat.mzxid} where ${least} was answered`)
+  }
+
+  /** Children come and go all the time; what the node itself holds changes seldom, and must not be missed. */
+  private async bustle({ client, chance }: Actor): Promise<void> {
+    if (chance.chance(0.1)) {
+      await client.set('/client/bustle', `${++this.writes}`)
+      return
+    }
+    for (let i = 0; i < bustleMax; i++) {
+      const path = `/client/bustle/${chance.pick(names)}`
+      try {
+        await (chance.chance(0.5) ? client.create(path) : client.delete(path))
+      } catch (error) {
+        if (!isRefusal(error, 'noNode', 'nodeExists')) throw error
+      }
+    }
   }
 
   private async wholeTrees({ client, name, life }: Actor): Promise<void> {
@@ -219,10 +260,6 @@ export class ClientWorkload implements Workload {
       if (signal?.aborted === true) this.stage.count('calls given up')
     }
   }
-}
-
-function isTree(path: string): boolean {
-  return path.startsWith('/client/tree/')
 }
 
 function isLoss(error: unknown): boolean {

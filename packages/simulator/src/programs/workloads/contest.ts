@@ -1,9 +1,9 @@
-import { isRefusal, type Client } from '@zabra/client'
+import type { Client } from '@zabra/client'
 import type { Held, LossPolicy } from '@zabra/recipes'
 import type { Stage } from '../stage.ts'
 import type { Actor, Workload } from '../workload.ts'
 import { GuardedLog } from './guarded-log.ts'
-import { drawLimits, holdFor, sendLate } from './holding.ts'
+import { deleteFirst, drawLimits, holdFor, leftBelow, sendLate } from './holding.ts'
 import { Rights, type RightsOptions, type Sharing } from './rights.ts'
 
 const logPath = '/log'
@@ -59,7 +59,7 @@ export class Contest implements Workload {
     const { stage, rights, log, options } = this
     const { client, chance, name } = actor
     if (options.isDisturbed === true && !stage.isHealed && chance.chance(0.05))
-      await this.disturb(actor)
+      await deleteFirst(actor, stage, options.path)
     const lostOn = chance.pick(['suspended', 'expired'] as const)
     const prize = await options.ask(actor, { ...drawLimits(actor, stage), lostOn })
     if (prize === undefined) return
@@ -75,12 +75,7 @@ export class Contest implements Workload {
 
   unrest(): string | undefined {
     const { stage, options } = this
-    const tree = stage.tree()
-    if (tree === undefined) return 'no server serves'
-    const inside = [...tree].filter(([path]) => path.startsWith(`${options.path}/`))
-    // The containers in it stay a little longer.
-    const node = inside.find(([, { stat }]) => stat.ephemeralOwner !== 0n)
-    return node === undefined ? options.unrest?.() : `${node[0]} is left`
+    return leftBelow(stage, options.path) ?? options.unrest?.()
   }
 
   check(): void {
@@ -93,23 +88,5 @@ export class Contest implements Workload {
 
   private use(name: string, held: Held, sharing: Sharing): void {
     if (this.options.permitsMax === undefined) this.rights.use(name, held, sharing)
-  }
-
-  /** Somebody deletes the node of whoever comes first. */
-  private async disturb({ client, name }: Actor): Promise<void> {
-    const { path } = this.options
-    const children = await client.children(path).catch((error: unknown) => {
-      if (isRefusal(error, 'noNode')) return []
-      throw error
-    })
-    const first = children
-      .filter((child) => !child.startsWith('holder-'))
-      .toSorted((a, b) => (a.slice(-10) < b.slice(-10) ? -1 : 1))[0]
-    if (first === undefined) return
-    this.stage.trace(`${name} deletes ${path}/${first}`)
-    this.stage.count('nodes deleted from outside')
-    await client.delete(`${path}/${first}`).catch((error: unknown) => {
-      if (!isRefusal(error, 'noNode')) throw error
-    })
   }
 }

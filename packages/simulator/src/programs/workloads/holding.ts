@@ -1,4 +1,4 @@
-import { ZabraError, type CallOptions } from '@zabra/client'
+import { isRefusal, ZabraError, type CallOptions } from '@zabra/client'
 import { LostError, type Held, type LossPolicy } from '@zabra/recipes'
 import { ChangedMind } from '../program.ts'
 import type { Stage } from '../stage.ts'
@@ -6,10 +6,7 @@ import type { Actor } from '../workload.ts'
 
 const stepsMax = 4
 
-/**
- * Uses what is held for a while, and gives it back. Most stop when they are told to; some do not
- * listen, and go on in the next session as if nothing had happened.
- */
+/** Uses what is held for a while, and gives it back. */
 export async function holdFor(
   actor: Actor,
   stage: Stage,
@@ -17,10 +14,28 @@ export async function holdFor(
   lostOn: LossPolicy,
   step: () => Promise<void>,
 ): Promise<void> {
+  try {
+    await workUnder(actor, stage, held, lostOn, step)
+  } finally {
+    await held.release()
+  }
+}
+
+/**
+ * Uses for a while what is held until this signal aborts. Most stop when they are told to; some do
+ * not listen, and go on in the next session as if nothing had happened.
+ */
+export async function workUnder(
+  actor: Actor,
+  stage: Stage,
+  { path, signal }: Pick<Held, 'path' | 'signal'>,
+  lostOn: LossPolicy,
+  step: () => Promise<void>,
+): Promise<void> {
   const { chance, process } = actor
-  const stopWitness = witness(actor, stage, held, lostOn)
+  const stopWitness = witness(actor, stage, path, signal, lostOn)
   const isCareless = !stage.isHealed && chance.chance(0.3)
-  const goesOn = (): boolean => isCareless || !held.signal.aborted
+  const goesOn = (): boolean => isCareless || !signal.aborted
   const stepMsMax = chance.pick([5, 30, 30, stage.isHealed ? 30 : 600])
   try {
     const steps = chance.between(0, stepsMax)
@@ -34,7 +49,6 @@ export async function holdFor(
     }
   } finally {
     stopWitness()
-    await held.release()
   }
 }
 
@@ -42,20 +56,22 @@ export async function holdFor(
 function witness(
   { client, process, name }: Actor,
   stage: Stage,
-  held: Held,
+  path: string,
+  signal: AbortSignal,
   lostOn: LossPolicy,
 ): () => void {
-  held.signal.addEventListener('abort', () => {
-    if (!(held.signal.reason instanceof LostError))
-      stage.violate(`${name} loses ${held.path} for no reason: ${String(held.signal.reason)}`)
+  signal.addEventListener('abort', () => {
+    const { reason } = signal
+    if (!(reason instanceof LostError) && !(reason instanceof ChangedMind))
+      stage.violate(`${name} loses ${path} for no reason: ${String(reason)}`)
   })
   return client.onState(({ name: state }) => {
     const mustEnd =
       state === 'expired' || state === 'closed' || (state === 'suspended' && lostOn === 'suspended')
     if (!mustEnd) return
     process.defer(() => {
-      if (!held.signal.aborted)
-        stage.violate(`${name} is ${state}, and is not told that it may have lost ${held.path}`)
+      if (!signal.aborted)
+        stage.violate(`${name} is ${state}, and is not told that it may have lost ${path}`)
     })
   })
 }
@@ -71,6 +87,37 @@ export function drawLimits({ chance, process }: Actor, stage: Stage): CallOption
   const controller = new AbortController()
   process.timer(ms, () => controller.abort(new ChangedMind('did not want to wait')))
   return { signal: controller.signal }
+}
+
+/** Somebody from outside deletes the node of whoever comes first. */
+export async function deleteFirst(
+  { client, name }: Actor,
+  stage: Stage,
+  path: string,
+): Promise<void> {
+  const children = await client.children(path).catch((error: unknown) => {
+    if (isRefusal(error, 'noNode')) return []
+    throw error
+  })
+  const first = children
+    .filter((child) => !child.startsWith('holder-'))
+    .toSorted((a, b) => (a.slice(-10) < b.slice(-10) ? -1 : 1))[0]
+  if (first === undefined) return
+  stage.trace(`${name} deletes ${path}/${first}`)
+  stage.count('nodes deleted from outside')
+  await client.delete(`${path}/${first}`).catch((error: unknown) => {
+    if (!isRefusal(error, 'noNode')) throw error
+  })
+}
+
+/** Why nobody can be done here with a path: a session still has a node below it. */
+export function leftBelow(stage: Stage, path: string): string | undefined {
+  const tree = stage.tree()
+  if (tree === undefined) return 'no server serves'
+  const inside = [...tree].filter(([node]) => node.startsWith(`${path}/`))
+  // The containers in it stay a little longer.
+  const left = inside.find(([, { stat }]) => stat.ephemeralOwner !== 0n)
+  return left && `${left[0]} is left`
 }
 
 /** What is sent to somebody outside arrives after a while, whatever becomes of the sender. */

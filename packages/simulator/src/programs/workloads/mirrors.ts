@@ -5,6 +5,7 @@ import {
   isRefusal,
   SessionExpiredError,
   TimeoutError,
+  type Change,
   type Client,
 } from '@zabra/client'
 import { decodeText } from '@zabra/protocol'
@@ -34,16 +35,33 @@ export function mirrorByWatching(
   { client, name }: Actor,
   path: string,
   recursive: boolean,
+  hear: (change: Change) => void = () => {},
 ): Mirror {
   const nodes = new Map<string, string>()
   const follow = async (): Promise<void> => {
     const changes = client.watch(path, { recursive, initial: true, renew: true })
-    for await (const change of changes) await refresh(client, nodes, change.path)
+    for await (const change of changes) {
+      hear(change)
+      // Children that come and go are no reason to read: they must not stand for anything else.
+      if (change.type !== 'children') await refresh(client, nodes, change.path)
+    }
   }
   follow().catch(quietWhenClosed(client))
   const isOf = (candidate: string): boolean =>
     candidate === path || (recursive && candidate.startsWith(`${path}/`))
   return { name: `${name}, watching ${path},`, nodes, isOf }
+}
+
+/** By a persistent watch on the parent: where only its data changed, nobody lists. */
+export function mirrorOfChildrenByWatching({ client, name }: Actor, path: string): Mirror {
+  const nodes = new Map<string, string>()
+  const follow = async (): Promise<void> => {
+    const changes = client.watch(path, { initial: true, renew: true })
+    for await (const { type } of changes) if (type !== 'changed') await list(client, nodes, path)
+  }
+  follow().catch(quietWhenClosed(client))
+  const isOf = (candidate: string): boolean => candidate.startsWith(`${path}/`)
+  return { name: `${name}, watching and listing ${path},`, nodes, isOf }
 }
 
 /** By one-shot watches, set again after each that fires. */
@@ -101,6 +119,23 @@ async function refresh(client: Client, nodes: Map<string, string>, path: string)
     } catch (error) {
       if (isRefusal(error, 'noNode')) {
         nodes.delete(path)
+        return
+      }
+      if (!isPassing(error, client)) throw error
+    }
+  }
+}
+
+async function list(client: Client, nodes: Map<string, string>, path: string): Promise<void> {
+  for (;;) {
+    try {
+      const children = await client.children(path)
+      nodes.clear()
+      for (const child of children) nodes.set(`${path}/${child}`, '')
+      return
+    } catch (error) {
+      if (isRefusal(error, 'noNode')) {
+        nodes.clear()
         return
       }
       if (!isPassing(error, client)) throw error

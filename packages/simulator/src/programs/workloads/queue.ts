@@ -2,14 +2,21 @@ import { isRefusal, text, type Client } from '@zabra/client'
 import { LostError, Queue } from '@zabra/recipes'
 import type { Stage } from '../stage.ts'
 import type { Actor, Workload } from '../workload.ts'
+import { GuardedLog } from './guarded-log.ts'
 import { drawLimits } from './holding.ts'
 
 const path = '/queue'
 const donePath = '/done'
+const logsPath = '/logs'
+
+const stepsMax = 3
 
 const takeMsMax = 10_000
 
-/** Items that are put in and worked on: none is lost, and none is done twice. */
+/**
+ * Items that are put in and worked on: none is lost, none is done twice, and of what their
+ * consumers write under guard nothing is written by one whose item is somebody else's by then.
+ */
 export class QueueWorkload implements Workload {
   readonly needsAll = true
   private readonly stage: Stage
@@ -17,6 +24,8 @@ export class QueueWorkload implements Workload {
   private readonly put = new Set<string>()
   private readonly done = new Map<string, string>()
   private readonly served = new Set<string>()
+  /** What the consumers of each item have written. */
+  private readonly logs = new Map<string, GuardedLog>()
   private items = 0
 
   constructor(stage: Stage) {
@@ -25,6 +34,7 @@ export class QueueWorkload implements Workload {
 
   async setUp(client: Client): Promise<void> {
     await client.create(donePath)
+    await client.create(logsPath)
   }
 
   begin({ client }: Actor): void {
@@ -40,6 +50,9 @@ export class QueueWorkload implements Workload {
     const isPutting = stage.isHealed ? index === 0 : chance.chance(0.5)
     if (isPutting) {
       const item = `item-${++this.items}`
+      const log = new GuardedLog(`${logsPath}/${item}`, stage)
+      await log.setUp(client)
+      this.logs.set(item, log)
       await queue.put(item, limits)
       this.put.add(item)
       stage.count('items put')
@@ -67,26 +80,33 @@ export class QueueWorkload implements Workload {
       if (!isDone && !left.has(item)) stage.violate(`${item} is lost`)
       if (isDone && left.has(item)) stage.violate(`${item} is done, and still in the queue`)
     }
+    for (const log of this.logs.values()) log.check()
     for (const item of this.done.keys())
       if (!tree.has(`${donePath}/${item}`)) stage.violate(`${item} was not done after all`)
   }
 
   mayStay(node: string): boolean {
-    return node.startsWith(path) || node.startsWith(donePath)
+    return [path, donePath, logsPath].some((folder) => node.startsWith(folder))
   }
 
   /** Answers whether there was anything to do. */
   private async work(
-    { chance, process, name }: Actor,
+    { client, chance, process, name }: Actor,
     item: Awaited<ReturnType<Queue<string>['tryTake']>>,
   ): Promise<boolean> {
     const { stage } = this
     if (item === undefined) return false
     await using held = item
     stage.mutant?.held?.(held)
-    await process.sleep(chance.next() * 30)
     const id = held.value
-    if (!stage.isHealed && chance.chance(0.1)) {
+    const log = this.logs.get(id)!
+    const stepMsMax = chance.pick([5, 30, 30, stage.isHealed ? 30 : 600])
+    const steps = chance.between(1, stepsMax)
+    for (let i = 0; i < steps; i++) {
+      await process.sleep(chance.next() * stepMsMax)
+      await log.append(client, held)
+    }
+    if (!stage.isHealed && chance.chance(0.3)) {
       stage.count('items given back')
       return true
     }
