@@ -144,6 +144,27 @@ test('while the connection is lost the presence is uncertain, and others still s
   await member.presence.until((now) => now === 'present')
 })
 
+test('who gives up waiting for an update takes nothing back', async () => {
+  const { client, proxy } = await openProxied(fixture.connectString)
+  const group = await watch('/given-up')
+  const member = await joinGroup(client, '/given-up', '1', { codec, name: 'a' })
+  const suspended = nextState(client, 'suspended')
+  proxy.cut()
+  await suspended
+  const late = member.update('2', { timeoutMs: 1 })
+  await expect(late).rejects.toMatchObject({ code: 'timeout', mayHaveHappened: true })
+  const controller = new AbortController()
+  const waiting = member.update('3', { signal: controller.signal })
+  controller.abort(new Error('no more'))
+  await expect(waiting).rejects.toThrow('no more')
+  proxy.heal()
+  await group.until((members) => members.get('a')?.data === '3')
+  const before = AbortSignal.abort(new Error('not even begun'))
+  await expect(member.update('4', { signal: before })).rejects.toThrow('not even begun')
+  await member.update('5')
+  await group.until((members) => members.get('a')?.data === '5')
+})
+
 test('a node that an own session left behind is taken over at once', async () => {
   const { client, proxy } = await openProxied(fixture.connectString, { sessionTimeoutMs: 1000 })
   const member = await joinGroup(client, '/left', 'x', { codec, name: 'a' })

@@ -1,7 +1,8 @@
 import { subscribe, unsubscribe } from 'node:diagnostics_channel'
+import type { Client } from '@zabra/client'
 import { expect, onTestFinished, test } from 'vitest'
 import { useServer } from '../test/support/server.ts'
-import { expire, openProxied } from '../test/support/trouble.ts'
+import { aborted, expire, openProxied } from '../test/support/trouble.ts'
 import { hold, type LostError } from './held.ts'
 import { holdAll } from './hold-all.ts'
 import { Lock } from './lock.ts'
@@ -16,6 +17,30 @@ test('any ephemeral node can be held', async () => {
   await held.guard(client.transaction().create('/mine-work')).commit()
   await held.release()
   expect(await client.exists('/mine')).toBeUndefined()
+})
+
+test('giving back spares a node that somebody else has made in its place', async () => {
+  const { client, proxy } = await openProxied(fixture.connectString)
+  const other = await fixture.open()
+  const make = (maker: Client) => maker.create('/place', '', { ephemeral: true })
+  const gone = (): Promise<boolean> => other.exists('/place').then((stat) => stat === undefined)
+  const held = hold(client, await make(client))
+  proxy.mute()
+  const released = held.release()
+  await expect.poll(gone).toBe(true)
+  const { stat } = await make(other)
+  proxy.heal()
+  proxy.drop()
+  await released
+  expect((await other.exists('/place'))?.czxid).toBe(stat.czxid)
+
+  await other.delete('/place')
+  const deleted = hold(client, await make(client))
+  await other.delete('/place')
+  await aborted(deleted.signal)
+  const next = await make(other)
+  await deleted.release()
+  expect((await other.exists('/place'))?.czxid).toBe(next.stat.czxid)
 })
 
 test('what an earlier session made is not held', async () => {

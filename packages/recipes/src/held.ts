@@ -79,7 +79,7 @@ export interface HeldNode {
    * for names that nobody else ever uses.
    */
   readonly checks?: readonly Check[] | undefined
-  /** How to give it back, in place of deleting the node. It must not fail where nothing is left. */
+  /** How to give it back, by default by deleting the node. It must not fail where nothing is left. */
   readonly giveBack?: (() => Promise<void>) | undefined
 }
 
@@ -103,7 +103,6 @@ export interface HeldTrace {
 }
 
 /** At first no more than a place in some queue, which outlasts a lost connection. */
-
 export class HeldByNode implements Held {
   readonly token: bigint
   readonly path: string
@@ -206,18 +205,45 @@ export class HeldByNode implements Held {
   private async giveBack(): Promise<void> {
     // Whoever works under the signal must have been told before anybody else can begin.
     this.lose('released')
-    if (this.node.giveBack !== undefined) await this.node.giveBack()
-    else await deleteOwn(this.client, this.node.path, this.node.stat.ephemeralOwner)
+    const { client, node, signal } = this
+    const isDoubtful = (signal.reason as LostError).reason === 'deleted'
+    await (node.giveBack?.() ?? deleteMade(client, node, isDoubtful))
   }
 }
 
 /** Deletes a node that belongs to this session, whatever the connection does meanwhile. */
 export function deleteOwn(client: Client, path: string, sessionId: bigint): Promise<void> {
+  return deleteIf(client, path, sessionId, ({ ephemeralOwner }) => ephemeralOwner === sessionId)
+}
+
+/** Deletes the node that was made with this stat; where it may be gone, nothing in its place. */
+export function deleteMade(
+  client: Client,
+  { path, stat: { czxid, ephemeralOwner } }: Pick<HeldNode, 'path' | 'stat'>,
+  isDoubtful = false,
+): Promise<void> {
+  return deleteIf(client, path, ephemeralOwner, (found) => found.czxid === czxid, isDoubtful)
+}
+
+function deleteIf(
+  client: Client,
+  path: string,
+  sessionId: bigint,
+  isMeant: (found: Stat) => boolean,
+  isDoubtful = false,
+): Promise<void> {
+  let mustLook = isDoubtful
   return giveBackIn(client, sessionId, async () => {
     try {
-      await client.delete(path)
+      if (!mustLook) return await client.delete(path)
+      const found = await client.exists(path, { consistency: 'session' })
+      if (found !== undefined && isMeant(found))
+        await client.delete(path, { ifVersion: found.version })
     } catch (error) {
-      if (!isRefusal(error, 'noNode')) throw error
+      if (isRefusal(error, 'noNode')) return
+      // It may have gone by the request whose reply was lost, and the name be somebody else's.
+      if (error instanceof ConnectionLossError) mustLook ||= error.mayHaveHappened
+      throw error
     }
   })
 }
@@ -237,7 +263,7 @@ export async function giveBackIn(
       return
     } catch (error) {
       if (error instanceof SessionExpiredError || error instanceof ClosedError) return
-      if (error instanceof ConnectionLossError) continue
+      if (error instanceof ConnectionLossError || isRefusal(error, 'badVersion')) continue
       if (!isRefusal(error) || isRefusal(error, 'noAuth')) throw error
     }
     // A server may refuse for a while: its disk is full, or it has too much to do.

@@ -3,37 +3,32 @@ import {
   isRefusal,
   makeGuid,
   SessionExpiredError,
-  TransactionError,
+  text,
   type CallOptions,
   type Client,
   type Codec,
-  type Stat,
 } from '@zabra/client'
 import { childrenAndWait } from './bells.ts'
 import { firstOf } from './first-of.ts'
-import { deleteOwn, LostError, type HoldOptions, type LossPolicy } from './held.ts'
+import { LostError, type HoldOptions, type LossPolicy } from './held.ts'
 import { limited, orAborted, underAll } from './limits.ts'
 import { Lock } from './lock.ts'
-import { persist } from './node.ts'
-import { Outbox } from './outbox.ts'
+import { persist, readNode } from './node.ts'
+import { numberOf, Outbox } from './outbox.ts'
 import { ensureParent, join } from './parents.ts'
-import { QueueItem } from './queue-item.ts'
-import { compareSequence } from './sequence.ts'
+import { QueueItem, type Taking } from './queue-item.ts'
+import { compareSequence, sequenceMax } from './sequence.ts'
 import { Serial } from './serial.ts'
-import { SessionNode, type OwnNode } from './session-node.ts'
 import { Witness } from './witness.ts'
 
 export type Order = 'inOrder' | 'byPriority'
-
-interface Mark {
-  readonly stat: Stat
-  readonly consumer: OwnNode
-}
 
 interface ItemName {
   readonly name: string
   readonly priority: number
   readonly sequence: number
+  /** In the transaction by which it was put in when all numbers were used up. */
+  readonly place: number | undefined
 }
 
 /**
@@ -44,6 +39,7 @@ export class ItemStore<T> {
   private readonly client: Client
   private readonly entries: string
   private readonly taken: string
+  private readonly clients: string
   private readonly order: Order
   private readonly codec: Codec<T>
   private readonly lostOn: LossPolicy
@@ -53,12 +49,10 @@ export class ItemStore<T> {
   private readonly line: Lock
   private readonly claims: Witness
   private readonly claiming = new Serial()
-  /** Tells the session in which an item was taken from later ones. */
-  private readonly consumer: SessionNode
-  private itemsOut = 0
-  private isClosed = false
   /** Listed and not tried yet. */
   private candidates: string[] = []
+  /** Of items whose numbers do not tell their order, and whose names never come again. */
+  private czxids: ReadonlyMap<string, bigint> = new Map()
 
   constructor(
     client: Client,
@@ -73,10 +67,10 @@ export class ItemStore<T> {
     this.codec = codec
     this.lostOn = lostOn
     this.id = makeGuid(() => client.host.random())
-    this.outbox = new Outbox(client, this.entries, join(path, 'clients'))
+    this.clients = join(path, 'clients')
+    this.outbox = new Outbox(client, this.entries, this.clients)
     this.line = new Lock(client, join(path, 'line'))
-    this.claims = new Witness(client, join(path, 'clients'))
-    this.consumer = new SessionNode(client, join(path, 'clients'), 'consumer')
+    this.claims = new Witness(client, this.clients)
   }
 
   put(
@@ -112,15 +106,8 @@ export class ItemStore<T> {
   }
 
   async close(): Promise<void> {
-    this.isClosed = true
     await this.outbox.close()
     await this.claiming.run(() => this.claims.close())
-    await this.closeConsumer()
-  }
-
-  /** Items that are still worked on need it. */
-  private async closeConsumer(): Promise<void> {
-    if (this.isClosed && this.itemsOut === 0) await this.consumer.close()
   }
 
   // --- waiting ---------------------------------------------------------------------------------
@@ -148,7 +135,7 @@ export class ItemStore<T> {
   /** Until there may be an item that nobody works on. */
   private async untilChanged(signal: AbortSignal): Promise<void> {
     const [entries, taken] = await this.listBoth(signal)
-    if (this.free(entries, taken).length > 0) return
+    if (freeAmong(entries, taken).length > 0) return
     const wait = (folder: string, before: readonly string[], either: AbortSignal) =>
       childrenAndWait(this.client, folder, either, (now) => isSame(now, before))
     try {
@@ -172,8 +159,9 @@ export class ItemStore<T> {
     }
     for (;;) {
       const [entries, taken] = await this.listBoth(signal)
-      const candidates = this.free(entries, taken)
-      if (candidates.length === 0) return undefined
+      const free = freeAmong(entries, taken)
+      if (free.length === 0) return undefined
+      const candidates = await this.sorted(free, signal)
       // What is listed now stays right for later, unless something may come before it.
       if (this.order === 'inOrder') this.candidates = candidates
       const item = await this.takeOneOf(candidates, signal)
@@ -211,19 +199,12 @@ export class ItemStore<T> {
 
   private async claim(name: string): Promise<QueueItem<T> | undefined> {
     const { client, codec } = this
-    const entry = join(this.entries, name)
-    const taken = join(this.taken, name)
-    const mark = await this.mark(entry, taken)
-    if (mark === undefined) return undefined
-    this.itemsOut++
-    const onOver = (): Promise<void> => {
-      this.itemsOut--
-      return this.closeConsumer()
-    }
-    const item = new QueueItem(client, { entry, taken, codec, onOver, ...mark })
+    const taking = await this.mark(name)
+    if (taking === undefined) return undefined
+    const item = new QueueItem(client, taking, codec)
     try {
-      const { data } = await persist(client, item.signal, () => client.get(entry))
-      return item.filled(data, this.lostOn)
+      const entry = await persist(client, item.signal, () => client.get(taking.entry))
+      return item.filled(entry, this.lostOn)
     } catch (error) {
       await item.release()
       // An ephemeral item that went with its producer, or a session that is over.
@@ -232,30 +213,54 @@ export class ItemStore<T> {
     }
   }
 
-  /** Makes the node that says that somebody works on it; undefined where somebody does already. */
-  private async mark(entry: string, taken: string): Promise<Mark | undefined> {
+  /** Makes the nodes that say who works on it; undefined where somebody does already. */
+  private async mark(name: string): Promise<Taking | undefined> {
     const { client, id } = this
+    const entry = join(this.entries, name)
+    const taken = join(this.taken, name)
+    const holder = join(this.clients, name)
+    const ephemeral = { ephemeral: true }
+    let stale: readonly string[] = []
     for (;;) {
-      const consumer = await this.consumer.present()
+      const ownName = `consumer-${makeGuid(() => client.host.random())}`
+      const own = join(this.clients, ownName)
       try {
-        const { results } = await this.claims.commit((transaction) =>
-          transaction.check(consumer.path).check(entry).create(taken, id, { ephemeral: true }),
-        )
+        const { results } = await this.claims.commit((transaction) => {
+          // Set besides, as nobody does but these consumers: its version tells it from kazoo's.
+          const marked = transaction.check(entry).create(taken, '', ephemeral).set(taken, id)
+          for (const path of stale) marked.delete(path)
+          marked.create(holder, ownName, ephemeral).create(own, '', ephemeral)
+          return marked
+        })
+        // Made by one transaction, all have the same zxid and owner.
         const stat =
-          results?.[2].stat ?? (await persist(client, undefined, () => client.exists(taken)))
-        if (stat === undefined) return undefined
-        if (stat.ephemeralOwner === consumer.session) return { stat, consumer }
-        // The session has changed meanwhile, and the server still has the consumer of the old one.
-        await deleteOwn(client, taken, stat.ephemeralOwner)
-        return undefined
+          results?.[1].stat ?? (await persist(client, undefined, () => client.exists(own)))
+        return stat && { entry, taken, holder, own, stat }
       } catch (error) {
-        if (!(error instanceof TransactionError)) throw error
-        if (error.path === entry || error.reason === 'nodeExists') return undefined
-        if (error.path === taken) await ensureParent(client, this.taken)
-        else if (error.path === consumer.path) this.consumer.forget(consumer)
+        if (!isRefusal(error, 'noNode', 'nodeExists')) throw error
+        const { path = '', reason } = error
+        if (path === entry || (path === taken && reason === 'nodeExists')) return undefined
+        if (path === taken) await ensureParent(client, this.taken)
+        else if (path === holder || stale.includes(path)) stale = await this.leftBy(holder)
         else throw error
       }
     }
+  }
+
+  /**
+   * What is left of a consumer whose node under `taken` somebody has deleted: whoever takes the
+   * item next deletes it, so that it gives no right any more.
+   */
+  private async leftBy(holder: string): Promise<string[]> {
+    const { client } = this
+    const node = await readNode(client, holder)
+    if (node === undefined) {
+      await ensureParent(client, this.clients)
+      return []
+    }
+    const own = join(this.clients, text.decode(node.data))
+    const isThere = (await readNode(client, own)) !== undefined
+    return isThere ? [holder, own] : [holder]
   }
 
   // --- listing ---------------------------------------------------------------------------------
@@ -275,20 +280,64 @@ export class ItemStore<T> {
     }
   }
 
-  private free(entries: readonly string[], taken: readonly string[]): string[] {
-    const isTaken = new Set(taken)
-    return entries
-      .filter((name) => !isTaken.has(name))
-      .flatMap((name) => parse(name) ?? [])
-      .toSorted((a, b) => a.priority - b.priority || compareSequence(a.sequence, b.sequence))
+  /** By priority, and in the order of putting. Where numbers do not tell that, zxids do. */
+  private async sorted(items: readonly ItemName[], signal: AbortSignal): Promise<string[]> {
+    const isTold = items.every(hasTellingNumber)
+    const czxids = isTold ? new Map<string, bigint>() : await this.readCzxids(items, signal)
+    const there = isTold ? items : items.filter(({ name }) => czxids.has(name))
+    return there
+      .toSorted(
+        (a, b) =>
+          a.priority - b.priority ||
+          compare(czxids.get(a.name) ?? 0n, czxids.get(b.name) ?? 0n) ||
+          compareSequence(a.sequence, b.sequence) ||
+          (a.place ?? 0) - (b.place ?? 0),
+      )
       .map(({ name }) => name)
+  }
+
+  private async readCzxids(
+    items: readonly ItemName[],
+    signal: AbortSignal,
+  ): Promise<ReadonlyMap<string, bigint>> {
+    const { client, czxids: known } = this
+    const read = async ({ name }: ItemName): Promise<bigint | undefined> => {
+      const path = join(this.entries, name)
+      const stat = await persist(client, signal, () => client.exists(path, { signal }))
+      return stat?.czxid
+    }
+    const all = await Promise.all(
+      items.map(async (item) => [item, known.get(item.name) ?? (await read(item))] as const),
+    )
+    const found = all.flatMap(([item, czxid]) => (czxid === undefined ? [] : [{ item, czxid }]))
+    const byName = (those: typeof found): ReadonlyMap<string, bigint> =>
+      new Map(those.map(({ item, czxid }) => [item.name, czxid]))
+    this.czxids = byName(
+      found.filter(({ item }) => hasTellingNumber(item) || item.place !== undefined),
+    )
+    return byName(found)
   }
 }
 
+/** Those that nobody works on, in no order. */
+function freeAmong(entries: readonly string[], taken: readonly string[]): ItemName[] {
+  const isTaken = new Set(taken)
+  return entries.filter((name) => !isTaken.has(name)).flatMap((name) => parse(name) ?? [])
+}
+
 function parse(name: string): ItemName | undefined {
-  const match = /^entry-(\d{3})-(-?\d{9,10})$/.exec(name)
-  if (match === null) return undefined
-  return { name, priority: Number(match[1]), sequence: Number(match[2]) }
+  const match = /^entry-(\d{3})-(.*)$/.exec(name)
+  const number = match === null ? undefined : numberOf(match[2]!)
+  return number && { name, priority: Number(match![1]), ...number }
+}
+
+/** The counter stays at its end, or goes on with negative numbers: see `lineUp` of contenders. */
+function hasTellingNumber({ sequence }: ItemName): boolean {
+  return sequence >= 0 && sequence < sequenceMax
+}
+
+function compare(a: bigint, b: bigint): number {
+  return a < b ? -1 : a > b ? 1 : 0
 }
 
 function isSame(now: readonly string[], before: readonly string[]): boolean {

@@ -1,5 +1,6 @@
-import { text } from '@zabra/client'
+import { ConnectionLossError, text, type Client } from '@zabra/client'
 import { expect, test } from 'vitest'
+import type { Proxy } from '../../client/test/support/proxy.ts'
 import { useServer } from '../test/support/server.ts'
 import { expire, openProxied, outlived } from '../test/support/trouble.ts'
 import { NameService } from './name-service.ts'
@@ -67,6 +68,158 @@ test('whether a name was bound or unbound is known, though the reply is lost', a
   proxy.heal()
   proxy.drop()
   expect(await unbound).toBe(true)
+})
+
+type Change = (path: string, ...rest: unknown[]) => Promise<unknown>
+
+/** The reply to the next change is lost, unless it is that there is no node to be set. */
+function muteOn(client: Client, proxy: Proxy): void {
+  const changes = ['create', 'set', 'delete'] as const
+  for (const name of changes) {
+    const change = client[name].bind(client) as Change
+    const muted: Change = async (path, ...rest) => {
+      if (name !== 'set' || (await client.exists(path)) !== undefined) {
+        for (const each of changes) Reflect.deleteProperty(client, each)
+        proxy.mute()
+      }
+      return change(path, ...rest)
+    }
+    Object.assign(client, { [name]: muted })
+  }
+}
+
+test('a lost reply is no reason to undo what others have bound since', async () => {
+  const { client, proxy } = await openProxied(fixture.connectString)
+  const names = new NameService(client, '/since', { codec: text })
+  const other = await open('/since')
+  const unknown = { code: 'connectionLoss', mayHaveHappened: true }
+  const lose = async (act: () => Promise<unknown>, meanwhile: () => Promise<unknown>) => {
+    muteOn(client, proxy)
+    const outcome = act().catch((error: unknown) => error)
+    await meanwhile()
+    proxy.heal()
+    proxy.drop()
+    expect(await outcome).toMatchObject(unknown)
+  }
+  await using live = await other.live('a')
+  await names.bind('a', 'first')
+  await live.until((value) => value === 'first')
+  await lose(
+    () => names.unbind('a'),
+    async () => {
+      await live.until((value) => value === undefined)
+      await other.bind('a', 'second')
+    },
+  )
+  expect(await other.lookup('a')).toBe('second')
+  await lose(
+    () => names.rebind('a', 'third'),
+    async () => {
+      await live.until((value) => value === 'third')
+      await other.rebind('a', 'fourth')
+    },
+  )
+  expect(await other.lookup('a')).toBe('fourth')
+  await lose(
+    () => names.rebind('a', 'fifth'),
+    async () => {
+      await live.until((value) => value === 'fifth')
+      await other.unbind('a')
+    },
+  )
+  expect(await other.lookup('a')).toBeUndefined()
+  await lose(
+    () => names.rebind('b', 'first'),
+    async () => {
+      expect(await other.resolve('b')).toBe('first')
+      await other.rebind('b', 'second')
+    },
+  )
+  expect(await other.lookup('b')).toBe('second')
+})
+
+test('what is lost with the connection is repeated, once it is known not to have happened', async () => {
+  const { client, proxy } = await openProxied(fixture.connectString)
+  const names = new NameService(client, '/arrived', { codec: text })
+  await names.bind('a', 'first')
+  let losses = 0
+  const loseNext = (name: 'set' | 'delete'): void => {
+    const lost = (): Promise<never> => {
+      losses++
+      Reflect.deleteProperty(client, name)
+      proxy.drop()
+      return Promise.reject(new ConnectionLossError(true))
+    }
+    Object.assign(client, { [name]: lost })
+  }
+  loseNext('set')
+  await names.rebind('a', 'second')
+  expect(await names.lookup('a')).toBe('second')
+  loseNext('delete')
+  expect(await names.unbind('a')).toBe(true)
+  expect(await names.lookup('a')).toBeUndefined()
+  expect(losses).toBe(2)
+})
+
+test('a name that stands for nothing is rebound, where what was sent did not arrive', async () => {
+  const { client, proxy } = await openProxied(fixture.connectString)
+  const names = new NameService(client, '/nowhere', { codec: text })
+  await client.sync()
+  proxy.mute()
+  const rebound = names.rebind('folder/a', 'x')
+  proxy.heal()
+  proxy.drop()
+  await rebound
+  expect(await names.lookup('folder/a')).toBe('x')
+})
+
+test('a name is rebound though the reply is lost', async () => {
+  const { client, proxy } = await openProxied(fixture.connectString)
+  await client.ensure('/rebound')
+  const names = new NameService(client, '/rebound', { codec: text })
+  const other = await open('/rebound')
+  await using live = await other.live('a')
+  for (const value of ['made', 'set']) {
+    muteOn(client, proxy)
+    const rebound = names.rebind('a', value)
+    await live.until((now) => now === value)
+    proxy.heal()
+    proxy.drop()
+    await rebound
+  }
+  expect(await other.lookup('a')).toBe('set')
+})
+
+test('a lost reply to the release of a name spares whoever waited for it', async () => {
+  const { client, proxy } = await openProxied(fixture.connectString)
+  const first = await new NameService(client, '/handed', { codec: text }).register('a', 'first')
+  const other = await fixture.open()
+  const waiting = new NameService(other, '/handed', { codec: text }).register('a', 'second')
+  await other.sync()
+  proxy.mute()
+  const released = first.release()
+  const second = await waiting
+  const { token } = second
+  proxy.heal()
+  proxy.drop()
+  await released
+  await other.sync()
+  expect(second.presence.current).toBe('present')
+  expect(second.token).toBe(token)
+})
+
+test('who lost a name to somebody else does not take it away by releasing it', async () => {
+  const client = await fixture.open()
+  const held = await new NameService(client, '/lost-name', { codec: text }).register('a', 'first')
+  const other = await fixture.open()
+  const [, { stat }] = await other
+    .transaction()
+    .delete(held.path)
+    .create(held.path, 'second', { ephemeral: true })
+    .commit()
+  await held.presence.until((now) => now === 'absent')
+  await held.release()
+  expect((await other.exists(held.path))?.czxid).toBe(stat?.czxid)
 })
 
 test('a registered name lives as long as its program, through its sessions', async () => {

@@ -1,9 +1,11 @@
 import {
   ConnectionLossError,
   isRefusal,
+  SessionExpiredError,
   type CallOptions,
   type Client,
   type Codec,
+  type Data,
   type ReadOptions,
 } from '@zabra/client'
 import { limited } from './limits.ts'
@@ -36,44 +38,28 @@ export class NameService<T> {
   async bind(name: string, value: T, options: CallOptions = {}): Promise<boolean> {
     const at = join(this.path, name)
     const data = this.encode(value)
-    return limited(this.client, options, (signal) => this.bindOnce(at, data, signal), true)
+    const bind = async (signal: AbortSignal): Promise<boolean> =>
+      (await this.create(at, data, signal)).isBound
+    return limited(this.client, options, bind, true)
   }
 
-  /** Lets a name stand for something, whatever it stood for before. */
+  /**
+   * Lets a name stand for something, whatever it stood for before. Where the reply is lost and
+   * somebody else has changed the name since, it rejects, with `mayHaveHappened`.
+   */
   async rebind(name: string, value: T, options: CallOptions = {}): Promise<void> {
     const at = join(this.path, name)
     const data = this.encode(value)
-    const { client } = this
-    const set = async (signal: AbortSignal): Promise<void> => {
-      for (;;) {
-        try {
-          await persist(client, signal, () => client.set(at, data, { signal }))
-          return
-        } catch (error) {
-          if (!isRefusal(error, 'noNode')) throw error
-        }
-        if (await this.bindOnce(at, data, signal)) return
-      }
-    }
-    await limited(client, options, set, true)
+    await limited(this.client, options, (signal) => this.setOrBind(at, data, signal), true)
   }
 
-  /** Answers whether the name stood for anything. */
+  /**
+   * Answers whether the name stood for anything. Where the reply is lost and somebody else has
+   * bound the name since, it rejects, with `mayHaveHappened`.
+   */
   unbind(name: string, options: CallOptions = {}): Promise<boolean> {
-    const remove = async (signal: AbortSignal): Promise<boolean> => {
-      let isUncertain = false
-      for (;;) {
-        try {
-          await this.client.delete(join(this.path, name), { signal })
-          return true
-        } catch (error) {
-          if (isRefusal(error, 'noNode')) return isUncertain
-          if (!(error instanceof ConnectionLossError)) throw error
-          isUncertain ||= error.mayHaveHappened
-        }
-      }
-    }
-    return limited(this.client, options, remove, true)
+    const at = join(this.path, name)
+    return limited(this.client, options, (signal) => this.remove(at, signal), true)
   }
 
   /**
@@ -129,24 +115,111 @@ export class NameService<T> {
     }
   }
 
-  private async bindOnce(at: string, data: Uint8Array, signal: AbortSignal): Promise<boolean> {
+  private async setOrBind(at: string, data: Uint8Array, signal: AbortSignal): Promise<void> {
+    const { client } = this
+    for (;;) {
+      const before = this.moment()
+      try {
+        await client.set(at, data, { signal })
+        return
+      } catch (error) {
+        if (isRefusal(error, 'noNode')) {
+          const { isBound, loss } = await this.create(at, data, signal)
+          if (isBound) return
+          if (loss !== undefined) throw loss
+        } else if (await this.mayHaveHappened(error, signal)) {
+          const found = await this.lookSince(before, at, signal)
+          if (found !== undefined && isEqual(found.data, data)) return
+          const changedAt = found?.stat.mzxid ?? (await this.folderChangedAt(at, signal))
+          // By this, and then by somebody else; or by somebody else alone.
+          if (changedAt > before.zxid) throw error
+        }
+      }
+    }
+  }
+
+  private async remove(at: string, signal: AbortSignal): Promise<boolean> {
+    for (;;) {
+      const before = this.moment()
+      try {
+        await this.client.delete(at, { signal })
+        return true
+      } catch (error) {
+        if (isRefusal(error, 'noNode')) return false
+        if (await this.mayHaveHappened(error, signal)) {
+          const found = await this.lookSince(before, at, signal)
+          if (found === undefined) return true
+          // It was bound after the name was unbound by this; or before, and not seen yet.
+          if (found.stat.czxid > before.zxid) throw error
+        }
+      }
+    }
+  }
+
+  /** Where what is there does not tell whether this was bound for a while, the loss is told. */
+  private async create(
+    at: string,
+    data: Uint8Array,
+    signal: AbortSignal,
+  ): Promise<{ readonly isBound: boolean; readonly loss?: ConnectionLossError | undefined }> {
     const { client } = this
     const create = () => client.create(at, data, { signal })
-    let isUncertain = false
+    let loss: ConnectionLossError | undefined
     for (;;) {
       try {
         await below(client, parentOf(at), { signal }, create)
-        return true
+        return { isBound: true }
       } catch (error) {
-        if (error instanceof ConnectionLossError) isUncertain ||= error.mayHaveHappened
+        if (error instanceof ConnectionLossError) loss = error.mayHaveHappened ? error : loss
         else if (!isRefusal(error, 'nodeExists')) throw error
-        else if (!isUncertain) return false
+        else if (loss === undefined) return { isBound: false }
         else {
           // What is there may be ours, by a request whose reply was lost.
           const { data: found } = await client.get(at, { signal })
-          return found.length === data.length && found.every((byte, i) => byte === data[i])
+          return isEqual(found, data) ? { isBound: true } : { isBound: false, loss }
         }
       }
+    }
+  }
+
+  // --- lost replies ----------------------------------------------------------------------------
+
+  /** What is known when something is sent. */
+  private moment(): Moment {
+    const { lastZxid, session } = this.client
+    return { zxid: lastZxid, session: session?.id }
+  }
+
+  /** Whether it is worth looking; throws what is no lost reply, or cannot be looked at. */
+  private async mayHaveHappened(error: unknown, signal: AbortSignal): Promise<boolean> {
+    if (error instanceof ConnectionLossError) return error.mayHaveHappened
+    if (!(error instanceof SessionExpiredError) || error.mayHaveHappened) throw error
+    await this.client.connected({ signal })
+    return false
+  }
+
+  /** The node, when it is decided what becomes of all that was sent since. */
+  private async lookSince(
+    before: Moment,
+    at: string,
+    signal: AbortSignal,
+  ): Promise<Data | undefined> {
+    const { client } = this
+    const look = () => client.get(at, { signal, consistency: 'session' })
+    const found = await persist(client, signal, look).catch((error: unknown) => {
+      if (!isRefusal(error, 'noNode')) throw error
+    })
+    // In another session nothing keeps what is under way from happening later.
+    if (client.session?.id !== before.session) throw new SessionExpiredError(true, { path: at })
+    return found ?? undefined
+  }
+
+  /** When something came or went last where a node that is not there would be. */
+  private async folderChangedAt(at: string, signal: AbortSignal): Promise<bigint> {
+    const { client } = this
+    for (let folder = parentOf(at); ; folder = parentOf(folder)) {
+      const stat = await persist(client, signal, () => client.exists(folder, { signal }))
+      if (stat !== undefined || folder === '/') return stat?.pzxid ?? 0n
     }
   }
 
@@ -159,4 +232,14 @@ export class NameService<T> {
   private meaning(data: Uint8Array): T | undefined {
     return data.length === 0 ? undefined : this.codec.decode(data)
   }
+}
+
+interface Moment {
+  /** The newest that this client has seen. */
+  readonly zxid: bigint
+  readonly session: bigint | undefined
+}
+
+function isEqual(a: Uint8Array, b: Uint8Array): boolean {
+  return a.length === b.length && a.every((byte, i) => byte === b[i])
 }

@@ -1,8 +1,9 @@
-import { isRefusal, type Client } from '@zabra/client'
+import { isRefusal, makeGuid, type Client } from '@zabra/client'
 import { ensureParent, join } from './parents.ts'
+import { sequenceMax } from './sequence.ts'
 import { Witness } from './witness.ts'
 
-/** A node to be made under the folder, with a number at the end of its name. */
+/** A node to be made under the folder, its name followed by a number. */
 export interface Letter {
   readonly name: string
   readonly data: Uint8Array
@@ -29,6 +30,8 @@ export class Outbox {
   private readonly witness: Witness
   private readonly waiting: Waiting[] = []
   private sending: Promise<void> | undefined
+  /** The counter of the folder has come to its end, and gives the same number to everybody. */
+  private isCounterUsedUp = false
 
   constructor(client: Client, folder: string, witnesses: string) {
     this.client = client.patient
@@ -88,17 +91,46 @@ export class Outbox {
 
   private async sendTogether(batch: readonly Waiting[]): Promise<void> {
     for (;;) {
+      const unique = makeGuid(() => this.client.host.random())
       try {
         await this.witness.commit((transaction) => {
-          for (const { name, data, ephemeral } of batch)
-            transaction.create(join(this.folder, name), data, { sequential: true, ephemeral })
+          for (const [place, { name, data, ephemeral }] of batch.entries()) {
+            const path = join(this.folder, name)
+            if (!this.isCounterUsedUp)
+              transaction.create(path, data, { sequential: true, ephemeral })
+            else transaction.create(beyondCounter(path, unique, place), data, { ephemeral })
+          }
           return transaction
         })
         return
       } catch (error) {
-        if (!isRefusal(error, 'noNode')) throw error
+        if (isRefusal(error, 'noNode')) {
+          await ensureParent(this.client, this.folder)
+          this.isCounterUsedUp = false
+        } else if (isRefusal(error, 'nodeExists') && !this.isCounterUsedUp)
+          this.isCounterUsedUp = true
+        else throw error
       }
-      await ensureParent(this.client, this.folder)
     }
+  }
+}
+
+/** What is made by one transaction has one zxid; the place in it tells the order. */
+function beyondCounter(path: string, unique: string, place: number): string {
+  return `${path}${sequenceMax}-${unique}-${String(place).padStart(3, '0')}`
+}
+
+/**
+ * What stands behind such a name: the number, which tells the order if it is less than the last,
+ * and the place in the transaction, where it was made when the counter had come to its end.
+ */
+export function numberOf(
+  rest: string,
+): { sequence: number; place: number | undefined } | undefined {
+  const match = /^(-?\d{9,10})(?:-[0-9a-f-]{36}-(\d{3}))?$/.exec(rest)
+  if (match === null) return undefined
+  return {
+    sequence: Number(match[1]),
+    place: match[2] === undefined ? undefined : Number(match[2]),
   }
 }

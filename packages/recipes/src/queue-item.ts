@@ -1,28 +1,34 @@
 import {
   ConnectionLossError,
+  isRefusal,
   TransactionError,
   type CallOptions,
   type Client,
   type Codec,
+  type Data,
   type Stat,
   type Transaction,
 } from '@zabra/client'
-import { deleteOwn, HeldByNode, LostError, type Held, type LossPolicy } from './held.ts'
+import { giveBackIn, HeldByNode, LostError, type Held, type LossPolicy } from './held.ts'
 import { limited, orAborted } from './limits.ts'
-import type { OwnNode } from './session-node.ts'
+import { persist } from './node.ts'
 
-interface Claim<T> {
+/** An item and the nodes by which it was taken, all but the first ephemeral. */
+export interface Taking {
   /** The item. */
   readonly entry: string
   /** That somebody works on it. */
   readonly taken: string
+  /** Who does: tells the name of the next one. */
+  readonly holder: string
+  /** Of a name that no other taking has: what is there or not only with this one. */
+  readonly own: string
+  /** Of the creation of the last three. */
   readonly stat: Stat
-  /** There as long as the session that took it. */
-  readonly consumer: OwnNode
-  readonly codec: Codec<T>
-  /** It is completed, or given back. */
-  readonly onOver: () => Promise<void>
 }
+
+/** Of the node under `taken`: kazoo leaves its own at 0. */
+const takenVersion = 1
 
 export interface CompleteOptions extends CallOptions {
   /** What shall happen in the same step, or not at all: the result of the work, for example. */
@@ -40,7 +46,9 @@ export class QueueItem<T> implements Held {
   /** As it lies in the queue. */
   data: Uint8Array = new Uint8Array(0)
   private readonly client: Client
-  private readonly claim: Claim<T>
+  private readonly taking: Taking
+  private readonly codec: Codec<T>
+  private entryCzxid = 0n
   private readonly right: HeldByNode
   private completing: Promise<void> | undefined
   /** A reply to `complete` was lost, or not waited for. */
@@ -48,19 +56,20 @@ export class QueueItem<T> implements Held {
   /** The nodes are not there any more. */
   private isGone = false
 
-  constructor(client: Client, claim: Claim<T>) {
+  constructor(client: Client, taking: Taking, codec: Codec<T>) {
     this.client = client.patient
-    this.claim = claim
-    this.entryPath = claim.entry
-    const { taken: path, stat, consumer } = claim
-    const checks = [{ path: consumer.path }, { path }]
+    this.taking = taking
+    this.codec = codec
+    this.entryPath = taking.entry
+    const { taken: path, own, stat } = taking
+    const checks = [{ path: own }, { path, version: takenVersion }]
     const giveBack = (): Promise<void> => this.giveBack()
     this.right = new HeldByNode(client, { path, stat, checks, giveBack })
   }
 
   /** Throws where the codec does not understand it. Such an item can still be completed. */
   get value(): T {
-    return this.claim.codec.decode(this.data)
+    return this.codec.decode(this.data)
   }
 
   get path(): string {
@@ -108,21 +117,27 @@ export class QueueItem<T> implements Held {
   }
 
   /** Hands it to its consumer, who has chosen when it counts as lost. */
-  filled(data: Uint8Array, lostOn: LossPolicy): this {
+  filled({ data, stat }: Data, lostOn: LossPolicy): this {
     this.data = data
+    this.entryCzxid = stat.czxid
     this.right.judgeBy(lostOn)
     return this
   }
 
   private async takeOut(also: CompleteOptions['also'], signal: AbortSignal): Promise<void> {
-    const { entry, taken, consumer } = this.claim
+    const { entry, taken, holder, own } = this.taking
     for (;;) {
       signal.throwIfAborted()
       this.assertHeld()
       try {
         // These first: where it has happened before, they are what is refused.
-        const own = this.client.transaction().check(consumer.path).delete(taken).delete(entry)
-        const all = own as unknown as Transaction<readonly unknown[]>
+        const nodes = this.client
+          .transaction()
+          .delete(own)
+          .delete(holder)
+          .delete(taken, { ifVersion: takenVersion })
+          .delete(entry)
+        const all = nodes as unknown as Transaction<readonly unknown[]>
         await (also === undefined ? all : also(all)).commit({ signal })
         this.isGone = true
         break
@@ -130,12 +145,12 @@ export class QueueItem<T> implements Held {
         // What was sent goes on without whoever gives up waiting.
         if (signal.aborted && error === signal.reason) this.isUncertain = true
         if (error instanceof ConnectionLossError) this.isUncertain ||= error.mayHaveHappened
-        else if (!(error instanceof TransactionError) || error.index > 2) throw error
-        else if (error.path === taken && this.isUncertain) {
+        else if (!(error instanceof TransactionError) || error.index > 3) throw error
+        else if (error.path === own && this.isUncertain && !(await this.isInQueue(signal))) {
           this.isGone = true
           break
         } else if (error.path === entry && also === undefined) break
-        else throw new LostError(error.index > 0 ? 'deleted' : 'expired', taken)
+        else throw new LostError('deleted', taken)
       }
     }
     await this.release()
@@ -143,20 +158,39 @@ export class QueueItem<T> implements Held {
 
   /** Being suspended is no reason not to try: the transaction tells. */
   private assertHeld(): void {
-    const { consumer, taken } = this.claim
+    const { taken, stat } = this.taking
     const reason = this.signal.reason as LostError | undefined
     // It is deleted by what is being asked for here, too.
     const isOwnDoing = this.isUncertain && reason?.reason === 'deleted'
     if (reason instanceof LostError && reason.reason !== 'suspended' && !isOwnDoing) throw reason
-    if (this.client.session?.id !== consumer.session) throw new LostError('expired', taken)
+    if (this.client.session?.id !== stat.ephemeralOwner) throw new LostError('expired', taken)
+  }
+
+  /** As long as it is, nobody has completed it. */
+  private async isInQueue(signal: AbortSignal): Promise<boolean> {
+    const { client, taking, entryCzxid } = this
+    const look = () => client.exists(taking.entry, { signal, consistency: 'session' })
+    return (await persist(client, signal, look))?.czxid === entryCzxid
   }
 
   private async giveBack(): Promise<void> {
-    const { reason } = this.signal
-    // What somebody has deleted may be somebody else's by now.
-    const isLost = reason instanceof LostError && reason.reason === 'deleted'
-    if (!this.isGone && !isLost)
-      await deleteOwn(this.client, this.claim.taken, this.claim.consumer.session)
-    await this.claim.onOver()
+    if (this.isGone) return
+    const { taken, holder, own, stat } = this.taking
+    let others = [{ path: holder }, { path: taken, ifVersion: takenVersion }]
+    await giveBackIn(this.client, stat.ephemeralOwner, async () => {
+      for (;;) {
+        const transaction = this.client.transaction().delete(own)
+        for (const { path, ...options } of others) transaction.delete(path, options)
+        try {
+          await transaction.commit()
+          return
+        } catch (error) {
+          if (!isRefusal(error, 'noNode', 'badVersion')) throw error
+          // It is given back, or somebody else's: nothing else is ours any more either.
+          if (error.path === own) return
+          others = others.filter(({ path }) => path !== error.path)
+        }
+      }
+    })
   }
 }

@@ -1,4 +1,4 @@
-import { isRefusal, json, text, type Client } from '@zabra/client'
+import { ConnectionLossError, isRefusal, json, text, type Client } from '@zabra/client'
 import { expect, test } from 'vitest'
 import { useServer } from '../test/support/server.ts'
 import { expire, nextState, openProxied } from '../test/support/trouble.ts'
@@ -193,6 +193,88 @@ test('an item taken while the reply is lost is known to be taken', async () => {
   expect(await observer.children('/take-lost/taken')).toEqual([])
 })
 
+test('a lost reply to giving an item back takes it from nobody who was given it since', async () => {
+  const { client, proxy } = await openProxied(fixture.connectString)
+  const queue = open(client, '/release-lost')
+  await queue.put('a')
+  const first = await queue.take()
+  const taker = await fixture.open()
+  proxy.mute()
+  const released = first.release()
+  const second = await open(taker, '/release-lost').take()
+  proxy.heal()
+  proxy.drop()
+  await released
+  expect(await open(await fixture.open(), '/release-lost').tryTake()).toBeUndefined()
+  expect(second.signal.aborted).toBe(false)
+  const late = first.guard(client.transaction().create('/release-lost-late')).commit()
+  await expect(late).rejects.toMatchObject({ reason: 'noNode' })
+  await second.guard(taker.transaction().create('/release-lost-guarded')).commit()
+  await second.complete()
+  expect(await queue.size()).toBe(0)
+})
+
+test('who learns that an item is completed has completed it, where the mark is deleted meanwhile', async () => {
+  const { client, proxy } = await openProxied(fixture.connectString)
+  const queue = open(client, '/complete-lost')
+  await queue.put('a')
+  const first = await queue.take()
+  // The request is lost, not only the reply.
+  const suspended = nextState(client, 'suspended')
+  const transaction = client.transaction.bind(client)
+  client.transaction = () => {
+    client.transaction = transaction
+    const lost = transaction()
+    lost.commit = () => Promise.reject(new ConnectionLossError(true))
+    return lost
+  }
+  proxy.cut()
+  await suspended
+  const completed = first.complete()
+  const other = await fixture.open()
+  await other.delete(first.path)
+  const second = await open(other, '/complete-lost').take()
+  proxy.heal()
+  await expect(completed).rejects.toMatchObject({ code: 'lost' })
+  expect(await queue.size()).toBe(1)
+  await second.complete()
+})
+
+test('a mark deleted by hand frees the item, and the guard tells the next consumer from the last', async () => {
+  const { client, queue, item } = await takeOne('/by-hand')
+  const other = await fixture.open()
+  await other.delete(item.path)
+  const next = await open(other, '/by-hand').take()
+  const late = item.guard(client.transaction().create('/by-hand-late')).commit()
+  await expect(late).rejects.toMatchObject({ reason: 'noNode' })
+  await expect(item.complete()).rejects.toMatchObject({ code: 'lost' })
+  await item.release()
+  await next.guard(other.transaction().create('/by-hand-guarded')).commit()
+  await next.release()
+  // Nothing is left of either.
+  const again = await queue.take()
+  await again.guard(client.transaction().create('/by-hand-again')).commit()
+  await again.complete()
+  expect(await client.children('/by-hand/taken')).toEqual([])
+})
+
+test('so it does where the next consumer is of kazoo', async () => {
+  const { client, queue, item } = await takeOne('/by-kazoo')
+  const kazoo = await fixture.open()
+  await kazoo
+    .transaction()
+    .delete(item.path)
+    .create(item.path, 'kazoo', { ephemeral: true })
+    .commit()
+  const late = item.guard(client.transaction().create('/by-kazoo-late')).commit()
+  await expect(late).rejects.toMatchObject({ reason: 'badVersion' })
+  await expect(item.complete()).rejects.toMatchObject({ code: 'lost' })
+  await item.release()
+  expect(await kazoo.exists(item.path)).toBeDefined()
+  await kazoo.delete(item.path)
+  await (await queue.take()).complete()
+})
+
 test('a lost connection makes an item uncertain, or not, by choice; completing it goes on', async () => {
   const { client, proxy } = await openProxied(fixture.connectString)
   const careful = open(client, '/suspended')
@@ -261,7 +343,7 @@ test('after closing nothing is left but items, once those that were taken are gi
   const { client, queue, item } = await takeOne('/left')
   await queue.close()
   const left = await client.children('/left/clients')
-  expect(left).toEqual([expect.stringContaining('consumer')])
+  expect(left.toSorted()).toEqual([expect.stringMatching(/^consumer-/), 'entry-100-0000000000'])
   await item.guard(client.transaction().create('/left-guarded')).commit()
   await item.release()
   expect(await client.children('/left/clients').catch(() => [])).toEqual([])

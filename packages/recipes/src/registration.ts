@@ -3,14 +3,15 @@ import {
   ConnectionLossError,
   isRefusal,
   SessionExpiredError,
+  type CallOptions,
   type Client,
   type Codec,
   type Created,
   type Transaction,
 } from '@zabra/client'
 import { untilGone } from './bells.ts'
-import { deleteOwn, hold, LostError, type Held } from './held.ts'
-import { onAbort, orAborted } from './limits.ts'
+import { deleteMade, hold, LostError, type Held } from './held.ts'
+import { limited, onAbort, orAborted } from './limits.ts'
 import { LiveCell, type Live } from './live.ts'
 import { persist } from './node.ts'
 import { ensureParent, parentOf } from './parents.ts'
@@ -106,11 +107,17 @@ export class Registration<T> implements Held {
     return transaction.check(this.path) as unknown as Transaction<[...Results, ...undefined[]]>
   }
 
-  /** Changes what the node holds, in this session and in those to come. */
-  async update(value: T): Promise<void> {
-    if (this.signal.aborted) throw this.signal.reason
+  /**
+   * Changes what the node holds, in this session and in those to come. Whoever gives up waiting
+   * takes nothing back: it is written as soon as that can be.
+   */
+  async update(value: T, options: CallOptions = {}): Promise<void> {
+    this.signal.throwIfAborted()
+    options.signal?.throwIfAborted()
     this.data = this.codec.encode(value)
-    await persist(this.client, this.signal, () => this.write())
+    const writing = persist(this.client, this.signal, () => this.write())
+    writing.catch(() => {})
+    await limited(this.client, options, (signal) => orAborted(writing, signal), true)
   }
 
   release(): Promise<void> {
@@ -149,7 +156,7 @@ export class Registration<T> implements Held {
     if (id === undefined) return
     try {
       const stat = await client.exists(path, { consistency: 'session' })
-      if (stat?.ephemeralOwner === id) await deleteOwn(client, path, id)
+      if (stat?.ephemeralOwner === id) await deleteMade(client, { path, stat })
     } catch (error) {
       if (error instanceof ConnectionLossError) await this.sweep()
     }

@@ -53,6 +53,16 @@ test('the guard tells one holder from the next, also where the node was deleted 
   await untilChildren(second, '/by-hand', 0)
 })
 
+test('a holder gives it back, also where somebody has set the data of its parent', async () => {
+  const [first, second] = await Promise.all([fixture.open(), fixture.open()])
+  const held = await new SimpleLock(first, '/set').acquire()
+  const waiting = new SimpleLock(second, '/set').acquire()
+  await second.set('/set', 'a note')
+  await held.release()
+  await (await waiting).release()
+  await untilChildren(first, '/set', 0)
+})
+
 test('the end of the session loses it', async () => {
   const [first, second] = await Promise.all([fixture.open(), fixture.open()])
   const held = await new SimpleLock(first, '/expiry').acquire({ lostOn: 'expired' })

@@ -85,15 +85,21 @@ export class SimpleLock {
   }
 
   private async find(node: string, own: string): Promise<Parts | undefined> {
-    const { client, path } = this
+    const { client } = this
     const stat = await readStat(client, own)
-    const parent = stat && (await readStat(client, path))
-    if (stat === undefined || parent === undefined) return undefined
-    // Looked at last: as long as it is ours, no version is the next holder's.
-    const first = await readStat(client, node)
-    if (first?.czxid === stat.czxid) return { node, own, stat, version: parent.version }
+    if (stat === undefined) return undefined
+    const version = await this.versionOf({ node, stat })
+    if (version !== undefined) return { node, own, stat, version }
     await deleteOwn(client, own, stat.ephemeralOwner)
     return undefined
+  }
+
+  /** The version that the parent has under this holder; undefined where it is the holder no more. */
+  private async versionOf({ node, stat }: Pick<Parts, 'node' | 'stat'>) {
+    const parent = await readStat(this.client, this.path)
+    // Looked at last: as long as it is ours, no version is the next holder's.
+    const first = await readStat(this.client, node)
+    return first?.czxid === stat.czxid ? parent?.version : undefined
   }
 
   private held(parts: Parts, options: HoldOptions): Held {
@@ -104,17 +110,26 @@ export class SimpleLock {
     return hold(client, { path: node, stat, checks, giveBack }, { ...this.options, ...options })
   }
 
-  private giveBack({ node, own, stat, version }: Parts): Promise<void> {
+  private giveBack(parts: Parts): Promise<void> {
     const { client, path } = this
+    const { node, own, stat } = parts
     const sessionId = stat.ephemeralOwner
+    let version: number | undefined = parts.version
+    let isOwnThere = true
     return giveBackIn(client, sessionId, async () => {
-      try {
-        await client.transaction().check(path, version).delete(node).delete(own).commit()
-      } catch (error) {
-        if (!isRefusal(error, 'noNode', 'badVersion')) throw error
-        // Somebody has deleted the node, and it may be the next holder's by now.
-        await deleteOwn(client, own, sessionId)
+      while (version !== undefined) {
+        const transaction = client.transaction().check(path, version).delete(node)
+        try {
+          await (isOwnThere ? transaction.delete(own) : transaction).commit()
+          return
+        } catch (error) {
+          if (!isRefusal(error, 'noNode', 'badVersion')) throw error
+          if (error.path === own) isOwnThere = false
+        }
+        // Somebody has set the parent's data, or deleted a node: it may be the next holder's.
+        version = await this.versionOf(parts)
       }
+      await deleteOwn(client, own, sessionId)
     })
   }
 }

@@ -1,7 +1,7 @@
 import { mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { Client } from '@zabra/client'
+import { Client, text } from '@zabra/client'
 import { LogBatch, MemoryDisk, TxnLog } from '@zabra/core'
 import { CreateTxn, TxnHeader } from '@zabra/protocol'
 import { startServer, type RunningServer } from '@zabra/server'
@@ -9,11 +9,14 @@ import { afterAll, beforeAll, expect, onTestFinished, test } from 'vitest'
 import { Election } from '../src/election.ts'
 import type { Held } from '../src/held.ts'
 import { Lock } from '../src/lock.ts'
+import { PriorityQueue } from '../src/priority-queue.ts'
+import { Queue } from '../src/queue.ts'
 import { ReadWriteLock } from '../src/read-write-lock.ts'
 import { untilChildren } from './support/trouble.ts'
 
 /** The counters of these parents are about to end: two numbers are left. */
-const parents = ['/lock', '/read-write', '/election']
+const parents = ['/lock', '/read-write', '/election', '/queue', '/refused', '/priorities']
+const queues = ['/queue', '/refused', '/priorities']
 const usedUp = 0x7fffffff - 2
 
 let dataDir: string
@@ -52,8 +55,10 @@ async function logWithUsedUpCounters(): Promise<Uint8Array> {
     CreateTxn.write(batch.writer, { path, data: null, acl, ephemeral: false, parentCVersion })
     batch.end(zxid)
   }
-  parents.forEach((parent, i) => {
-    create(parent, i + 1)
+  parents.forEach((path, i) => {
+    create(path, i + 1)
+    const parent = queues.includes(path) ? `${path}/entries` : path
+    if (parent !== path) create(parent, 1)
     create(`${parent}/last`, usedUp)
   })
   const disk = new MemoryDisk()
@@ -118,4 +123,73 @@ test('so do a read/write lock, and an election', async () => {
     expect(id).toBe('abcde'[i])
     await (await term).release()
   }
+})
+
+const counted = (count: number, name = ''): string[] =>
+  Array.from({ length: count }, (_, i) => `${name}${i}`)
+
+async function drain(queue: Queue<string> | PriorityQueue<string>): Promise<string[]> {
+  const values: string[] = []
+  for (let item = await queue.tryTake(); item !== undefined; item = await queue.tryTake()) {
+    values.push(item.value)
+    await item.complete()
+  }
+  return values
+}
+
+test('a queue whose numbers have come to their end goes on, in order and without a loss', async () => {
+  const [one, two] = await Promise.all([open(), open()])
+  const producers = [one, two].map((client) => new Queue(client, '/queue', { codec: text }))
+  const [first, second] = producers as [Queue<string>, Queue<string>]
+  const values: string[] = []
+  const put = async (queue: Queue<string>, value: string): Promise<void> => {
+    values.push(value)
+    await queue.put(value)
+  }
+  // One by one, by turns; then many in one transaction.
+  for (let i = 0; i < 8; i++) await put(i % 2 === 0 ? first : second, `${i}`)
+  await Promise.all(counted(300, 'together ').map((value) => put(first, value)))
+  await put(second, 'after')
+  const names = await one.children('/queue/entries')
+  expect(names).toContain('entry-100-2147483645')
+  expect(names).toContain('entry-100-2147483646')
+  expect(names).toContain('entry-100-2147483647')
+  const item = (await second.tryTake())!
+  expect(item.value).toBe('0')
+  await item.release()
+  expect(await drain(new Queue(await open(), '/queue', { codec: text }))).toEqual(values)
+
+  // Who waits is woken; and the last number is free again.
+  const consumer = new Queue(await open(), '/queue', { codec: text })
+  for (const value of counted(5, 'waited for ')) {
+    const waiting = consumer.take()
+    await untilChildren(one, '/queue/line', 1)
+    await put(second, value)
+    const taken = await waiting
+    expect(taken.value).toBe(value)
+    await taken.complete()
+  }
+  const late = counted(4, 'late ')
+  for (const value of late) await put(new Queue(one, '/queue', { codec: text }), value)
+  expect(await drain(consumer)).toEqual(late)
+})
+
+test('items put together as the numbers come to their end are there once', async () => {
+  const client = await open()
+  const queue = new Queue(client, '/refused', { codec: text })
+  const values = counted(10)
+  await Promise.all(values.map((value) => queue.put(value)))
+  expect(await queue.size()).toBe(values.length + 1)
+  expect(await drain(queue)).toEqual(values)
+})
+
+test('a priority queue goes on, too', async () => {
+  const client = await open()
+  const queue = new PriorityQueue(client, '/priorities', { codec: text })
+  const puts: { value: string; priority: number }[] = []
+  for (let i = 0; i < 30; i++) puts.push({ value: `${i}`, priority: [500, 5, 100][i % 3]! })
+  for (const { value, priority } of puts.slice(0, 9)) await queue.put(value, priority)
+  await Promise.all(puts.slice(9).map(({ value, priority }) => queue.put(value, priority)))
+  const wanted = puts.toSorted((a, b) => a.priority - b.priority).map(({ value }) => value)
+  expect(await drain(queue)).toEqual(wanted)
 })

@@ -3,6 +3,7 @@ import type { PacketName } from '@zabra/protocol'
 import type { EnsembleOptions } from '../../src/peer/ensemble-parts.ts'
 import type { Host } from '../../src/ports.ts'
 import type { ServerId } from '../../src/zab/quorum.ts'
+import { TestNetwork } from './test-network.ts'
 import { TestServer } from './test-server.ts'
 
 const stepMs = 10
@@ -67,6 +68,11 @@ export class TestEnsemble {
 
   async start(...ids: number[]): Promise<void> {
     for (const id of ids) await this.server(id).start()
+  }
+
+  /** What a server that starts reaches the others by. */
+  networkFor(id: ServerId): TestNetwork {
+    return new TestNetwork(this, id)
   }
 
   get leader(): TestServer {

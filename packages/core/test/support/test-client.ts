@@ -16,6 +16,14 @@ import type { TestEnsemble } from './ensemble.ts'
 
 const open = [{ perms: 31, id: { scheme: 'world', id: 'anyone' } }]
 
+export interface TestClientOptions {
+  readonly session?: { readonly sessionId: bigint; readonly password: Uint8Array }
+  readonly lastZxidSeen?: bigint
+  readonly timeOut?: number
+  readonly readOnly?: boolean
+  readonly limitMs?: number
+}
+
 /** A client of one server: replies come as `xid:error`, in the order in which they arrive. */
 export class TestClient {
   sessionId = 0n
@@ -38,14 +46,20 @@ export class TestClient {
   static async connect(
     world: TestEnsemble,
     peer: EnsemblePeer,
-    options: {
-      session?: { sessionId: bigint; password: Uint8Array }
-      lastZxidSeen?: bigint
-      timeOut?: number
-      readOnly?: boolean
-      limitMs?: number
-    } = {},
+    options: TestClientOptions = {},
   ): Promise<TestClient> {
+    const client = TestClient.open(world, peer, options)
+    const isOver = (): boolean => client.timeoutMs !== undefined || client.isClosed
+    await world.until('the handshake is answered', isOver, options.limitMs)
+    return client
+  }
+
+  /** As `connect`, but the handshake is not waited for. */
+  static open(
+    world: TestEnsemble,
+    peer: EnsemblePeer,
+    options: TestClientOptions = {},
+  ): TestClient {
     const client = new TestClient(world, peer)
     const cutter = new FrameCutter(1024 * 1024)
     let isDirty = false
@@ -80,8 +94,6 @@ export class TestClient {
         readOnly: options.readOnly ?? false,
       }),
     )
-    const isOver = (): boolean => client.timeoutMs !== undefined || client.isClosed
-    await world.until('the handshake is answered', isOver, options.limitMs)
     return client
   }
 

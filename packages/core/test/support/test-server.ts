@@ -12,7 +12,7 @@ import type { ZabEvent } from '../../src/zab/options.ts'
 import type { ServerId } from '../../src/zab/quorum.ts'
 import type { TestEnsemble } from './ensemble.ts'
 import { TestClient } from './test-client.ts'
-import { TestNetwork } from './test-network.ts'
+import type { TestNetwork } from './test-network.ts'
 
 const directory = 'data/version-2'
 const directories = { snapshotDir: directory, logDir: directory }
@@ -80,7 +80,7 @@ export class TestServer {
     const { db } = await loadDatabase(disk, directories, databaseOptions, remember)
     const log = new TxnLog(disk, { directory, preAllocBytes: 0, lastZxid: db.lastZxid })
     const epochs = (this.epochs = await Epochs.load(disk, directory, db.lastZxid))
-    const network = (this.network = new TestNetwork(world, id))
+    const network = (this.network = world.networkFor(id))
     const membership = this.config
     const peer = new EnsemblePeer(
       {
