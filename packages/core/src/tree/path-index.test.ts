@@ -84,12 +84,12 @@ test('loses none where many buckets need a second one, and a third', () => {
       state = Math.imul(state ^ (state >>> 12), 0x297a2d39) + 0x6d2b79f5
       return state | 0
     })
-    for (const [i, hash] of hashes.entries()) index.insert(i + 1, hash)
-    for (const [i, hash] of hashes.entries()) if (i % 3 === 0) index.remove(i + 1, hash)
-    for (const [i, hash] of hashes.entries()) if (i % 3 === 0) index.insert(i + 1, hash)
-    for (const [i, hash] of hashes.entries()) {
-      let id = index.first(hash)
-      while (id !== 0 && id !== i + 1) id = index.next(id, hash)
+    for (const [i, each] of hashes.entries()) index.insert(i + 1, each)
+    for (const [i, each] of hashes.entries()) if (i % 3 === 0) index.remove(i + 1, each)
+    for (const [i, each] of hashes.entries()) if (i % 3 === 0) index.insert(i + 1, each)
+    for (const [i, each] of hashes.entries()) {
+      let id = index.first(each)
+      while (id !== 0 && id !== i + 1) id = index.next(id, each)
       if (id === 0) lost++
     }
   }
