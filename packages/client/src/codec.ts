@@ -44,7 +44,8 @@ export function told<T>(details: ErrorDetails, act: () => T): T {
   try {
     return act()
   } catch (error) {
-    if (!(error instanceof CodecError)) throw error
+    // Not what somebody has made of it.
+    if (!(error instanceof CodecError) || error.constructor !== CodecError) throw error
     const { message, issues, cause } = error
     throw new CodecError(`${message}: ${details.path}`, issues, { ...details, cause })
   }

@@ -110,3 +110,33 @@ test.each(['at once', 'children', 'exists'] as const)(
     expect(error).toMatchObject({ mayHaveHappened: true, path: '/queue/_c_guid-item-' })
   },
 )
+
+test('what is given up and was made in a session that has expired is looked for in the next', async () => {
+  let expiries = 0
+  let lose!: () => void
+  const isLost = new Promise<void>((resolve) => (lose = resolve))
+  let gone!: (path: string) => void
+  const isGone = new Promise<string>((resolve) => (gone = resolve))
+  const port: ProtectedPort = {
+    create: async () => {
+      await isLost
+      expiries++
+      throw new ConnectionLossError(true)
+    },
+    children: () => Promise.resolve(['_c_guid-item-']),
+    exists: () => Promise.resolve(stat),
+    delete: (path) => {
+      gone(path)
+      return Promise.resolve()
+    },
+    expiries: () => expiries,
+  }
+  const controller = new AbortController()
+  const options = { signal: controller.signal }
+  const aborts = new AbortListeners()
+  const creating = protectedCreate(port, '/queue/item-', 'guid', options, aborts, hastyHost)
+  controller.abort(new Error('no more'))
+  await expect(creating).rejects.toThrow('no more')
+  lose()
+  expect(await isGone).toBe('/queue/_c_guid-item-')
+})

@@ -48,7 +48,9 @@ export function protectedCreate(
     const giveUp = (reason: unknown): void => {
       undo()
       reject(reason)
-      made.then(({ path: orphan }) => remove(port, orphan, host)).catch(() => {})
+      madeOrLeft(made, port, path, guid)
+        .then((orphan) => orphan && remove(port, orphan.path, host))
+        .catch(() => {})
     }
     if (signal !== undefined) stop.push(aborts.add(signal, () => giveUp(signal.reason)))
     if (timeoutMs !== undefined) {
@@ -56,6 +58,19 @@ export function protectedCreate(
       stop.push(host.timer(timeoutMs, late))
     }
     made.finally(undo).then(resolve, reject)
+  })
+}
+
+/** Also after the session in which it may have been made: what the next one finds of it. */
+function madeOrLeft(
+  made: Promise<Created>,
+  port: ProtectedPort,
+  path: string,
+  guid: string,
+): Promise<Created | undefined> {
+  return made.catch((error: unknown) => {
+    const mayBeThere = error instanceof SessionExpiredError && error.mayHaveHappened
+    return mayBeThere ? find(port, protectedPath(path, guid), guid) : undefined
   })
 }
 

@@ -118,7 +118,7 @@ export class NameService<T> {
   private async setOrBind(at: string, data: Uint8Array, signal: AbortSignal): Promise<void> {
     const { client } = this
     for (;;) {
-      const before = this.moment()
+      const before = await this.moment(signal)
       try {
         await client.set(at, data, { signal })
         return
@@ -140,7 +140,7 @@ export class NameService<T> {
 
   private async remove(at: string, signal: AbortSignal): Promise<boolean> {
     for (;;) {
-      const before = this.moment()
+      const before = await this.moment(signal)
       try {
         await this.client.delete(at, { signal })
         return true
@@ -184,8 +184,9 @@ export class NameService<T> {
 
   // --- lost replies ----------------------------------------------------------------------------
 
-  /** What is known when something is sent. */
-  private moment(): Moment {
+  /** What is known when something is sent: not before there is a session to send it in. */
+  private async moment(signal: AbortSignal): Promise<Moment> {
+    await this.client.connected({ signal })
     const { lastZxid, session } = this.client
     return { zxid: lastZxid, session: session?.id }
   }

@@ -1,5 +1,5 @@
 /** Node fires at once what is to come later than this. */
-const timerMsMax = 2 ** 31 - 1
+export const timerMsMax = 2 ** 31 - 1
 
 /** As `setInterval`, for intervals of any length. What it returns ends it. */
 export function every(intervalMs: number, work: () => void): () => void {

@@ -208,7 +208,8 @@ class Replay implements Replayed {
       `it goes on from ${file}, which cannot be read, and no log leads up to that: ${this.lastFile} ` +
         `ends at ${hex(last)} and may be of another history`,
       position,
-      `restore ${file} from a copy; or empty the directory, if there is an ensemble to take the data from`,
+      `restore ${file} from a copy; or empty the directory, if there is an ensemble to take the data from; ` +
+        `or start once with recovery.acceptDamage=true to end the database at ${hex(last)}`,
     )
   }
 

@@ -39,6 +39,12 @@ test('three servers and a myid make an ensemble', () => {
   expect([...config!.ensemble!.servers.keys()]).toEqual([1, 2, 3])
 })
 
+test('a time for introductions of no length is the one that follows from the ticks', () => {
+  const timeoutOf = (value: string): number | undefined =>
+    load(`${base}${three}quorumCnxnTimeoutMs=${value}\n`, '2').config?.ensemble?.handshakeTimeoutMs
+  expect(['-1', '0', '7'].map(timeoutOf)).toEqual([15_000, 15_000, 7])
+})
+
 test('a member must know its number', () => {
   expect(load(base + three).complaints).toEqual([
     `error: ${join(dataDir, 'myid')}: there is no such file; it must hold the number of this server`,

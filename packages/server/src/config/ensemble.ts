@@ -148,7 +148,7 @@ function ensembleConfig(
     snapshotSizeFactor: values.snapshotSizeFactor,
     forceSnapshotSync: values.forceSnapshotSync,
     connectTimeoutMs: values.cnxTimeout,
-    handshakeTimeoutMs: handshakeMs < 0 ? values.tickTime * syncLimit : handshakeMs,
+    handshakeTimeoutMs: handshakeMs > 0 ? handshakeMs : values.tickTime * syncLimit,
     electionPortBindRetry: values.electionPortBindRetry,
     notificationMinMs: values['fastleader.minNotificationInterval'],
     notificationMaxMs: values['fastleader.maxNotificationInterval'],

@@ -12,6 +12,7 @@ import type {
   PeerWire,
   ServerId,
 } from '@zabra/core'
+import { timerMsMax } from '../every.ts'
 import type { Logger } from '../logger.ts'
 import type { Turn } from '../turn.ts'
 import { PeerSocket } from './peer-socket.ts'
@@ -83,9 +84,10 @@ export class NodePeerNetwork implements PeerNetwork {
     this.electionServer = createServer((socket) => {
       const id = this.adopt(socket)
       this.input((links) => links.accepted(id))
-      setTimeout(() => {
+      const leave = (): void => {
         if (!this.introduced.has(id)) socket.destroy()
-      }, this.options.handshakeTimeoutMs).unref()
+      }
+      setTimeout(leave, Math.min(this.options.handshakeTimeoutMs, timerMsMax)).unref()
     })
     await listen(this.electionServer, electionPort, this.bindHost(host))
   }
