@@ -12,10 +12,10 @@ const calmBeforeKillMs = 3000
 const calmBetweenRoundsMs = 1000
 const loadArgs = ['--conns', '12', '--duration', '10', '--session-timeout', '10000']
 /**
- * A gap that opens later than this after the signal has another reason. Who is killed is gone at
- * once; who is asked to stop may take its time.
+ * A gap that opens later than this after the leader is gone has another reason. Who is killed is
+ * gone at once; who is asked to stop may take its time.
  */
-const gapOpensMsMax: Readonly<Record<Signal, number>> = { SIGKILL: 100, SIGTERM: 1000 }
+const gapOpensMsMax = 100
 const leaderAttemptsMax = 100
 
 /** The leader of three is lost while twelve clients write: killed, and asked to stop. */
@@ -59,16 +59,26 @@ async function loseLeader(
   }
   await bench.quiet()
   let lostAtMs = 0
+  let stoppingMs = 0
   const gone = delay(calmBeforeKillMs).then(async () => {
     lostAtMs = performance.timeOrigin + performance.now()
     await stopProcess(leader.process, signal)
+    stoppingMs = performance.timeOrigin + performance.now() - lostAtMs
   })
   const load = await runZkload(['failover', '--hosts', cluster.hosts, ...loadArgs])
   await gone
-  bench.record({ scenario: 'failover', server: label, signal, round, lostAtMs, ...load })
+  bench.record({
+    scenario: 'failover',
+    server: label,
+    signal,
+    round,
+    lostAtMs,
+    stoppingMs,
+    ...load,
+  })
   const lost = (load.lost_acked ?? 0) + (load.expired ?? 0)
   if (lost > 0) bench.problem(`failover on ${label}: ${lost} acknowledged writes or sessions lost`)
-  const tookMs = untilWriteMs(load, lostAtMs, gapOpensMsMax[signal])
+  const tookMs = untilWriteMs(load, lostAtMs, stoppingMs + gapOpensMsMax)
   rows.untilWrite.add(label, tookMs)
   rows.slowest.add(label, load.client_gap_ms?.max)
   rows.lost.add(label, load.failed === undefined ? lost : NaN)
