@@ -10,6 +10,7 @@ import {
   type Transaction,
   type WatchEvent,
 } from '@zabra/client'
+import { pause, refusedPauseMs } from './pause.ts'
 
 /** A right that one has until it is given back or lost: a lock, a permit, a leadership. */
 export interface Held extends AsyncDisposable {
@@ -266,9 +267,6 @@ export async function giveBackIn(
       if (error instanceof ConnectionLossError || isRefusal(error, 'badVersion')) continue
       if (!isRefusal(error) || isRefusal(error, 'noAuth')) throw error
     }
-    // A server may refuse for a while: its disk is full, or it has too much to do.
-    await new Promise<void>((resolve) => client.host.timer(refusedPauseMs, resolve))
+    await pause(client, refusedPauseMs)
   }
 }
-
-const refusedPauseMs = 500

@@ -212,11 +212,12 @@ test('who lost a name to somebody else does not take it away by releasing it', a
   const client = await fixture.open()
   const held = await new NameService(client, '/lost-name', { codec: text }).register('a', 'first')
   const other = await fixture.open()
-  const [, { stat }] = await other
+  await other
     .transaction()
     .delete(held.path)
     .create(held.path, 'second', { ephemeral: true })
     .commit()
+  const stat = await other.exists(held.path)
   await held.presence.until((now) => now === 'absent')
   await held.release()
   expect((await other.exists(held.path))?.czxid).toBe(stat?.czxid)

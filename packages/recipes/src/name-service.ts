@@ -11,7 +11,7 @@ import {
 import { limited } from './limits.ts'
 import type { Live } from './live.ts'
 import { openLiveNode } from './live-node.ts'
-import { persist } from './node.ts'
+import { findOut, persist } from './node.ts'
 import { below, join, parentOf } from './parents.ts'
 import { Registration } from './registration.ts'
 
@@ -207,7 +207,7 @@ export class NameService<T> {
   ): Promise<Data | undefined> {
     const { client } = this
     const look = () => client.get(at, { signal, consistency: 'session' })
-    const found = await persist(client, signal, look).catch((error: unknown) => {
+    const found = await findOut(client, signal, look).catch((error: unknown) => {
       if (!isRefusal(error, 'noNode')) throw error
     })
     // In another session nothing keeps what is under way from happening later.

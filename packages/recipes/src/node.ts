@@ -6,6 +6,7 @@ import {
   type Consistency,
   type Stat,
 } from '@zabra/client'
+import { pause, refusedPauseMs } from './pause.ts'
 
 /** A node as it was read. */
 export interface NodeState {
@@ -44,6 +45,25 @@ export async function followNode(
 ): Promise<void> {
   for await (const change of client.watch(path, { initial: true, renew: true, signal })) {
     if (change.type !== 'children') tell(await readNode(client, path, signal))
+  }
+}
+
+/**
+ * As `persist`, to find out what became of something; also where the server refuses for a while.
+ * What it had begun before that may still come to be, so not to know would be to leave it behind.
+ */
+export async function findOut<T>(
+  client: Client,
+  signal: AbortSignal | undefined,
+  act: () => Promise<T>,
+): Promise<T> {
+  for (;;) {
+    try {
+      return await persist(client, signal, act)
+    } catch (error) {
+      if (!isRefusal(error) || isRefusal(error, 'noNode', 'noAuth')) throw error
+    }
+    await pause(client, refusedPauseMs, signal)
   }
 }
 

@@ -11,7 +11,7 @@ import {
 } from '@zabra/client'
 import { giveBackIn, HeldByNode, LostError, type Held, type LossPolicy } from './held.ts'
 import { limited, orAborted } from './limits.ts'
-import { persist } from './node.ts'
+import { findOut } from './node.ts'
 
 /** An item and the nodes by which it was taken, all but the first ephemeral. */
 export interface Taking {
@@ -170,7 +170,7 @@ export class QueueItem<T> implements Held {
   private async isInQueue(signal: AbortSignal): Promise<boolean> {
     const { client, taking, entryCzxid } = this
     const look = () => client.exists(taking.entry, { signal, consistency: 'session' })
-    return (await persist(client, signal, look))?.czxid === entryCzxid
+    return (await findOut(client, signal, look))?.czxid === entryCzxid
   }
 
   private async giveBack(): Promise<void> {

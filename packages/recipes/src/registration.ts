@@ -15,15 +15,13 @@ import { limited, onAbort, orAborted } from './limits.ts'
 import { LiveCell, type Live } from './live.ts'
 import { persist } from './node.ts'
 import { ensureParent, parentOf } from './parents.ts'
-import { pause } from './pause.ts'
+import { pause, refusedPauseMs } from './pause.ts'
 
 /**
  * Whether others see the node. `present`: it is there. `uncertain`: the connection is lost, the
  * node stays until the session expires. `absent`: it is gone, and comes back with the next session.
  */
 export type Presence = 'present' | 'uncertain' | 'absent'
-
-const refusedPauseMs = 500
 
 /**
  * What is being given back, by its path: the next registration of the name waits for that, as a

@@ -1,4 +1,4 @@
-import { isRefusal } from '@zabra/client'
+import { ConnectionLossError, isRefusal, OperationError } from '@zabra/client'
 import { expect, test } from 'vitest'
 import { longerThanTests, useServer } from '../test/support/server.ts'
 import { aborted, expire, openProxied, roundTrips, untilChildren } from '../test/support/trouble.ts'
@@ -100,6 +100,38 @@ test('a lock whose making was not confirmed is found again, and given back if no
   proxy.heal()
   proxy.drop()
   await untilChildren(other, '/unconfirmed', 0)
+})
+
+test('what became of it is asked for until there is an answer', async () => {
+  const client = await fixture.open()
+  const other = await fixture.open()
+  await client.ensure('/refused-look')
+  // The making is waiting for room on the server's disk when its connection is lost.
+  let room!: () => void
+  const hasRoom = new Promise<void>((resolve) => (room = resolve))
+  const { transaction, exists } = client
+  let made: Promise<unknown> | undefined
+  client.transaction = function (this: typeof client) {
+    client.transaction = transaction
+    const begun = transaction.call(client)
+    const commit = begun.commit.bind(begun)
+    begun.commit = () => {
+      made = hasRoom.then(() => commit())
+      return Promise.reject(new ConnectionLossError(true))
+    }
+    return begun
+  }
+  client.exists = (async (...args: Parameters<typeof exists>) => {
+    client.exists = exists
+    room()
+    await made
+    expect(args[1]?.consistency).toBe('session')
+    throw new OperationError('systemError')
+  }) as typeof exists
+  const held = await new SimpleLock(client, '/refused-look').acquire()
+  expect((await other.exists('/refused-look/held'))?.czxid).toBe(held.token)
+  await held.release()
+  await untilChildren(other, '/refused-look', 0)
 })
 
 test('who has lost it again before it is confirmed waits for the one that has it now', async () => {

@@ -10,6 +10,7 @@ import { untilGone } from './bells.ts'
 import { deleteOwn, giveBackIn, hold, type Held, type HoldOptions } from './held.ts'
 import { limited, orAborted } from './limits.ts'
 import { ensureParent, join } from './parents.ts'
+import { pause, refusedPauseMs } from './pause.ts'
 import type { LockOptions } from './turn.ts'
 
 /**
@@ -148,7 +149,10 @@ async function readStat(client: Client, path: string): Promise<Stat | undefined>
     try {
       return await client.exists(path, { consistency: 'session' })
     } catch (error) {
-      if (!(error instanceof ConnectionLossError)) throw error
+      if (error instanceof ConnectionLossError) continue
+      // A server that cannot tell now will be able to later; and what it had begun may come to be.
+      if (!isRefusal(error) || isRefusal(error, 'noAuth')) throw error
     }
+    await pause(client, refusedPauseMs)
   }
 }

@@ -22,7 +22,7 @@ import { untilGone, untilThere } from './bells.ts'
 import { firstOf } from './first-of.ts'
 import { deleteOwn, hold, type Held } from './held.ts'
 import { limited, orAborted } from './limits.ts'
-import { persist, readNode, type NodeState } from './node.ts'
+import { findOut, persist, readNode, type NodeState } from './node.ts'
 import { below, parentOf } from './parents.ts'
 import { openTreeCache, type TreeCache } from './tree-cache.ts'
 
@@ -321,7 +321,7 @@ async function becomeCoordinator(
 /** Takes away the node of a coordinator, where it is this session's. */
 async function stepDown(client: Client, path: string): Promise<void> {
   const look = () => client.exists(path, { consistency: 'session' })
-  const stat = await persist(client, undefined, look)
+  const stat = await findOut(client, undefined, look)
   const session = client.session?.id
   if (stat !== undefined && stat.ephemeralOwner === session) await deleteOwn(client, path, session)
 }
@@ -382,7 +382,7 @@ async function makeOrFind(client: Client, path: string): Promise<Held | undefine
     if (!isTold && !(error instanceof ConnectionLossError)) throw error
   }
   const look = () => client.exists(path, { consistency: 'session' })
-  const stat = await persist(client, undefined, look)
+  const stat = await findOut(client, undefined, look)
   if (stat === undefined || stat.ephemeralOwner !== client.session?.id) return undefined
   return hold(client, { path, stat }, { lostOn: 'expired' })
 }

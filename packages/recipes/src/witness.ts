@@ -6,7 +6,7 @@ import {
   type Stat,
   type Transaction,
 } from '@zabra/client'
-import { persist } from './node.ts'
+import { findOut } from './node.ts'
 import { SessionNode, type OwnNode } from './session-node.ts'
 
 /** That a transaction happened; its results, unless the reply was lost. */
@@ -114,7 +114,7 @@ export class Witness {
   }
 
   private look(node: OwnNode, signal: AbortSignal | undefined): Promise<Stat | undefined> {
-    return persist(this.client, signal, () =>
+    return findOut(this.client, signal, () =>
       this.client.exists(node.path, { signal, consistency: 'session' }),
     )
   }
