@@ -109,11 +109,12 @@ test('what became of it is asked for until there is an answer', async () => {
   // The making is waiting for room on the server's disk when its connection is lost.
   let room!: () => void
   const hasRoom = new Promise<void>((resolve) => (room = resolve))
-  const { transaction, exists } = client
+  const transaction = client.transaction.bind(client)
+  const exists = client.exists.bind(client)
   let made: Promise<unknown> | undefined
-  client.transaction = function (this: typeof client) {
+  client.transaction = () => {
     client.transaction = transaction
-    const begun = transaction.call(client)
+    const begun = transaction()
     const commit = begun.commit.bind(begun)
     begun.commit = () => {
       made = hasRoom.then(() => commit())
@@ -121,13 +122,13 @@ test('what became of it is asked for until there is an answer', async () => {
     }
     return begun
   }
-  client.exists = (async (...args: Parameters<typeof exists>) => {
+  client.exists = async (_, options) => {
     client.exists = exists
     room()
     await made
-    expect(args[1]?.consistency).toBe('session')
+    expect(options?.consistency).toBe('session')
     throw new OperationError('systemError')
-  }) as typeof exists
+  }
   const held = await new SimpleLock(client, '/refused-look').acquire()
   expect((await other.exists('/refused-look/held'))?.czxid).toBe(held.token)
   await held.release()
