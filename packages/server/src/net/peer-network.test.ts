@@ -1,4 +1,4 @@
-import { connect, createServer } from 'node:net'
+import { connect, createServer, type Server } from 'node:net'
 import { once } from 'node:events'
 import { afterEach, expect, test } from 'vitest'
 import { encodeInitialMessage } from '@zabra/protocol'
@@ -14,6 +14,27 @@ afterEach(async () => {
   server = undefined
 })
 
+/** A server whose only peer is not there. */
+async function secondOfTwo() {
+  const [quorumPort, electionPort, other, others] = await freePorts(4)
+  const config = {
+    myid: '2',
+    initLimit: '5',
+    syncLimit: '2',
+    'server.1': `127.0.0.1:${other}:${others}`,
+    'server.2': `127.0.0.1:${quorumPort}:${electionPort}`,
+  }
+  return { config, electionPort: electionPort! }
+}
+
+/** Somebody else who has this port. */
+async function holderOf(port: number): Promise<Server> {
+  const holder = createServer()
+  holder.listen(port, '127.0.0.1')
+  await once(holder, 'listening')
+  return holder
+}
+
 test.each([
   ['host:2888', { host: 'host', port: 2888 }],
   ['[::1]:1', { host: '::1', port: 1 }],
@@ -26,37 +47,21 @@ test.each([
 })
 
 test('a place that cannot be, announced on the election port, costs nothing', async () => {
-  const [quorumPort, electionPort, other, others] = await freePorts(4)
-  const config = {
-    myid: '2',
-    initLimit: '5',
-    syncLimit: '2',
-    'server.1': `127.0.0.1:${other}:${others}`,
-    'server.2': `127.0.0.1:${quorumPort}:${electionPort}`,
-  }
+  const { config, electionPort } = await secondOfTwo()
   server = await startServer({ config })
   // Server 0 is no member: it is dialled back where it says to be.
-  const socket = connect(electionPort!, '127.0.0.1')
+  const socket = connect(electionPort, '127.0.0.1')
   socket.end(encodeInitialMessage({ serverId: 0n, addresses: ['x:99999'] }))
   socket.resume()
   await once(socket, 'close')
-  const again = connect(electionPort!, '127.0.0.1')
+  const again = connect(electionPort, '127.0.0.1')
   await once(again, 'connect')
   again.destroy()
 })
 
 test('an election port that is still taken is tried again', async () => {
-  const [quorumPort, electionPort, other, others] = await freePorts(4)
-  const holder = createServer()
-  holder.listen(electionPort, '127.0.0.1')
-  await once(holder, 'listening')
-  const config = {
-    myid: '2',
-    initLimit: '5',
-    syncLimit: '2',
-    'server.1': `127.0.0.1:${other}:${others}`,
-    'server.2': `127.0.0.1:${quorumPort}:${electionPort}`,
-  }
+  const { config, electionPort } = await secondOfTwo()
+  const holder = await holderOf(electionPort)
   const lines: string[] = []
   const warn = (line: string): void => {
     lines.push(line)
@@ -64,24 +69,15 @@ test('an election port that is still taken is tried again', async () => {
   }
   server = await startServer({ config, logger: { ...silent, warn } })
   expect(lines.join('\n')).toContain(`the election port ${electionPort}: `)
-  const socket = connect(electionPort!, '127.0.0.1')
+  const socket = connect(electionPort, '127.0.0.1')
   await once(socket, 'connect')
   socket.destroy()
 })
 
 test('an election port that stays taken stops the start, after as many attempts as told', async () => {
-  const [quorumPort, electionPort, other, others] = await freePorts(4)
-  const holder = createServer()
-  holder.listen(electionPort, '127.0.0.1')
-  await once(holder, 'listening')
-  const config = {
-    myid: '2',
-    initLimit: '5',
-    syncLimit: '2',
-    electionPortBindRetry: '1',
-    'server.1': `127.0.0.1:${other}:${others}`,
-    'server.2': `127.0.0.1:${quorumPort}:${electionPort}`,
-  }
-  await expect(startServer({ config })).rejects.toThrow(String(electionPort))
+  const { config, electionPort } = await secondOfTwo()
+  const holder = await holderOf(electionPort)
+  const starting = startServer({ config: { ...config, electionPortBindRetry: '1' } })
+  await expect(starting).rejects.toThrow(String(electionPort))
   holder.close()
 })
