@@ -203,7 +203,7 @@ export class LiveSession {
       connected: ({ session, resumed, readOnly, server: address }) => {
         const server = formatServer(address)
         this.change({ name: 'connected', session, resumed, readOnly, server })
-        this.conversation.connected(this.lastZxid)
+        this.conversation.connected()
       },
       frame: (bytes, start, end) => this.conversation.frame(bytes, start, end),
       received: () => this.conversation.received(),

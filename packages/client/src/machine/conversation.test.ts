@@ -74,9 +74,12 @@ class Talk {
     return this.take().map(({ type }) => type)
   }
 
+  /** Of what comes next. */
+  zxid = 1n
+
   reply(xid: number, err: number = errorCodes.ok, body: (writer: Writer) => void = () => {}): void {
     const writer = new Writer()
-    ReplyHeader.write(writer, { xid, zxid: 1n, err })
+    ReplyHeader.write(writer, { xid, zxid: this.zxid, err })
     body(writer)
     this.conversation.frame(writer.written(), 0, writer.position)
     this.conversation.received()
@@ -104,7 +107,7 @@ const children =
 
 test('what is asked in one turn leaves in one piece, in its order', async () => {
   const talk = new Talk()
-  talk.conversation.connected(0n)
+  talk.conversation.connected()
   const answers = [talk.read('/x'), talk.read('/y')]
   const said = talk.take()
   expect(talk.pieces).toBe(1)
@@ -125,7 +128,7 @@ test('a watch is to be set from the moment it is asked for until the reply is th
   const answer = talk.conversation.submit(call)
   expect(talk.conversation.isToWatch('/a')).toBe(true)
   expect(talk.conversation.isToWatch('/b')).toBe(false)
-  talk.conversation.connected(0n)
+  talk.conversation.connected()
   const [said] = talk.take()
   expect(talk.conversation.isToWatch('/a')).toBe(true)
   talk.reply(said!.xid, errorCodes.noNode)
@@ -136,7 +139,7 @@ test('a watch is to be set from the moment it is asked for until the reply is th
 
 test('a reply that is not the next one cannot be', () => {
   const talk = new Talk()
-  talk.conversation.connected(0n)
+  talk.conversation.connected()
   talk.read().catch(() => {})
   talk.take()
   expect(() => talk.reply(7)).toThrow('a reply to 7, where 1 is the next')
@@ -144,14 +147,14 @@ test('a reply that is not the next one cannot be', () => {
 
 test('after a loss reads are sent again before what waits, and writes are not', async () => {
   const talk = new Talk()
-  talk.conversation.connected(0n)
+  talk.conversation.connected()
   const write = talk.write().catch((error: unknown) => error)
   void talk.read('/sent')
   talk.take()
   talk.conversation.lost(new Error('gone'))
   void talk.read('/later')
   expect(await write).toBeInstanceOf(ConnectionLossError)
-  talk.conversation.connected(0n)
+  talk.conversation.connected()
   expect(talk.take().map(({ body }) => body.ustring())).toEqual(['/sent', '/later'])
 })
 
@@ -159,7 +162,7 @@ test('a read is not sent again for ever', async () => {
   const talk = new Talk(2)
   const read = talk.read().catch((error: unknown) => error)
   for (let i = 0; i < 3; i++) {
-    talk.conversation.connected(0n)
+    talk.conversation.connected()
     expect(talk.takeTypes()).toEqual([8])
     talk.conversation.lost(new Error('gone'))
   }
@@ -171,7 +174,7 @@ test('a call that is given up before it is sent is never sent, and its reply is 
   const call = new Call(kinds.remove, { path: '/a', version: -1 }, '/a')
   talk.conversation.submit(call).catch(() => {})
   call.fail('enough')
-  talk.conversation.connected(0n)
+  talk.conversation.connected()
   expect(talk.take()).toEqual([])
 
   const sent = new Call(kinds.remove, { path: '/a', version: -1 }, '/a')
@@ -190,7 +193,7 @@ test('a new connection is told identities first, then watches, then requests', (
   talk.conversation.authenticate(new Call(authKind, identity)).catch(() => {})
   talk.watches.add('data', '/w', () => {})
   void talk.read()
-  talk.conversation.connected(5n)
+  talk.conversation.connected()
   expect(talk.takeTypes()).toEqual([100, 101, 8])
 })
 
@@ -198,23 +201,67 @@ test('watches are told in portions that servers can read', () => {
   const talk = new Talk()
   const paths = Array.from({ length: 3000 }, (_, i) => `/${'x'.repeat(90)}${i}`)
   for (const path of paths) talk.watches.add('child', path, () => {})
-  talk.conversation.connected(5n)
+  talk.conversation.connected()
   const said = talk.take()
   expect(said.length).toBeGreaterThan(1)
   let count = 0
   for (const { body, xid, type } of said) {
     expect([xid, type]).toEqual([-8, 101])
     expect(body.remaining).toBeLessThan(200_000)
-    expect(body.long()).toBe(5n)
+    expect(body.long()).toBe(0n)
     expect([body.int(), body.int()]).toEqual([0, 0])
     count += body.int()
   }
   expect(count).toBe(3000)
 })
 
+/** Connects again, and says from where on changes are asked for. */
+function askedFrom(talk: Talk): bigint[] {
+  talk.conversation.lost(new Error('gone'))
+  talk.conversation.connected()
+  return talk.take().map(({ body }) => body.long())
+}
+
+test('a new connection is asked for the changes of a transaction of which not all was told', async () => {
+  const talk = new Talk()
+  talk.conversation.connected()
+  for (const path of ['/a', '/b', '/c']) talk.watches.add('data', path, () => {})
+  const read = talk.read()
+  talk.take()
+  talk.zxid = 7n
+  talk.reply(1, 0, children())
+  await read
+  talk.zxid = 9n
+  talk.notify(3, '/a')
+  expect(askedFrom(talk)).toEqual([8n])
+  // Of what is found by asking, the server does not say when it was.
+  talk.zxid = -1n
+  talk.notify(3, '/b')
+  expect(askedFrom(talk)).toEqual([8n])
+  talk.zxid = 12n
+  talk.reply(-8)
+  expect(askedFrom(talk)).toEqual([12n])
+})
+
+test('until all portions of watches are answered, all are asked for again from where they were', () => {
+  const talk = new Talk()
+  const paths = Array.from({ length: 3000 }, (_, i) => `/${'x'.repeat(90)}${i}`)
+  for (const path of paths) talk.watches.add('child', path, () => {})
+  talk.conversation.connected()
+  const portions = talk.take()
+  talk.zxid = 5n
+  for (const { xid } of portions.slice(1)) talk.reply(xid)
+  talk.zxid = 6n
+  talk.notify(4, paths[0]!)
+  expect(new Set(askedFrom(talk))).toEqual(new Set([0n]))
+  talk.zxid = 7n
+  for (const { xid } of portions) talk.reply(xid)
+  expect(new Set(askedFrom(talk))).toEqual(new Set([7n]))
+})
+
 test('a watch is set by the reply, and for a missing node by the refusal', async () => {
   const talk = new Talk()
-  talk.conversation.connected(0n)
+  talk.conversation.connected()
   const events: WatchEvent[] = []
   const call = new Call(kinds.exists, { path: '/a', watch: true }, '/a')
   call.watch = (event) => events.push(event)
@@ -232,7 +279,7 @@ test('a watch is set by the reply, and for a missing node by the refusal', async
 
 test('a read that must not be stale brings a sync, and a refusal of that is its own', async () => {
   const talk = new Talk()
-  talk.conversation.connected(0n)
+  talk.conversation.connected()
   const call = new Call(kinds.getChildren, { path: '/a', watch: false }, '/a')
   call.sync = 'always'
   const read = talk.conversation.submit(call).catch((error: unknown) => error)
@@ -250,12 +297,12 @@ test('after a write whose reply was lost one writes nothing first, until that ha
     call.sync = 'ifUncertain'
     return talk.conversation.submit(call)
   }
-  talk.conversation.connected(0n)
+  talk.conversation.connected()
   void careful()
   talk.write().catch(() => {})
   expect(talk.takeTypes()).toEqual([8, 2])
   talk.conversation.lost(new Error('gone'))
-  talk.conversation.connected(0n)
+  talk.conversation.connected()
   const [barrier, read] = talk.take()
   expect([barrier?.type, read?.type]).toEqual([14, 8])
   talk.reply(barrier!.xid, 0, (writer) => operations.multi.response.write(writer, []))
@@ -266,7 +313,7 @@ test('after a write whose reply was lost one writes nothing first, until that ha
 
 test('more than so many calls wait until there is room', () => {
   const talk = new Talk()
-  talk.conversation.connected(0n)
+  talk.conversation.connected()
   for (let i = 0; i < 10_000; i++) void talk.read()
   expect(talk.take()).toHaveLength(8192)
   talk.reply(1, 0, children())
@@ -275,7 +322,7 @@ test('more than so many calls wait until there is room', () => {
 
 test('large requests do not pile up in memory: they are written down as the earlier ones leave', () => {
   const talk = new Talk()
-  talk.conversation.connected(0n)
+  talk.conversation.connected()
   talk.isFull = true
   const data = new Uint8Array(700_000)
   for (let i = 0; i < 3; i++) {
@@ -292,7 +339,7 @@ test('large requests do not pile up in memory: they are written down as the earl
 
 test('where much is said at once, the server hears the beginning before all of it is said', () => {
   const talk = new Talk()
-  talk.conversation.connected(0n)
+  talk.conversation.connected()
   for (let i = 0; i < 1000; i++) void talk.read('/some/path')
   const early = talk.said.length
   expect(early).toBeGreaterThan(500)
@@ -302,7 +349,7 @@ test('where much is said at once, the server hears the beginning before all of i
 
 test('while the socket is full nothing more is said', () => {
   const talk = new Talk()
-  talk.conversation.connected(0n)
+  talk.conversation.connected()
   talk.isFull = true
   void talk.read('/first')
   expect(talk.take()).toHaveLength(1)
@@ -315,7 +362,7 @@ test('while the socket is full nothing more is said', () => {
 
 test('a refused identity is not presented again, and the server is left', async () => {
   const talk = new Talk()
-  talk.conversation.connected(0n)
+  talk.conversation.connected()
   const identity: Credentials = { scheme: 'x', credentials: new Uint8Array(0) }
   const auth = talk.conversation
     .authenticate(new Call(authKind, identity))
@@ -324,6 +371,6 @@ test('a refused identity is not presented again, and the server is left', async 
   talk.reply(-4, errorCodes.authFailed)
   expect(await auth).toMatchObject({ reason: 'authFailed' })
   expect(talk.left).toHaveLength(1)
-  talk.conversation.connected(0n)
+  talk.conversation.connected()
   expect(talk.take()).toEqual([])
 })

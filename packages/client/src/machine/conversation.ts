@@ -64,6 +64,14 @@ export class Conversation {
   private isOpen = false
   private isBackedUp = false
   private nextXid = 1
+  /**
+   * Of all changes up to here whatever is watched was told: a new server is asked for those that
+   * followed. Not what the session has seen, which is more in the midst of what is told of one
+   * transaction.
+   */
+  private toldZxid = 0n
+  /** Lists of watches that the server has not answered yet: what it tells because of them is not all. */
+  private unrestored = 0
   /** Identities whose first reply is still awaited. */
   private readonly pendingAuth: Call[] = []
   /** A write left and its reply did not come: what it did is not known to be visible here yet. */
@@ -130,13 +138,13 @@ export class Conversation {
   }
 
   /** A connection is there: SASL and identities first, then watches, then what waits. */
-  connected(lastZxid: bigint): void {
+  connected(): void {
     const exchange = this.options.sasl?.()
-    if (exchange === undefined) this.open(lastZxid)
-    else this.transmitSasl(exchange, exchange.first, () => this.open(lastZxid))
+    if (exchange === undefined) this.open()
+    else this.transmitSasl(exchange, exchange.first, () => this.open())
   }
 
-  private open(lastZxid: bigint): void {
+  private open(): void {
     this.isOpen = true
     this.isBackedUp = false
     const asked = this.pendingAuth.splice(0)
@@ -144,7 +152,7 @@ export class Conversation {
       const call = asked.find(({ request }) => request === identity) ?? new Call(authKind, identity)
       this.transmitAuth(call as unknown as Call)
     }
-    this.restoreWatches(lastZxid)
+    this.restoreWatches()
     this.sendWaiting()
   }
 
@@ -195,6 +203,8 @@ export class Conversation {
     const err = reader.int()
     if (xid === xids.notification) {
       const { type, path } = WatcherEvent.read(reader)
+      // The same transaction may have more to tell, of other nodes.
+      this.told(zxid - 1n)
       this.watches.fire(type, path, zxid > 0n ? zxid : undefined)
     } else if (xid === xids.auth) {
       this.authenticated(err, zxid)
@@ -202,8 +212,14 @@ export class Conversation {
       const call = this.sent.shift()
       if (call === undefined || call.xid !== xid)
         throw new MalformedError(`a reply to ${xid}, where ${call?.xid ?? 'none'} is the next`)
+      if (xid === xids.setWatches) this.unrestored--
+      this.told(zxid)
       this.settle(call, err, zxid, reader)
     }
+  }
+
+  private told(zxid: bigint): void {
+    if (zxid > this.toldZxid && this.unrestored === 0) this.toldZxid = zxid
   }
 
   /** All frames that came together are handled: there may be room for what waits. */
@@ -366,8 +382,10 @@ export class Conversation {
   }
 
   /** In portions, as servers have a bound on what they read at once. */
-  private restoreWatches(relativeZxid: bigint): void {
+  private restoreWatches(): void {
+    this.unrestored = 0
     if (this.watches.size === 0) return
+    const { toldZxid: relativeZxid } = this
     const { data, exist, child, persistent, recursive } = this.watches.lists()
     const lists = [data, exist, child, persistent, recursive] as const
     const kind = persistent.length + recursive.length > 0 ? setWatches2Kind : setWatchesKind
@@ -378,7 +396,10 @@ export class Conversation {
       const call = new Call(kind, portion) as unknown as Call
       // The next connection gets its own.
       call.repeats = Infinity
-      if (this.encode(call, xids.setWatches)) this.sent.push(call)
+      if (this.encode(call, xids.setWatches)) {
+        this.sent.push(call)
+        this.unrestored++
+      }
       portion = emptyPortion(relativeZxid)
       bytes = 0
     }
