@@ -56,12 +56,14 @@ export class ClientWorkload implements Workload {
     this.pending.set(name, 0)
     this.newRegister(actor)
     client.onState(({ name: state }) => {
+      // Whoever has gone follows nothing any more.
+      if (state === 'closed' && this.mirrors.get(name) === mirrors) this.mirrors.delete(name)
       // What an old session asked for may still happen: the new one has a register of its own.
       if (state !== 'expired') return
       this.present.get(name)?.register.end()
       this.newRegister(actor)
     })
-    this.mirrors.set(name, [
+    const mirrors = [
       mirrorByWatching(actor, '/client/tree', true),
       mirrorByWatching(actor, '/client/news', false, this.newsSequel.reader(name)),
       mirrorByWatching(actor, '/client/tree/a', false),
@@ -70,7 +72,8 @@ export class ClientWorkload implements Workload {
       mirrorOfChildrenByWatching(actor, '/client/bustle'),
       mirrorByOneShots(actor, '/client/tree/b'),
       mirrorOfChildren(actor, '/client/tree/c'),
-    ])
+    ]
+    this.mirrors.set(name, mirrors)
   }
 
   async turn(actor: Actor): Promise<void> {
