@@ -1,4 +1,5 @@
 /** What goes wrong where programs use the client: all that befalls servers, and the programs. */
+import { xids } from '@zabra/protocol'
 import type { Cluster } from '../cluster/cluster.ts'
 import type { SimServer } from '../cluster/server.ts'
 import { inject } from '../faults/inject.ts'
@@ -20,8 +21,13 @@ const weights = {
 const pollMs = 10
 const staleMsMax = 8000
 const staleMoveMs = 80
-/** Drawn apart from the others: programs come to a leader that cannot commit. */
-type ProgramFaultKind = keyof typeof weights | 'busyLeader'
+/** Two notifications are about as long. */
+const tornBytes = 80
+/**
+ * Drawn apart from the others: programs come to a leader that cannot commit, or hear a part of what
+ * they are told at once.
+ */
+type ProgramFaultKind = keyof typeof weights | 'busyLeader' | 'programTorn'
 
 /** A fault of one program. */
 export interface ProgramFault {
@@ -51,7 +57,8 @@ export function drawAllFaults(random: Random, options: FaultOptions): AnyFault[]
   const handOvers = isEnsemble ? drawHandOvers(random.fork('hand-overs'), { durationMs }) : []
   const ofPrograms = drawOfPrograms(random.fork('programs'), durationMs, programs)
   const busy = isEnsemble ? drawBusyLeaders(random.fork('busy leaders'), durationMs) : []
-  const all = [...ofServers, ...handOvers, ...ofPrograms, ...busy]
+  const torn = drawTorn(random.fork('torn'), durationMs, programs)
+  const all = [...ofServers, ...handOvers, ...ofPrograms, ...busy, ...torn]
   return all.toSorted((a, b) => a.atMs - b.atMs)
 }
 
@@ -63,6 +70,18 @@ function drawBusyLeaders(random: Random, durationMs: number): ProgramFault[] {
     forMs: random.between(50, 400),
     program: 0,
     amount: 0,
+  }))
+}
+
+/** Many: what was not told shows only until the same node changes again. */
+function drawTorn(random: Random, durationMs: number, programs: number): ProgramFault[] {
+  if (!random.chance(0.4)) return []
+  return Array.from({ length: random.between(4, 24) }, () => ({
+    atMs: 100 + random.next() * durationMs,
+    kind: 'programTorn',
+    forMs: 0,
+    program: random.between(0, programs - 1),
+    amount: random.next(),
   }))
 }
 
@@ -174,6 +193,9 @@ function injectProgram(cluster: Cluster, program: Program, fault: ProgramFault):
     case 'programReset':
       program.process?.resetConnections()
       return
+    case 'programTorn':
+      program.process?.tearConnections(amount < 0.3 ? isLong : isOfSeveralNews)
+      return
     case 'programPartition':
       cut([...to, ...from])
       return
@@ -186,6 +208,17 @@ function injectProgram(cluster: Cluster, program: Program, fault: ProgramFault):
     case 'oneServerOnly':
       cut([...to, ...from].filter((pair) => !pair.includes(server.name)))
   }
+}
+
+function isLong(piece: Uint8Array): boolean {
+  return piece.length >= tornBytes
+}
+
+/** A client is told of more than one thing: as a rule, of what one transaction did. */
+function isOfSeveralNews(piece: Uint8Array): boolean {
+  return (
+    isLong(piece) && new DataView(piece.buffer, piece.byteOffset).getInt32(4) === xids.notification
+  )
 }
 
 /** Nothing is wrong with programs any more. */

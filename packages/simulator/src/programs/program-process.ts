@@ -78,6 +78,11 @@ export class ProgramProcess implements Host {
     for (const stream of this.streams) stream.reset()
   }
 
+  /** They are cut when the next such piece comes, of which a part still arrives. */
+  tearConnections(at: (piece: Uint8Array) => boolean): void {
+    for (const stream of this.streams) stream.tear(at)
+  }
+
   // --- the host of a client --------------------------------------------------------------------
 
   nowMs(): number {

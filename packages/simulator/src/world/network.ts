@@ -112,6 +112,8 @@ export class StreamEnd {
   private readonly arriving: Chunk[] = []
   private isPumping = false
   private isPaused = false
+  /** The next such piece arrives in part, and the stream is cut there. */
+  private tearsAt: ((piece: Uint8Array) => boolean) | undefined
   private lastArrivalMs = 0
 
   constructor(network: Network, host: string, farHost: string) {
@@ -163,6 +165,11 @@ export class StreamEnd {
       }
       end.arrive(undefined)
     }
+  }
+
+  /** As `reset`, the moment that such a piece comes: in the midst of it. */
+  tear(at: (piece: Uint8Array) => boolean): void {
+    this.tearsAt = at
   }
 
   pause(): void {
@@ -234,7 +241,12 @@ export class StreamEnd {
       this.fail()
       return
     }
-    if (head.bytes.length > 0) this.onBytes?.(head.bytes)
+    if (head.bytes.length > 1 && this.tearsAt?.(head.bytes) === true) {
+      this.tearsAt = undefined
+      this.arriving.length = 0
+      this.onBytes?.(head.bytes.subarray(0, network.random.between(1, head.bytes.length - 1)))
+      this.reset()
+    } else if (head.bytes.length > 0) this.onBytes?.(head.bytes)
     this.pump()
   }
 

@@ -15,6 +15,7 @@ import { Sequel } from './sequel.ts'
 import { Register } from './register.ts'
 
 const names = ['a', 'b', 'c', 'd'] as const
+const siblings = names.map((name) => `/client/tree/${name}`)
 const places = ['tree', 'news', 'bustle', 'queue', 'own'] as const
 const turnWeights = {
   register: 5,
@@ -70,7 +71,7 @@ export class ClientWorkload implements Workload {
       mirrorOfChildrenByWatching(actor, '/client/tree/a'),
       mirrorByWatching(actor, '/client/bustle', false),
       mirrorOfChildrenByWatching(actor, '/client/bustle'),
-      mirrorByOneShots(actor, '/client/tree/b'),
+      ...siblings.map((path) => mirrorByOneShots(actor, path)),
       mirrorOfChildren(actor, '/client/tree/c'),
     ]
     this.mirrors.set(name, mirrors)
@@ -141,10 +142,16 @@ export class ClientWorkload implements Workload {
       if (act === 'create') await client.create(path, data)
       else if (act === 'set') await client.set(path, data)
       else if (act === 'delete') await client.delete(path)
-      else await client.transaction().check('/client').set(parent, data).set(path, data).commit()
+      else await this.changeTogether(client, parent, chance.pick([path, ...siblings]))
     } catch (error) {
       if (!isRefusal(error, 'noNode', 'nodeExists', 'notEmpty', 'badVersion')) throw error
     }
+  }
+
+  /** What is told of it is told one after the other, and may be cut off in between. */
+  private async changeTogether(client: Client, path: string, other: string): Promise<void> {
+    const data = `${this.writes}`
+    await client.transaction().check('/client').set(path, data).set(other, data).commit()
   }
 
   /** Whatever happens meanwhile, one node comes of it, and it can be deleted again. */
