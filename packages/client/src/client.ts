@@ -114,6 +114,14 @@ export class Client implements AsyncDisposable {
     return this.live.onState(listener)
   }
 
+  /**
+   * Calls back when `close` is called, before the server is told: who holds something stops in time.
+   * Answers how to stop that.
+   */
+  onClosing(listener: () => void): () => void {
+    return this.live.onClosing(listener)
+  }
+
   /** Resolves when there is a connection; rejects when there will be none. */
   connected(options: CallOptions = {}): Promise<void> {
     return this.live.connected(options)

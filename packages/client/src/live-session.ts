@@ -23,6 +23,8 @@ export type StateListener = (state: State, before: State) => void
 
 const defaultSessionTimeoutMs = 30_000
 const defaultRepeatsMax = 10
+/** The `jute.maxbuffer` of servers that were not told otherwise. */
+const defaultRequestBytesMax = 0xfffff
 /** How long the server may take to say good-bye, and how long one looks for a server to say it to. */
 const closeMsMax = 5000
 const closeSuspendedMsMax = 1000
@@ -37,6 +39,7 @@ export class LiveSession {
   private readonly link: SessionLink
   private readonly renews: boolean
   private readonly listeners = new Set<StateListener>()
+  private readonly closingListeners = new Set<() => void>()
   private readonly traces: Traces
   private current: State = { name: 'connecting' }
   private closing: Promise<void> | undefined
@@ -63,6 +66,7 @@ export class LiveSession {
     const flush = (): void => this.conversation.flush()
     this.conversation = new Conversation(this.link, () => this.host.defer(flush), this.watches, {
       repeatsMax: options.retry?.repeatsMax ?? defaultRepeatsMax,
+      requestBytesMax: options.requestBytesMax ?? defaultRequestBytesMax,
       sasl: sasl === undefined ? undefined : () => digestMd5(sasl),
       onRejected: (error) => this.finish(error),
     })
@@ -108,6 +112,12 @@ export class LiveSession {
   onState(listener: StateListener): () => void {
     this.listeners.add(listener)
     return () => this.listeners.delete(listener)
+  }
+
+  onClosing(listener: () => void): () => void {
+    const own = (): void => listener()
+    this.closingListeners.add(own)
+    return () => this.closingListeners.delete(own)
   }
 
   connected({ signal, timeoutMs }: CallOptions): Promise<void> {
@@ -167,8 +177,23 @@ export class LiveSession {
   }
 
   close(): Promise<void> {
-    this.closing ??= this.sayGoodbye()
+    if (this.closing !== undefined) return this.closing
+    let said!: (goodbye: Promise<void>) => void
+    this.closing = new Promise((resolve) => (said = resolve))
+    this.tellClosing()
+    said(this.sayGoodbye())
     return this.closing
+  }
+
+  /** Before the server lets others have what this session holds. */
+  private tellClosing(): void {
+    for (const listener of [...this.closingListeners]) {
+      try {
+        listener()
+      } catch (error) {
+        this.report(error)
+      }
+    }
   }
 
   /** Ends everything at once, for this reason if there is one. */

@@ -28,6 +28,12 @@ export interface ClientOptions {
   /** The deadline of calls that have none of their own; not of recipes. There is none by default. */
   readonly callTimeoutMs?: number
   readonly retry?: RetryPolicy
+  /**
+   * A longer request fails with a RangeError and is not sent: a server would close the connection
+   * over it, and with that suspend whatever this client holds. 1,048,575 by default, as servers
+   * have it (`jute.maxbuffer`); never more than all of them take.
+   */
+  readonly requestBytesMax?: number
   /** After expiry make a new session (`renew`, the default), or be closed (`end`). */
   readonly onExpiry?: 'renew' | 'end'
   /** Do not keep the process alive for this client, not even while a call is on its way. */

@@ -57,6 +57,7 @@ class Talk {
     Object.defineProperty(link, 'isFull', { get: () => this.isFull })
     this.conversation = new Conversation(link, () => (this.mustFlush = true), this.watches, {
       repeatsMax,
+      requestBytesMax: 800_000,
       onRejected: () => {},
     })
   }
@@ -335,6 +336,23 @@ test('large requests do not pile up in memory: they are written down as the earl
     talk.conversation.drained()
   }
   expect(talk.take()).toHaveLength(0)
+})
+
+test('a request that no server takes is not sent, and costs nobody the connection', async () => {
+  const talk = new Talk()
+  talk.conversation.connected()
+  const before = talk.read('/before')
+  const request = { path: '/large', data: new Uint8Array(800_000), version: -1 }
+  const large = talk.conversation.submit(new Call(kinds.setData, request, '/large'))
+  const after = talk.read('/after')
+  await expect(large).rejects.toThrow(/^a request of 8000\d\d bytes .*800000.*: \/large$/)
+  expect(talk.take().map(({ xid, body }) => [xid, body.ustring()])).toEqual([
+    [1, '/before'],
+    [3, '/after'],
+  ])
+  talk.reply(1, 0, children())
+  talk.reply(3, 0, children())
+  expect(await Promise.all([before, after])).toEqual([[], []])
 })
 
 test('where much is said at once, the server hears the beginning before all of it is said', () => {

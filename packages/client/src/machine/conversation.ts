@@ -20,6 +20,8 @@ import type { WatchRegistry } from './watch-registry.ts'
 export type Link = Pick<SessionLink, 'send' | 'isFull' | 'leave'>
 
 export interface ConversationOptions {
+  /** Longer requests are not sent. */
+  readonly requestBytesMax: number
   /** How often a read is sent again after a lost connection. */
   readonly repeatsMax: number
   /** Begins an exchange that every connection must get through before anything else. */
@@ -327,6 +329,7 @@ export class Conversation {
     out.int(call.kind.code)
     try {
       call.kind.write(out, call.request)
+      this.checkLength(out.position - start - 4, call.path)
     } catch (error) {
       out.position = start
       call.fail(error)
@@ -342,6 +345,15 @@ export class Conversation {
     }
     if (out.position >= earlyBytes) this.send()
     return true
+  }
+
+  private checkLength(bytes: number, path: string | undefined): void {
+    const { requestBytesMax } = this.options
+    if (bytes <= requestBytesMax) return
+    const about = path === undefined ? '' : `: ${path}`
+    throw new RangeError(
+      `a request of ${bytes} bytes is longer than servers take, ${requestBytesMax} (requestBytesMax)${about}`,
+    )
   }
 
   private settle(call: Call, err: number, zxid: bigint, reader: Reader): void {
