@@ -4,13 +4,16 @@ import {
   encodeText,
   watcherTypes,
   type Acl,
+  type CreateTtlRequest,
   type Stat,
 } from '@zabra/protocol'
-import { createRequest, openAcl } from './calls/create-request.ts'
+import { openAcl } from './calls/acls.ts'
+import { checkConsistency, checkWatch, versionOf } from './calls/arguments.ts'
+import { createRequest } from './calls/create-request.ts'
 import { dataBytes } from './calls/data-bytes.ts'
 import * as kinds from './calls/kinds.ts'
 import type { Codec } from './codec.ts'
-import { isRefusal } from './errors.ts'
+import { isRefusal, uncertain } from './errors.ts'
 import { makeGuid } from './guid.ts'
 import type { Host } from './host.ts'
 import { LiveSession, type StateListener } from './live-session.ts'
@@ -48,18 +51,20 @@ export class Client implements AsyncDisposable {
   private readonly paths: Paths
   private readonly watches: WatchRegistry
   private readonly callTimeoutMs: number | undefined
+  private readonly defaultAcl: readonly Acl[]
   private patientTwin: Client | undefined
 
   constructor(options: ClientOptions) {
     this.live = new LiveSession(options)
     this.callTimeoutMs = options.callTimeoutMs
+    this.defaultAcl = options.acl ?? openAcl
     this.host = this.live.host
     this.paths = this.live.paths
     this.watches = this.live.watches
-    for (const { scheme, credentials } of options.auth ?? [])
-      this.addAuth(scheme, credentials).catch((error: unknown) => {
-        if (isRefusal(error)) this.live.finish(error)
-      })
+    for (const { scheme, credentials } of options.auth ?? []) {
+      const bytes = typeof credentials === 'string' ? encodeText(credentials) : credentials
+      this.live.authenticate({ scheme, credentials: bytes, isRequired: true }, {}).catch(() => {})
+    }
     this.live.start()
   }
 
@@ -124,7 +129,7 @@ export class Client implements AsyncDisposable {
 
   /** Resolves when there is a connection; rejects when there will be none. */
   connected(options: CallOptions = {}): Promise<void> {
-    return this.live.connected(options)
+    return this.attempt(() => this.live.connected(options))
   }
 
   /** Ends the session, and with it its ephemeral nodes. Calls made before are still answered. */
@@ -160,7 +165,7 @@ export class Client implements AsyncDisposable {
     return this.attempt(() => {
       const data = dataBytes(value, options.codec, path)
       if (options.protect === true) return this.createProtected(path, data, options)
-      return this.createOnce(path, data, options, options)
+      return this.issue(this.createCall(path, data, options), options)
     })
   }
 
@@ -195,7 +200,7 @@ export class Client implements AsyncDisposable {
 
   /** Operations that happen all at once or not at all. */
   transaction(): Transaction {
-    return new Transaction(this.paths, (ops, options) =>
+    return new Transaction(this.paths, this.defaultAcl, (ops, options) =>
       this.issue(new Call(kinds.multi, ops), options),
     )
   }
@@ -264,12 +269,15 @@ export class Client implements AsyncDisposable {
 
   /** The ensemble's configuration, as text in the data. The chroot does not matter here. */
   getConfig(options: WatchableReadOptions = {}): Promise<kinds.Data> {
-    const { watch } = options
-    const request = { path: configPath, watch: watch !== undefined }
-    const call = new Call(kinds.getData, request, configPath)
-    call.watch = watch
-    call.watchPath = configPath
-    return this.issueRead(call, options) as Promise<kinds.Data>
+    return this.attempt(() => {
+      const { watch } = options
+      checkWatch(watch)
+      const request = { path: configPath, watch: watch !== undefined }
+      const call = new Call(kinds.getData, request, configPath)
+      call.watch = watch
+      call.watchPath = configPath
+      return this.issueRead(call, options) as Promise<kinds.Data>
+    })
   }
 
   /** Changes the members; resolves to the new configuration. Servers must allow it. */
@@ -336,14 +344,12 @@ export class Client implements AsyncDisposable {
 
   /** Makes the node, and its parents, where they are not there. The chroot is made as well. */
   ensure(path: string, options: EnsureOptions = {}): Promise<void> {
-    return this.attempt(() => {
-      return ensurePath(this.treePort(options), this.paths.toServer(path))
-    })
+    return this.inSteps(options, (port) => ensurePath(port, this.paths.toServer(path)))
   }
 
   /** Deletes the node with all below it; quiet when there is none. */
   deleteTree(path: string, options: CallOptions = {}): Promise<void> {
-    return this.attempt(() => deleteTree(this.treePort(options), this.paths.toServer(path)))
+    return this.inSteps(options, (port) => deleteTree(port, this.paths.toServer(path)))
   }
 
   // --- inside ----------------------------------------------------------------------------------
@@ -361,17 +367,26 @@ export class Client implements AsyncDisposable {
     call: Call<Request, Result>,
     options: CallOptions | undefined,
   ): Promise<Result> {
-    return this.live.issue(call, options?.signal, options?.timeoutMs ?? this.callTimeoutMs)
+    try {
+      return this.live.issue(call, options?.signal, options?.timeoutMs ?? this.callTimeoutMs)
+    } catch (error) {
+      return Promise.reject(error)
+    }
   }
 
   private issueRead<Request, Result>(
     call: Call<Request, Result>,
     options: ReadOptions,
   ): Promise<Result> {
-    const { consistency } = options
-    if (consistency === 'linearizable') call.sync = 'always'
-    else if (consistency === 'session') call.sync = 'ifUncertain'
-    return this.issue(call, options)
+    try {
+      const { consistency } = options
+      checkConsistency(consistency)
+      if (consistency === 'linearizable') call.sync = 'always'
+      else if (consistency === 'session') call.sync = 'ifUncertain'
+      return this.issue(call, options)
+    } catch (error) {
+      return Promise.reject(error)
+    }
   }
 
   private read<Request, Result>(
@@ -395,6 +410,7 @@ export class Client implements AsyncDisposable {
     return this.attempt(() => {
       const serverPath = this.paths.toServer(path)
       const { watch } = options
+      checkWatch(watch)
       const call = new Call(kind, { path: serverPath, watch: watch !== undefined }, path)
       call.context = context
       if (watch !== undefined) {
@@ -406,16 +422,15 @@ export class Client implements AsyncDisposable {
     })
   }
 
-  private createOnce(
+  private createCall(
     path: string,
     data: Uint8Array,
     options: CreateOptions,
-    limits: CallOptions,
-  ): Promise<kinds.Created> {
-    const { kind, request } = createRequest(this.paths, path, data, options)
+  ): Call<CreateTtlRequest, kinds.Created> {
+    const { kind, request } = createRequest(this.paths, path, data, options, this.defaultAcl)
     const call = new Call(kind as Kind<typeof request, kinds.Created>, request, path)
     call.context = this.paths.fromServer
-    return this.issue(call, limits)
+    return call
   }
 
   private createProtected(
@@ -425,8 +440,17 @@ export class Client implements AsyncDisposable {
   ): Promise<kinds.Created> {
     // The deadline ends the waiting; what was begun goes on until it is known what became of it.
     const { patient } = this
+    let creating: Call<CreateTtlRequest, kinds.Created> | undefined
     const port = {
-      create: (at: string) => patient.createOnce(at, data, options, {}),
+      create: (at: string) => {
+        creating = this.createCall(at, data, options)
+        return patient.issue(creating, {})
+      },
+      withdraw: (reason: unknown) => {
+        if (creating === undefined || creating.wasSent || creating.isDone) return false
+        creating.fail(reason)
+        return true
+      },
       children: (at: string) => patient.children(at, { consistency: 'session' }),
       exists: (at: string) => patient.exists(at),
       delete: (at: string) => patient.delete(at),
@@ -467,7 +491,10 @@ export class Client implements AsyncDisposable {
   ): Promise<void> {
     const request = { path: serverPath, type: watcherTypes[type] }
     try {
-      await this.issue(new Call(kinds.removeWatches, request, serverPath), options)
+      await this.issue(
+        new Call(kinds.removeWatches, request, this.paths.fromServer(serverPath)),
+        options,
+      )
     } catch (error) {
       if (isRefusal(error, 'noWatcher')) return
       // Releases before 3.9 only know `any`, which may do where nothing else is watched there.
@@ -477,9 +504,23 @@ export class Client implements AsyncDisposable {
     }
   }
 
+  /** What fails after one step of several may have happened in part. */
+  private async inSteps(
+    options: EnsureOptions,
+    act: (port: TreePort) => Promise<void>,
+  ): Promise<void> {
+    let hasWritten = false
+    try {
+      await act(this.treePort(options, () => (hasWritten = true)))
+    } catch (error) {
+      // The reason of a signal is the caller's own.
+      throw hasWritten && error !== options.signal?.reason ? uncertain(error) : error
+    }
+  }
+
   /** On paths of the server: the chroot itself may have to be made. */
-  private treePort(options: CallOptions & EnsureOptions): TreePort {
-    const { container = false, acl = openAcl, signal } = options
+  private treePort(options: EnsureOptions, onWrite: () => void): TreePort {
+    const { container = false, acl = this.defaultAcl, signal } = options
     const timeoutMs = options.timeoutMs ?? this.callTimeoutMs
     const deadlineMs = timeoutMs === undefined ? undefined : this.nowMs() + timeoutMs
     // All requests together have the time of one call.
@@ -487,21 +528,32 @@ export class Client implements AsyncDisposable {
       signal,
       timeoutMs: deadlineMs === undefined ? undefined : Math.max(0, deadlineMs - this.nowMs()),
     })
+    const named = (path: string): string => this.paths.fromServer(path) ?? path
     return {
       exists: (path) =>
-        this.issue(new Call(kinds.exists, { path, watch: false }, path), limits()).then(
+        this.issue(new Call(kinds.exists, { path, watch: false }, named(path)), limits()).then(
           (stat) => stat !== undefined,
         ),
       create: (path) => {
         const kind = container ? kinds.createContainer : kinds.create
-        const call = new Call(kind, { path, data: empty, acl, flags: container ? 4 : 0 }, path)
+        const call = new Call(
+          kind,
+          { path, data: empty, acl, flags: container ? 4 : 0 },
+          named(path),
+        )
         call.context = this.paths.fromServer
+        onWrite()
         return this.issue(call, limits())
       },
       children: (path) =>
-        this.issue(new Call(kinds.getChildren, { path, watch: false }, path), limits()),
-      delete: (path) =>
-        this.issue(new Call(kinds.remove, { path, version: anyVersion }, path), limits()),
+        this.issue(new Call(kinds.getChildren, { path, watch: false }, named(path)), limits()),
+      delete: (path) => {
+        onWrite()
+        return this.issue(
+          new Call(kinds.remove, { path, version: anyVersion }, named(path)),
+          limits(),
+        )
+      },
     }
   }
 }
@@ -521,10 +573,6 @@ export interface ReconfigOptions extends CallOptions {
   readonly newMembers?: string | readonly string[] | undefined
   /** The version of the configuration that this is a change of. */
   readonly ifVersion?: bigint | undefined
-}
-
-function versionOf({ ifVersion = 'any' }: WriteOptions): number {
-  return ifVersion === 'any' ? anyVersion : ifVersion
 }
 
 function listed(value: string | readonly string[] | undefined): string | null {

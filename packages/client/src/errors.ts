@@ -107,10 +107,12 @@ export class TimeoutError extends ZabraError {
   override readonly name = 'TimeoutError'
   readonly code = 'timeout'
   readonly retriable = false
+  readonly timeoutMs: number
   readonly mayHaveHappened: boolean
 
   constructor(timeoutMs: number, mayHaveHappened: boolean, details: ErrorDetails = {}) {
     super(`no answer within ${timeoutMs} ms${about(details.path)}`, details)
+    this.timeoutMs = timeoutMs
     this.mayHaveHappened = mayHaveHappened
   }
 }
@@ -119,6 +121,17 @@ export class TimeoutError extends ZabraError {
 export function isRefusal(error: unknown, ...reasons: readonly Refusal[]): error is OperationError {
   if (!(error instanceof OperationError)) return false
   return reasons.length === 0 || reasons.includes(error.reason)
+}
+
+/** The same of something that is done in several steps, of which some were taken. */
+export function uncertain(error: unknown): unknown {
+  if (!(error instanceof ZabraError)) return error
+  const { path, zxid, cause } = error
+  const details = { path, zxid, cause }
+  if (error instanceof ConnectionLossError) return new ConnectionLossError(true, details)
+  if (error instanceof SessionExpiredError) return new SessionExpiredError(true, details)
+  if (error instanceof TimeoutError) return new TimeoutError(error.timeoutMs, true, details)
+  return error
 }
 
 export function refusalOf(err: number): Refusal {

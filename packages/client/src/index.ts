@@ -26,7 +26,8 @@ export {
   type Refusal,
 } from './errors.ts'
 export type { AclAndStat, Children, Created, Data, Identity } from './calls/kinds.ts'
-export { openAcl } from './calls/create-request.ts'
+export { creatorAcl, openAcl, readAcl } from './calls/acls.ts'
+export { digestAcl } from './node-host/digest-acl.ts'
 export type { Channel, Host, ServerAddress, Stream, StreamEvents } from './host.ts'
 export { makeGuid } from './guid.ts'
 export { nodeHost, type NodeHostOptions } from './node-host/node-host.ts'

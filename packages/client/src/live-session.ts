@@ -1,4 +1,6 @@
 import { AbortListeners } from './abort-listeners.ts'
+import { checkOptions } from './check-options.ts'
+import { checkTimeout } from './calls/arguments.ts'
 import { limit } from './calls/limit.ts'
 import * as kinds from './calls/kinds.ts'
 import { ClosedError, SessionExpiredError, TimeoutError } from './errors.ts'
@@ -22,6 +24,8 @@ import { Traces } from './traces.ts'
 export type StateListener = (state: State, before: State) => void
 
 const defaultSessionTimeoutMs = 30_000
+/** The longest that the protocol has a number for. */
+const sessionTimeoutMsMax = 0x7fffffff
 const defaultRepeatsMax = 10
 /** The `jute.maxbuffer` of servers that were not told otherwise. */
 const defaultRequestBytesMax = 0xfffff
@@ -44,6 +48,10 @@ export class LiveSession {
   private current: State = { name: 'connecting' }
   private closing: Promise<void> | undefined
   private expired = 0
+  /** One of an earlier client, which is not resumed yet. */
+  private hasSessionToResume: boolean
+  private readonly untold: { readonly state: State; readonly before: State }[] = []
+  private isTelling = false
   /** Why there was no connection the last time there was none. */
   private lastProblem: Error | undefined
   /** Why the client is closed, where nobody asked for it. */
@@ -52,13 +60,15 @@ export class LiveSession {
   constructor(options: ClientOptions) {
     const { servers, chroot } = parseServers(options.servers)
     const { sasl } = options
+    checkOptions(options)
+    this.hasSessionToResume = options.session !== undefined
     this.host = options.host ?? nodeHost(options)
     this.paths = new Paths(chroot)
     this.traces = new Traces(this.host)
     this.renews = (options.onExpiry ?? 'renew') === 'renew'
     this.watches = new WatchRegistry(this.paths.fromServer, (error) => this.report(error))
     this.link = this.makeLink(options, servers, {
-      timeoutMs: options.sessionTimeoutMs ?? defaultSessionTimeoutMs,
+      timeoutMs: Math.min(options.sessionTimeoutMs ?? defaultSessionTimeoutMs, sessionTimeoutMsMax),
       readOnly: options.readOnly ?? false,
       renews: this.renews,
       resume: options.session,
@@ -121,6 +131,7 @@ export class LiveSession {
   }
 
   connected({ signal, timeoutMs }: CallOptions): Promise<void> {
+    checkTimeout(timeoutMs)
     if (signal?.aborted === true) return Promise.reject(signal.reason)
     if (this.current.name === 'connected') return Promise.resolve()
     if (this.current.name === 'closed') return Promise.reject(this.closedError())
@@ -155,6 +166,7 @@ export class LiveSession {
   ): Promise<Result> {
     if (this.isClosed) return Promise.reject(this.closedError(call.path))
     if (signal !== undefined || timeoutMs !== undefined) {
+      checkTimeout(timeoutMs)
       if (signal?.aborted === true) return Promise.reject(signal.reason)
       limit(call, { signal, timeoutMs }, this.aborts, this.host)
     }
@@ -187,7 +199,7 @@ export class LiveSession {
 
   /** Before the server lets others have what this session holds. */
   private tellClosing(): void {
-    for (const listener of [...this.closingListeners]) {
+    for (const listener of this.closingListeners) {
       try {
         listener()
       } catch (error) {
@@ -227,6 +239,7 @@ export class LiveSession {
     return {
       connected: ({ session, resumed, readOnly, server: address }) => {
         const server = formatServer(address)
+        this.hasSessionToResume = false
         this.change({ name: 'connected', session, resumed, readOnly, server })
         this.conversation.connected()
       },
@@ -234,8 +247,8 @@ export class LiveSession {
       received: () => this.conversation.received(),
       suspended: (session, expiresAtMs, cause) => {
         this.lastProblem = cause
-        this.change({ name: 'suspended', session, expiresAtMs })
         this.conversation.lost(cause)
+        this.change({ name: 'suspended', session, expiresAtMs })
       },
       attemptFailed: (server, error) => {
         this.lastProblem = error
@@ -247,10 +260,11 @@ export class LiveSession {
 
   private onExpired(session: SessionInfo): void {
     this.expired++
-    this.change({ name: 'expired', session })
+    this.hasSessionToResume = false
     const errorFor = ({ path, wasSent, kind }: Call): SessionExpiredError =>
       new SessionExpiredError(wasSent && !kind.isRead, { path })
     this.conversation.abandon(errorFor)
+    this.change({ name: 'expired', session })
     // Whoever was told may have closed it.
     if (this.state.name === 'closed') return
     if (!this.renews) {
@@ -262,8 +276,16 @@ export class LiveSession {
   }
 
   private change(state: State): void {
-    const before = this.current
+    this.untold.push({ state, before: this.current })
     this.current = state
+    if (this.isTelling) return
+    this.isTelling = true
+    for (let news = this.untold.shift(); news !== undefined; news = this.untold.shift())
+      this.tell(news.state, news.before)
+    this.isTelling = false
+  }
+
+  private tell(state: State, before: State): void {
     this.traces.state(state, before)
     // Whoever begins to listen meanwhile hears of the next change, whoever stops of none.
     const listeners = [...this.listeners]
@@ -279,7 +301,8 @@ export class LiveSession {
 
   private async sayGoodbye(): Promise<void> {
     const { name } = this.current
-    if (name === 'connected' || name === 'suspended') {
+    const isAwaited = this.conversation.hasWaiting || this.hasSessionToResume
+    if (name === 'connected' || name === 'suspended' || (name === 'connecting' && isAwaited)) {
       const call = new Call(kinds.closeSession, {})
       const patienceMs = name === 'connected' ? closeMsMax : closeSuspendedMsMax
       const cancel = this.host.timer(patienceMs, () => call.succeed(undefined))

@@ -29,6 +29,11 @@ export interface ClientOptions {
   readonly callTimeoutMs?: number
   readonly retry?: RetryPolicy
   /**
+   * Who may do what with the nodes that this client makes, recipes included, unless something else
+   * is said. Everybody everything (`openAcl`), by default.
+   */
+  readonly acl?: readonly Acl[]
+  /**
    * A longer request fails with a RangeError and is not sent: a server would close the connection
    * over it, and with that suspend whatever this client holds. 1,048,575 by default, as servers
    * have it (`jute.maxbuffer`); never more than all of them take.
@@ -97,7 +102,7 @@ export interface CreateOptions extends CallOptions {
   readonly container?: boolean | undefined
   /** Goes when it was not changed for so long and has no children; the server must allow it. */
   readonly ttlMs?: number | undefined
-  /** Everybody may do everything, by default. */
+  /** That of the client, by default. */
   readonly acl?: readonly Acl[] | undefined
   /** A lost reply is looked for, and never leaves an orphan: the name gets a prefix to find it by. */
   readonly protect?: boolean | undefined

@@ -31,6 +31,7 @@ test('a lost reply is looked for until there is an answer', async () => {
     },
     exists: () => Promise.resolve(stat),
     delete: () => Promise.resolve(),
+    withdraw: () => false,
     expiries: () => 0,
   }
   const aborts = new AbortListeners()
@@ -57,6 +58,7 @@ test('what comes of a create that was given up is deleted, though the server ref
       gone()
       return Promise.resolve()
     },
+    withdraw: () => false,
     expiries: () => 0,
   }
   const controller = new AbortController()
@@ -95,6 +97,7 @@ function expiringPort(expireAt: 'at once' | 'children' | 'exists'): ProtectedPor
       return Promise.resolve(stat)
     },
     delete: () => Promise.resolve(),
+    withdraw: () => false,
     expiries: () => expiries,
   }
 }
@@ -129,6 +132,7 @@ test('what is given up and was made in a session that has expired is looked for 
       gone(path)
       return Promise.resolve()
     },
+    withdraw: () => false,
     expiries: () => expiries,
   }
   const controller = new AbortController()
@@ -139,4 +143,28 @@ test('what is given up and was made in a session that has expired is looked for 
   await expect(creating).rejects.toThrow('no more')
   lose()
   expect(await isGone).toBe('/queue/_c_guid-item-')
+})
+
+test('a node that outlasts its session is deleted in the next one where that was given up', async () => {
+  let gone!: (path: string) => void
+  const isGone = new Promise<string>((resolve) => (gone = resolve))
+  let attempts = 0
+  const port: ProtectedPort = {
+    create: (path) => Promise.resolve({ path, stat }),
+    children: () => Promise.resolve([]),
+    exists: () => Promise.resolve(undefined),
+    delete: (path) => {
+      if (attempts++ === 0) return Promise.reject(new SessionExpiredError(true))
+      gone(path)
+      return Promise.resolve()
+    },
+    withdraw: () => false,
+    expiries: () => 0,
+  }
+  const controller = new AbortController()
+  const options = { signal: controller.signal }
+  const creating = protectedCreate(port, '/q/n', 'guid', options, new AbortListeners(), hastyHost)
+  controller.abort(new Error('no more'))
+  await expect(creating).rejects.toThrow('no more')
+  expect(await isGone).toBe('/q/_c_guid-n')
 })

@@ -1,6 +1,7 @@
 import { nameOf, parentOf, type Stat } from '@zabra/protocol'
 import type { Created } from './calls/kinds.ts'
 import type { AbortListeners } from './abort-listeners.ts'
+import { checkTimeout } from './calls/arguments.ts'
 import { ConnectionLossError, isRefusal, SessionExpiredError, TimeoutError } from './errors.ts'
 import type { Host } from './host.ts'
 import type { CallOptions } from './options.ts'
@@ -8,6 +9,8 @@ import type { CallOptions } from './options.ts'
 /** What a protected create needs of its client. */
 export interface ProtectedPort {
   create(path: string): Promise<Created>
+  /** Lets the create that was asked for last fail, unless it was sent already; answers whether it does. */
+  withdraw(reason: unknown): boolean
   children(path: string): Promise<string[]>
   exists(path: string): Promise<Stat | undefined>
   delete(path: string): Promise<void>
@@ -39,23 +42,26 @@ export function protectedCreate(
   aborts: AbortListeners,
   host: Host,
 ): Promise<Created> {
+  checkTimeout(timeoutMs)
   if (signal?.aborted === true) return Promise.reject(signal.reason)
   const made = createOrFind(port, protectedPath(path, guid), guid, host)
   if (signal === undefined && timeoutMs === undefined) return made
   return new Promise((resolve, reject) => {
     const stop: (() => void)[] = []
     const undo = (): void => stop.splice(0).forEach((one) => one())
-    const giveUp = (reason: unknown): void => {
+    const giveUp = (reasonOf: (mayHaveHappened: boolean) => unknown): void => {
       undo()
-      reject(reason)
+      const isWithdrawn = port.withdraw(reasonOf(false))
+      reject(reasonOf(!isWithdrawn))
       madeOrLeft(made, port, path, guid)
         .then((orphan) => orphan && remove(port, orphan.path, host))
         .catch(() => {})
     }
-    if (signal !== undefined) stop.push(aborts.add(signal, () => giveUp(signal.reason)))
+    if (signal !== undefined) stop.push(aborts.add(signal, () => giveUp(() => signal.reason)))
     if (timeoutMs !== undefined) {
-      const late = (): void => giveUp(new TimeoutError(timeoutMs, true, { path }))
-      stop.push(host.timer(timeoutMs, late))
+      const late = (mayHaveHappened: boolean): TimeoutError =>
+        new TimeoutError(timeoutMs, mayHaveHappened, { path })
+      stop.push(host.timer(timeoutMs, () => giveUp(late)))
     }
     made.finally(undo).then(resolve, reject)
   })
@@ -130,6 +136,8 @@ async function remove(port: ProtectedPort, path: string, host: Host): Promise<vo
       return
     } catch (error) {
       if (error instanceof ConnectionLossError) continue
+      // An ephemeral node is gone then; another one is not.
+      if (error instanceof SessionExpiredError) continue
       // A server may refuse for a while: its disk is full, or it has too much to do.
       if (!isRefusal(error) || isRefusal(error, 'noNode', 'noAuth')) return
     }

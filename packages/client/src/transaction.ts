@@ -1,4 +1,5 @@
-import { anyVersion, type MultiOp, type MultiResult, type Stat } from '@zabra/protocol'
+import { type Acl, type MultiOp, type MultiResult, type Stat } from '@zabra/protocol'
+import { versionOf } from './calls/arguments.ts'
 import { createRequest } from './calls/create-request.ts'
 import { dataBytes } from './calls/data-bytes.ts'
 import type { MultiReply } from './calls/kinds.ts'
@@ -27,12 +28,18 @@ const runtimeInconsistency = -2
 export class Transaction<Results extends readonly unknown[] = []> {
   private readonly paths: Paths
   private readonly send: (ops: MultiOp[], options?: CallOptions) => Promise<MultiReply>
+  private readonly defaultAcl: readonly Acl[]
   private readonly ops: MultiOp[] = []
   /** As the caller wrote them. */
   private readonly names: string[] = []
 
-  constructor(paths: Paths, send: (ops: MultiOp[], options?: CallOptions) => Promise<MultiReply>) {
+  constructor(
+    paths: Paths,
+    defaultAcl: readonly Acl[],
+    send: (ops: MultiOp[], options?: CallOptions) => Promise<MultiReply>,
+  ) {
     this.paths = paths
+    this.defaultAcl = defaultAcl
     this.send = send
   }
 
@@ -52,7 +59,7 @@ export class Transaction<Results extends readonly unknown[] = []> {
     options: NodeOptions & { readonly codec?: Codec<unknown> } = {},
   ): Transaction<[...Results, TransactionCreated]> {
     const data = dataBytes(value, options.codec, path)
-    const { kind, request } = createRequest(this.paths, path, data, options)
+    const { kind, request } = createRequest(this.paths, path, data, options, this.defaultAcl)
     return this.add<TransactionCreated>(path, { type: kind.code, request } as MultiOp)
   }
 
@@ -102,10 +109,6 @@ export class Transaction<Results extends readonly unknown[] = []> {
     this.names.push(path)
     return this as unknown as Transaction<[...Results, Result]>
   }
-}
-
-function versionOf({ ifVersion = 'any' }: IfVersion): number {
-  return ifVersion === 'any' ? anyVersion : ifVersion
 }
 
 function valueOf(result: MultiResult, paths: Paths): unknown {

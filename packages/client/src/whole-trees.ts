@@ -12,10 +12,20 @@ export interface TreePort {
   delete(path: string): Promise<unknown>
 }
 
+/** Whether the node is there. One that may not be looked at is. */
+async function isThere(port: TreePort, path: string): Promise<boolean> {
+  try {
+    return await port.exists(path)
+  } catch (error) {
+    if (isRefusal(error, 'noAuth')) return true
+    throw error
+  }
+}
+
 /** Makes the node and its parents where they are missing; a lost reply does no harm here. */
 export async function ensurePath(port: TreePort, path: string): Promise<void> {
   for (;;) {
-    if (path === '/' || (await port.exists(path))) return
+    if (path === '/' || (await isThere(port, path))) return
     try {
       await port.create(path)
       return

@@ -1,9 +1,11 @@
 import { spawn } from 'node:child_process'
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
+import { createServer, type AddressInfo } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { createInterface } from 'node:readline'
 import { fileURLToPath } from 'node:url'
+import { ConnectResponse, FrameCutter, Reader, ReplyHeader, Writer } from '@zabra/protocol'
 import { build } from 'esbuild'
 import { afterAll, beforeAll, expect, onTestFinished, test } from 'vitest'
 import { useServer } from './support/fixture.ts'
@@ -17,7 +19,11 @@ const path = (name: string): string => fileURLToPath(new URL(name, import.meta.u
 beforeAll(async () => {
   writeFileSync(join(built, 'package.json'), '{ "type": "module" }')
   await build({
-    entryPoints: [path('support/busy-program.ts'), path('../src/node-host/keep-alive-worker.ts')],
+    entryPoints: [
+      path('support/busy-program.ts'),
+      path('support/worker-program.ts'),
+      path('../src/node-host/keep-alive-worker.ts'),
+    ],
     conditions: ['@zabra/source'],
     bundle: true,
     platform: 'node',
@@ -63,3 +69,70 @@ test('the worker reconnects by itself, and the program hears of it when it has t
   expect(isThere).toBe(true)
   expect(states).toEqual(['suspended', 'connected', 'closed'])
 })
+
+/** What a program of `worker-program.ts` says last, when it has ended by itself. */
+async function runWorker(what: 'unref' | 'life' | 'replies', servers: string): Promise<unknown> {
+  const args = [join(built, 'worker-program.js'), servers, what]
+  const child = spawn(process.execPath, args, { stdio: ['ignore', 'pipe', 'inherit'] })
+  onTestFinished(() => void child.kill('SIGKILL'))
+  const lines: string[] = []
+  for await (const line of createInterface({ input: child.stdout })) lines.push(line)
+  return JSON.parse(lines.at(-1)!)
+}
+
+test('a worker does not keep a process alive that it is not to keep alive', async () => {
+  expect(await runWorker('unref', fixture.connectString)).toBe('connected')
+})
+
+test('a session that is over has no time left, also where it lived in a worker', async () => {
+  expect(await runWorker('life', fixture.connectString)).toEqual({
+    before: true,
+    whenExpired: false,
+    whenClosed: false,
+  })
+})
+
+test('what a worker heard on a connection is not heard on the next', async () => {
+  const servers = await serveGarbage()
+  const outcomes = (await runWorker('replies', servers)) as string[]
+  // The first reply came, with garbage behind it; whether it is heard before that is the worker's.
+  expect(outcomes.slice(2)).toEqual(['done'])
+  expect(outcomes).not.toContain('timeout')
+})
+
+/** A server that answers everything, but says something meaningless behind the first reply. */
+async function serveGarbage(): Promise<string> {
+  let connections = 0
+  const server = createServer((socket) => {
+    const isFirst = connections++ === 0
+    let isGreeted = false
+    const cutter = new FrameCutter(1024)
+    socket.on('error', () => {})
+    socket.on('data', (bytes) =>
+      cutter.push(bytes, bytes.length, {
+        frame: (frame, start) => {
+          const writer = new Writer()
+          writer.int(0)
+          if (isGreeted)
+            ReplyHeader.write(writer, { xid: new Reader(frame, start).int(), zxid: 1n, err: 0 })
+          else
+            ConnectResponse.write(writer, {
+              protocolVersion: 0,
+              timeOut: 4000,
+              sessionId: 7n,
+              passwd: new Uint8Array(16),
+              readOnly: false,
+            })
+          writer.intAt(0, writer.position - 4)
+          if (isGreeted && isFirst) writer.raw(new Uint8Array([0, 0, 0, 3, 1, 2, 3]))
+          isGreeted = true
+          socket.write(writer.written())
+          return true
+        },
+      }),
+    )
+  })
+  onTestFinished(() => void server.close())
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
+  return `127.0.0.1:${(server.address() as AddressInfo).port}`
+}

@@ -7,6 +7,7 @@ import {
   SessionExpiredError,
 } from '../src/index.ts'
 import { nextState, useServer } from './support/fixture.ts'
+import { Proxy } from './support/proxy.ts'
 
 const fixture = useServer()
 
@@ -276,3 +277,93 @@ test('connecting can be given up', async () => {
 async function nextTurns(): Promise<void> {
   for (let i = 0; i < 5; i++) await new Promise((resolve) => setImmediate(resolve))
 }
+
+test('what is asked on hearing of the expiry belongs to the next session', async () => {
+  const { client, proxy } = await fixture.openProxied({ sessionTimeoutMs: 400 })
+  const asked = new Promise<unknown>((resolve) => {
+    client.onState(({ name }) => {
+      if (name === 'expired') resolve(client.create('/expired-anew', '', { ephemeral: true }))
+    })
+  })
+  const expired = nextState(client, 'expired')
+  proxy.cut()
+  await expired
+  proxy.heal()
+  expect(await asked).toMatchObject({ stat: { ephemeralOwner: client.session!.id } })
+})
+
+test('what is asked on hearing of a suspension waits for the next connection', async () => {
+  const { client, proxy } = await fixture.openProxied()
+  const asked = new Promise<unknown>((resolve) => {
+    client.onState(({ name }) => {
+      if (name === 'suspended') resolve(client.create('/asked-while-suspended'))
+    })
+  })
+  proxy.drop()
+  expect(await asked).toMatchObject({ path: '/asked-while-suspended' })
+})
+
+test('all listeners hear of states in their order, also where one of them closes the client', async () => {
+  const { client, proxy } = await fixture.openProxied({ sessionTimeoutMs: 400 })
+  const names: string[] = []
+  client.onState(({ name }) => {
+    if (name === 'expired') void client.close()
+  })
+  client.onState(({ name }) => names.push(name))
+  const closed = nextState(client, 'closed')
+  proxy.cut()
+  await closed
+  await Promise.resolve()
+  expect(names).toEqual(['suspended', 'expired', 'closed'])
+})
+
+test('who holds something hears of close before the server does', async () => {
+  const client = await fixture.open()
+  const heard: string[] = []
+  const stop = client.onClosing(() => heard.push('stopped'))
+  client.onClosing(() => heard.push(client.state.name))
+  client.onClosing(() => void client.close())
+  stop()
+  await client.close()
+  expect(heard).toEqual(['connected'])
+})
+
+test('what was asked before close is answered, also where there is no connection yet', async () => {
+  const client = new Client({ servers: fixture.connectString })
+  const asked = client.exists('/')
+  await client.close()
+  expect(await asked).toBeDefined()
+})
+
+test('a client that goes on with a session and is closed before it is connected ends it', async () => {
+  const { client, proxy } = await fixture.openProxied({ sessionTimeoutMs: 8000 })
+  const other = await fixture.open()
+  await client.create('/gone-on', '', { ephemeral: true })
+  const { session, lastZxid } = client
+  const suspended = nextState(client, 'suspended')
+  proxy.cut()
+  await suspended
+  const next = new Client({
+    servers: fixture.connectString,
+    session: { id: session!.id, password: session!.password, lastZxid },
+  })
+  await next.close()
+  expect(await other.exists('/gone-on', { consistency: 'linearizable' })).toBeUndefined()
+})
+
+test('an identity of the options that is refused closes the client, however late', async () => {
+  const auth = [{ scheme: 'no-such-scheme', credentials: 'x' }]
+  const proxy = await Proxy.start(fixture.port)
+  onTestFinished(() => proxy.stop())
+  proxy.cut()
+  const late = new Client({ servers: proxy.connectString, callTimeoutMs: 1, auth })
+  onTestFinished(() => late.close())
+  await expect(late.exists('/')).rejects.toMatchObject({ code: 'timeout' })
+  const closed = nextState(late, 'closed')
+  proxy.heal()
+  await closed
+  const session = { id: 12_345n, password: new Uint8Array(16) }
+  const resuming = new Client({ servers: fixture.connectString, session, auth })
+  onTestFinished(() => resuming.close())
+  await nextState(resuming, 'closed')
+})

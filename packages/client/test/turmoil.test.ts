@@ -1,6 +1,7 @@
+import { subscribe, unsubscribe } from 'node:diagnostics_channel'
 import { expect, onTestFinished, test } from 'vitest'
-import { Client, ConnectionLossError, type Change } from '../src/index.ts'
-import { useServer, type Fixture } from './support/fixture.ts'
+import { Client, ConnectionLossError, type Change, type RequestTrace } from '../src/index.ts'
+import { nextState, useServer, type Fixture } from './support/fixture.ts'
 import { Proxy } from './support/proxy.ts'
 
 const fixture = useServer()
@@ -100,4 +101,50 @@ test('whoever follows a watch ends with what is there', async () => {
   await expect.poll(() => [...seen].toSorted()).toEqual(['/followed', ...there].toSorted())
   controller.abort('done')
   expect(await following).toBe('done')
+})
+
+test('a protected create that is given up before it was sent is never sent', async () => {
+  const { client, proxy } = await fixture.openProxied({ sessionTimeoutMs: 8000 })
+  const other = await fixture.open()
+  await other.create('/withdrawn')
+  const changes: string[] = []
+  const suspended = nextState(client, 'suspended')
+  proxy.cut()
+  await suspended
+  await other.children('/withdrawn', { watch: ({ type }) => changes.push(type) })
+  const options = { protect: true, timeoutMs: 20 }
+  await expect(client.create('/withdrawn/n', '', options)).rejects.toMatchObject({
+    code: 'timeout',
+    mayHaveHappened: false,
+  })
+  const closed = client.close()
+  proxy.heal()
+  await closed
+  await other.sync()
+  expect(changes).toEqual([])
+})
+
+test('what is done in several steps may have happened in part where it fails', async () => {
+  const { client, proxy } = await fixture.openProxied({ sessionTimeoutMs: 8000 })
+  await client.ensure('/in-steps/a')
+  const listed = new Promise<void>((resolve) => {
+    const listen = (message: unknown): void => {
+      if ((message as RequestTrace).operation === 'getChildren') resolve()
+    }
+    subscribe('zabra:client:request', listen)
+    onTestFinished(() => void unsubscribe('zabra:client:request', listen))
+  })
+  const other = await fixture.open()
+  const isGone = new Promise<void>((resolve) => {
+    void other.exists('/in-steps/a', { watch: () => resolve() })
+  })
+  await other.sync()
+  const deleting = client.deleteTree('/in-steps', { timeoutMs: 500 })
+  const error = deleting.catch((reason: unknown) => reason)
+  await listed
+  proxy.mute()
+  await isGone
+  // Now it looks what is left, and gets no answer.
+  proxy.cut()
+  expect(await error).toMatchObject({ code: 'timeout', mayHaveHappened: true })
 })

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { SessionExpiredError, type Change, type WatchEvent } from '../src/index.ts'
+import { creatorAcl, SessionExpiredError, type Change, type WatchEvent } from '../src/index.ts'
 import { nextState, useServer } from './support/fixture.ts'
 
 const fixture = useServer()
@@ -267,4 +267,23 @@ test('a watch that is ended before it could be set is not set later', async () =
   // Of both, and twice on releases before 3.9, which do not know the kind.
   for (let i = 0; i < 4; i++) await client.sync()
   expect(await client.checkWatches('/never-watched')).toBe(false)
+})
+
+test('a node that may not be read any more is not told to be gone', async () => {
+  const { client, proxy } = await fixture.openProxied()
+  const owner = await fixture.open({ auth: [{ scheme: 'digest', credentials: 'a:b' }] })
+  await owner.ensure('/hidden/x/y')
+  const changes: string[] = []
+  await using watching = client.watch('/hidden', { recursive: true })
+  void (async () => {
+    for await (const { type, path } of watching) changes.push(`${type} ${path}`)
+  })()
+  await watching.ready
+  await owner.setAcl('/hidden/x', creatorAcl)
+  const connected = nextState(client, 'connected')
+  proxy.drop()
+  await connected
+  await owner.create('/hidden/z')
+  await watching.drained()
+  expect(changes.filter((change) => change !== 'changed /hidden/x')).toEqual(['created /hidden/z'])
 })

@@ -4,9 +4,6 @@ import type { CreateOptions } from '../options.ts'
 import type { Paths } from '../paths.ts'
 import { create, createContainer, createTtl } from './kinds.ts'
 
-/** Everybody may do everything. */
-export const openAcl: readonly Acl[] = [{ perms: 31, id: { scheme: 'world', id: 'anyone' } }]
-
 const noTtl = -1n
 
 interface Form {
@@ -45,8 +42,9 @@ export function createRequest(
   path: string,
   data: Uint8Array,
   options: CreateOptions,
+  defaultAcl: readonly Acl[],
 ): { readonly kind: Form['kind']; readonly request: CreateTtlRequest } {
-  const { sequential = false, ttlMs, acl = openAcl } = options
+  const { sequential = false, ttlMs, acl = defaultAcl } = options
   const { kind, flags, sequentialFlags } = formOf(path, options)
   const request = {
     path: sequential ? paths.toServerSequential(path) : paths.toServer(path),
@@ -58,14 +56,16 @@ export function createRequest(
   return { kind, request }
 }
 
-function formOf(path: string, { ephemeral, container, ttlMs }: CreateOptions): Form {
+function formOf(path: string, options: CreateOptions): Form {
+  const { ephemeral, container, ttlMs } = options
   const hasTtl = ttlMs !== undefined
+  const refuse = (why: string): never => {
+    throw new OperationError('badArguments', { path }, `${why}: ${path}`)
+  }
   if (Number(ephemeral === true) + Number(container === true) + Number(hasTtl) > 1)
-    throw new OperationError(
-      'badArguments',
-      { path },
-      'a node is ephemeral, a container or has a TTL: one of them',
-    )
+    refuse('a node is ephemeral, a container or has a TTL: one of them')
+  if (hasTtl && !Number.isSafeInteger(ttlMs))
+    refuse(`ttlMs is a whole number of milliseconds, not ${ttlMs}`)
   if (container === true) return forms.container
   if (hasTtl) return forms.ttl
   return ephemeral === true ? forms.ephemeral : forms.persistent

@@ -1,5 +1,6 @@
 import { encodeText } from '@zabra/protocol'
 import { told, type Codec } from '../codec.ts'
+import { shown } from './arguments.ts'
 
 const empty = new Uint8Array(0)
 
@@ -9,7 +10,12 @@ export function dataBytes(
   codec: Codec<unknown> | undefined,
   path: string,
 ): Uint8Array {
-  if (codec !== undefined) return told({ path }, () => codec.encode(value))
+  if (codec !== undefined) {
+    const made: unknown = told({ path }, () => codec.encode(value))
+    if (!(made instanceof Uint8Array))
+      throw new TypeError(`a codec encodes to a Uint8Array, not to ${shown(made)}: ${path}`)
+    return made
+  }
   if (value === undefined) return empty
   if (typeof value === 'string') return encodeText(value)
   if (value instanceof Uint8Array) return value

@@ -51,7 +51,7 @@ class Talk {
       isFull: false,
       leave: (cause: Error) => {
         this.left.push(cause.message)
-        this.conversation.lost(cause)
+        this.leave(cause)
       },
     }
     Object.defineProperty(link, 'isFull', { get: () => this.isFull })
@@ -61,6 +61,8 @@ class Talk {
       onRejected: () => {},
     })
   }
+
+  leave = (cause: Error): void => this.conversation.lost(cause)
 
   /** All that was said since the last time. */
   take(): Said[] {
@@ -391,4 +393,89 @@ test('a refused identity is not presented again, and the server is left', async 
   expect(talk.left).toHaveLength(1)
   talk.conversation.connected()
   expect(talk.take()).toEqual([])
+})
+
+test('a reply that cannot be leaves its call to the loss of the connection', async () => {
+  const talk = new Talk()
+  talk.conversation.connected()
+  const write = talk.write().catch((error: unknown) => error)
+  talk.take()
+  expect(() => talk.reply(7)).toThrow('a reply to 7')
+  talk.conversation.lost(new Error('gone'))
+  expect(await write).toMatchObject({ code: 'connectionLoss', mayHaveHappened: true })
+})
+
+test('a reply that cannot be read is a lost one', async () => {
+  const talk = new Talk()
+  talk.conversation.connected()
+  const read = talk.read().catch((error: unknown) => error)
+  talk.take()
+  expect(() => talk.reply(1, 0, (writer) => writer.int(5))).toThrow()
+  expect(await read).toMatchObject({ code: 'connectionLoss', mayHaveHappened: false, path: '/a' })
+})
+
+test('a watch is set also where a codec does not understand what the node holds', async () => {
+  const talk = new Talk()
+  talk.conversation.connected()
+  const call = new Call(kinds.getData, { path: '/a', watch: true }, '/a')
+  call.context = {
+    decode: () => {
+      throw new TypeError('not what was expected')
+    },
+  }
+  call.watch = () => {}
+  call.watchPath = '/a'
+  const read = talk.conversation.submit(call)
+  talk.take()
+  talk.reply(1, 0, (writer) => {
+    writer.buffer(new Uint8Array(1))
+    for (let i = 0; i < 68; i++) writer.byte(0)
+  })
+  await expect(read).rejects.toThrow('not what was expected')
+  expect(talk.watches.has('/a')).toBe(true)
+})
+
+test('an identity does not overtake what was asked before it', () => {
+  const talk = new Talk()
+  talk.conversation.connected()
+  talk.isFull = true
+  talk.write().catch(() => {})
+  expect(talk.takeTypes()).toEqual([2])
+  talk.write().catch(() => {})
+  const identity: Credentials = { scheme: 'digest', credentials: new Uint8Array(1) }
+  talk.conversation.authenticate(new Call(authKind, identity)).catch(() => {})
+  void talk.read()
+  expect(talk.take()).toEqual([])
+  talk.isFull = false
+  talk.conversation.drained()
+  expect(talk.takeTypes()).toEqual([2, 100, 8])
+})
+
+test('an identity that waits for room is presented first on the next connection', () => {
+  const talk = new Talk()
+  talk.conversation.connected()
+  talk.isFull = true
+  talk.write().catch(() => {})
+  talk.take()
+  void talk.read()
+  const identity: Credentials = { scheme: 'digest', credentials: new Uint8Array(1) }
+  talk.conversation.authenticate(new Call(authKind, identity)).catch(() => {})
+  talk.conversation.lost(new Error('gone'))
+  talk.isFull = false
+  talk.conversation.connected()
+  expect(talk.takeTypes()).toEqual([100, 8])
+})
+
+test('after a refused identity what is asked waits, also where the link is slow to tell of the loss', () => {
+  const talk = new Talk()
+  talk.leave = () => {}
+  talk.conversation.connected()
+  const identity: Credentials = { scheme: 'x', credentials: new Uint8Array(0) }
+  talk.conversation.authenticate(new Call(authKind, identity)).catch(() => {})
+  talk.take()
+  talk.reply(-4, errorCodes.authFailed)
+  talk.write().catch(() => {})
+  expect(talk.take()).toEqual([])
+  talk.conversation.connected()
+  expect(talk.takeTypes()).toEqual([2])
 })

@@ -34,6 +34,8 @@ export interface ConversationOptions {
 export interface Credentials {
   readonly scheme: string
   readonly credentials: Uint8Array
+  /** Nothing is done without it: where it is refused, no connection will do. */
+  readonly isRequired?: boolean
 }
 
 /** So many calls may wait for their reply; more wait to be sent. */
@@ -124,6 +126,11 @@ export class Conversation {
     return promise
   }
 
+  /** Calls wait for a connection. */
+  get hasWaiting(): boolean {
+    return this.waiting.length > 0
+  }
+
   /** Whether a read is on its way that sets a watch on this path. */
   isToWatch(path: string): boolean {
     const sets = (call: Call): boolean => call.watch !== undefined && call.watchPath === path
@@ -134,7 +141,8 @@ export class Conversation {
   authenticate(call: Call<Credentials, void>): Promise<void> {
     const promise = call.promise()
     this.identities.push(call.request)
-    if (this.isOpen) this.transmitAuth(call as unknown as Call)
+    if (this.isOpen && this.waiting.length === 0) this.transmitAuth(call as unknown as Call)
+    else if (this.isOpen) this.waiting.push(call as unknown as Call)
     else this.pendingAuth.push(call as unknown as Call)
     return promise
   }
@@ -178,7 +186,7 @@ export class Conversation {
         failed.push(call)
       }
     }
-    for (const call of unsent) this.waiting.push(call)
+    for (const call of unsent) (isAuth(call) ? this.pendingAuth : this.waiting).push(call)
     for (const call of failed) {
       const mayHaveHappened = !call.kind.isRead
       call.fail(new ConnectionLossError(mayHaveHappened, { path: call.path, cause }))
@@ -211,9 +219,10 @@ export class Conversation {
     } else if (xid === xids.auth) {
       this.authenticated(err, zxid)
     } else {
-      const call = this.sent.shift()
+      const call = this.sent.peek()
       if (call === undefined || call.xid !== xid)
         throw new MalformedError(`a reply to ${xid}, where ${call?.xid ?? 'none'} is the next`)
+      this.sent.shift()
       if (xid === xids.setWatches) this.unrestored--
       this.told(zxid)
       this.settle(call, err, zxid, reader)
@@ -261,7 +270,8 @@ export class Conversation {
     while (this.hasRoom) {
       const call = this.waiting.shift()
       if (call === undefined) return
-      if (!call.isDone) this.transmit(call)
+      if (isAuth(call)) this.transmitAuth(call)
+      else if (!call.isDone) this.transmit(call)
     }
   }
 
@@ -288,7 +298,7 @@ export class Conversation {
 
   private transmitSasl(exchange: SaslExchange, token: Uint8Array, done: () => void): void {
     const fail = (error: Error): void => {
-      this.link.leave(error)
+      this.leave(error)
       this.options.onRejected(error)
     }
     const kind: Kind<Uint8Array, void> = {
@@ -370,8 +380,13 @@ export class Conversation {
     try {
       value = call.kind.read(reader, call, zxid)
     } catch (error) {
+      if (error instanceof MalformedError) {
+        call.fail(new ConnectionLossError(!call.kind.isRead, { path: call.path, cause: error }))
+        throw error
+      }
+      // What the server sent is not what a codec expects; the watch is set all the same.
+      if (call.watch !== undefined) this.watches.add(call.watchKind, call.watchPath, call.watch)
       call.fail(error)
-      if (error instanceof MalformedError) throw error
       return
     }
     if (call.watch !== undefined) this.watches.add(call.watchKind, call.watchPath, call.watch)
@@ -390,7 +405,14 @@ export class Conversation {
     const error = new OperationError(refusalOf(err), { zxid })
     call.fail(error)
     // The server closes the connection; what is asked meanwhile should not be caught in that.
+    this.leave(error)
+    if ((call.request as Credentials).isRequired === true) this.options.onRejected(error)
+  }
+
+  /** A link that lives elsewhere tells of the loss only later; what is asked meanwhile waits. */
+  private leave(error: Error): void {
     this.link.leave(error)
+    this.lost(error)
   }
 
   /** In portions, as servers have a bound on what they read at once. */
@@ -425,6 +447,10 @@ export class Conversation {
     say()
     this.watches.resumed()
   }
+}
+
+function isAuth({ kind }: Call): boolean {
+  return kind.code === operations.auth.code
 }
 
 function refusedWithItsRead(err: number, { request: read }: Call<Call, void>): { value: void } {

@@ -8,7 +8,10 @@ const challenge = 'realm="zk-sasl-md5",nonce="OA6MG9tEQGm2hh",charset=utf-8,algo
 
 /** By the formulas of RFC 2831, section 2.1.2.1. */
 function proof(user: string, password: string, a2: string): string {
-  const inner = createHash('md5').update(`${user}:zk-sasl-md5:${password}`).digest()
+  // In ISO 8859-1 where that has all the letters.
+  const encoding =
+    Buffer.from(password, 'latin1').toString('latin1') === password ? 'latin1' : 'utf8'
+  const inner = createHash('md5').update(`${user}:zk-sasl-md5:${password}`, encoding).digest()
   const a1 = hex(Buffer.concat([inner, Buffer.from(':OA6MG9tEQGm2hh:OA6MHXh6VqTrRk')]))
   return hex(`${a1}:OA6MG9tEQGm2hh:00000001:OA6MHXh6VqTrRk:auth:${hex(a2)}`)
 }
@@ -34,4 +37,12 @@ test('a server that does not know the password is found out', () => {
 test('names with quotes are written as the RFC wants them', () => {
   const exchange = digestMd5({ username: 'a"b', password: 'pw' })
   expect(Buffer.from(exchange.answer(bytes(challenge))!).toString()).toContain('username="a\\"b"')
+})
+
+test.each(['geheim-ä', 'пароль'])('%s is hashed as Java hashes it', (password) => {
+  const exchange = digestMd5({ username: 'bob', password, cnonce: 'OA6MHXh6VqTrRk' })
+  const answer = Buffer.from(exchange.answer(bytes(challenge))!).toString()
+  expect(answer).toContain(
+    `response=${proof('bob', password, 'AUTHENTICATE:zookeeper/zk-sasl-md5')},qop=auth`,
+  )
 })

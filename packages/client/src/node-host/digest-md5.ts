@@ -32,7 +32,7 @@ export function digestMd5(options: DigestMd5Options): SaslExchange {
       if (nonce === undefined) throw new Error('a challenge without a nonce')
       const realm = said.get('realm') ?? defaultRealm
       const secret = Buffer.concat([
-        md5(`${username}:${realm}:${password}`),
+        md5(Buffer.concat([`${username}:`, `${realm}:`, password].map(hashedText))),
         encodeText(`:${nonce}:${cnonce}`),
       ])
       const proof = (a2: string): string =>
@@ -63,6 +63,11 @@ function parseDirectives(text: string): Map<string, string> {
   for (const [, name, inQuotes, plain] of text.matchAll(pattern))
     directives.set(name!, inQuotes?.replaceAll(/\\(.)/g, '$1') ?? plain ?? '')
   return directives
+}
+
+/** RFC 2831, 2.1.2.1: what ISO 8859-1 can spell is hashed in that, whatever the charset says. */
+function hashedText(text: string): Buffer {
+  return Buffer.from(text, /^[\0-\u00ff]*$/.test(text) ? 'latin1' : 'utf8')
 }
 
 const quoted = (text: string): string => text.replaceAll(/["\\]/g, '\\$&')

@@ -40,8 +40,11 @@ const events: SessionEvents = {
     received = new Writer(0)
     tell({ type: 'frames', bytes, facts: facts() }, [bytes.buffer as ArrayBuffer])
   },
-  suspended: (session, expiresAtMs, cause) =>
-    tell({ type: 'suspended', session, expiresAtMs: expiresAtMs + timeOrigin, cause }),
+  suspended(session, expiresAtMs, cause) {
+    // What came before the loss is told before it, and never on the next connection.
+    if (received.position > 0) events.received()
+    tell({ type: 'suspended', session, expiresAtMs: expiresAtMs + timeOrigin, cause })
+  },
   attemptFailed: (server, cause) => tell({ type: 'attemptFailed', server, cause }),
   expired: (session) => tell({ type: 'expired', session }),
 }

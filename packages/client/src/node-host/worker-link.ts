@@ -34,10 +34,11 @@ export class WorkerLink implements SessionLink {
 
   start(): void {
     const worker = new Worker(new URL(script, import.meta.url), { workerData: this.task })
-    if (this.task.host.unref === true) worker.unref()
     worker.on('message', (message: FromWorker) => this.hear(message))
     worker.on('error', (error) => this.fault(error))
     worker.on('exit', () => this.fault(new Error('the worker thread of the session is gone')))
+    // Listening takes it back.
+    if (this.task.host.unref === true) worker.unref()
     this.worker = worker
   }
 
@@ -57,6 +58,7 @@ export class WorkerLink implements SessionLink {
   end(): void {
     if (this.hasEnded) return
     this.hasEnded = true
+    this.aliveUntilMs = 0
     this.tell({ type: 'end' })
   }
 
@@ -87,6 +89,7 @@ export class WorkerLink implements SessionLink {
         break
       case 'expired':
         this.isListening = false
+        this.aliveUntilMs = 0
         this.events.expired(message.session)
         break
       case 'facts':

@@ -294,3 +294,16 @@ test('who does not read is not kept a change for every node that came and went',
   await watching.drained()
   expect(told).toEqual(['deleted /a/old 4', 'deleted /a/99 6 missed', 'created /a/0 7'])
 })
+
+test('a node that one knows by its birth alone was not made anew (servers before 3.9)', async () => {
+  const { watching, show, told } = await watched()
+  await show(stat(3n, 5n))
+  watching.event({ type: 'changed', path: '/a', zxid: undefined })
+  watching.resumed()
+  await show(stat(3n, 6n))
+  expect(await told()).toEqual(['changed /a ?', 'changed /a 6 missed'])
+  watching.event({ type: 'changed', path: '/a', zxid: undefined })
+  watching.resumed()
+  await show(stat(8n))
+  expect(await told()).toEqual(['changed /a ?', 'created /a 8 missed'])
+})

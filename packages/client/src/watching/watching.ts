@@ -1,4 +1,4 @@
-import type { Stat } from '@zabra/protocol'
+import { parentOf, type Stat } from '@zabra/protocol'
 import { ConnectionLossError, isRefusal, SessionExpiredError } from '../errors.ts'
 import type { PersistentWatch, WatchEvent } from '../machine/watch-registry.ts'
 import { ChangeQueue, childrenOf, type Change } from './change.ts'
@@ -24,6 +24,7 @@ export interface WatchPort {
 
 /** How a node was told to be; what nobody told of it is older than anything. */
 interface Known {
+  readonly czxid: bigint
   readonly mzxid: bigint
   readonly pzxid: bigint
 }
@@ -39,7 +40,7 @@ interface Reader {
 }
 
 const unknownZxid = -1n
-const nothingTold: Known = { mzxid: unknownZxid, pzxid: unknownZxid }
+const nothingTold: Known = { czxid: unknownZxid, mzxid: unknownZxid, pzxid: unknownZxid }
 
 /**
  * The changes of a node, or of all below it, as an iteration. A reconnection does not end it: what
@@ -62,6 +63,8 @@ export class Watching implements PersistentWatch, AsyncIterableIterator<Change, 
   private readonly told = new Set<string>()
   /** The same from before that, until how things were at first is known. */
   private readonly toldEarlier = new Set<string>()
+  /** Nodes that the last look was not allowed to read. */
+  private readonly hidden = new Set<string>()
   private isLooking = false
   private mustLookAgain = false
   /** Not all that happened is told: the first look, or one after a reconnection, is due. */
@@ -182,10 +185,11 @@ export class Watching implements PersistentWatch, AsyncIterableIterator<Change, 
   }
 
   private remember(type: Change['type'], path: string, zxid: bigint): void {
-    const { mzxid, pzxid } = this.known.get(path) ?? nothingTold
+    const { czxid, mzxid, pzxid } = this.known.get(path) ?? nothingTold
     if (type === 'deleted') this.known.delete(path)
-    else if (type === 'children') this.known.set(path, { mzxid, pzxid: zxid })
-    else this.known.set(path, { mzxid: zxid, pzxid: type === 'created' ? zxid : pzxid })
+    else if (type === 'children') this.known.set(path, { czxid, mzxid, pzxid: zxid })
+    else if (type === 'created') this.known.set(path, { czxid: zxid, mzxid: zxid, pzxid: zxid })
+    else this.known.set(path, { czxid, mzxid: zxid, pzxid })
   }
 
   private fallBehind(): void {
@@ -265,6 +269,7 @@ export class Watching implements PersistentWatch, AsyncIterableIterator<Change, 
 
   private async survey(): Promise<Map<string, Stat>> {
     const found = new Map<string, Stat>()
+    this.hidden.clear()
     if (!this.recursive) {
       const stat = await this.port.exists(this.path)
       if (stat !== undefined) found.set(this.path, stat)
@@ -285,6 +290,7 @@ export class Watching implements PersistentWatch, AsyncIterableIterator<Change, 
       found.set(path, stat)
       return children.map((name) => (path === '/' ? `/${name}` : `${path}/${name}`))
     } catch (error) {
+      if (isRefusal(error, 'noAuth')) this.hidden.add(path)
       if (isRefusal(error, 'noNode', 'noAuth')) return []
       throw error
     }
@@ -296,10 +302,17 @@ export class Watching implements PersistentWatch, AsyncIterableIterator<Change, 
     if (this.options.initial === true && !isThereOrTold && this.isUntold(this.path, isFirst))
       this.tell(foundAs('initial', this.path, undefined), false)
     for (const path of this.known.keys()) {
-      if (found.has(path) || this.told.has(path)) continue
+      if (found.has(path) || this.told.has(path) || this.isHidden(path)) continue
       this.known.delete(path)
       this.tell(foundAs('deleted', path, undefined), false)
     }
+  }
+
+  /** It, or a node above it, may not be read: nobody knows what became of it. */
+  private isHidden(path: string): boolean {
+    if (this.hidden.size === 0) return false
+    for (let at = path; at !== '/'; at = parentOf(at)) if (this.hidden.has(at)) return true
+    return this.hidden.has('/')
   }
 
   private compareNode(path: string, stat: Stat, isFirst: boolean): void {
@@ -325,7 +338,10 @@ export class Watching implements PersistentWatch, AsyncIterableIterator<Change, 
     isFirst: boolean,
   ): 'initial' | 'created' | 'changed' | undefined {
     if (this.isUntold(path, isFirst)) return this.options.initial === true ? 'initial' : undefined
-    if (before === undefined || stat.czxid > before.mzxid) return 'created'
+    if (before === undefined) return 'created'
+    // Where nobody said when it changed last (servers before 3.9), it is by its birth that one knows it.
+    const isSame = before.mzxid === unknownZxid && stat.czxid === before.czxid
+    if (!isSame && stat.czxid > before.mzxid) return 'created'
     return stat.mzxid > before.mzxid ? 'changed' : undefined
   }
 
@@ -374,6 +390,7 @@ function foundAs(type: Change['type'], path: string, stat: Stat | undefined): Ch
 /** A node may have been seen before something was told of it. */
 function newest(known: Known, seen: Known): Known {
   return {
+    czxid: seen.czxid > known.czxid ? seen.czxid : known.czxid,
     mzxid: seen.mzxid > known.mzxid ? seen.mzxid : known.mzxid,
     pzxid: seen.pzxid > known.pzxid ? seen.pzxid : known.pzxid,
   }

@@ -1,0 +1,49 @@
+/** Arguments of the wrong type, which only programs without types bring: refused before anything is sent. */
+import { anyVersion } from '@zabra/protocol'
+import type { Consistency } from '../options.ts'
+
+/** The version that a request carries; the server takes -1 for any, so that one is not for comparing. */
+export function versionOf({
+  ifVersion = 'any',
+}: {
+  readonly ifVersion?: number | 'any' | undefined
+}): number {
+  if (ifVersion === 'any') return anyVersion
+  if ((ifVersion | 0) !== ifVersion || ifVersion === anyVersion)
+    throw new RangeError(`ifVersion is the version of a node, or 'any', not ${shown(ifVersion)}`)
+  return ifVersion
+}
+
+export function checkTimeout(timeoutMs: number | undefined): void {
+  if (timeoutMs === undefined || timeoutMs >= 0) return
+  throw new RangeError(`timeoutMs is a number of milliseconds from 0 on, not ${shown(timeoutMs)}`)
+}
+
+export function checkWatch(watch: unknown): void {
+  if (watch !== undefined && typeof watch !== 'function')
+    throw new TypeError(`watch is a function, not ${shown(watch)}`)
+}
+
+const consistencies: readonly unknown[] = [
+  undefined,
+  'local',
+  'session',
+  'linearizable',
+] satisfies readonly (Consistency | undefined)[]
+
+export function checkConsistency(consistency: unknown): void {
+  checkOneOf('consistency', consistency, consistencies)
+}
+
+/** Whether an option has one of the values it may have. */
+export function checkOneOf(name: string, value: unknown, choices: readonly unknown[]): void {
+  if (choices.includes(value)) return
+  const named = choices.filter((choice) => choice !== undefined).map(shown)
+  throw new TypeError(`${name} is ${named.join(' or ')}, not ${shown(value)}`)
+}
+
+/** As a message shows a value. */
+export function shown(value: unknown): string {
+  if (typeof value === 'string') return `'${value}'`
+  return typeof value === 'object' && value !== null ? 'an object' : String(value)
+}

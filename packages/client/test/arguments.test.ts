@@ -1,0 +1,129 @@
+/** What programs without types get wrong is refused with a sentence, and nothing is sent. */
+import { expect, onTestFinished, test } from 'vitest'
+import {
+  Client,
+  creatorAcl,
+  digestAcl,
+  permissions,
+  readAcl,
+  type ClientOptions,
+  type Codec,
+} from '../src/index.ts'
+import { useServer } from './support/fixture.ts'
+
+const fixture = useServer()
+const wrong = <T>(value: unknown): T => value as T
+
+test.each([null, NaN, '0', 1.5, -1, 2 ** 31, {}])(
+  'a version is a whole number: %s deletes nothing',
+  async (ifVersion) => {
+    const client = await fixture.open()
+    await client.ensure('/versioned')
+    const options = { ifVersion: wrong<number>(ifVersion) }
+    const refused = /^ifVersion is the version of a node, or 'any', not /
+    await expect(client.delete('/versioned', options)).rejects.toThrow(refused)
+    await expect(client.set('/versioned', '', options)).rejects.toThrow(refused)
+    expect(() => client.transaction().delete('/versioned', options)).toThrow(refused)
+    expect(await client.exists('/versioned')).toMatchObject({ version: 0 })
+  },
+)
+
+test('a version may be negative: servers count on from the largest', async () => {
+  const client = await fixture.open()
+  await client.ensure('/counted-on')
+  await expect(client.delete('/counted-on', { ifVersion: -(2 ** 31) })).rejects.toMatchObject({
+    reason: 'badVersion',
+  })
+})
+
+test('options that are none of what they may be are refused', async () => {
+  const client = await fixture.open()
+  await expect(client.get('/', { watch: wrong(false) })).rejects.toThrow(
+    'watch is a function, not false',
+  )
+  await expect(client.get('/', { consistency: wrong('linearisable') })).rejects.toThrow(
+    "consistency is 'local' or 'session' or 'linearizable', not 'linearisable'",
+  )
+  await expect(client.get('/', { timeoutMs: NaN })).rejects.toThrow('from 0 on, not NaN')
+  await expect(client.connected({ timeoutMs: -1 })).rejects.toThrow('from 0 on, not -1')
+  await expect(client.create('/t', '', { ttlMs: 1.5 })).rejects.toThrow(
+    'ttlMs is a whole number of milliseconds, not 1.5: /t',
+  )
+})
+
+test.each<[Partial<ClientOptions>, string]>([
+  [{ sessionTimeoutMs: NaN }, 'sessionTimeoutMs is a number of milliseconds, not NaN'],
+  [{ sessionTimeoutMs: wrong('10s') }, "not '10s'"],
+  [{ callTimeoutMs: -5 }, 'timeoutMs is a number of milliseconds from 0 on, not -5'],
+  [{ keepAlive: wrong('Worker') }, "keepAlive is 'loop' or 'worker', not 'Worker'"],
+  [{ onExpiry: wrong('close') }, "onExpiry is 'renew' or 'end', not 'close'"],
+  [{ auth: wrong('digest:a:b') }, 'auth is a list of { scheme, credentials }'],
+  [{ session: wrong({ id: 1 }) }, 'the id of a session is a bigint, not 1'],
+])('a client is not made with %o', (options, message) => {
+  expect(() => new Client({ servers: fixture.connectString, ...options })).toThrow(message)
+})
+
+test('the longest session is what a server grants to who asks for too much', async () => {
+  const [long, longest] = await Promise.all(
+    [1e9, Infinity].map((sessionTimeoutMs) => fixture.open({ sessionTimeoutMs })),
+  )
+  expect(longest!.session?.timeoutMs).toBe(long!.session?.timeoutMs)
+})
+
+test.each([
+  ['text', 'text'],
+  ['a promise', Promise.resolve(new Uint8Array(1))],
+])('a codec that encodes to %s is refused', async (_, made) => {
+  const client = await fixture.open()
+  const codec: Codec<number> = { encode: () => wrong(made), decode: () => 1 }
+  await expect(client.create('/never-made', 1, { codec })).rejects.toThrow(
+    'a codec encodes to a Uint8Array',
+  )
+})
+
+test('a request that is longer than servers take costs nothing else', async () => {
+  const client = await fixture.open()
+  const states: string[] = []
+  client.onState(({ name }) => states.push(name))
+  const large = new Uint8Array(1_200_000)
+  await expect(client.create('/large', large)).rejects.toThrow(/^a request of 1200\d\d\d bytes/)
+  await expect(client.create('/large', large, { protect: true })).rejects.toThrow(RangeError)
+  await expect(client.transaction().create('/large', large).commit()).rejects.toThrow(RangeError)
+  await client.sync()
+  expect(states).toEqual([])
+})
+
+test('a client has an ACL of its own for what it makes', async () => {
+  const owner = await fixture.open({
+    auth: [{ scheme: 'digest', credentials: 'me:secret' }],
+    acl: [...creatorAcl, ...readAcl],
+  })
+  const stranger = await fixture.open()
+  await owner.create('/owned')
+  await owner.transaction().create('/owned/t').commit()
+  await owner.ensure('/owned/e/f')
+  onTestFinished(() => owner.deleteTree('/owned'))
+  const acl = [...digestAcl('me', 'secret'), ...readAcl]
+  for (const path of ['/owned', '/owned/t', '/owned/e', '/owned/e/f']) {
+    expect((await owner.getAcl(path)).acl).toEqual(acl)
+    await expect(stranger.set(path, 'x')).rejects.toMatchObject({ reason: 'noAuth' })
+    await stranger.get(path)
+  }
+  await owner.create('/owned/open', '', { acl: digestAcl('me', 'secret', permissions.read) })
+  await expect(stranger.get('/owned/open')).rejects.toMatchObject({ reason: 'noAuth' })
+})
+
+test('a node that may not be looked at is there', async () => {
+  const owner = await fixture.open({ auth: [{ scheme: 'digest', credentials: 'a:b' }] })
+  await owner.create('/unreadable', '', { acl: creatorAcl })
+  const stranger = await fixture.open()
+  await stranger.ensure('/unreadable')
+})
+
+test('errors name paths as the caller wrote them, below the chroot', async () => {
+  const root = await fixture.open()
+  await root.create('/chrooted')
+  const client = await fixture.open({}, `${fixture.connectString}/chrooted`)
+  await client.create('/e', '', { ephemeral: true })
+  await expect(client.ensure('/e/y')).rejects.toMatchObject({ path: '/e/y' })
+})

@@ -1,0 +1,56 @@
+/**
+ * Programs whose session lives in a worker thread.
+ *
+ *     worker-program.ts CONNECT-STRING unref|life|replies
+ */
+import { Client, connect } from '../../src/index.ts'
+
+const [servers = '', what = ''] = process.argv.slice(2)
+const tell = (said: unknown): boolean => process.stdout.write(`${JSON.stringify(said)}\n`)
+
+/** Nothing else keeps it alive. */
+async function unref(): Promise<void> {
+  const other = setTimeout(() => {}, 20_000)
+  const client = await connect(servers, { keepAlive: 'worker', unref: true })
+  tell(client.state.name)
+  clearTimeout(other)
+}
+
+/** Until when the session lives, before and after its end. */
+async function life(): Promise<void> {
+  const client = await connect(servers, { keepAlive: 'worker', sessionTimeoutMs: 4000 })
+  const { id, password } = client.session!
+  const leftMs = (): number => client.aliveUntilMs - client.nowMs()
+  const before = leftMs() > 0
+  const expired = new Promise<boolean>((resolve) => {
+    client.onState(({ name }) => {
+      if (name === 'expired') resolve(leftMs() > 0)
+    })
+  })
+  const thief = new Client({ servers, session: { id, password, lastZxid: client.lastZxid } })
+  await thief.connected()
+  await thief.close()
+  const whenExpired = await expired
+  await client.connected()
+  await client.close()
+  tell({ before, whenExpired, whenClosed: leftMs() > 0 })
+}
+
+/** What becomes of three writes on connections that break in the midst of what they say. */
+async function replies(): Promise<void> {
+  const client = await connect(servers, { keepAlive: 'worker', sessionTimeoutMs: 4000 })
+  const outcomes: string[] = []
+  for (const path of ['/1', '/2', '/3']) {
+    const outcome = client.delete(path, { timeoutMs: 3000 })
+    outcomes.push(
+      await outcome.then(
+        () => 'done',
+        (error: { code: string }) => error.code,
+      ),
+    )
+  }
+  tell(outcomes)
+  process.exit()
+}
+
+await { unref, life, replies }[what as 'unref' | 'life' | 'replies']()
