@@ -70,6 +70,7 @@ export class Client implements AsyncDisposable {
 
   // --- the session -----------------------------------------------------------------------------
 
+  /** Where this client stands: connecting, connected, suspended, expired or closed. */
   get state(): State {
     return this.live.state
   }
@@ -155,6 +156,12 @@ export class Client implements AsyncDisposable {
 
   // --- writes ----------------------------------------------------------------------------------
 
+  /**
+   * Makes a node, by default one that stays; refused with `nodeExists` where it is there, with `noNode`
+   * where its parent is not. Resolves to its path, with its number if it is sequential.
+   *
+   *     await client.create('/workers/w-', 'host-1', { ephemeral: true, sequential: true })
+   */
   create(path: string, data?: Uint8Array | string, options?: CreateOptions): Promise<kinds.Created>
   create<T>(path: string, value: T, options: CreateOptions & WithCodec<T>): Promise<kinds.Created>
   create(
@@ -169,6 +176,7 @@ export class Client implements AsyncDisposable {
     })
   }
 
+  /** Refused with `noNode` where it is not there, with `notEmpty` where it has children. */
   delete(path: string, options: WriteOptions = {}): Promise<void> {
     return this.attempt(() => {
       const request = { path: this.paths.toServer(path), version: versionOf(options) }
@@ -176,6 +184,12 @@ export class Client implements AsyncDisposable {
     })
   }
 
+  /**
+   * Puts other data into a node; with `ifVersion` only if nobody else did since that version, else
+   * refused with `badVersion`.
+   *
+   *     await client.set('/settings', text, { ifVersion: stat.version })
+   */
   set(path: string, data: Uint8Array | string, options?: WriteOptions): Promise<Stat>
   set<T>(path: string, value: T, options: WriteOptions & WithCodec<T>): Promise<Stat>
   set(
@@ -207,6 +221,11 @@ export class Client implements AsyncDisposable {
 
   // --- reads -----------------------------------------------------------------------------------
 
+  /**
+   * What a node holds; refused with `noNode` where it is not there.
+   *
+   *     const { data, stat } = await client.get('/settings', { codec: json<Settings>() })
+   */
   get(path: string, options?: WatchableReadOptions): Promise<kinds.Data>
   get<T>(path: string, options: WatchableReadOptions & WithCodec<T>): Promise<kinds.Data<T>>
   get(
@@ -221,14 +240,17 @@ export class Client implements AsyncDisposable {
     return this.readWatched(kinds.exists, path, options, 'data')
   }
 
+  /** Their names, in no order. */
   children(path: string, options: WatchableReadOptions = {}): Promise<string[]> {
     return this.readWatched(kinds.getChildren, path, options, 'child')
   }
 
+  /** Besides, the stat of the node itself. */
   childrenWithStat(path: string, options: WatchableReadOptions = {}): Promise<kinds.Children> {
     return this.readWatched(kinds.getChildrenWithStat, path, options, 'child')
   }
 
+  /** Who may do what with the node; passwords are hidden from those who may not change it. */
   getAcl(path: string, options: ReadOptions = {}): Promise<kinds.AclAndStat> {
     return this.read(kinds.getAcl, (serverPath) => ({ path: serverPath }), path, options)
   }
@@ -261,6 +283,7 @@ export class Client implements AsyncDisposable {
     return this.read(kinds.sync, (serverPath) => ({ path: serverPath }), path, options)
   }
 
+  /** The identities that the server knows of this connection. */
   whoAmI(options: CallOptions = {}): Promise<kinds.Identity[]> {
     return this.issue(new Call(kinds.whoAmI, {}), options)
   }

@@ -5,6 +5,7 @@ import type { OneShotWatch } from './machine/watch-registry.ts'
 import type { ResumableSession } from './state.ts'
 import type { TlsOptions } from './transport/tls.ts'
 
+/** How a client connects, and what holds for all that it does. */
 export interface ClientOptions {
   /** `host:port,host:port/chroot`, or a list of servers. */
   readonly servers: string | readonly string[]
@@ -27,6 +28,7 @@ export interface ClientOptions {
   readonly keepAlive?: 'loop' | 'worker'
   /** The deadline of calls that have none of their own; not of recipes. There is none by default. */
   readonly callTimeoutMs?: number
+  /** What is sent again after a lost connection. */
   readonly retry?: RetryPolicy
   /**
    * Who may do what with the nodes that this client makes, recipes included, unless something else
@@ -85,6 +87,7 @@ export interface CallOptions {
 export type Consistency = 'local' | 'session' | 'linearizable'
 
 export interface ReadOptions extends CallOptions {
+  /** `local` by default. */
   readonly consistency?: Consistency | undefined
 }
 

@@ -43,6 +43,7 @@ export class Transaction<Results extends readonly unknown[] = []> {
     this.send = send
   }
 
+  /** As `client.create`, without `protect`. */
   create(
     path: string,
     data?: Uint8Array | string,
@@ -63,6 +64,7 @@ export class Transaction<Results extends readonly unknown[] = []> {
     return this.add<TransactionCreated>(path, { type: kind.code, request } as MultiOp)
   }
 
+  /** As `client.set`. */
   set(path: string, data: Uint8Array | string, options?: IfVersion): Transaction<[...Results, Stat]>
   set<T>(
     path: string,
@@ -79,6 +81,7 @@ export class Transaction<Results extends readonly unknown[] = []> {
     return this.add<Stat>(path, { type: 5, request })
   }
 
+  /** As `client.delete`. */
   delete(path: string, options: IfVersion = {}): Transaction<[...Results, undefined]> {
     const request = { path: this.paths.toServer(path), version: versionOf(options) }
     return this.add<undefined>(path, { type: 2, request })
@@ -93,6 +96,7 @@ export class Transaction<Results extends readonly unknown[] = []> {
     return this.add<undefined>(path, { type: 13, request })
   }
 
+  /** Sends it. Resolves to the results, in the order of the operations; a second time it happens again. */
   async commit(options?: CallOptions): Promise<Results> {
     const { names, paths } = this
     const { results, zxid } = await this.send(this.ops, options)
