@@ -33,7 +33,7 @@ import { protectedCreate } from './protected-create.ts'
 import { readOps, readValues, type ReadQuery, type ReadResults } from './read-all.ts'
 import type { SessionInfo, State } from './state.ts'
 import { Transaction } from './transaction.ts'
-import { Watching, type WatchOptions } from './watching/watching.ts'
+import { LiveWatching, type Watching, type WatchOptions } from './watching/watching.ts'
 import { deleteTree, ensurePath, type TreePort } from './whole-trees.ts'
 
 const configPath = '/zookeeper/config'
@@ -327,7 +327,7 @@ export class Client implements AsyncDisposable {
       exists: (at: string) => patient.exists(at),
       children: (at: string) => patient.childrenWithStat(at),
     }
-    return new Watching(port, path, options)
+    return new LiveWatching(port, path, options)
   }
 
   /** Whether the server holds such a watch of this connection. */

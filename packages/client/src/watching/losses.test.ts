@@ -1,7 +1,7 @@
 import type { Stat } from '@zabra/protocol'
 import { expect, test } from 'vitest'
 import { ConnectionLossError, SessionExpiredError } from '../errors.ts'
-import { Watching, type WatchPort } from './watching.ts'
+import { LiveWatching, type WatchPort } from './watching.ts'
 
 test('a connection that is lost while a watch is being set, and while looking, does not end it', async () => {
   const losses = { add: 2, exists: 2 }
@@ -13,7 +13,7 @@ test('a connection that is lost while a watch is being set, and while looking, d
     exists: () => orLoss('exists', { mzxid: 7n, pzxid: 7n, czxid: 7n } as Stat),
     children: () => Promise.reject(new Error('not asked')),
   }
-  const watching = new Watching(port, '/a', { initial: true })
+  const watching = new LiveWatching(port, '/a', { initial: true })
   await watching.ready
   const { value } = await watching.next()
   expect(value).toMatchObject({ type: 'initial', path: '/a', zxid: 7n, missed: false })
@@ -27,7 +27,7 @@ test('a session that expires while nodes are looked at does not make two looks a
     exists: () => new Promise((resolve, reject) => looks.push({ resolve, reject })),
     children: () => Promise.reject(new Error('not asked')),
   }
-  const watching = new Watching(port, '/a', { renew: true })
+  const watching = new LiveWatching(port, '/a', { renew: true })
   const turn = (): Promise<void> => new Promise((resolve) => setImmediate(resolve))
   await turn()
   watching.resumed()
@@ -49,7 +49,7 @@ test('a look that goes on in the next session, from before it is watched, is the
     exists: () => new Promise((resolve) => looks.push(resolve)),
     children: () => Promise.reject(new Error('not asked')),
   }
-  const watching = new Watching(port, '/a', { renew: true })
+  const watching = new LiveWatching(port, '/a', { renew: true })
   const turn = (): Promise<void> => new Promise((resolve) => setImmediate(resolve))
   await turn()
   watching.lost(new SessionExpiredError(false))
@@ -77,11 +77,11 @@ test('where the session was the last one, a watch that would go on in the next f
     exists: () => Promise.resolve(undefined),
     children: () => Promise.reject(new Error('not asked')),
   }
-  const watching = new Watching(port, '/a', { renew: true })
+  const watching = new LiveWatching(port, '/a', { renew: true })
   await watching.ready
   const next = watching.next()
   isClosed = true
   watching.lost(expired)
   await expect(next).rejects.toBe(expired)
-  await expect(new Watching(port, '/a', { renew: true }).next()).rejects.toBe(expired)
+  await expect(new LiveWatching(port, '/a', { renew: true }).next()).rejects.toBe(expired)
 })

@@ -2,7 +2,7 @@ import type { Stat } from '@zabra/protocol'
 import { expect, test } from 'vitest'
 import { SessionExpiredError } from '../errors.ts'
 import type { Change } from './change.ts'
-import { Watching, type WatchOptions, type WatchPort } from './watching.ts'
+import { LiveWatching, type WatchOptions, type WatchPort } from './watching.ts'
 
 const brief = ({ type, path, zxid, missed }: Change): string =>
   `${type} ${path} ${zxid ?? '?'}${missed ? ' missed' : ''}`
@@ -15,7 +15,7 @@ const stat = (czxid: bigint, mzxid = czxid, pzxid = czxid): Stat =>
 
 /** A watching of /a whose looks are answered by the test, and all that it tells. */
 async function watched(options: WatchOptions = {}): Promise<{
-  watching: Watching
+  watching: LiveWatching
   /** Answers the look that is on its way. */
   show: (found: Stat | undefined) => Promise<void>
   /** What was told since the last time. */
@@ -28,7 +28,7 @@ async function watched(options: WatchOptions = {}): Promise<{
     exists: () => new Promise((resolve) => looks.push(resolve)),
     children: () => Promise.reject(new Error('not asked')),
   }
-  const watching = new Watching(port, '/a', options)
+  const watching = new LiveWatching(port, '/a', options)
   const changes: string[] = []
   void (async () => {
     for await (const change of watching) changes.push(brief(change))
@@ -219,7 +219,7 @@ test('nor where there was no connection when it was asked for', async () => {
     exists: () => Promise.resolve(stat(3n)),
     children: () => Promise.reject(new Error('not asked')),
   }
-  const watching = new Watching(port, '/a', {})
+  const watching = new LiveWatching(port, '/a', {})
   watching.resumed()
   answer()
   await turn()
@@ -244,7 +244,7 @@ test('what was seen before it was told to be gone is not taken for a new node', 
     answers.get(path)!(names)
     await turn()
   }
-  const watching = new Watching(port, '/a', { recursive: true })
+  const watching = new LiveWatching(port, '/a', { recursive: true })
   await turn()
   await answer('/a', 'x', 'y')
   await answer('/a/x')
@@ -279,7 +279,7 @@ test('who does not read is not kept a change for every node that came and went',
     exists: () => Promise.reject(new Error('not asked')),
     children: (path) => Promise.resolve({ children: path === '/a' ? ['old'] : [], stat: stat(3n) }),
   }
-  const watching = new Watching(port, '/a', { recursive: true })
+  const watching = new LiveWatching(port, '/a', { recursive: true })
   await watching.ready
   watching.event({ type: 'deleted', path: '/a/old', zxid: 4n })
   for (let i = 0; i < 100; i++) {

@@ -46,10 +46,24 @@ const nothingTold: Known = { czxid: unknownZxid, mzxid: unknownZxid, pzxid: unkn
  * The changes of a node, or of all below it, as an iteration. A reconnection does not end it: what
  * changed meanwhile is found by looking, and marked as `missed`.
  */
-export class Watching implements PersistentWatch, AsyncIterableIterator<Change, undefined> {
+export interface Watching extends AsyncIterableIterator<Change, undefined>, AsyncDisposable {
   readonly path: string
   readonly recursive: boolean
   /** The server tells of every change from now on, and how things were is known. */
+  readonly ready: Promise<void>
+  /** The reader asks for more, and there is none: it has dealt with all that this client knows of. */
+  readonly isDrained: boolean
+  /** Resolves when that is so. */
+  drained(): Promise<void>
+  /** Ends the iteration; the server forgets the watch. */
+  return(): Promise<IteratorResult<Change, undefined>>
+  [Symbol.asyncIterator](): this
+}
+
+/** One that is told by its client what happens. */
+export class LiveWatching implements Watching, PersistentWatch {
+  readonly path: string
+  readonly recursive: boolean
   readonly ready: Promise<void>
   private readonly port: WatchPort
   private readonly options: WatchOptions
@@ -122,18 +136,15 @@ export class Watching implements PersistentWatch, AsyncIterableIterator<Change, 
     return next
   }
 
-  /** The reader asks for more, and there is none: it has dealt with all that this client knows of. */
   get isDrained(): boolean {
     return !this.isBehind && this.queue.size === 0 && this.readers.length > 0
   }
 
-  /** Resolves when that is so. */
   drained(): Promise<void> {
     if (this.isDrained || this.isOver) return Promise.resolve()
     return new Promise((resolve, reject) => this.waitingForCalm.push({ resolve, reject }))
   }
 
-  /** Ends the iteration; the server forgets the watch. */
   return(): Promise<IteratorResult<Change, undefined>> {
     this.end()
     for (const { resolve } of this.readers.splice(0)) resolve({ value: undefined, done: true })
