@@ -1,9 +1,9 @@
 import { subscribe, unsubscribe } from 'node:diagnostics_channel'
-import type { Client } from '@zabra/client'
+import { ClosedError, type Client } from '@zabra/client'
 import { expect, onTestFinished, test } from 'vitest'
 import { useServer } from '../test/support/server.ts'
-import { aborted, expire, openProxied } from '../test/support/trouble.ts'
-import { hold, type LostError } from './held.ts'
+import { aborted, expire, openProxied, untilChildren } from '../test/support/trouble.ts'
+import { hold } from './held.ts'
 import { holdAll } from './hold-all.ts'
 import { Lock } from './lock.ts'
 
@@ -68,9 +68,41 @@ test('a closed client holds nothing, and giving back is quiet', async () => {
   const client = await fixture.open()
   const held = await new Lock(client, '/closed').acquire()
   await client.close()
-  // With its session the node goes, of which the server may tell first.
-  expect(['closed', 'deleted']).toContain((held.signal.reason as LostError).reason)
+  expect(held.signal.reason).toMatchObject({ reason: 'closed' })
   await held.release()
+})
+
+test('who closes its client has lost what it held before the next one has it', async () => {
+  const client = await fixture.open()
+  const other = await fixture.open()
+  const held = await new Lock(client, '/closing').acquire()
+  const own = hold(client, await client.create('/closing-own', '', { ephemeral: true }))
+  const next = new Lock(other, '/closing').acquire()
+  await untilChildren(other, '/closing', 2)
+  const closing = client.close()
+  expect(held.signal.reason).toMatchObject({ reason: 'closed' })
+  expect(own.signal.reason).toMatchObject({ reason: 'closed' })
+  expect([held.deadlineMs, own.deadlineMs]).toEqual([0, 0])
+  expect((await next).token).toBeGreaterThan(held.token)
+  await closing
+})
+
+test('who waits when its client is closed is told so at once', async () => {
+  const [client, other] = [await fixture.open(), await fixture.open()]
+  await new Lock(other, '/closing-line').acquire()
+  const waiting = new Lock(client, '/closing-line').acquire().catch((error: unknown) => error)
+  await untilChildren(other, '/closing-line', 2)
+  await client.close()
+  expect(await waiting).toBeInstanceOf(ClosedError)
+})
+
+test('what comes to be held while the client is being closed is lost', async () => {
+  const client = await fixture.open()
+  const made = await client.create('/too-late', '', { ephemeral: true })
+  const closing = client.close()
+  expect(await aborted(hold(client, made).signal)).toMatchObject({ reason: 'closed' })
+  expect(client.state.name).toBe('connected')
+  await closing
 })
 
 test('several are held as one', async () => {

@@ -120,7 +120,14 @@ export class HeldByNode implements Held {
     this.node = node
     this.path = node.path
     this.token = node.stat.czxid
-    this.stopListening = client.onState((state) => this.judge(state))
+    const stops = [
+      client.onState((state) => this.judge(state)),
+      // Before the server lets the next one in.
+      client.onClosing(() => this.lose('closed')),
+    ]
+    this.stopListening = () => {
+      for (const stop of stops) stop()
+    }
     this.judge(client.state)
     if (!this.signal.aborted) this.watchNode()
   }
@@ -199,6 +206,8 @@ export class HeldByNode implements Held {
       },
       (error: unknown) => {
         if (error instanceof ConnectionLossError) again()
+        // It was being closed before there was anything to be told of that.
+        else if (error instanceof ClosedError) this.lose('closed')
       },
     )
   }

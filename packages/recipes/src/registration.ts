@@ -57,7 +57,6 @@ export class Registration<T> implements Held {
     this.codec = codec
     this.data = codec.encode(value)
     this.status = new LiveCell<Presence>(client, 'absent')
-    this.stopListening = client.onState(() => this.judge())
     let begun = (): void => {}
     let failed: (reason: unknown) => void = () => {}
     this.first = new Promise((resolve, reject) => {
@@ -65,6 +64,18 @@ export class Registration<T> implements Held {
       failed = reject
     })
     this.first.catch(() => {})
+    const stops = [
+      client.onState(() => this.judge()),
+      // Before the server lets others have the name.
+      client.onClosing(() => {
+        const closed = new ClosedError({ path })
+        failed(closed)
+        this.end(closed)
+      }),
+    ]
+    this.stopListening = () => {
+      for (const stop of stops) stop()
+    }
     this.kept = this.keep(begun).catch((error: unknown) => {
       failed(error)
       this.end(error)
