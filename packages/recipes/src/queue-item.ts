@@ -51,8 +51,11 @@ export class QueueItem<T> implements Held {
   private entryCzxid = 0n
   private readonly right: HeldByNode
   private completing: Promise<void> | undefined
+  private releasing: Promise<void> | undefined
   /** A reply to `complete` was lost, or not waited for. */
   private isUncertain = false
+  /** It was given back, as far as anybody can tell: whoever completes it then is somebody else. */
+  private mayBeGivenBack = false
   /** The nodes are not there any more. */
   private isGone = false
 
@@ -109,7 +112,8 @@ export class QueueItem<T> implements Held {
   }
 
   release(): Promise<void> {
-    return this.right.release()
+    this.releasing ??= this.right.release()
+    return this.releasing
   }
 
   [Symbol.asyncDispose](): Promise<void> {
@@ -128,7 +132,9 @@ export class QueueItem<T> implements Held {
     const { entry, taken, holder, own } = this.taking
     for (;;) {
       signal.throwIfAborted()
+      if (this.releasing !== undefined) await this.assertNotGivenBack(this.releasing, signal)
       this.assertHeld()
+      const sending = watchSending(this.client)
       try {
         // These first: where it has happened before, they are what is refused.
         const nodes = this.client
@@ -143,7 +149,7 @@ export class QueueItem<T> implements Held {
         break
       } catch (error) {
         // What was sent goes on without whoever gives up waiting.
-        if (signal.aborted && error === signal.reason) this.isUncertain = true
+        if (signal.aborted && error === signal.reason) this.isUncertain ||= sending.mayHaveLeft()
         if (error instanceof ConnectionLossError) this.isUncertain ||= error.mayHaveHappened
         else if (!(error instanceof TransactionError) || error.index > 3) throw error
         else if (error.path === own && this.isUncertain && !(await this.isInQueue(signal))) {
@@ -151,17 +157,27 @@ export class QueueItem<T> implements Held {
           break
         } else if (error.path === entry && also === undefined) break
         else throw new LostError('deleted', taken)
+      } finally {
+        sending.stop()
       }
     }
     await this.release()
+  }
+
+  /** What was asked for before it was given back may have been done before, too. */
+  private async assertNotGivenBack(releasing: Promise<void>, signal: AbortSignal): Promise<void> {
+    const settled = releasing.catch(() => {})
+    if (this.isUncertain) await orAborted(settled, signal)
+    if (!this.isUncertain || this.mayBeGivenBack) throw new LostError('released', this.taking.taken)
   }
 
   /** Being suspended is no reason not to try: the transaction tells. */
   private assertHeld(): void {
     const { taken, stat } = this.taking
     const reason = this.signal.reason as LostError | undefined
-    // It is deleted by what is being asked for here, too.
-    const isOwnDoing = this.isUncertain && reason?.reason === 'deleted'
+    // It is deleted by what is being asked for here, too; of what was given back we know already.
+    const isOwnDoing =
+      this.isUncertain && (reason?.reason === 'deleted' || reason?.reason === 'released')
     if (reason instanceof LostError && reason.reason !== 'suspended' && !isOwnDoing) throw reason
     if (this.client.session?.id !== stat.ephemeralOwner) throw new LostError('expired', taken)
   }
@@ -183,8 +199,10 @@ export class QueueItem<T> implements Held {
         for (const { path, ...options } of others) transaction.delete(path, options)
         try {
           await transaction.commit()
+          this.mayBeGivenBack = true
           return
         } catch (error) {
+          if (error instanceof ConnectionLossError) this.mayBeGivenBack ||= error.mayHaveHappened
           if (!isRefusal(error, 'noNode', 'badVersion')) throw error
           // It is given back, or somebody else's: nothing else is ours any more either.
           if (error.path === own) return
@@ -193,4 +211,13 @@ export class QueueItem<T> implements Held {
       }
     })
   }
+}
+
+/** Whether what is asked for from now on may have left: it cannot while there is no connection. */
+function watchSending(client: Client) {
+  let wasConnected = client.state.name === 'connected'
+  const stop = client.onState(({ name }) => {
+    if (name === 'connected') wasConnected = true
+  })
+  return { mayHaveLeft: () => wasConnected, stop }
 }

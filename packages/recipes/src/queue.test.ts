@@ -1,6 +1,6 @@
 import { ConnectionLossError, isRefusal, json, text, type Client } from '@zabra/client'
 import { expect, test } from 'vitest'
-import { useServer } from '../test/support/server.ts'
+import { longerThanTests, useServer } from '../test/support/server.ts'
 import { expire, nextState, openProxied } from '../test/support/trouble.ts'
 import { Queue } from './queue.ts'
 
@@ -403,6 +403,69 @@ test('who gives up waiting for a completion by somebody else leaves it as it is'
   await Promise.all([completed, again])
   await expect(item.complete({ signal: controller.signal })).rejects.toThrow('too long')
   await item.complete()
+})
+
+/** An item that was asked to be completed without a connection, in vain. */
+async function completeInVain(path: string) {
+  const { client, proxy } = await openProxied(fixture.connectString, {
+    sessionTimeoutMs: longerThanTests,
+  })
+  const other = await fixture.open()
+  await open(client, path).put('a')
+  const item = await open(client, path).take()
+  const suspended = nextState(client, 'suspended')
+  proxy.cut()
+  await suspended
+  await expect(item.complete({ timeoutMs: 20 })).rejects.toMatchObject({ code: 'timeout' })
+  return { proxy, item, other, others: open(other, path) }
+}
+
+test('who gave an item back is not told that it is completed when somebody else has done so', async () => {
+  const { proxy, item, others } = await completeInVain('/given-back')
+  const released = item.release()
+  proxy.heal()
+  await released
+  await (await others.take()).complete()
+  await expect(item.complete()).rejects.toMatchObject({ code: 'lost', reason: 'released' })
+})
+
+test('so it is where the item is being given back when that is asked', async () => {
+  const { client, proxy } = await openProxied(fixture.connectString)
+  const queue = open(client, '/giving-back')
+  await queue.put('a')
+  const item = await queue.take()
+  proxy.drop()
+  await nextState(client, 'suspended')
+  await client.connected()
+  // Both the request to complete it and the reply to giving it back are lost.
+  const transaction = client.transaction.bind(client)
+  const suspended = nextState(client, 'suspended')
+  client.transaction = () => {
+    client.transaction = transaction
+    const lost = transaction()
+    lost.commit = async () => {
+      proxy.mute()
+      await suspended
+      throw new ConnectionLossError(true)
+    }
+    return lost
+  }
+  const completed = item.complete()
+  const released = item.release()
+  const others = open(await fixture.open(), '/giving-back')
+  await (await others.take()).complete()
+  proxy.heal()
+  proxy.drop()
+  await expect(completed).rejects.toMatchObject({ code: 'lost', reason: 'released' })
+  await released
+})
+
+test('who asked for nothing that could be sent is not told that the item is completed', async () => {
+  const { proxy, item, other, others } = await completeInVain('/never-sent')
+  await other.delete(item.path)
+  await (await others.take()).complete()
+  proxy.heal()
+  await expect(item.complete()).rejects.toMatchObject({ code: 'lost' })
 })
 
 test('an item that somebody gave up taking is the next to be taken', async () => {
