@@ -1,4 +1,5 @@
-import { isRefusal, makeGuid, type Client } from '@zabra/client'
+import { isRefusal, makeGuid, text, type Client } from '@zabra/client'
+import { onAbort } from './limits.ts'
 import { ensureParent, join } from './parents.ts'
 import { sequenceMax } from './sequence.ts'
 import { Witness } from './witness.ts'
@@ -19,6 +20,8 @@ interface Waiting extends Letter {
 /** Servers refuse requests of a megabyte and more. */
 const batchBytesMax = 256 * 1024
 const batchMax = 200
+/** What a letter takes of a request besides its path and data, at most: ACL, lengths, number. */
+const letterBytesExtra = 128
 
 /**
  * Makes sequential nodes, each once also where a reply is lost, in the order of asking. What comes
@@ -27,6 +30,7 @@ const batchMax = 200
 export class Outbox {
   private readonly client: Client
   private readonly folder: string
+  private readonly folderBytes: number
   private readonly witness: Witness
   private readonly waiting: Waiting[] = []
   private sending: Promise<void> | undefined
@@ -36,6 +40,7 @@ export class Outbox {
   constructor(client: Client, folder: string, witnesses: string) {
     this.client = client.patient
     this.folder = folder
+    this.folderBytes = text.encode(client.chroot + folder).length
     this.witness = new Witness(client, witnesses)
   }
 
@@ -66,7 +71,7 @@ export class Outbox {
     while (batch.length < batchMax) {
       const letter = this.waiting[0]
       if (letter === undefined) break
-      bytes += letter.data.length
+      bytes += this.bytesOf(letter)
       if (batch.length > 0 && bytes > batchBytesMax) break
       this.waiting.shift()
       if (letter.signal.aborted) letter.reject(letter.signal.reason)
@@ -75,21 +80,28 @@ export class Outbox {
     return batch
   }
 
+  private bytesOf({ name, data }: Letter): number {
+    return this.folderBytes + text.encode(name).length + data.length + letterBytesExtra
+  }
+
   private async send(batch: readonly Waiting[]): Promise<void> {
+    const givenUp = whenAllGivenUp(batch)
     try {
-      await this.sendTogether(batch)
+      await this.sendTogether(batch, givenUp.signal)
       for (const { resolve } of batch) resolve()
     } catch (error) {
       // Nothing of it happened. One alone may be to blame.
-      if (isRefusal(error) && batch.length > 1) {
+      if ((isRefusal(error) || error instanceof RangeError) && batch.length > 1) {
         for (const letter of batch) await this.send([letter])
         return
       }
       for (const { reject } of batch) reject(error)
+    } finally {
+      givenUp.stop()
     }
   }
 
-  private async sendTogether(batch: readonly Waiting[]): Promise<void> {
+  private async sendTogether(batch: readonly Waiting[], signal: AbortSignal): Promise<void> {
     for (;;) {
       const unique = makeGuid(() => this.client.host.random())
       try {
@@ -101,11 +113,11 @@ export class Outbox {
             else transaction.create(beyondCounter(path, unique, place), data, { ephemeral })
           }
           return transaction
-        })
+        }, signal)
         return
       } catch (error) {
         if (isRefusal(error, 'noNode')) {
-          await ensureParent(this.client, this.folder)
+          await ensureParent(this.client, this.folder, { signal })
           this.isCounterUsedUp = false
         } else if (isRefusal(error, 'nodeExists') && !this.isCounterUsedUp)
           this.isCounterUsedUp = true
@@ -113,6 +125,21 @@ export class Outbox {
       }
     }
   }
+}
+
+/** Nobody waits for the batch any more: whoever comes next shall not wait for it either. */
+function whenAllGivenUp(batch: readonly Letter[]) {
+  const controller = new AbortController()
+  let left = batch.length
+  const stops = batch.map(({ signal }) =>
+    onAbort(signal, (reason) => {
+      if (--left === 0) controller.abort(reason)
+    }),
+  )
+  const stop = (): void => {
+    for (const undo of stops) undo()
+  }
+  return { signal: controller.signal, stop }
 }
 
 /** What is made by one transaction has one zxid; the place in it tells the order. */
