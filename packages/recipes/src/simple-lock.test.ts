@@ -1,7 +1,14 @@
 import { ConnectionLossError, isRefusal, OperationError } from '@zabra/client'
 import { expect, test } from 'vitest'
 import { longerThanTests, useServer } from '../test/support/server.ts'
-import { aborted, expire, openProxied, roundTrips, untilChildren } from '../test/support/trouble.ts'
+import {
+  aborted,
+  expire,
+  nextState,
+  openProxied,
+  roundTrips,
+  untilChildren,
+} from '../test/support/trouble.ts'
 import { SimpleLock } from './simple-lock.ts'
 
 const fixture = useServer()
@@ -156,4 +163,31 @@ test('who has lost it again before it is confirmed waits for the one that has it
   await held.guard(client.transaction().create('/passed-on-1')).commit()
   await held.release()
   await untilChildren(other, '/passed-on', 0)
+})
+
+test('a waiter whose session ends while it looks who has the lock looks again in the next', async () => {
+  const { client, proxy } = await openProxied(fixture.connectString)
+  const other = await fixture.open()
+  const held = await new SimpleLock(other, '/waits').acquire()
+  const exists = client.exists.bind(client)
+  client.exists = (path, options) => {
+    client.exists = exists
+    proxy.cut()
+    return exists(path, options)
+  }
+  const expired = nextState(client, 'expired')
+  const acquiring = new SimpleLock(client, '/waits').acquire()
+  await Promise.race([expired, acquiring])
+  proxy.heal()
+  await held.release()
+  expect((await acquiring).token).toBeGreaterThan(held.token)
+})
+
+test('an option that is not given leaves the one of the lock', async () => {
+  const { client, proxy } = await openProxied(fixture.connectString)
+  const lock = new SimpleLock(client, '/option', { lostOn: 'expired' })
+  const held = await lock.acquire({ lostOn: undefined })
+  proxy.drop()
+  await nextState(client, 'suspended')
+  expect(held.signal.aborted).toBe(false)
 })

@@ -9,9 +9,10 @@ import {
 import { untilGone } from './bells.ts'
 import { deleteOwn, giveBackIn, hold, type Held, type HoldOptions } from './held.ts'
 import { limited, orAborted } from './limits.ts'
+import { persist } from './node.ts'
 import { ensureParent, join } from './parents.ts'
 import { pause, refusedPauseMs } from './pause.ts'
-import type { LockOptions } from './turn.ts'
+import { policyOf, type LockOptions } from './turn.ts'
 
 /**
  * A lock that is one node of a fixed name: who makes it has the lock, all others watch it. Simple
@@ -30,11 +31,13 @@ export class SimpleLock {
   }
 
   acquire(options: CallOptions & HoldOptions = {}): Promise<Held> {
-    return limited(this.client, options, async (signal) => {
+    const { client } = this
+    const node = join(this.path, 'held')
+    return limited(client, options, async (signal) => {
       for (;;) {
         const held = await this.attempt(signal, options)
         if (held !== undefined) return held
-        await untilGone(this.client, join(this.path, 'held'), signal)
+        await persist(client, signal, () => untilGone(client, node, signal))
       }
     })
   }
@@ -108,7 +111,8 @@ export class SimpleLock {
     const { node, own, stat, version } = parts
     const checks = [{ path, version }, { path: node }, { path: own }]
     const giveBack = (): Promise<void> => this.giveBack(parts)
-    return hold(client, { path: node, stat, checks, giveBack }, { ...this.options, ...options })
+    const lostOn = policyOf(this.options, options)
+    return hold(client, { path: node, stat, checks, giveBack }, { lostOn })
   }
 
   private giveBack(parts: Parts): Promise<void> {
