@@ -1,5 +1,5 @@
 import { subscribe, unsubscribe } from 'node:diagnostics_channel'
-import { ClosedError, type Client } from '@zabra/client'
+import { ClosedError, OperationError, type Client } from '@zabra/client'
 import { expect, onTestFinished, test } from 'vitest'
 import { useServer } from '../test/support/server.ts'
 import { aborted, expire, openProxied, untilChildren } from '../test/support/trouble.ts'
@@ -135,4 +135,17 @@ test('what is held, and why it ended, is published; a place in a queue is not', 
   await client.delete(path)
   await client.sync()
   expect(messages.slice(1)).toEqual([{ event: 'ended', path, token, reason: 'deleted' }])
+})
+
+test('that somebody deletes the node is noticed also where the server would not watch it at first', async () => {
+  const [client, other] = [await fixture.open(), await fixture.open()]
+  const node = await client.create('/unwatched', '', { ephemeral: true })
+  const exists = client.exists.bind(client)
+  client.exists = () => {
+    client.exists = exists
+    return Promise.reject(new OperationError('throttledOp'))
+  }
+  const held = hold(client, node)
+  await other.delete('/unwatched')
+  expect(await aborted(held.signal)).toMatchObject({ reason: 'deleted' })
 })

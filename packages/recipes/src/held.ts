@@ -208,6 +208,12 @@ export class HeldByNode implements Held {
         if (error instanceof ConnectionLossError) again()
         // It was being closed before there was anything to be told of that.
         else if (error instanceof ClosedError) this.lose('closed')
+        // A server that cannot tell now will be able to later.
+        else if (isRefusal(error) && !isRefusal(error, 'noAuth'))
+          pause(this.client, refusedPauseMs, this.signal).then(
+            () => again(),
+            () => {},
+          )
       },
     )
   }

@@ -1,4 +1,4 @@
-import { ClosedError, text } from '@zabra/client'
+import { ClosedError, OperationError, text, type Client, type CreateOptions } from '@zabra/client'
 import { expect, test } from 'vitest'
 import { useServer } from '../test/support/server.ts'
 import { Registration } from './registration.ts'
@@ -18,4 +18,26 @@ test('a registration ends when its client begins to be closed', async () => {
   expect(there.presence.current).toBe('absent')
   expect(await waited).toBeInstanceOf(ClosedError)
   await closing
+})
+
+test('who gives up leaves nothing behind, also where the server refuses to tell for a while', async () => {
+  const client = await fixture.open()
+  await client.ensure('/orphan')
+  const registration = new Registration(client, '/orphan/one', text, '')
+  const create = client.create.bind(client)
+  const exists = client.exists.bind(client)
+  const releasing = new Promise<void>((resolve, reject) => {
+    const giveUp = (path: string, data?: Uint8Array, options?: CreateOptions) => {
+      client.create = create
+      registration.release().then(resolve, reject)
+      return create(path, data, options)
+    }
+    client.create = giveUp as Client['create']
+  })
+  client.exists = () => {
+    client.exists = exists
+    return Promise.reject(new OperationError('throttledOp'))
+  }
+  await releasing
+  expect(await client.exists('/orphan/one')).toBeUndefined()
 })

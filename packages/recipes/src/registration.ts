@@ -10,7 +10,7 @@ import {
   type Transaction,
 } from '@zabra/client'
 import { untilGone } from './bells.ts'
-import { deleteMade, hold, LostError, type Held } from './held.ts'
+import { deleteMade, giveBackIn, hold, LostError, type Held } from './held.ts'
 import { limited, onAbort, orAborted } from './limits.ts'
 import { LiveCell, type Live } from './live.ts'
 import { persist } from './node.ts'
@@ -163,12 +163,12 @@ export class Registration<T> implements Held {
     const { client, path } = this
     const id = client.session?.id
     if (id === undefined) return
-    try {
+    const remove = async (): Promise<void> => {
       const stat = await client.exists(path, { consistency: 'session' })
       if (stat?.ephemeralOwner === id) await deleteMade(client, { path, stat })
-    } catch (error) {
-      if (error instanceof ConnectionLossError) await this.sweep()
     }
+    // Whoever may not delete it leaves it to the end of the session.
+    await giveBackIn(client, id, remove).catch(() => {})
   }
 
   /** Who was there once comes back, also where the server refuses for a while. */
