@@ -1,7 +1,7 @@
 import { SessionExpiredError, TimeoutError } from '@zabra/client'
 import { expect, test } from 'vitest'
 import { longerThanTests, useServer } from '../test/support/server.ts'
-import { expire, openProxied, untilChildren } from '../test/support/trouble.ts'
+import { expire, nextState, openProxied, untilChildren } from '../test/support/trouble.ts'
 import { DoubleBarrier } from './double-barrier.ts'
 
 const fixture = useServer()
@@ -69,8 +69,8 @@ test('what a round left behind whose members are all gone does not let the next 
   await first!.create('/stale/ready')
   const barrier = new DoubleBarrier(first!, '/stale', 2)
   const entering = barrier.enter()
+  await expect.poll(() => second!.exists('/stale/ready')).toBeUndefined()
   await untilChildren(second!, '/stale', 1)
-  expect(await second!.exists('/stale/ready')).toBeUndefined()
   const other = new DoubleBarrier(second!, '/stale', 2).enter()
   const stays = await Promise.all([entering, other])
   await Promise.all(stays.map((stay) => stay.leave()))
@@ -174,4 +174,40 @@ test('who has left is not kept waiting for a connection past the deadline', asyn
   await expect(stay.leave({ timeoutMs: 50 })).rejects.toBeInstanceOf(TimeoutError)
   proxy.heal()
   await untilChildren(first, '/late-leave', 2)
+})
+
+test('who is late to end a round does not end a later one, also where the counting began anew', async () => {
+  const { client: late, proxy } = await openProxied(fixture.connectString, {
+    sessionTimeoutMs: longerThanTests,
+  })
+  const [first, second] = await openSome(2)
+  const enter = (client = first!) => new DoubleBarrier(client, '/anew', 2).enter()
+  const [lateStay, stay] = await Promise.all([enter(late), enter()])
+  await stay.release()
+  // The connection is lost right before it says that the round has ended.
+  const transaction = late.transaction.bind(late)
+  const isLate = new Promise<void>((resolve) => {
+    late.transaction = () => {
+      late.transaction = transaction
+      const ending = transaction()
+      const commit = ending.commit.bind(ending)
+      ending.commit = async (options) => {
+        const suspended = nextState(late, 'suspended')
+        proxy.cut()
+        await suspended
+        resolve()
+        return commit(options)
+      }
+      return ending
+    }
+  })
+  const leaving = lateStay.leave()
+  await isLate
+  await first!.deleteTree('/anew')
+  const stays = await Promise.all([enter(), enter(second)])
+  const before = await first!.exists('/anew/ready')
+  proxy.heal()
+  await leaving
+  expect((await first!.exists('/anew/ready'))?.czxid).toBe(before!.czxid)
+  await Promise.all(stays.map((inside) => inside.leave()))
 })

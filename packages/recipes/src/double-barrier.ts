@@ -1,7 +1,7 @@
 import { isRefusal, type CallOptions, type Children, type Client } from '@zabra/client'
 import { untilChanged, untilThere } from './bells.ts'
 import { HeldByNode, type Held, type HoldOptions } from './held.ts'
-import { persist } from './node.ts'
+import { overOneConnection, persist } from './node.ts'
 import { limited, orAborted, underAll } from './limits.ts'
 import { below, join } from './parents.ts'
 import { policyOf, waiterError, type LockOptions } from './turn.ts'
@@ -53,12 +53,12 @@ export class DoubleBarrier {
   /** Waits for the end of a round in which we are not. */
   private async untilFree(signal: AbortSignal): Promise<void> {
     for (;;) {
-      const { children, stat } = await this.list(signal)
+      const { children } = await this.list(signal)
       if (!children.includes('ready')) return
       const [member] = children.filter((name) => name !== 'ready').toSorted()
       // Not for `ready` to go: where all inside have crashed, it is for us to end the round.
       if (member !== undefined) await untilChanged(this.client, join(this.path, member), signal)
-      else await this.endRound(stat.version, signal)
+      else await this.endRound(undefined, signal)
     }
   }
 
@@ -114,7 +114,7 @@ export class DoubleBarrier {
     signal: AbortSignal,
   ): Promise<boolean> {
     const { client, path } = this
-    const { children, stat } = await this.list(signal)
+    const { children } = await this.list(signal)
     // Asked after listing: only so are those who were listed certainly of this round.
     const ready = await client.exists(this.ready, { signal })
     if (ready !== undefined && ready.czxid !== round) return false
@@ -131,7 +131,7 @@ export class DoubleBarrier {
       return true
     }
     await orAborted(place.release(), signal)
-    if (own < 0 && members.length === 0) await this.endRound(stat.version, signal)
+    if (own < 0 && members.length === 0) await this.endRound(round, signal)
     else if (own !== 0) await untilChanged(client, join(path, members[0]!), signal)
     return true
   }
@@ -164,12 +164,27 @@ export class DoubleBarrier {
     }
   }
 
-  private async endRound(version: number, signal: AbortSignal): Promise<void> {
+  /**
+   * Takes `ready` away where nobody is left: of this round, or of whatever round it is. The version
+   * begins anew with the container; so what was read before a lost connection counts for nothing.
+   */
+  private endRound(round: bigint | undefined, signal: AbortSignal): Promise<void> {
     const { client, path, ready } = this
-    try {
-      await client.transaction().check(path, version).delete(ready).commit({ signal })
-    } catch (error) {
-      if (!isRefusal(error, 'noNode', 'badVersion')) throw error
-    }
+    return overOneConnection(client, signal, async (either) => {
+      const { children, stat } = await this.list(either)
+      // Asked after listing: only so is the version certainly of this round, or of an earlier one.
+      const found = await client.exists(ready, { signal: either })
+      if (found === undefined || children.some((name) => name !== 'ready')) return
+      if (round !== undefined && found.czxid !== round) return
+      try {
+        await client
+          .transaction()
+          .check(path, stat.version)
+          .delete(ready)
+          .commit({ signal: either })
+      } catch (error) {
+        if (!isRefusal(error, 'noNode', 'badVersion')) throw error
+      }
+    })
   }
 }

@@ -6,6 +6,7 @@ import {
   type Consistency,
   type Stat,
 } from '@zabra/client'
+import { underAll } from './limits.ts'
 import { pause, refusedPauseMs } from './pause.ts'
 
 /** A node as it was read. */
@@ -82,5 +83,24 @@ export async function persist<T>(
       if (!isTemporary) throw error
     }
     await client.connected({ signal })
+  }
+}
+
+/**
+ * Does something as long as the connection lasts over which it begins: with that it is given up,
+ * as a lost connection, and nothing of it is sent over the next.
+ */
+export async function overOneConnection<T>(
+  client: Client,
+  signal: AbortSignal,
+  act: (signal: AbortSignal) => Promise<T>,
+): Promise<T> {
+  if (client.state.name !== 'connected') throw new ConnectionLossError(false)
+  const lost = new AbortController()
+  const stop = client.onState(() => lost.abort(new ConnectionLossError(true)))
+  try {
+    return await underAll([signal, lost.signal], act)
+  } finally {
+    stop()
   }
 }
