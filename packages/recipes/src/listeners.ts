@@ -11,8 +11,10 @@ export class Listeners<Args extends readonly unknown[]> {
 
   /** Answers how to stop listening. */
   add(listener: (...args: Args) => void): () => void {
-    this.all.add(listener)
-    return () => this.all.delete(listener)
+    // The same function may listen twice.
+    const own = (...args: Args): void => listener(...args)
+    this.all.add(own)
+    return () => this.all.delete(own)
   }
 
   /** Whoever begins to listen meanwhile hears of the next thing, whoever stops of none. */
