@@ -1,4 +1,5 @@
 import { isRefusal, type Acl, type CallOptions, type Client } from '@zabra/client'
+import { checkedPath } from './arguments.ts'
 import { untilGone } from './bells.ts'
 import { persist } from './node.ts'
 import { limited } from './limits.ts'
@@ -19,7 +20,7 @@ export class Barrier {
     options: { readonly acl?: readonly Acl[] | undefined } = {},
   ) {
     this.client = client.patient
-    this.path = path
+    this.path = checkedPath(client, path)
     this.acl = options.acl
   }
 

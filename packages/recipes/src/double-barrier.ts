@@ -1,10 +1,11 @@
 import { isRefusal, type CallOptions, type Children, type Client } from '@zabra/client'
+import { checkedCount, checkedPath } from './arguments.ts'
 import { untilChanged, untilThere } from './bells.ts'
-import { HeldByNode, type Held, type HoldOptions } from './held.ts'
+import { HeldByNode, policyOf, type Held, type HoldOptions } from './held.ts'
 import { overOneConnection, persist } from './node.ts'
 import { limited, orAborted, underAll } from './limits.ts'
 import { below, join } from './parents.ts'
-import { policyOf, waiterError, type LockOptions } from './turn.ts'
+import { checkedOptions, waiterError, type LockOptions } from './turn.ts'
 
 /** Being inside, together with the others. */
 export interface Inside extends Held {
@@ -25,16 +26,16 @@ export class DoubleBarrier {
 
   constructor(client: Client, path: string, members: number, options: LockOptions = {}) {
     this.client = client.patient
-    this.path = path
+    this.path = checkedPath(client, path)
     this.ready = join(path, 'ready')
-    this.members = members
-    this.options = options
+    this.members = checkedCount('members', members)
+    this.options = checkedOptions(options)
   }
 
   /** Waits until all are there. Who comes too early for the next round waits for the end of this. */
   enter(options: CallOptions & HoldOptions = {}): Promise<Inside> {
-    const lostOn = policyOf(this.options, options)
     return limited(this.client, options, async (signal) => {
+      const lostOn = policyOf(options, this.options)
       for (;;) {
         await persist(this.client, signal, () => this.untilFree(signal))
         const place = await this.makePlace(signal)

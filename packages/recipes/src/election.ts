@@ -1,11 +1,12 @@
 import { isRefusal, text, type CallOptions, type Client } from '@zabra/client'
+import { checkedPath } from './arguments.ts'
 import { childrenAndWait, untilChanged, untilThere } from './bells.ts'
 import { contendersAmong, lineUpIfAny, type Contender } from './contenders.ts'
 import type { Held } from './held.ts'
 import { persist } from './node.ts'
 import { limited } from './limits.ts'
 import { join } from './parents.ts'
-import { takeTurn, type Line, type LockOptions, type TurnOptions } from './turn.ts'
+import { checkedOptions, takeTurn, type Line, type LockOptions, type TurnOptions } from './turn.ts'
 
 /** Who leads, or would. */
 export interface Candidate {
@@ -29,9 +30,9 @@ export class Election {
 
   constructor(client: Client, path: string, options: LockOptions = {}) {
     this.client = client.patient
-    this.options = options
+    this.options = checkedOptions(options)
     this.line = {
-      parent: path,
+      parent: checkedPath(client, path),
       name: 'latch-',
       marks: ['latch-'],
       blockerOf: (ahead) => ahead.at(-1),

@@ -91,7 +91,14 @@ export interface Check {
 
 /** Holds what an ephemeral node of this client's present session gives a right to. */
 export function hold(client: Client, node: HeldNode, options: HoldOptions = {}): Held {
-  return new HeldByNode(client, node).judgeBy(options.lostOn ?? 'suspended')
+  return new HeldByNode(client, node).judgeBy(policyOf(options))
+}
+
+/** What the first of these says that says anything. */
+export function policyOf(...options: readonly HoldOptions[]): LossPolicy {
+  const lostOn = options.find((one) => one.lostOn !== undefined)?.lostOn ?? 'suspended'
+  if (lostOn === 'suspended' || lostOn === 'expired') return lostOn
+  throw new TypeError(`lostOn is 'suspended' or 'expired', not ${String(lostOn)}`)
 }
 
 /** Published on the channel `zabra:recipes:held`: somebody holds something, or does no longer. */

@@ -8,9 +8,10 @@ import {
   type Client,
   type Codec,
 } from '@zabra/client'
+import { checkedPath } from './arguments.ts'
 import { childrenAndWait } from './bells.ts'
 import { firstOf } from './first-of.ts'
-import { LostError, type HoldOptions, type LossPolicy } from './held.ts'
+import { LostError, policyOf, type HoldOptions, type LossPolicy } from './held.ts'
 import { limited, orAborted, underAll } from './limits.ts'
 import { Lock } from './lock.ts'
 import { persist, readNode } from './node.ts'
@@ -58,14 +59,18 @@ export class ItemStore<T> {
     client: Client,
     path: string,
     order: Order,
-    { codec, lostOn = 'suspended' }: HoldOptions & { readonly codec: Codec<T> },
+    options: Partial<HoldOptions & { readonly codec: Codec<T> }> = {},
   ) {
+    const { codec } = options
+    if (codec === undefined)
+      throw new TypeError('codec is missing: it says how values are written down, as json() does')
+    checkedPath(client, path)
     this.client = client.patient
     this.entries = join(path, 'entries')
     this.taken = join(path, 'taken')
     this.order = order
     this.codec = codec
-    this.lostOn = lostOn
+    this.lostOn = policyOf(options)
     this.id = makeGuid(() => client.host.random())
     this.clients = join(path, 'clients')
     this.outbox = new Outbox(client, this.entries, this.clients)

@@ -1,6 +1,7 @@
 import { getEventListeners } from 'node:events'
+import type { Client } from '@zabra/client'
 import { expect, test } from 'vitest'
-import { onAbort, orAborted, underAll } from './limits.ts'
+import { limited, onAbort, orAborted, underAll } from './limits.ts'
 
 test('many may wait on one signal with one listener, and nothing is left of those who stop', () => {
   const controller = new AbortController()
@@ -29,4 +30,13 @@ test('the first of several signals ends what is done under them, and all are lef
   two.abort(new Error('enough'))
   await expect(doing).rejects.toThrow('enough')
   expect(getEventListeners(one.signal, 'abort')).toHaveLength(0)
+})
+
+test('a deadline that is no number of milliseconds is refused', async () => {
+  for (const timeoutMs of [Number.NaN, -1]) {
+    const doing = limited({} as Client, { timeoutMs }, () => Promise.resolve())
+    await expect(doing).rejects.toThrow(
+      new RangeError(`timeoutMs is a number of milliseconds from 0 on, not ${timeoutMs}`),
+    )
+  }
 })

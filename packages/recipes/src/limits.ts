@@ -10,6 +10,8 @@ export async function limited<T>(
   act: (signal: AbortSignal) => Promise<T>,
   mayHaveHappened = false,
 ): Promise<T> {
+  if (timeoutMs !== undefined && !(timeoutMs >= 0))
+    throw new RangeError(`timeoutMs is a number of milliseconds from 0 on, not ${timeoutMs}`)
   if (signal?.aborted === true) throw signal.reason
   const controller = new AbortController()
   const cancel =

@@ -1,8 +1,16 @@
 import type { CallOptions, Client } from '@zabra/client'
+import { checkedPath } from './arguments.ts'
 import { lineUpIfAny } from './contenders.ts'
 import type { Held, HoldOptions } from './held.ts'
 import { join } from './parents.ts'
-import { takeTurn, tryTurn, type Line, type LockOptions, type TurnOptions } from './turn.ts'
+import {
+  checkedOptions,
+  takeTurn,
+  tryTurn,
+  type Line,
+  type LockOptions,
+  type TurnOptions,
+} from './turn.ts'
 
 /** What waiting for a right takes. */
 export type AcquireOptions = TurnOptions
@@ -19,8 +27,8 @@ export class Lock {
 
   constructor(client: Client, path: string, options: LockOptions = {}) {
     this.client = client.patient
-    this.options = options
-    this.line = lockLine(path)
+    this.options = checkedOptions(options)
+    this.line = lockLine(checkedPath(client, path))
   }
 
   /** Waits until it is held. Not reentrant: who asks twice waits for themselves. */

@@ -31,10 +31,8 @@ export interface Taking {
 const takenVersion = 1
 
 export interface CompleteOptions extends CallOptions {
-  /** What shall happen in the same step, or not at all: the result of the work, for example. */
-  readonly also?:
-    | ((transaction: Transaction<readonly unknown[]>) => Transaction<readonly unknown[]>)
-    | undefined
+  /** Adds what shall happen in the same step, or not at all: the result of the work, for example. */
+  readonly also?: ((transaction: Transaction<readonly unknown[]>) => unknown) | undefined
 }
 
 /**
@@ -144,7 +142,8 @@ export class QueueItem<T> implements Held {
           .delete(taken, { ifVersion: takenVersion })
           .delete(entry)
         const all = nodes as unknown as Transaction<readonly unknown[]>
-        await (also === undefined ? all : also(all)).commit({ signal })
+        also?.(all)
+        await all.commit({ signal })
         this.isGone = true
         break
       } catch (error) {

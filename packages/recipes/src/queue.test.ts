@@ -1,4 +1,11 @@
-import { ConnectionLossError, isRefusal, json, text, type Client } from '@zabra/client'
+import {
+  ConnectionLossError,
+  isRefusal,
+  json,
+  text,
+  type Client,
+  type Transaction,
+} from '@zabra/client'
 import { expect, test } from 'vitest'
 import { longerThanTests, useServer } from '../test/support/server.ts'
 import { expire, nextState, openProxied } from '../test/support/trouble.ts'
@@ -488,7 +495,10 @@ test('an item is completed together with what else shall happen', async () => {
     item.complete({ also: (transaction) => transaction.create('/also-there') }),
   ).rejects.toMatchObject({ reason: 'nodeExists', path: '/also-there' })
   expect([await queue.size(), item.signal.aborted]).toEqual([1, false])
-  await item.complete({ also: (transaction) => transaction.create('/also-result', 'x') })
+  const also = (transaction: Transaction<readonly unknown[]>): void => {
+    transaction.create('/also-result', 'x')
+  }
+  await item.complete({ also })
   expect(await queue.size()).toBe(0)
   expect(await client.exists('/also-result')).toBeDefined()
 })

@@ -1,7 +1,8 @@
 import type { CallOptions, Client } from '@zabra/client'
+import { checkedPath } from './arguments.ts'
 import type { Held, HoldOptions } from './held.ts'
 import type { AcquireOptions } from './lock.ts'
-import { takeTurn, tryTurn, type Line, type LockOptions } from './turn.ts'
+import { checkedOptions, takeTurn, tryTurn, type Line, type LockOptions } from './turn.ts'
 
 /** Curator's and ours, kazoo's. */
 export const readerMarks = ['__READ__', '__rlock__']
@@ -19,8 +20,8 @@ export class ReadWriteLock {
 
   constructor(client: Client, path: string, options: LockOptions = {}) {
     this.client = client.patient
-    this.path = path
-    this.options = options
+    this.path = checkedPath(client, path)
+    this.options = checkedOptions(options)
   }
 
   read(options: AcquireOptions = {}): Promise<Held> {

@@ -8,6 +8,7 @@ import {
   type Client,
   type Data,
 } from '@zabra/client'
+import { checkedPath } from './arguments.ts'
 import { untilChanged } from './bells.ts'
 import type { Contender } from './contenders.ts'
 import type { Held, HeldByNode } from './held.ts'
@@ -16,7 +17,7 @@ import type { AcquireOptions } from './lock.ts'
 import { persist } from './node.ts'
 import { join } from './parents.ts'
 import { readerLine, writerLine, writerMarks } from './read-write-lock.ts'
-import { takeTurn, type Line, type LockOptions, type Wait } from './turn.ts'
+import { checkedOptions, takeTurn, type Line, type LockOptions, type Wait } from './turn.ts'
 
 /** What Curator's Revoker writes as well. */
 const revokeWord = '__REVOKE__'
@@ -69,8 +70,8 @@ export class RevocableLock {
 
   constructor(client: Client, path: string, options: LockOptions = {}) {
     this.client = client.patient
-    this.path = path
-    this.options = options
+    this.path = checkedPath(client, path)
+    this.options = checkedOptions(options)
   }
 
   /** Together with others who share it. */

@@ -5,14 +5,22 @@ import {
   type CallOptions,
   type Client,
 } from '@zabra/client'
+import { checkedCount, checkedPath } from './arguments.ts'
 import { childrenAndWait } from './bells.ts'
-import { HeldByNode, LostError, type Held, type HoldOptions } from './held.ts'
+import {
+  HeldByNode,
+  LostError,
+  policyOf,
+  type Held,
+  type HoldOptions,
+  type LossPolicy,
+} from './held.ts'
 import { holdAll } from './hold-all.ts'
 import { limited, underAll } from './limits.ts'
 import { lockLine } from './lock.ts'
 import { below, join } from './parents.ts'
 import {
-  policyOf,
+  checkedOptions,
   takeTurn,
   tryTurn,
   waiterError,
@@ -40,10 +48,11 @@ export class Semaphore {
   /** All who use the same path must agree on the number of permits. */
   constructor(client: Client, path: string, permits: number, options: LockOptions = {}) {
     this.client = client.patient
+    checkedPath(client, path)
     this.locks = join(path, 'locks')
     this.leases = join(path, 'leases')
-    this.permits = permits
-    this.options = options
+    this.permits = checkedCount('permits', permits)
+    this.options = checkedOptions(options)
   }
 
   /** Several permits come together or not at all; who asks for many is not overtaken. */
@@ -51,9 +60,10 @@ export class Semaphore {
     const { permits = 1 } = options
     if (!this.canGrant(permits)) return Promise.reject(this.badCount(permits))
     return limited(this.client, options, async (signal) => {
+      const lostOn = policyOf(options, this.options)
       for (;;) {
         try {
-          return await this.queueOnce(permits, signal, options)
+          return await this.queueOnce(permits, signal, lostOn)
         } catch (error) {
           if (!(error instanceof SessionExpiredError) || options.requeue !== true) throw error
           if (this.client.state.name === 'closed') throw error
@@ -67,11 +77,12 @@ export class Semaphore {
     const { permits = 1 } = options
     if (!this.canGrant(permits)) return Promise.reject(this.badCount(permits))
     return limited(this.client, options, async (signal) => {
+      const lostOn = policyOf(options, this.options)
       const lock = await tryTurn(this.client, lockLine(this.locks), this.options, { signal })
       if (lock === undefined) return undefined
       try {
         if (this.permits - (await this.taken({ signal })) < permits) return undefined
-        return await this.lease(permits, signal, options)
+        return await this.lease(permits, signal, lostOn)
       } finally {
         lock.release().catch(() => {})
       }
@@ -83,15 +94,11 @@ export class Semaphore {
     return this.permits - (await this.taken(options))
   }
 
-  private async queueOnce(
-    permits: number,
-    signal: AbortSignal,
-    options: HoldOptions,
-  ): Promise<Held> {
+  private async queueOnce(permits: number, signal: AbortSignal, lostOn: LossPolicy): Promise<Held> {
     const queueing = { signal, lostOn: 'expired' } as const
     const lock = await takeTurn(this.client, lockLine(this.locks), this.options, queueing)
     try {
-      return await underAll([signal, lock.signal], (either) => this.lease(permits, either, options))
+      return await underAll([signal, lock.signal], (either) => this.lease(permits, either, lostOn))
     } catch (error) {
       throw await waiterError(this.client, lock, error, signal)
     } finally {
@@ -116,13 +123,13 @@ export class Semaphore {
     }
   }
 
-  private async lease(count: number, signal: AbortSignal, options: HoldOptions): Promise<Held> {
+  private async lease(count: number, signal: AbortSignal, lostOn: LossPolicy): Promise<Held> {
     const made: HeldByNode[] = []
     try {
       while (made.length < count) made.push(await this.makeLease(signal))
       const signals = made.map((lease) => lease.signal)
       await underAll([signal, ...signals], (either) => this.untilTheyFit(made, either))
-      for (const lease of made) lease.judgeBy(policyOf(this.options, options))
+      for (const lease of made) lease.judgeBy(lostOn)
       const [first, ...others] = made
       return holdAll(first!, ...others)
     } catch (error) {

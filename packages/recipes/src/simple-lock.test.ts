@@ -113,6 +113,7 @@ test('what became of it is asked for until there is an answer', async () => {
   const client = await fixture.open()
   const other = await fixture.open()
   await client.ensure('/refused-look')
+  const lock = new SimpleLock(client, '/refused-look')
   // The making is waiting for room on the server's disk when its connection is lost.
   let room!: () => void
   const hasRoom = new Promise<void>((resolve) => (room = resolve))
@@ -136,7 +137,8 @@ test('what became of it is asked for until there is an answer', async () => {
     expect(options?.consistency).toBe('session')
     throw new OperationError('systemError')
   }
-  const held = await new SimpleLock(client, '/refused-look').acquire()
+  const held = await lock.acquire()
+  expect(made).toBeDefined()
   expect((await other.exists('/refused-look/held'))?.czxid).toBe(held.token)
   await held.release()
   await untilChildren(other, '/refused-look', 0)

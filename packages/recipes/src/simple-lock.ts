@@ -6,13 +6,22 @@ import {
   type Client,
   type Stat,
 } from '@zabra/client'
+import { checkedPath } from './arguments.ts'
 import { untilGone } from './bells.ts'
-import { deleteOwn, giveBackIn, hold, type Held, type HoldOptions } from './held.ts'
+import {
+  deleteOwn,
+  giveBackIn,
+  hold,
+  policyOf,
+  type Held,
+  type HoldOptions,
+  type LossPolicy,
+} from './held.ts'
 import { limited, orAborted } from './limits.ts'
 import { persist } from './node.ts'
 import { ensureParent, join } from './parents.ts'
 import { pause, refusedPauseMs } from './pause.ts'
-import { policyOf, type LockOptions } from './turn.ts'
+import { checkedOptions, type LockOptions } from './turn.ts'
 
 /**
  * A lock that is one node of a fixed name: who makes it has the lock, all others watch it. Simple
@@ -26,8 +35,8 @@ export class SimpleLock {
 
   constructor(client: Client, path: string, options: LockOptions = {}) {
     this.client = client.patient
-    this.path = path
-    this.options = options
+    this.path = checkedPath(client, path)
+    this.options = checkedOptions(options)
   }
 
   acquire(options: CallOptions & HoldOptions = {}): Promise<Held> {
@@ -48,8 +57,9 @@ export class SimpleLock {
   }
 
   /** Who gives up meanwhile gives back what comes of it. */
-  private attempt(signal: AbortSignal, options: HoldOptions): Promise<Held | undefined> {
-    const made = this.make().then((parts) => parts && this.held(parts, options))
+  private async attempt(signal: AbortSignal, options: HoldOptions): Promise<Held | undefined> {
+    const lostOn = policyOf(options, this.options)
+    const made = this.make().then((parts) => parts && this.held(parts, lostOn))
     return orAborted(made, signal).catch((error: unknown) => {
       made.then((held) => held?.release()).catch(() => {})
       throw error
@@ -106,12 +116,11 @@ export class SimpleLock {
     return first?.czxid === stat.czxid ? parent?.version : undefined
   }
 
-  private held(parts: Parts, options: HoldOptions): Held {
+  private held(parts: Parts, lostOn: LossPolicy): Held {
     const { client, path } = this
     const { node, own, stat, version } = parts
     const checks = [{ path, version }, { path: node }, { path: own }]
     const giveBack = (): Promise<void> => this.giveBack(parts)
-    const lostOn = policyOf(this.options, options)
     return hold(client, { path: node, stat, checks, giveBack }, { lostOn })
   }
 

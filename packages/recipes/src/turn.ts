@@ -8,7 +8,7 @@ import {
 } from '@zabra/client'
 import { untilChanged } from './bells.ts'
 import { lineUp, lineUpIfAny, type Contender } from './contenders.ts'
-import { HeldByNode, LostError, type HoldOptions, type LossPolicy } from './held.ts'
+import { HeldByNode, LostError, policyOf, type HoldOptions, type LossPolicy } from './held.ts'
 import { limited, underAll } from './limits.ts'
 import { below, join } from './parents.ts'
 
@@ -40,6 +40,12 @@ export interface LockOptions extends HoldOptions {
   readonly acl?: readonly Acl[] | undefined
 }
 
+/** The options, if they are such; told to whoever makes a lock, not to whoever waits for it. */
+export function checkedOptions(options: LockOptions): LockOptions {
+  policyOf(options)
+  return options
+}
+
 export interface TurnOptions extends CallOptions, HoldOptions {
   /** When the session expires while waiting, queue anew at the end; by default that rejects. */
   readonly requeue?: boolean | undefined
@@ -53,9 +59,10 @@ export function takeTurn(
   options: TurnOptions,
 ): Promise<HeldByNode> {
   return limited(client, options, async (signal) => {
+    const lostOn = policyOf(options, own)
     for (;;) {
       try {
-        return await queueOnce(client, line, own, signal, options)
+        return await queueOnce(client, line, own, signal, lostOn)
       } catch (error) {
         if (!(error instanceof SessionExpiredError) || options.requeue !== true) throw error
         if (client.state.name === 'closed') throw error
@@ -72,6 +79,7 @@ export function tryTurn(
   options: TurnOptions,
 ): Promise<HeldByNode | undefined> {
   return limited(client, options, async (signal) => {
+    const lostOn = policyOf(options, own)
     if (
       line.blockerOf(await lineUpIfAny(client, line.parent, line.marks, { signal })) !== undefined
     )
@@ -79,7 +87,7 @@ export function tryTurn(
     const place = await enterLine(client, line, own, signal)
     try {
       const { blocker } = await look(client, line, place, signal)
-      if (blocker === undefined) return place.judgeBy(policyOf(own, options))
+      if (blocker === undefined) return place.judgeBy(lostOn)
       place.release().catch(() => {})
       return undefined
     } catch (error) {
@@ -93,12 +101,12 @@ async function queueOnce(
   line: Line,
   own: LockOptions,
   signal: AbortSignal,
-  options: TurnOptions,
+  lostOn: LossPolicy,
 ): Promise<HeldByNode> {
   const place = await enterLine(client, line, own, signal)
   try {
     await underAll([signal, place.signal], (either) => untilFirst(client, line, place, either))
-    return place.judgeBy(policyOf(own, options))
+    return place.judgeBy(lostOn)
   } catch (error) {
     throw await abandon(client, place, error, signal)
   }
@@ -164,11 +172,6 @@ function abandon(
   const told = waiterError(client, place, error, signal)
   place.release().catch(() => {})
   return told
-}
-
-/** A wait may say it otherwise than the lock. */
-export function policyOf(own: HoldOptions, options: HoldOptions): LossPolicy {
-  return options.lostOn ?? own.lostOn ?? 'suspended'
 }
 
 /** What to tell somebody who held nothing yet but a place. */
