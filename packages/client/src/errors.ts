@@ -110,8 +110,14 @@ export class TimeoutError extends ZabraError {
   readonly timeoutMs: number
   readonly mayHaveHappened: boolean
 
-  constructor(timeoutMs: number, mayHaveHappened: boolean, details: ErrorDetails = {}) {
-    super(`no answer within ${timeoutMs} ms${about(details.path)}`, details)
+  /** Says what did not come to be, if that is not just an answer. */
+  constructor(
+    timeoutMs: number,
+    mayHaveHappened: boolean,
+    details: ErrorDetails = {},
+    what = 'no answer',
+  ) {
+    super(`${what} within ${timeoutMs} ms${about(details.path)}`, details)
     this.timeoutMs = timeoutMs
     this.mayHaveHappened = mayHaveHappened
   }

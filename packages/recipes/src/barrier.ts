@@ -36,7 +36,7 @@ export class Barrier {
           if (!isRefusal(error, 'nodeExists')) throw error
         }
       })
-    return limited(client, options, make, true)
+    return limited(client, options, make, true, { path, what: 'not raised' })
   }
 
   /** Lets everybody pass; quiet where it is down already. */
@@ -50,7 +50,7 @@ export class Barrier {
           if (!isRefusal(error, 'noNode')) throw error
         }
       })
-    return limited(client, options, remove, true)
+    return limited(client, options, remove, true, { path, what: 'not lowered' })
   }
 
   async isUp(options: CallOptions = {}): Promise<boolean> {
@@ -63,8 +63,8 @@ export class Barrier {
    */
   wait(options: CallOptions = {}): Promise<void> {
     const { client, path } = this
-    return limited(client, options, (signal) =>
-      persist(client, signal, () => untilGone(client, path, signal)),
-    )
+    const look = (signal: AbortSignal): Promise<void> =>
+      persist(client, signal, () => untilGone(client, path, signal))
+    return limited(client, options, look, false, { path, what: 'not lowered' })
   }
 }

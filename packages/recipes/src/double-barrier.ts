@@ -34,7 +34,7 @@ export class DoubleBarrier {
 
   /** Waits until all are there. Who comes too early for the next round waits for the end of this. */
   enter(options: CallOptions & HoldOptions = {}): Promise<Inside> {
-    return limited(this.client, options, async (signal) => {
+    const enterRound = async (signal: AbortSignal): Promise<Inside> => {
       const lostOn = policyOf(options, this.options)
       for (;;) {
         await persist(this.client, signal, () => this.untilFree(signal))
@@ -48,7 +48,9 @@ export class DoubleBarrier {
         }
         place.release().catch(() => {})
       }
-    })
+    }
+    const { client, path } = this
+    return limited(client, options, enterRound, false, { path, what: 'not all are there' })
   }
 
   /** Waits for the end of a round in which we are not. */
@@ -90,14 +92,15 @@ export class DoubleBarrier {
   }
 
   private async leave(place: HeldByNode, round: bigint, options: CallOptions): Promise<void> {
-    const { client } = this
-    try {
-      await limited(client, options, async (signal) => {
-        await persist(client, signal, async () => {
-          while (await this.waitToLeave(place, round, signal));
-        })
-        await orAborted(place.release(), signal)
+    const { client, path } = this
+    const leaveRound = async (signal: AbortSignal): Promise<void> => {
+      await persist(client, signal, async () => {
+        while (await this.waitToLeave(place, round, signal));
       })
+      await orAborted(place.release(), signal)
+    }
+    try {
+      await limited(client, options, leaveRound, false, { path, what: 'not all have left' })
     } catch (error) {
       // Behind the back of the caller, who need not wait for a connection.
       place.release().catch(() => {})

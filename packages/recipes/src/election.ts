@@ -36,6 +36,7 @@ export class Election {
       name: 'latch-',
       marks: ['latch-'],
       blockerOf: (ahead) => ahead.at(-1),
+      late: 'not elected',
     }
   }
 
@@ -47,7 +48,7 @@ export class Election {
 
   /** Who leads now, as far as this client's server knows. */
   leader(options: CallOptions = {}): Promise<Candidate | undefined> {
-    return limited(this.client, options, async (signal) => {
+    return this.limited(options, async (signal) => {
       for (;;) {
         const [first] = await this.lineUp(signal)
         if (first === undefined) return undefined
@@ -59,7 +60,7 @@ export class Election {
 
   /** The leader and those who would follow, in order. */
   candidates(options: CallOptions = {}): Promise<Candidate[]> {
-    return limited(this.client, options, async (signal) => {
+    return this.limited(options, async (signal) => {
       const all = await this.lineUp(signal)
       const read = await Promise.all(all.map(({ name }) => this.read(name, signal)))
       return read.filter((candidate) => candidate !== undefined)
@@ -85,6 +86,10 @@ export class Election {
       known = { leader }
       if (before === undefined || leader?.epoch !== before.leader?.epoch) yield leader
     }
+  }
+
+  private limited<T>(options: CallOptions, act: (signal: AbortSignal) => Promise<T>): Promise<T> {
+    return limited(this.client, options, act, false, { path: this.line.parent })
   }
 
   /** Waits while this one leads. */

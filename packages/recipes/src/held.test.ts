@@ -43,6 +43,14 @@ test('giving back spares a node that somebody else has made in its place', async
   expect((await other.exists('/place'))?.czxid).toBe(next.stat.czxid)
 })
 
+test('a node that outlasts its session is not held', async () => {
+  const client = await fixture.open()
+  const node = await client.create('/persistent')
+  expect(() => hold(client, node)).toThrow(
+    new TypeError('the node is not ephemeral, and so no session holds it: /persistent'),
+  )
+})
+
 test('what an earlier session made is not held', async () => {
   const client = await fixture.open()
   const node = await client.create('/earlier', '', { ephemeral: true })

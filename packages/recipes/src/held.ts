@@ -91,6 +91,8 @@ export interface Check {
 
 /** Holds what an ephemeral node of this client's present session gives a right to. */
 export function hold(client: Client, node: HeldNode, options: HoldOptions = {}): Held {
+  if (node.stat.ephemeralOwner === 0n)
+    throw new TypeError(`the node is not ephemeral, and so no session holds it: ${node.path}`)
   return new HeldByNode(client, node).judgeBy(policyOf(options))
 }
 

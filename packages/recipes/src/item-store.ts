@@ -38,6 +38,7 @@ interface ItemName {
  */
 export class ItemStore<T> {
   private readonly client: Client
+  private readonly path: string
   private readonly entries: string
   private readonly taken: string
   private readonly clients: string
@@ -64,7 +65,7 @@ export class ItemStore<T> {
     const { codec } = options
     if (codec === undefined)
       throw new TypeError('codec is missing: it says how values are written down, as json() does')
-    checkedPath(client, path)
+    this.path = checkedPath(client, path)
     this.client = client.patient
     this.entries = join(path, 'entries')
     this.taken = join(path, 'taken')
@@ -89,20 +90,22 @@ export class ItemStore<T> {
       const { ephemeral = false } = options
       await orAborted(this.outbox.post({ name, data, ephemeral, signal }), signal)
     }
-    return limited(this.client, options, post, true)
+    return limited(this.client, options, post, true, { path: this.path, what: 'not put' })
   }
 
   tryTake(options: CallOptions): Promise<QueueItem<T> | undefined> {
-    return limited(this.client, options, (signal) => this.takeFirst(signal))
+    const { client, path } = this
+    return limited(client, options, (signal) => this.takeFirst(signal), false, { path })
   }
 
   take(options: CallOptions): Promise<QueueItem<T>> {
-    return limited(this.client, options, async (signal) => {
+    const wait = async (signal: AbortSignal): Promise<QueueItem<T>> => {
       for (;;) {
         const item = (await this.takeFirst(signal)) ?? (await this.waitInLine(signal))
         if (item !== undefined) return item
       }
-    })
+    }
+    return limited(this.client, options, wait, false, { path: this.path, what: 'no item' })
   }
 
   async size(options: CallOptions): Promise<number> {

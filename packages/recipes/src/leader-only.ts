@@ -31,7 +31,8 @@ export async function leaderOnly<T>(
   }
   for (;;) {
     const hasBegun = before !== undefined
-    const term = await limited(client, { signal, timeoutMs }, next, hasBegun)
+    const subject = { path, what: 'not elected' }
+    const term = await limited(client, { signal, timeoutMs }, next, hasBegun, subject)
     const signals = signal === undefined ? [term.signal] : [term.signal, signal]
     const outcome = await underAll(signals, (either) => settled(() => work(term, either)))
     if (!term.signal.aborted) {

@@ -1,5 +1,12 @@
 import { TimeoutError, type CallOptions, type Client } from '@zabra/client'
 
+/** What the error of a deadline is about. */
+export interface Subject {
+  readonly path?: string | undefined
+  /** What did not come to be: `not acquired`, for example. */
+  readonly what?: string | undefined
+}
+
 /**
  * Carries out something under one signal that stands for the caller's signal and deadline. Past
  * the deadline it says whether it may have happened nevertheless.
@@ -9,6 +16,7 @@ export async function limited<T>(
   { signal, timeoutMs }: CallOptions,
   act: (signal: AbortSignal) => Promise<T>,
   mayHaveHappened = false,
+  { path, what }: Subject = {},
 ): Promise<T> {
   if (timeoutMs !== undefined && !(timeoutMs >= 0))
     throw new RangeError(`timeoutMs is a number of milliseconds from 0 on, not ${timeoutMs}`)
@@ -18,7 +26,7 @@ export async function limited<T>(
     timeoutMs === undefined
       ? undefined
       : client.host.timer(timeoutMs, () =>
-          controller.abort(new TimeoutError(timeoutMs, mayHaveHappened)),
+          controller.abort(new TimeoutError(timeoutMs, mayHaveHappened, { path }, what)),
         )
   const signals = signal === undefined ? [controller.signal] : [signal, controller.signal]
   try {

@@ -106,7 +106,8 @@ export class QueueItem<T> implements Held {
       this.completing = this.completing?.catch(takeOut) ?? takeOut()
       return orAborted(this.completing, signal)
     }
-    return limited(this.client, limits, attempt, true)
+    const subject = { path: this.entryPath, what: 'not completed' }
+    return limited(this.client, limits, attempt, true, subject)
   }
 
   release(): Promise<void> {

@@ -126,7 +126,8 @@ export class Registration<T> implements Held {
     this.data = this.codec.encode(value)
     const writing = persist(this.client, this.signal, () => this.write())
     writing.catch(() => {})
-    await limited(this.client, options, (signal) => orAborted(writing, signal), true)
+    const subject = { path: this.path, what: 'not updated' }
+    await limited(this.client, options, (signal) => orAborted(writing, signal), true, subject)
   }
 
   release(): Promise<void> {

@@ -201,7 +201,7 @@ function answering(
         if (!isNeedless) throw error
       }
     }
-    return limited(client, options, answer, true)
+    return limited(client, options, answer, true, { path: held.path, what: 'not refused' })
   }
   const revocable = Object.assign(held, { refuse })
   const hear = ({ data, stat }: Data): boolean => {

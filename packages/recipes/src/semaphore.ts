@@ -40,6 +40,7 @@ export interface PermitOptions {
  */
 export class Semaphore {
   private readonly client: Client
+  private readonly path: string
   private readonly leases: string
   private readonly locks: string
   private readonly permits: number
@@ -48,7 +49,7 @@ export class Semaphore {
   /** All who use the same path must agree on the number of permits. */
   constructor(client: Client, path: string, permits: number, options: LockOptions = {}) {
     this.client = client.patient
-    checkedPath(client, path)
+    this.path = checkedPath(client, path)
     this.locks = join(path, 'locks')
     this.leases = join(path, 'leases')
     this.permits = checkedCount('permits', permits)
@@ -59,7 +60,7 @@ export class Semaphore {
   acquire(options: TurnOptions & PermitOptions = {}): Promise<Held> {
     const { permits = 1 } = options
     if (!this.canGrant(permits)) return Promise.reject(this.badCount(permits))
-    return limited(this.client, options, async (signal) => {
+    const wait = async (signal: AbortSignal): Promise<Held> => {
       const lostOn = policyOf(options, this.options)
       for (;;) {
         try {
@@ -69,14 +70,15 @@ export class Semaphore {
           if (this.client.state.name === 'closed') throw error
         }
       }
-    })
+    }
+    return limited(this.client, options, wait, false, { path: this.path, what: 'not acquired' })
   }
 
   /** Undefined where there are too few, or somebody waits for some. */
   tryAcquire(options: CallOptions & HoldOptions & PermitOptions = {}): Promise<Held | undefined> {
     const { permits = 1 } = options
     if (!this.canGrant(permits)) return Promise.reject(this.badCount(permits))
-    return limited(this.client, options, async (signal) => {
+    const attempt = async (signal: AbortSignal): Promise<Held | undefined> => {
       const lostOn = policyOf(options, this.options)
       const lock = await tryTurn(this.client, lockLine(this.locks), this.options, { signal })
       if (lock === undefined) return undefined
@@ -86,7 +88,8 @@ export class Semaphore {
       } finally {
         lock.release().catch(() => {})
       }
-    })
+    }
+    return limited(this.client, options, attempt, false, { path: this.path })
   }
 
   /** How many are free now; less than none where somebody waits. */

@@ -40,20 +40,22 @@ export class SimpleLock {
   }
 
   acquire(options: CallOptions & HoldOptions = {}): Promise<Held> {
-    const { client } = this
-    const node = join(this.path, 'held')
-    return limited(client, options, async (signal) => {
+    const { client, path } = this
+    const node = join(path, 'held')
+    const wait = async (signal: AbortSignal): Promise<Held> => {
       for (;;) {
         const held = await this.attempt(signal, options)
         if (held !== undefined) return held
         await persist(client, signal, () => untilGone(client, node, signal))
       }
-    })
+    }
+    return limited(client, options, wait, false, { path, what: 'not acquired' })
   }
 
   /** Undefined where somebody else has it. */
   tryAcquire(options: CallOptions & HoldOptions = {}): Promise<Held | undefined> {
-    return limited(this.client, options, (signal) => this.attempt(signal, options))
+    const { client, path } = this
+    return limited(client, options, (signal) => this.attempt(signal, options), false, { path })
   }
 
   /** Who gives up meanwhile gives back what comes of it. */

@@ -21,6 +21,8 @@ export interface Line {
   readonly marks: readonly string[]
   /** Whom of those ahead to wait for, the last of them: nobody else needs to be watched. */
   readonly blockerOf: (ahead: readonly Contender[]) => Contender | undefined
+  /** What to say where it is not one's turn in time; `not acquired` by default. */
+  readonly late?: string | undefined
   /** Waits for a change of the blocker. By default until it goes. */
   readonly wait?: (wait: Wait) => Promise<void>
 }
@@ -58,7 +60,7 @@ export function takeTurn(
   own: LockOptions,
   options: TurnOptions,
 ): Promise<HeldByNode> {
-  return limited(client, options, async (signal) => {
+  const wait = async (signal: AbortSignal): Promise<HeldByNode> => {
     const lostOn = policyOf(options, own)
     for (;;) {
       try {
@@ -68,7 +70,9 @@ export function takeTurn(
         if (client.state.name === 'closed') throw error
       }
     }
-  })
+  }
+  const { parent: path, late: what = 'not acquired' } = line
+  return limited(client, options, wait, false, { path, what })
 }
 
 /** Takes the turn if nobody has to be waited for. */
@@ -78,7 +82,7 @@ export function tryTurn(
   own: LockOptions,
   options: TurnOptions,
 ): Promise<HeldByNode | undefined> {
-  return limited(client, options, async (signal) => {
+  const attempt = async (signal: AbortSignal): Promise<HeldByNode | undefined> => {
     const lostOn = policyOf(options, own)
     if (
       line.blockerOf(await lineUpIfAny(client, line.parent, line.marks, { signal })) !== undefined
@@ -93,7 +97,8 @@ export function tryTurn(
     } catch (error) {
       throw await abandon(client, place, error, signal)
     }
-  })
+  }
+  return limited(client, options, attempt, false, { path: line.parent })
 }
 
 async function queueOnce(
