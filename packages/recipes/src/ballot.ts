@@ -44,6 +44,12 @@ export function layout(path: string) {
 
 export const stateOf = ({ data }: NodeState): SiteState => text.decode(data) as SiteState
 
+/** Throws where it is something else, which the compiler does not see everywhere. */
+export function checkDecision(decision: Decision): void {
+  if (decision !== 'commit' && decision !== 'abort')
+    throw new TypeError(`'${String(decision)}' is neither 'commit' nor 'abort'`)
+}
+
 export function voteIn(state: SiteState): Decision | undefined {
   if (state === 'commit' || state === 'committed') return 'commit'
   return state === 'abort' || state === 'aborted' ? 'abort' : undefined
@@ -55,9 +61,43 @@ export function judge(cache: TreeCache): Decision | undefined {
   if (header === undefined) return 'abort'
   const { sites } = layout(cache.path)
   const states = cache.children(sites).map((name) => stateOf(cache.get(join(sites, name))!))
-  if (states.includes('committed')) return 'commit'
+  return count(header, states)
+}
+
+/** The same by reading what is there now, without a watch. */
+export async function lookForDecision(
+  client: Client,
+  path: string,
+  signal: AbortSignal,
+): Promise<Decision | undefined> {
+  const at = layout(path)
+  const read = (node: string): Promise<NodeState> => mustRead(client, node, signal)
+  try {
+    await persist(client, signal, () => client.sync(path, { signal }))
+    const header = await read(path)
+    const names = await persist(client, signal, () => client.children(at.sites, { signal }))
+    const sites = await Promise.all(names.map((name) => read(at.site(name))))
+    return count(header, sites.map(stateOf))
+  } catch (error) {
+    // All of it goes at once.
+    if (isRefusal(error, 'noNode')) return 'abort'
+    throw error
+  }
+}
+
+/** Rejects where the node is not there, or may not be read. */
+export function mustRead(client: Client, path: string, signal: AbortSignal): Promise<NodeState> {
+  return persist(client, signal, async () => {
+    const { data, stat } = await client.get(path, { signal })
+    return { path, data, stat }
+  })
+}
+
+function count(header: NodeState, states: readonly SiteState[]): Decision | undefined {
   const votes = states.map(voteIn)
+  // Whatever else is written there: nobody can have seen that all agree.
   if (votes.includes('abort')) return 'abort'
+  if (states.includes('committed')) return 'commit'
   const isWhole = votes.length === headers.decode(header.data).sites
   return isWhole && votes.every((vote) => vote === 'commit') ? 'commit' : undefined
 }
@@ -78,9 +118,14 @@ export async function decide(
     return await new Promise<Decision>((resolve, reject) => {
       let isLate = false
       const look = (): void => {
-        const decision = judge(cache)
-        if (decision !== undefined) resolve(decision)
-        else replaceMissing(client, cache, isLate, signal).catch(reject)
+        try {
+          const decision = judge(cache)
+          if (decision !== undefined) resolve(decision)
+          else replaceMissing(client, cache, isLate, signal).catch(reject)
+        } catch (error) {
+          // Somebody has written what cannot be understood.
+          reject(error)
+        }
       }
       stop.push(cache.onChange(look), onAbort(signal, reject), onAbort(cache.signal, reject))
       if (abortAfterMs !== undefined)

@@ -15,6 +15,9 @@ export async function ensureParent(
   }
 }
 
+/** How often a parent may go before what needs it is done; then there is another reason. */
+const attemptsMax = 100
+
 /** Does what needs the parent, and makes it again where it went in between. */
 export async function below<T>(
   client: Client,
@@ -22,14 +25,23 @@ export async function below<T>(
   options: Omit<EnsureOptions, 'container'>,
   act: () => Promise<T>,
 ): Promise<T> {
-  for (;;) {
+  for (let attempt = 1; ; attempt++) {
     try {
       return await act()
     } catch (error) {
-      if (!isRefusal(error, 'noNode')) throw error
+      if (!isRefusal(error, 'noNode') || attempt === attemptsMax) throw error
+      const { path = parent } = error
+      // Where something else is missing, the parent does not help.
+      if (path !== parent && parentOf(path) !== parent) throw error
     }
     await ensureParent(client, parent, options)
   }
+}
+
+/** Throws where this cannot be the name of one node. */
+export function checkName(name: string, what: string): void {
+  if (name === '' || name === '.' || name === '..' || name.includes('/'))
+    throw new TypeError(`'${name}' is no name of ${what}: it must not be empty or hold a slash`)
 }
 
 export const join = (parent: string, name: string): string =>

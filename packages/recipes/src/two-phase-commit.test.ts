@@ -1,7 +1,7 @@
-import { json, type Client } from '@zabra/client'
+import { json, permissions, type Client } from '@zabra/client'
 import { describe, expect, test } from 'vitest'
 import { longerThanTests, useServer } from '../test/support/server.ts'
-import { expire, openProxied, outlived } from '../test/support/trouble.ts'
+import { expire, openProxied, outlived, roundTrips } from '../test/support/trouble.ts'
 import type { CommitForm } from './ballot.ts'
 import { joinCommit, openCommit, proposeCommit } from './two-phase-commit.ts'
 
@@ -129,6 +129,70 @@ describe.each<CommitForm>(['everyone', 'coordinator'])('with votes counted by: %
     expect(await heir.decision()).toBe('commit')
   })
 
+  test('only what was decided can be acknowledged', async () => {
+    const client = await fixture.open()
+    const two = ['a', 'b']
+    const propose = async (path: string) => {
+      const commit = await proposeCommit(client, path, proposal, { codec, sites: two, form })
+      const [a, b] = [
+        await joinCommit(client, path, 'a', { codec }),
+        await joinCommit(client, path, 'b', { codec }),
+      ]
+      return { a, b, decisions: () => Promise.all([commit, a, b].map((one) => one.decision())) }
+    }
+    const agreed = await propose(at('acknowledged'))
+    await agreed.a.vote('commit')
+    await expect(agreed.a.acknowledge('commit')).rejects.toThrow('nothing is decided yet')
+    await expect(agreed.b.acknowledge('abort')).rejects.toThrow(TypeError)
+    await agreed.b.vote('commit')
+    expect(await agreed.a.decision()).toBe('commit')
+    await expect(agreed.b.acknowledge('abort')).rejects.toThrow("the decision is 'commit'")
+    expect(await agreed.decisions()).toEqual(['commit', 'commit', 'commit'])
+    await agreed.b.acknowledge('commit')
+    await agreed.b.acknowledge('commit')
+    expect(await agreed.decisions()).toEqual(['commit', 'commit', 'commit'])
+
+    const refused = await propose(at('acknowledged-abort'))
+    await refused.a.vote('abort')
+    expect(await refused.b.decision()).toBe('abort')
+    await expect(refused.b.acknowledge('commit')).rejects.toThrow("the decision is 'abort'")
+    await refused.b.acknowledge('abort')
+    expect(await refused.decisions()).toEqual(['abort', 'abort', 'abort'])
+  })
+
+  test('one abort outweighs all else that is written', async () => {
+    const client = await fixture.open()
+    const path = at('outweighed')
+    await proposeCommit(client, path, proposal, { codec, sites: ['a', 'b'], form })
+    await client.set(`${path}/sites/a`, 'abort')
+    await client.set(`${path}/sites/b`, 'committed')
+    expect(await (await openCommit(client, path)).decision()).toBe('abort')
+  })
+
+  test('votes that cannot be counted reject the decision', async () => {
+    const client = await fixture.open()
+    const path = at('uncountable')
+    const commit = await proposeCommit(client, path, proposal, { codec, sites: ['a', 'b'], form })
+    const site = await joinCommit(client, path, 'a', { codec })
+    const decided = commit.decision().catch((error: unknown) => error)
+    // By then it follows the votes.
+    await roundTrips(client, 20)
+    await client.set(path, 'garbage')
+    await site.vote('commit')
+    expect(await decided).toMatchObject({ code: 'codec' })
+  })
+
+  test('a site may give up those that never come', async () => {
+    const [proposer, a] = await clients(2)
+    const path = at('given-up-by-site')
+    await proposeCommit(proposer!, path, proposal, { codec, sites: ['a', 'b'], form })
+    const site = await joinCommit(a!, path, 'a', { codec })
+    await site.vote('commit')
+    expect(await site.decision({ abortAfterMs: 20 })).toBe('abort')
+    const late = await joinCommit(proposer!, path, 'b', { codec })
+    expect(await late.vote('commit')).toBe('abort')
+  })
+
   test('a vote whose reply is lost counts, and connections may break at any time', async () => {
     const [proposer, b] = await clients(2)
     const { client: a, proxy } = await openProxied(fixture.connectString)
@@ -185,6 +249,17 @@ test('who gives up proposing does not keep the sites waiting for a coordinator',
   const site = await joinCommit(a!, path, 'a', { codec })
   await site.vote('commit')
   expect(await site.decision({ timeoutMs: 3000 })).toBe('commit')
+})
+
+test('a proposer that gives up coordinating lets the sites do it', async () => {
+  const [proposer, a] = await clients(2)
+  const path = '/given-up-proposer'
+  const options = { codec, sites: ['a'], form: 'coordinator' } as const
+  const commit = await proposeCommit(proposer!, path, proposal, options)
+  await expect(commit.decision({ timeoutMs: 30 })).rejects.toMatchObject({ code: 'timeout' })
+  const site = await joinCommit(a!, path, 'a', { codec })
+  await site.vote('commit')
+  expect(await site.decision()).toBe('commit')
 })
 
 test.each(['at once', 'later'])(
@@ -246,6 +321,39 @@ test('a coordinator that has decided says so without waiting for a connection', 
     return remove(...args)
   }
   expect(await commit.decision()).toBe('commit')
+})
+
+test.each([['a/b'], [''], ['..'], ['a', 'a']])(
+  'sites of these names are refused: %j, %j',
+  async (...names) => {
+    const client = await fixture.open()
+    const proposed = proposeCommit(client, '/named', proposal, { codec, sites: names })
+    await expect(proposed).rejects.toThrow(TypeError)
+    expect(await client.exists('/named')).toBeUndefined()
+  },
+)
+
+test('what is no vote is refused', async () => {
+  const client = await fixture.open()
+  await proposeCommit(client, '/no-vote', proposal, { codec, sites: ['a'] })
+  const site = await joinCommit(client, '/no-vote', 'a', { codec })
+  // @ts-expect-error: as from JavaScript.
+  await expect(site.vote('yes')).rejects.toThrow("'yes' is neither")
+  // @ts-expect-error: as from JavaScript.
+  await expect(site.acknowledge('committed')).rejects.toThrow(TypeError)
+  expect(await site.vote('commit')).toBe('commit')
+})
+
+test('a transaction that may not be read is refused, not missing', async () => {
+  const client = await fixture.open()
+  await proposeCommit(client, '/unread', proposal, { codec, sites: ['a'] })
+  const acl = [
+    { perms: permissions.all & ~permissions.read, id: { scheme: 'world', id: 'anyone' } },
+  ]
+  await client.setAcl('/unread', acl)
+  const refused = { reason: 'noAuth', path: '/unread' }
+  await expect(openCommit(client, '/unread')).rejects.toMatchObject(refused)
+  await expect(joinCommit(client, '/unread', 'a', { codec })).rejects.toMatchObject(refused)
 })
 
 test('past its deadline, what writes says that it may have happened', async () => {

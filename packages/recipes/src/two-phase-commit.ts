@@ -2,16 +2,18 @@ import {
   ConnectionLossError,
   isRefusal,
   makeGuid,
-  OperationError,
   text,
   type CallOptions,
   type Client,
   type Codec,
 } from '@zabra/client'
 import {
+  checkDecision,
   decide,
   headers,
   layout,
+  lookForDecision,
+  mustRead,
   stateOf,
   voteIn,
   writeState,
@@ -22,8 +24,9 @@ import { untilGone, untilThere } from './bells.ts'
 import { firstOf } from './first-of.ts'
 import { deleteOwn, hold, type Held } from './held.ts'
 import { limited, orAborted } from './limits.ts'
-import { findOut, persist, readNode, type NodeState } from './node.ts'
-import { below, parentOf } from './parents.ts'
+import { findOut, persist, readNode } from './node.ts'
+import { below, checkName, parentOf } from './parents.ts'
+import { pause } from './pause.ts'
 import { openTreeCache, type TreeCache } from './tree-cache.ts'
 
 export interface ProposeOptions<T> extends CallOptions {
@@ -48,6 +51,10 @@ export async function proposeCommit<T>(
 ): Promise<CommitProposal> {
   const { codec, sites, form = 'everyone', signal, timeoutMs } = options
   if (sites.length === 0) throw new TypeError('a transaction needs at least one site')
+  sites.forEach((site, i) => {
+    checkName(site, 'a site')
+    if (sites.indexOf(site) !== i) throw new TypeError(`the site '${site}' is there twice`)
+  })
   const creator = makeGuid(() => client.host.random())
   const at = layout(path)
   const create = async (either: AbortSignal): Promise<void> => {
@@ -98,12 +105,13 @@ export async function openCommit(
 }
 
 /** Takes part as one of the sites, or goes on where an earlier process of it has ended. */
-export function joinCommit<T>(
+export async function joinCommit<T>(
   { patient: client }: Client,
   path: string,
   site: string,
   options: CallOptions & { readonly codec: Codec<T> },
 ): Promise<CommitSite<T>> {
+  checkName(site, 'a site')
   return limited(client, options, async (signal) => {
     const at = layout(path)
     await persist(client, signal, () => client.sync(path, { signal }))
@@ -210,7 +218,8 @@ export class CommitSite<T> implements AsyncDisposable {
    * Votes, once and for all. Answers the vote that counts, which is `abort` where this site was
    * given up before. Whoever votes `commit` must be able to carry it out, whatever happens.
    */
-  vote(vote: Decision, options: CallOptions = {}): Promise<Decision> {
+  async vote(vote: Decision, options: CallOptions = {}): Promise<Decision> {
+    checkDecision(vote)
     const cast = async (signal: AbortSignal): Promise<Decision> => {
       const at = layout(this.path).site(this.name)
       for (;;) {
@@ -232,16 +241,26 @@ export class CommitSite<T> implements AsyncDisposable {
     return awaitDecision(this.client, this.path, this.form, options)
   }
 
-  /** Says that this site has carried out what was decided. */
-  acknowledge(decision: Decision, options: CallOptions = {}): Promise<void> {
+  /** Says that this site has carried out what was decided; rejects where that is something else. */
+  async acknowledge(decision: Decision, options: CallOptions = {}): Promise<void> {
+    checkDecision(decision)
+    const done = decision === 'commit' ? 'committed' : 'aborted'
     const write = async (signal: AbortSignal): Promise<void> => {
       const at = layout(this.path).site(this.name)
-      const own = await readNode(this.client, at, signal, 'session')
-      const done = decision === 'commit' ? 'committed' : 'aborted'
-      if (own !== undefined && stateOf(own) !== done)
+      for (;;) {
+        const decided = await lookForDecision(this.client, this.path, signal)
+        const own = await readNode(this.client, at, signal, 'session')
+        if (own === undefined || stateOf(own) === done) return
+        if (decided !== decision) throw this.misunderstood(decision, decided)
         await writeState(this.client, at, done, own, signal)
+      }
     }
     return limited(this.client, options, write, true)
+  }
+
+  private misunderstood(decision: Decision, decided: Decision | undefined): TypeError {
+    const truth = decided === undefined ? 'nothing is decided yet' : `the decision is '${decided}'`
+    return new TypeError(`'${decision}' of ${this.path} cannot be acknowledged: ${truth}`)
   }
 
   /** Leaves. Without a vote that counts as a failure, and `abort` is written for this site. */
@@ -271,6 +290,9 @@ async function awaitOutcome(
   abortAfterMs: number | undefined,
 ): Promise<Decision> {
   const { outcome, coordinator } = layout(path)
+  const lateAt = abortAfterMs === undefined ? undefined : client.nowMs() + abortAfterMs
+  const leftMs = (): number | undefined =>
+    lateAt === undefined ? undefined : Math.max(0, lateAt - client.nowMs())
   for (;;) {
     const written = await readNode(client, outcome, signal)
     if (written !== undefined) return text.decode(written.data) as Decision
@@ -281,24 +303,28 @@ async function awaitOutcome(
     if (header === undefined) return 'abort'
     const session = client.session?.id
     if (node !== undefined && node.stat.ephemeralOwner === session) {
-      const decision = await coordinate(client, path, signal, abortAfterMs)
-      // What is decided is known without this.
-      deleteOwn(client, coordinator, session).catch(() => {})
-      return decision
+      try {
+        return await coordinate(client, path, signal, leftMs())
+      } finally {
+        // It is decided, or somebody else may do it now. What is decided is known without this.
+        deleteOwn(client, coordinator, session).catch(() => {})
+      }
     }
     const place = node === undefined && (await becomeCoordinator(client, coordinator, signal))
     if (place) {
       try {
-        return await coordinate(client, path, signal, abortAfterMs)
+        return await coordinate(client, path, signal, leftMs())
       } finally {
-        // It is decided, or somebody else may do it now.
         place.release().catch(() => {})
       }
     }
+    // Whoever has the place may know of no such limit.
+    if (leftMs() === 0) return coordinate(client, path, signal, 0)
     await persist(client, signal, () =>
       firstOf(signal, (either) => [
         untilThere(client, outcome, either),
         untilGone(client, coordinator, either),
+        ...(lateAt === undefined ? [] : [pause(client, leftMs()!, either)]),
       ]),
     )
   }
@@ -385,10 +411,4 @@ async function makeOrFind(client: Client, path: string): Promise<Held | undefine
   const stat = await findOut(client, undefined, look)
   if (stat === undefined || stat.ephemeralOwner !== client.session?.id) return undefined
   return hold(client, { path, stat }, { lostOn: 'expired' })
-}
-
-async function mustRead(client: Client, path: string, signal: AbortSignal): Promise<NodeState> {
-  const node = await readNode(client, path, signal)
-  if (node === undefined) throw new OperationError('noNode', { path })
-  return node
 }
