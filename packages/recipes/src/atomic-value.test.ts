@@ -12,9 +12,9 @@ const numbers = (client: Client, path: string) =>
 test('a value begins with what was given, and changes step by step', async () => {
   const client = await fixture.open()
   const value = numbers(client, '/steps/value')
-  expect(await value.get()).toEqual({ value: [], version: -1 })
-  expect(await value.update((list) => [...list, 1])).toEqual({ value: [1], version: 1 })
-  expect(await value.set([7])).toEqual({ value: [7], version: 2 })
+  expect(await value.get()).toEqual({ value: [], version: undefined })
+  expect(await value.update((list) => [...list, 1])).toEqual({ value: [1], version: 0 })
+  expect(await value.set([7])).toEqual({ value: [7], version: 1 })
   expect((await numbers(client, '/steps/value').get()).value).toEqual([7])
 })
 
@@ -23,9 +23,9 @@ test('compareAndSet sets only what is as it was read', async () => {
   const value = numbers(client, '/compared')
   const none = await value.get()
   const first = await value.compareAndSet(none, [1])
-  expect(first).toEqual({ value: [1], version: 1 })
+  expect(first).toEqual({ value: [1], version: 0 })
   expect(await value.compareAndSet(none, [2])).toBeUndefined()
-  expect(await value.compareAndSet(first!, [3])).toEqual({ value: [3], version: 2 })
+  expect(await value.compareAndSet(first!, [3])).toEqual({ value: [3], version: 1 })
 })
 
 test('a value that somebody else made first is not overwritten unseen', async () => {
@@ -35,6 +35,79 @@ test('a value that somebody else made first is not overwritten unseen', async ()
   await client.create('/foreign', '[5]')
   expect(await value.compareAndSet(none, [1])).toBeUndefined()
   expect((await value.update((list) => [...list, 6])).value).toEqual([5, 6])
+})
+
+test('a value is there with its first change, and never with another one', async () => {
+  const [client, other] = [await fixture.open(), await fixture.open()]
+  await using live = await numbers(other, '/first/value').live()
+  const seen: number[][] = []
+  live.onChange(({ value }) => seen.push(value))
+  await using value = numbers(client, '/first/value')
+  await value.set([1])
+  await live.until((now) => now.value.length > 0)
+  expect(seen).toEqual([[1]])
+})
+
+test('a value that was deleted is made anew by the next change, not before it', async () => {
+  const [client, other] = [await fixture.open(), await fixture.open()]
+  await other.create('/deleted', '[1]')
+  const value = numbers(client, '/deleted')
+  const live = await numbers(other, '/deleted').live()
+  const seen: number[][] = []
+  live.onChange((now) => seen.push(now.value))
+  const seenBefore = await value.get()
+  await other.delete('/deleted')
+  expect(await value.compareAndSet(seenBefore, [2])).toBeUndefined()
+  expect(await other.exists('/deleted')).toBeUndefined()
+  await value.update((list) => [...list, 3])
+  await live.until((now) => now.value.includes(3))
+  expect(seen.at(-1)).toEqual([3])
+  expect(seen).not.toContainEqual([2])
+})
+
+test('a first change whose reply is lost happens once', async () => {
+  const { client, proxy } = await openProxied(fixture.connectString)
+  const other = await fixture.open()
+  const value = numbers(client, '/first-lost')
+  const observer = numbers(other, '/first-lost')
+  const isSeen = (await observer.live()).until((now) => now.value.includes(1))
+  const update = value.update((list) => {
+    proxy.mute()
+    return [...list, 1]
+  })
+  await isSeen
+  await observer.update((list) => [...list, 2])
+  proxy.heal()
+  proxy.drop()
+  expect(await update).toEqual({ value: [1], version: 0 })
+  expect((await observer.get()).value).toEqual([1, 2])
+  await Promise.all([value.close(), observer.close()])
+  expect(await other.children('/first-lost')).toEqual([])
+})
+
+test('a first change that is given up leaves nothing that nobody has set', async () => {
+  const { client, proxy } = await openProxied(fixture.connectString)
+  const other = await fixture.open()
+  const value = numbers(client, '/first-given-up')
+  const transaction = client.transaction.bind(client)
+  client.transaction = () => {
+    proxy.cut()
+    return transaction()
+  }
+  await expect(value.set([1], { timeoutMs: 200 })).rejects.toMatchObject({ code: 'timeout' })
+  client.transaction = transaction
+  proxy.heal()
+  await client.sync()
+  expect(await other.exists('/first-given-up')).toBeUndefined()
+})
+
+test('a transaction may have the version that it leads to as its condition', async () => {
+  const client = await fixture.open()
+  await client.create('/leads-to')
+  const change = () => client.transaction().set('/leads-to', 'x').check('/leads-to', 1).commit()
+  await change()
+  await expect(change()).rejects.toMatchObject({ reason: 'badVersion' })
+  expect((await client.exists('/leads-to'))?.version).toBe(1)
 })
 
 test('what the change throws leaves the value as it is', async () => {
@@ -64,6 +137,8 @@ test('a change whose reply is lost happens once', async () => {
   const other = await fixture.open()
   const value = numbers(client, '/lost')
   const observer = numbers(other, '/lost')
+  await value.set([])
+  // From now on the object has its witness.
   await value.set([0])
   const isSeen = (await observer.live()).until((now) => now.value.includes(1))
   const update = value.update((list) => {
@@ -118,6 +193,7 @@ test('a change can be given up, and then does not happen later', async () => {
 test('a witness that somebody has touched or taken away is replaced', async () => {
   const client = await fixture.open()
   const value = numbers(client, '/touched')
+  await value.set([])
   await value.set([0])
   const [first] = await client.children('/touched')
   await client.set(`/touched/${first}`, 'x')
@@ -133,6 +209,7 @@ test('nothing is left beside the value after closing', async () => {
   {
     await using value = numbers(client, '/left')
     await value.set([1])
+    await value.set([2])
     expect(await client.children('/left')).toHaveLength(1)
   }
   expect(await client.children('/left')).toEqual([])
@@ -154,7 +231,7 @@ test('a live value follows all changes', async () => {
   const client = await fixture.open()
   const value = numbers(client, '/live')
   await using live = await value.live()
-  expect(live.current).toEqual({ value: [], version: -1 })
+  expect(live.current).toEqual({ value: [], version: undefined })
   await value.set([1])
   await live.until((now) => now.value[0] === 1)
   await value.set([2])
@@ -175,7 +252,7 @@ test('a read waits for the next session, and no longer than it may', async () =>
   await expect(limited).rejects.toMatchObject({ code: 'timeout', mayHaveHappened: false })
   proxy.heal()
   expect(await Promise.all(reads)).toEqual([
-    { value: [0], version: 1 },
-    { value: [0], version: 1 },
+    { value: [0], version: 0 },
+    { value: [0], version: 0 },
   ])
 })

@@ -1,23 +1,29 @@
 import {
   isRefusal,
+  OperationError,
   type CallOptions,
   type Client,
   type Codec,
   type Consistency,
+  type Stat,
+  type Transaction,
 } from '@zabra/client'
+import { makeFirst } from './first-value.ts'
 import { limited, orAborted } from './limits.ts'
 import type { Live } from './live.ts'
 import { openLiveNode } from './live-node.ts'
-import { persist, readNode, type NodeState } from './node.ts'
-import { below, parentOf } from './parents.ts'
+import { persist, type NodeState } from './node.ts'
 import { pause } from './pause.ts'
 import { Serial } from './serial.ts'
 import { Witness } from './witness.ts'
 
 export interface Versioned<T> {
   readonly value: T
-  /** Grows with every change. */
-  readonly version: number
+  /**
+   * Another one after every change: it grows, and goes on from -2147483648 after 2147483647. Begins
+   * anew at 0 where the node is deleted and made again; undefined where there is no node.
+   */
+  readonly version: number | undefined
 }
 
 export interface AtomicValueOptions<T> {
@@ -31,15 +37,16 @@ export interface AtomicReadOptions extends CallOptions {
   readonly consistency?: Consistency | undefined
 }
 
-/** Undefined where there is no node. */
 interface Found {
-  readonly data: Uint8Array | undefined
+  readonly data: Uint8Array
   readonly version: number
 }
 
 /** After so many lost races each further attempt waits a while, by chance. */
 const racesBeforeWaiting = 2
 const waitMsMax = 64
+/** To a server this says that the version does not matter. A node has it once in four billion changes. */
+const anyVersion = -1
 
 /**
  * A value that several clients change, each change based on the one before it. A change happens
@@ -52,21 +59,23 @@ export class AtomicValue<T> implements AsyncDisposable {
   private readonly initial: T
   private readonly serial = new Serial()
   private readonly witness: Witness
+  /** When nothing is left of how the node was made. */
+  private cleared = Promise.resolve()
 
   constructor(client: Client, path: string, { codec, initial }: AtomicValueOptions<T>) {
     this.client = client.patient
     this.path = path
     this.codec = codec
     this.initial = initial
-    this.witness = new Witness(client, path, () => this.make())
+    // Who has seen the value does not make it again where it is gone.
+    const isGone = () => Promise.reject(new OperationError('noNode', { path }))
+    this.witness = new Witness(client, path, isGone)
   }
 
   /** Over the next connection, or in the next session, where this one is lost. */
   async get({ consistency, ...limits }: AtomicReadOptions = {}): Promise<Versioned<T>> {
-    const { data, version } = await limited(this.client, limits, (signal) =>
-      this.read(signal, consistency),
-    )
-    return { value: this.decode(data), version }
+    const found = await limited(this.client, limits, (signal) => this.read(signal, consistency))
+    return { value: this.decode(found?.data), version: found?.version }
   }
 
   /** Whatever it was before, even if that cannot be understood. */
@@ -80,7 +89,7 @@ export class AtomicValue<T> implements AsyncDisposable {
     value: T,
     options: CallOptions = {},
   ): Promise<Versioned<T> | undefined> {
-    return this.inTurn(options, (signal) => this.trySet(expected, value, signal))
+    return this.inTurn(options, (signal) => this.trySet(expected.version, value, signal))
   }
 
   /**
@@ -96,7 +105,7 @@ export class AtomicValue<T> implements AsyncDisposable {
     const interpret = (node: NodeState | undefined): { value: Versioned<T> } => ({
       value:
         node === undefined
-          ? { value: this.initial, version: -1 }
+          ? { value: this.initial, version: undefined }
           : { value: this.codec.decode(node.data), version: node.stat.version },
     })
     return openLiveNode(this.client, this.path, interpret, options)
@@ -104,7 +113,9 @@ export class AtomicValue<T> implements AsyncDisposable {
 
   /** Takes away what this object keeps on the tree. The value stays. */
   close(): Promise<void> {
-    return this.serial.run(() => this.witness.close())
+    return this.serial.run(async () => {
+      await Promise.all([this.witness.close(), this.cleared])
+    })
   }
 
   [Symbol.asyncDispose](): Promise<void> {
@@ -119,7 +130,7 @@ export class AtomicValue<T> implements AsyncDisposable {
       for (let races = 0; ; races++) {
         if (races > racesBeforeWaiting) await this.waitAWhile(races, signal)
         const before = await this.read(signal)
-        const after = await this.trySet(before, valueAfter(before.data), signal)
+        const after = await this.trySet(before?.version, valueAfter(before?.data), signal)
         if (after !== undefined) return after
       }
     })
@@ -128,7 +139,7 @@ export class AtomicValue<T> implements AsyncDisposable {
   private async read(
     signal: AbortSignal,
     consistency: Consistency = 'linearizable',
-  ): Promise<Found> {
+  ): Promise<Found | undefined> {
     const { client, path } = this
     try {
       const { data, stat } = await persist(client, signal, () =>
@@ -136,8 +147,7 @@ export class AtomicValue<T> implements AsyncDisposable {
       )
       return { data, version: stat.version }
     } catch (error) {
-      // A version that no node has: the first change goes by whether the node is there.
-      if (isRefusal(error, 'noNode')) return { data: undefined, version: -1 }
+      if (isRefusal(error, 'noNode')) return undefined
       throw error
     }
   }
@@ -159,43 +169,39 @@ export class AtomicValue<T> implements AsyncDisposable {
   }
 
   private async trySet(
-    expected: { readonly version: number },
+    version: number | undefined,
     value: T,
     signal: AbortSignal,
   ): Promise<Versioned<T> | undefined> {
-    if (expected.version < 0 && !(await this.isInitial(signal))) return undefined
-    const ifVersion = Math.max(expected.version, 0)
+    const { path } = this
     const data = this.codec.encode(value)
+    if (version === undefined) return this.setFirst(value, data, signal)
+    // As the server counts, with 32 bits.
+    const next = (version + 1) | 0
+    const change = (tx: Transaction): Transaction<[Stat, ...undefined[]]> =>
+      version === anyVersion
+        ? // As a condition this would be none; so the condition is what it leads to.
+          tx.set(path, data).check(path, next)
+        : tx.set(path, data, { ifVersion: version })
     try {
-      await this.witness.commit((tx) => tx.set(this.path, data, { ifVersion }), signal)
-      return { value, version: ifVersion + 1 }
+      const { results } = await this.witness.commit(change, signal)
+      return { value, version: results?.[0].version ?? next }
     } catch (error) {
-      if (isRefusal(error, 'badVersion', 'noNode') && error.path === this.path) return undefined
+      if (isRefusal(error, 'badVersion', 'noNode') && error.path === path) return undefined
       throw error
     }
   }
 
-  /** Whether the node is as this object makes it, after it was made. */
-  private async isInitial(signal: AbortSignal): Promise<boolean> {
-    await this.make(signal)
-    const node = await readNode(this.client, this.path, signal, 'linearizable')
-    const wanted = this.codec.encode(this.initial)
-    if (node === undefined || node.stat.version > 0) return false
-    return wanted.length === node.data.length && wanted.every((byte, i) => byte === node.data[i])
-  }
-
-  /** Made with the initial value, so that it does not matter by whom, nor how often. */
-  private make(signal?: AbortSignal): Promise<void> {
-    const { client, path } = this
-    const parent = parentOf(path)
-    const create = () => client.create(path, this.codec.encode(this.initial), { signal })
-    return persist(client, signal, async () => {
-      try {
-        await below(client, parent, { signal }, create)
-      } catch (error) {
-        if (!isRefusal(error, 'nodeExists')) throw error
-      }
-    })
+  /** The node comes with the value: nobody sees it with another one. */
+  private async setFirst(
+    value: T,
+    data: Uint8Array,
+    signal: AbortSignal,
+  ): Promise<Versioned<T> | undefined> {
+    const made = await makeFirst(this.client, this.path, data, signal)
+    if (made === undefined) return undefined
+    this.cleared = made.cleared
+    return { value, version: 0 }
   }
 
   private waitAWhile(races: number, signal: AbortSignal): Promise<void> {

@@ -35,7 +35,7 @@ test('a configuration begins with its fallback and follows the node', async () =
   await using writer = await openConfiguration(other, '/follow/limits', { codec, fallback })
   await writer.set({ rate: 5, burst: 10 })
   await config.until(({ rate }) => rate === 5)
-  expect(config.stat?.version).toBe(1)
+  expect(config.stat?.version).toBe(0)
   await other.delete('/follow/limits')
   await config.until(({ rate }) => rate === 1)
 })
@@ -77,6 +77,33 @@ test('a value that does not fit at the beginning rejects, unless there is a fall
   await using config = await openConfiguration(client, '/bad', { codec, fallback })
   expect(config.current).toEqual(fallback)
   expect(config.problem).toBeDefined()
+})
+
+test('what is set where there is no node is seen at once, and not the fallback before it', async () => {
+  const clients = await Promise.all([fixture.open(), fixture.open()])
+  const [writer, reader] = await Promise.all(
+    clients.map((client, i) => {
+      const own = { fallback: { rate: i, burst: i } }
+      return openConfiguration(client, '/unset', { codec, ...own })
+    }),
+  )
+  const rates: number[] = []
+  reader!.onChange(({ rate }) => rates.push(rate))
+  await writer!.set({ rate: 7, burst: 7 })
+  await reader!.until(({ rate }) => rate === 7)
+  expect(rates).toEqual([7])
+})
+
+test('the last value does not come back where the node was deleted', async () => {
+  const [client, other] = [await fixture.open(), await fixture.open()]
+  await client.create('/comes-back', '{"rate":1,"burst":1}')
+  await using config = await openConfiguration(client, '/comes-back', { codec })
+  await client.delete('/comes-back')
+  const opening = openConfiguration(other, '/comes-back', { codec })
+  await other.sync()
+  await config.set({ rate: 2, burst: 2 })
+  await using opened = await opening
+  expect(opened.current.rate).toBe(2)
 })
 
 test('parts are changed without losing what others change', async () => {
@@ -144,5 +171,5 @@ test('who sets it does not wait for a connection past the deadline', async () =>
     return remove(...args)
   }
   const set = await configuration.set({ rate: 7, burst: 7 }, { timeoutMs: 500 })
-  expect(set).toMatchObject({ version: 1 })
+  expect(set).toMatchObject({ version: 0 })
 })
