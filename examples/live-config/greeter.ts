@@ -25,7 +25,7 @@ export class Greeter implements AsyncDisposable {
     const settings = await openConfiguration(client, settingsPath, {
       codec: settingsCodec,
       fallback: defaults,
-      onProblem,
+      onProblem: ({ problem }) => onProblem(problem),
     })
     const greeter = new Greeter(settings)
     greeter.server.listen(0, '127.0.0.1')

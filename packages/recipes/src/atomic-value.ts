@@ -11,7 +11,7 @@ import {
 import { makeFirst } from './first-value.ts'
 import { limited, orAborted } from './limits.ts'
 import type { Live } from './live.ts'
-import { openLiveNode } from './live-node.ts'
+import { openLiveNode, type LiveOptions } from './live-node.ts'
 import { persist, type NodeState } from './node.ts'
 import { pause } from './pause.ts'
 import { Serial } from './serial.ts'
@@ -101,7 +101,7 @@ export class AtomicValue<T> implements AsyncDisposable {
   }
 
   /** The value, kept up to date until that is disposed of. */
-  live(options: CallOptions = {}): Promise<Live<Versioned<T>>> {
+  live(options: LiveOptions = {}): Promise<Live<Versioned<T>>> {
     const interpret = (node: NodeState | undefined): { value: Versioned<T> } => ({
       value:
         node === undefined

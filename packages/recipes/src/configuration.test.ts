@@ -2,7 +2,9 @@ import { json, type StandardSchema } from '@zabra/client'
 import { expect, test } from 'vitest'
 import { longerThanTests, useServer } from '../test/support/server.ts'
 import { expire, nextState, openProxied } from '../test/support/trouble.ts'
+import { catchUncaught } from '../test/support/uncaught.ts'
 import { openConfiguration } from './configuration.ts'
+import type { Problem } from './problem.ts'
 
 const fixture = useServer()
 
@@ -55,8 +57,8 @@ test('without a fallback opening waits for the value', async () => {
 test('a value that does not fit the schema is reported, and the last good one stays', async () => {
   const client = await fixture.open()
   await client.create('/misfit', '{"rate":2,"burst":3}')
-  const problems: unknown[] = []
-  const onProblem = (problem: unknown): unknown => problems.push(problem)
+  const problems: Problem[] = []
+  const onProblem = (problem: Problem): unknown => problems.push(problem)
   await using config = await openConfiguration(client, '/misfit', { codec, onProblem })
   const seen: Limits[] = []
   config.onChange((value) => seen.push(value))
@@ -66,8 +68,27 @@ test('a value that does not fit the schema is reported, and the last good one st
   await client.set('/misfit', '{"rate":4,"burst":4}')
   await config.until(({ rate }) => rate === 4)
   expect(config.problem).toBeUndefined()
-  expect([problems.length, seen]).toEqual([1, [{ rate: 4, burst: 4 }]])
+  expect(problems).toMatchObject([
+    { path: '/misfit', problem: { name: 'CodecError' }, stat: { version: 1 } },
+  ])
+  expect(seen).toEqual([{ rate: 4, burst: 4 }])
   await expect(config.set({ rate: 'x' } as unknown as Limits)).rejects.toThrow('must be numbers')
+})
+
+test('what onProblem throws is told, and the configuration goes on', async () => {
+  const client = await fixture.open()
+  const uncaught = catchUncaught()
+  await client.create('/rude', '{"rate":1,"burst":1}')
+  await using config = await openConfiguration(client, '/rude', {
+    codec,
+    onProblem: () => {
+      throw new Error('a bug of the caller')
+    },
+  })
+  await client.set('/rude', '{"rate":"fast"}')
+  await expect.poll(() => uncaught).toMatchObject([{ message: 'a bug of the caller' }])
+  await client.set('/rude', '{"rate":2,"burst":1}')
+  await config.until(({ rate }) => rate === 2)
 })
 
 test('a value that does not fit at the beginning rejects, unless there is a fallback', async () => {

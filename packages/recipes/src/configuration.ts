@@ -4,6 +4,7 @@ import { limited, orAborted } from './limits.ts'
 import type { Live } from './live.ts'
 import { openLiveNode } from './live-node.ts'
 import type { NodeState } from './node.ts'
+import { tellProblem, type ProblemListener } from './problem.ts'
 
 export interface ConfigurationOptions<T> extends CallOptions {
   /** `json(schema)` for what a schema is to check. */
@@ -11,7 +12,7 @@ export interface ConfigurationOptions<T> extends CallOptions {
   /** What holds where there is no node. Without it opening waits for the node. */
   readonly fallback?: T | undefined
   /** Hears of data that the codec does not understand: the last good value stays. */
-  readonly onProblem?: ((problem: unknown, stat: Stat) => void) | undefined
+  readonly onProblem?: ProblemListener | undefined
 }
 
 /** A value on the tree, typed and live. */
@@ -33,7 +34,7 @@ export async function openConfiguration<T>(
   path: string,
   options: ConfigurationOptions<T>,
 ): Promise<Configuration<T>> {
-  const reading = new Reading(options)
+  const reading = new Reading(client, options)
   const live = await openLiveNode(client, path, (node) => reading.interpret(node), options)
   // A write begins with the current value where there is no node.
   const initialOf = (): T => options.fallback ?? live.current
@@ -81,9 +82,11 @@ class Reading<T> {
   problem: unknown
   stat: Stat | undefined
   private hasValue = false
+  private readonly client: Client
   private readonly options: ConfigurationOptions<T>
 
-  constructor(options: ConfigurationOptions<T>) {
+  constructor(client: Client, options: ConfigurationOptions<T>) {
+    this.client = client
     this.options = options
   }
 
@@ -99,7 +102,7 @@ class Reading<T> {
     } catch (problem) {
       if (!this.hasValue && fallback === undefined) throw problem
       this.problem = problem
-      onProblem?.(problem, node.stat)
+      tellProblem(this.client, onProblem, { path: node.path, problem, stat: node.stat })
       return this.hasValue || fallback === undefined ? undefined : { value: fallback }
     }
   }

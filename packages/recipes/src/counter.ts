@@ -2,7 +2,7 @@ import type { CallOptions, Client, Codec } from '@zabra/client'
 import { AtomicValue, type AtomicReadOptions } from './atomic-value.ts'
 import { limited } from './limits.ts'
 import type { Live } from './live.ts'
-import { openLiveNode } from './live-node.ts'
+import { openLiveNode, type LiveOptions } from './live-node.ts'
 import type { NodeState } from './node.ts'
 
 /**
@@ -77,7 +77,7 @@ export class Counter implements AsyncDisposable {
   }
 
   /** The number, kept up to date until that is disposed of. */
-  live(options: CallOptions = {}): Promise<Live<bigint>> {
+  live(options: LiveOptions = {}): Promise<Live<bigint>> {
     const interpret = (node: NodeState | undefined): { value: bigint } => ({
       value: node === undefined ? this.initial : this.codec.decode(node.data),
     })

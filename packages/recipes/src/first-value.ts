@@ -6,8 +6,8 @@ import {
   type Client,
 } from '@zabra/client'
 import { deleteOwn } from './held.ts'
-import { findOut } from './node.ts'
-import { below, join, parentOf } from './parents.ts'
+import { findOut, persist } from './node.ts'
+import { ensureParent, join, parentOf } from './parents.ts'
 
 /** That this call has made the node; when its mark is gone as well. */
 export interface FirstValue {
@@ -19,7 +19,7 @@ export interface FirstValue {
  * transaction it makes an ephemeral child with a name of its own. That tells whether it happened
  * where the reply was lost, whatever others have made of the value since.
  */
-export function makeFirst(
+export async function makeFirst(
   client: Client,
   path: string,
   data: Uint8Array,
@@ -31,16 +31,14 @@ export function makeFirst(
     attempt.session === undefined
       ? Promise.resolve()
       : deleteOwn(client, mark, attempt.session).catch(() => {})
-  return below(client, parentOf(path), { signal }, async () => {
-    try {
-      const isMade = await make(client, path, data, mark, attempt, signal)
-      return isMade ? { cleared: clear() } : undefined
-    } catch (error) {
-      // What still comes of it must not stay marked.
-      if (attempt.isUncertain) void clear()
-      throw error
-    }
-  })
+  try {
+    const isMade = await make(client, path, data, mark, attempt, signal)
+    return isMade ? { cleared: clear() } : undefined
+  } catch (error) {
+    // What still comes of it must not stay marked.
+    if (attempt.isUncertain) void clear()
+    throw error
+  }
 }
 
 interface Attempt {
@@ -78,9 +76,10 @@ async function make(
       if ((await findOut(client, signal, look)) !== undefined) return true
       if (client.session?.id !== attempt.session) throw new SessionExpiredError(true, { path })
     }
-    if (refusal !== undefined) {
-      if (isRefusal(refusal, 'nodeExists')) return false
-      throw refusal
-    }
+    if (isRefusal(refusal, 'nodeExists')) return false
+    const isParentMissing = isRefusal(refusal, 'noNode')
+    if (refusal !== undefined && !isParentMissing) throw refusal
+    if (isParentMissing)
+      await persist(client, signal, () => ensureParent(client, parentOf(path), { signal }))
   }
 }

@@ -2,6 +2,7 @@ import { ConnectionLossError, json, text, type Created, type Stat } from '@zabra
 import { expect, onTestFinished, test } from 'vitest'
 import { useServer } from '../test/support/server.ts'
 import { expire, nextState, openProxied, roundTrips } from '../test/support/trouble.ts'
+import { catchUncaught } from '../test/support/uncaught.ts'
 import { joinGroup, watchGroup, type Members } from './group.ts'
 
 const fixture = useServer()
@@ -234,12 +235,27 @@ test('what the codec does not understand is no member', async () => {
   const problems: string[] = []
   await using group = await watchGroup(client, '/strange', {
     codec: json<{ port: number }>(),
-    onProblem: (path) => problems.push(path),
+    onProblem: ({ path }) => problems.push(path),
   })
   expect([...group.current.keys()]).toEqual(['b'])
   expect(problems).toEqual(['/strange/a'])
   await client.set('/strange/a', '{"port":2}')
   await group.until((members) => members.get('a')?.data.port === 2)
+})
+
+test('what onProblem throws is told, and keeps no member from being seen', async () => {
+  const client = await fixture.open()
+  const uncaught = catchUncaught()
+  await client.create('/rude')
+  await using group = await watchGroup(client, '/rude', {
+    codec: json<number>(),
+    onProblem: () => {
+      throw new Error('a bug of the caller')
+    },
+  })
+  await client.transaction().create('/rude/a', '{').create('/rude/b', '1').commit()
+  await group.until((members) => members.has('b'))
+  await expect.poll(() => uncaught).toMatchObject([{ message: 'a bug of the caller' }])
 })
 
 test('closing the client ends membership and watching', async () => {

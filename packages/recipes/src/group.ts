@@ -3,6 +3,7 @@ import { limited, onAbort } from './limits.ts'
 import { LiveCell, type Live } from './live.ts'
 import type { NodeState } from './node.ts'
 import { join } from './parents.ts'
+import { tellProblem, type ProblemListener } from './problem.ts'
 import { Registration } from './registration.ts'
 import { openTreeCache } from './tree-cache.ts'
 
@@ -30,7 +31,7 @@ export interface JoinOptions<T> extends CallOptions {
 export interface GroupOptions<T> extends CallOptions {
   readonly codec: Codec<T>
   /** Hears of nodes whose data the codec does not understand: they are no members. */
-  readonly onProblem?: ((path: string, problem: unknown) => void) | undefined
+  readonly onProblem?: ProblemListener | undefined
 }
 
 /**
@@ -58,7 +59,7 @@ export async function watchGroup<T>(
   options: GroupOptions<T>,
 ): Promise<Live<Members<T>>> {
   const cache = await openTreeCache(client, path, options)
-  const book = new Book(path, options)
+  const book = new Book(client, path, options)
   for (const node of cache) book.note(node.path, node)
   const members = new LiveCell(client, book.members(), () => cache.close())
   cache.onChange((changes) => {
@@ -71,11 +72,13 @@ export async function watchGroup<T>(
 
 /** The children of one node, decoded. */
 class Book<T> {
+  private readonly client: Client
   private readonly path: string
   private readonly options: GroupOptions<T>
   private readonly byName = new Map<string, Member<T>>()
 
-  constructor(path: string, options: GroupOptions<T>) {
+  constructor(client: Client, path: string, options: GroupOptions<T>) {
+    this.client = client
     this.path = path
     this.options = options
   }
@@ -99,7 +102,7 @@ class Book<T> {
       const { czxid: token, ephemeralOwner: session } = stat
       this.byName.set(name, { name, data: codec.decode(data), token, session })
     } catch (problem) {
-      onProblem?.(path, problem)
+      tellProblem(this.client, onProblem, { path, problem, stat })
     }
   }
 }

@@ -28,9 +28,11 @@ export {
   type Membership,
 } from './group.ts'
 export type { Live, LiveListener } from './live.ts'
+export type { LiveOptions } from './live-node.ts'
 export { NameService, type NameServiceOptions } from './name-service.ts'
 export type { NodeState } from './node.ts'
 export { PriorityQueue } from './priority-queue.ts'
+export type { Problem, ProblemListener } from './problem.ts'
 export { Queue, type PutOptions, type QueueOptions } from './queue.ts'
 export type { CompleteOptions, QueueItem } from './queue-item.ts'
 export type { Presence, Registration } from './registration.ts'

@@ -1,21 +1,32 @@
-import type { CallOptions, Client } from '@zabra/client'
+import { isRefusal, type CallOptions, type Client } from '@zabra/client'
 import { limited, onAbort } from './limits.ts'
 import { LiveCell } from './live.ts'
 import { followNode, type NodeState } from './node.ts'
+import { pause, refusedPauseMs } from './pause.ts'
+import { tellProblem, type ProblemListener } from './problem.ts'
 
 /** What a node means; undefined where it means nothing new. */
 export type Interpret<T> = (node: NodeState | undefined) => { readonly value: T } | undefined
 
-/** The meaning of a node, kept up to date. Resolves when it has one; rejects with what `interpret` throws. */
+export interface LiveOptions extends CallOptions {
+  /** Hears of data that cannot be understood: the last good value stays. */
+  readonly onProblem?: ProblemListener | undefined
+}
+
+/**
+ * The meaning of a node, kept up to date. Resolves when it has one, or rejects with what `interpret`
+ * throws; from then on the last one stays where a node has none, and the end is where there is no
+ * node and `interpret` throws.
+ */
 export function openLiveNode<T>(
   { patient: client }: Client,
   path: string,
   interpret: Interpret<T>,
-  options: CallOptions,
+  { onProblem, ...limits }: LiveOptions,
 ): Promise<LiveCell<T>> {
   return limited(
     client,
-    options,
+    limits,
     (signal) =>
       new Promise((resolve, reject) => {
         const ending = new AbortController()
@@ -25,8 +36,17 @@ export function openLiveNode<T>(
           reject(reason)
         })
         let cell: LiveCell<T> | undefined
+        const meaningOf: Interpret<T> = (node) => {
+          try {
+            return interpret(node)
+          } catch (problem) {
+            if (cell === undefined || node === undefined) throw problem
+            tellProblem(client, onProblem, { path, problem, stat: node.stat })
+            return undefined
+          }
+        }
         const tell = (node: NodeState | undefined): void => {
-          const meaning = interpret(node)
+          const meaning = meaningOf(node)
           if (meaning === undefined) return
           if (cell !== undefined) {
             cell.set(meaning.value)
@@ -36,7 +56,19 @@ export function openLiveNode<T>(
           cell = new LiveCell(client, meaning.value, stop)
           resolve(cell)
         }
-        followNode(client, path, ending.signal, tell).catch((error: unknown) => {
+        const follow = async (): Promise<void> => {
+          for (;;) {
+            try {
+              return await followNode(client, path, ending.signal, tell)
+            } catch (error) {
+              // A server that has too much to do is asked again.
+              const isTemporary = isRefusal(error) && !isRefusal(error, 'noNode', 'noAuth')
+              if (cell === undefined || !isTemporary) throw error
+            }
+            await pause(client, refusedPauseMs, ending.signal)
+          }
+        }
+        follow().catch((error: unknown) => {
           if (cell === undefined) reject(error)
           else cell.fail(error)
         })

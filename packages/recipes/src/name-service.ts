@@ -8,11 +8,12 @@ import {
   type Data,
   type ReadOptions,
 } from '@zabra/client'
-import { limited } from './limits.ts'
+import { limited, underAll } from './limits.ts'
 import type { Live } from './live.ts'
-import { openLiveNode } from './live-node.ts'
+import { openLiveNode, type LiveOptions } from './live-node.ts'
 import { findOut, persist } from './node.ts'
 import { below, join, parentOf } from './parents.ts'
+import type { Problem } from './problem.ts'
 import { Registration } from './registration.ts'
 
 export interface NameServiceOptions<T> {
@@ -86,16 +87,22 @@ export class NameService<T> {
     }
   }
 
-  /** Waits until the name stands for something. */
+  /** Waits until the name stands for something; rejects where that cannot be understood. */
   resolve(name: string, options: CallOptions = {}): Promise<T> {
     return limited(this.client, options, async (signal) => {
-      await using live = await this.live(name, { signal })
-      return (await live.until((value) => value !== undefined, { signal })) as T
+      const misfit = new AbortController()
+      const onProblem = ({ problem }: Problem): void => misfit.abort(problem)
+      await using live = await this.live(name, { signal, onProblem })
+      const isSomething = (value: T | undefined): boolean => value !== undefined
+      return await underAll(
+        [signal, misfit.signal],
+        async (either) => (await live.until(isSomething, { signal: either })) as T,
+      )
     })
   }
 
   /** What the name stands for, kept up to date until that is disposed of. */
-  live(name: string, options: CallOptions = {}): Promise<Live<T | undefined>> {
+  live(name: string, options: LiveOptions = {}): Promise<Live<T | undefined>> {
     return openLiveNode<T | undefined>(
       this.client,
       join(this.path, name),

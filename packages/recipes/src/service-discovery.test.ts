@@ -64,7 +64,7 @@ test('what Java programs have registered is understood, old and new', async () =
   const problems: string[] = []
   await client.create('/java/web/strange', 'no JSON')
   await client.create('/java/web/nameless', '{}')
-  const service = await discover('/java', { onProblem: (path) => problems.push(path) })
+  const service = await discover('/java', { onProblem: ({ path }) => problems.push(path) })
   expect(service.current).toEqual([
     {
       name: 'web',
@@ -148,7 +148,7 @@ test('a payload is checked by whoever wants to', async () => {
       if (typeof zone !== 'string') throw new TypeError('no zone')
       return { zone }
     },
-    onProblem: (path) => problems.push(path),
+    onProblem: ({ path }) => problems.push(path),
   })
   expect(service.current.map(({ payload }) => payload?.zone)).toEqual(['x'])
   expect(problems).toEqual(['/checked/web/a'])

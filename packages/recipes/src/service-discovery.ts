@@ -4,6 +4,7 @@ import { limited } from './limits.ts'
 import { mapLive, type Live } from './live.ts'
 import { persist } from './node.ts'
 import { below, join } from './parents.ts'
+import type { ProblemListener } from './problem.ts'
 import { Registration } from './registration.ts'
 import { instanceCodec, type ServiceInstance } from './service-instance.ts'
 
@@ -27,7 +28,7 @@ export interface DiscoverOptions<Payload> extends CallOptions {
   /** How long errors count. 30 s by default. */
   readonly errorsLastMs?: number | undefined
   /** Hears of nodes that are no instances. */
-  readonly onProblem?: ((path: string, problem: unknown) => void) | undefined
+  readonly onProblem?: ProblemListener | undefined
 }
 
 /** The instances of a service that want to be chosen, in the order of their ids. */

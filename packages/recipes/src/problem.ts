@@ -1,0 +1,26 @@
+import type { Client, Stat } from '@zabra/client'
+
+/** That what a node holds cannot be understood. */
+export interface Problem {
+  readonly path: string
+  /** What the codec has thrown. */
+  readonly problem: unknown
+  readonly stat: Stat
+}
+
+export type ProblemListener = (problem: Problem) => void
+
+/** What the listener throws is the program's own error: it must see it, and all else goes on. */
+export function tellProblem(
+  client: Client,
+  listener: ProblemListener | undefined,
+  problem: Problem,
+): void {
+  try {
+    listener?.(problem)
+  } catch (error) {
+    client.host.defer(() => {
+      throw error
+    })
+  }
+}
