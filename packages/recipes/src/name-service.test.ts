@@ -33,6 +33,69 @@ test('a name cannot stand for nothing', async () => {
   const names = await open('/nothing')
   await expect(names.bind('a', '')).rejects.toThrow(TypeError)
   await expect(names.rebind('a', '')).rejects.toThrow(TypeError)
+  await expect(names.register('a', '')).rejects.toThrow(TypeError)
+  await using registration = await names.register('a', 'something')
+  await expect(registration.update('')).rejects.toThrow(TypeError)
+  expect(await names.lookup('a')).toBe('something')
+})
+
+test('a folder with names in it cannot stand for anything', async () => {
+  const names = await open('/folders')
+  await names.bind('a/b', 'x')
+  const refused = { reason: 'notEmpty', path: '/folders/a' }
+  await expect(names.bind('a', 'y')).rejects.toMatchObject(refused)
+  await expect(names.rebind('a', 'y')).rejects.toMatchObject(refused)
+  expect([await names.lookup('a'), await names.list('a')]).toEqual([undefined, ['b']])
+})
+
+test.each(['bind', 'rebind'] as const)(
+  'an empty folder gives way to what is bound in its place, for good: %s',
+  async (bind) => {
+    const client = await fixture.open()
+    const names = new NameService(client, `/empty-${bind}`, { codec: text })
+    const path = `/empty-${bind}/a`
+    await client.ensure(path, { container: true })
+    const folder = await client.exists(path)
+    await names[bind]('a', 'x')
+    expect(await names.lookup('a')).toBe('x')
+    // What was a container is none any more, if it is another node.
+    expect((await client.exists(path))?.czxid).toBeGreaterThan(folder!.czxid)
+  },
+)
+
+test('an empty folder is bound by one of those who try', async () => {
+  const clients = await Promise.all(Array.from({ length: 4 }, () => fixture.open()))
+  await clients[0]!.ensure('/contested/a', { container: true })
+  const bound = await Promise.all(
+    clients.map((client, i) =>
+      new NameService(client, '/contested', { codec: text }).bind('a', `of ${i}`),
+    ),
+  )
+  expect(bound.filter(Boolean)).toHaveLength(1)
+  const names = new NameService(clients[0]!, '/contested', { codec: text })
+  expect(await names.lookup('a')).toBe(`of ${bound.indexOf(true)}`)
+})
+
+test('a name is bound though the reply is lost and somebody has unbound it meanwhile', async () => {
+  const { client, proxy } = await openProxied(fixture.connectString)
+  const names = new NameService(client, '/unbound', { codec: text })
+  const other = await open('/unbound')
+  await client.ensure('/unbound')
+  muteOn(client, proxy)
+  const bound = names.bind('a', 'x')
+  expect(await other.resolve('a')).toBe('x')
+  // It is unbound after the second attempt was refused, and before what is there is read.
+  const get = client.get.bind(client) as (...args: unknown[]) => Promise<never>
+  client.get = async (...args: unknown[]): Promise<never> => {
+    client.get = get
+    await other.unbind('a')
+    await client.sync()
+    return get(...args)
+  }
+  proxy.heal()
+  proxy.drop()
+  expect(await bound).toBe(true)
+  expect(await other.lookup('a')).toBe('x')
 })
 
 test('a name can be waited for and followed', async () => {

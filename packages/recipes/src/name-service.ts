@@ -1,6 +1,7 @@
 import {
   ConnectionLossError,
   isRefusal,
+  OperationError,
   SessionExpiredError,
   type CallOptions,
   type Client,
@@ -35,7 +36,10 @@ export class NameService<T> {
     this.codec = codec
   }
 
-  /** Gives a name to something; answers false where it stands for something else already. */
+  /**
+   * Gives a name to something; answers false where it stands for something else already. Rejects
+   * with `notEmpty` where it is a folder with names in it.
+   */
   async bind(name: string, value: T, options: CallOptions = {}): Promise<boolean> {
     const at = join(this.path, name)
     const data = this.encode(value)
@@ -46,7 +50,8 @@ export class NameService<T> {
 
   /**
    * Lets a name stand for something, whatever it stood for before. Where the reply is lost and
-   * somebody else has changed the name since, it rejects, with `mayHaveHappened`.
+   * somebody else has changed the name since, it rejects, with `mayHaveHappened`; with `notEmpty`
+   * where the name is a folder with names in it.
    */
   async rebind(name: string, value: T, options: CallOptions = {}): Promise<void> {
     const at = join(this.path, name)
@@ -70,7 +75,8 @@ export class NameService<T> {
   register(name: string, value: T, options: CallOptions = {}): Promise<Registration<T>> {
     return limited(this.client, options, async (signal) => {
       const at = join(this.path, name)
-      const registration = new Registration(this.client, at, this.codec, value)
+      const codec = { ...this.codec, encode: (one: T) => this.encode(one) }
+      const registration = new Registration(this.client, at, codec, value)
       await registration.registered(signal)
       return registration
     })
@@ -125,16 +131,21 @@ export class NameService<T> {
   private async setOrBind(at: string, data: Uint8Array, signal: AbortSignal): Promise<void> {
     const { client } = this
     for (;;) {
+      const there = await this.find(at, signal)
+      if (there === undefined || isFolder(there)) {
+        const { isBound, loss } = await this.create(at, data, signal)
+        if (isBound) return
+        if (loss !== undefined) throw loss
+        continue
+      }
       const before = await this.moment(signal)
       try {
-        await client.set(at, data, { signal })
+        // A folder may have come in its place, and what is said there would go with it.
+        await client.set(at, data, { ifVersion: there.stat.version, signal })
         return
       } catch (error) {
-        if (isRefusal(error, 'noNode')) {
-          const { isBound, loss } = await this.create(at, data, signal)
-          if (isBound) return
-          if (loss !== undefined) throw loss
-        } else if (await this.mayHaveHappened(error, signal)) {
+        if (isRefusal(error, 'noNode', 'badVersion')) continue
+        if (await this.mayHaveHappened(error, signal)) {
           const found = await this.lookSince(before, at, signal)
           if (found !== undefined && isEqual(found.data, data)) return
           const changedAt = found?.stat.mzxid ?? (await this.folderChangedAt(at, signal))
@@ -172,21 +183,61 @@ export class NameService<T> {
     const { client } = this
     const create = () => client.create(at, data, { signal })
     let loss: ConnectionLossError | undefined
+    let folder: Data | undefined
     for (;;) {
       try {
-        await below(client, parentOf(at), { signal }, create)
+        if (folder === undefined) await below(client, parentOf(at), { signal }, create)
+        else await this.replace(at, folder, data, signal)
         return { isBound: true }
       } catch (error) {
-        if (error instanceof ConnectionLossError) loss = error.mayHaveHappened ? error : loss
-        else if (!isRefusal(error, 'nodeExists')) throw error
-        else if (loss === undefined) return { isBound: false }
-        else {
-          // What is there may be ours, by a request whose reply was lost.
-          const { data: found } = await client.get(at, { signal })
-          return isEqual(found, data) ? { isBound: true } : { isBound: false, loss }
+        if (error instanceof ConnectionLossError) {
+          loss = error.mayHaveHappened ? error : loss
+          // Only a refusal comes from a server that has seen what was lost.
+          folder = undefined
+          continue
         }
+        const isOutdated = isRefusal(error, 'noNode', 'notEmpty', 'badVersion')
+        if (!isRefusal(error, 'nodeExists') && !(isOutdated && folder !== undefined)) throw error
       }
+      const there = await this.find(at, signal)
+      folder = there !== undefined && isFolder(there) ? there : undefined
+      if ((folder?.stat.numChildren ?? 0) > 0) {
+        const problem = `${at} is a folder with names in it, and cannot stand for anything`
+        throw new OperationError('notEmpty', { path: at }, problem)
+      }
+      if (there === undefined || folder !== undefined) continue
+      // What is there may be ours, by a request whose reply was lost.
+      if (loss === undefined) return { isBound: false }
+      return isEqual(there.data, data) ? { isBound: true } : { isBound: false, loss }
     }
+  }
+
+  /** A folder is a container, and would go some time, with what it stands for. */
+  private async replace(
+    at: string,
+    { stat: { version } }: Data,
+    data: Uint8Array,
+    signal: AbortSignal,
+  ): Promise<void> {
+    const transaction = this.client
+      .transaction()
+      .delete(at, { ifVersion: version })
+      .create(at, data)
+    // Who would replace the same folder must not find its version.
+    if (version === 0) transaction.set(at, data)
+    await transaction.commit({ signal })
+  }
+
+  private find(at: string, signal: AbortSignal): Promise<Data | undefined> {
+    const { client } = this
+    return persist(client, signal, async () => {
+      try {
+        return await client.get(at, { signal })
+      } catch (error) {
+        if (isRefusal(error, 'noNode')) return undefined
+        throw error
+      }
+    })
   }
 
   // --- lost replies ----------------------------------------------------------------------------
@@ -246,6 +297,11 @@ interface Moment {
   /** The newest that this client has seen. */
   readonly zxid: bigint
   readonly session: bigint | undefined
+}
+
+/** A node without data stands for nothing; one that somebody holds is no folder. */
+function isFolder({ data, stat }: Data): boolean {
+  return data.length === 0 && stat.ephemeralOwner === 0n
 }
 
 function isEqual(a: Uint8Array, b: Uint8Array): boolean {
