@@ -1,4 +1,4 @@
-import type { Client } from '@zabra/client'
+import { OperationError, type Client } from '@zabra/client'
 import { expect, onTestFinished, test } from 'vitest'
 import { useServer } from '../test/support/server.ts'
 import { expire, nextState, openProxied } from '../test/support/trouble.ts'
@@ -196,6 +196,25 @@ test('a cache goes on in the next session', async () => {
   await cache.sync()
   expect(cache.children('/renewed')).toEqual(['a', 'b'])
 })
+
+test.each(['get', 'exists'] as const)(
+  'a cache goes on after a server has refused a %s for a while',
+  async (operation) => {
+    const client = await fixture.open()
+    const path = `/refused-${operation}`
+    await client.ensure(`${path}/old`)
+    const cache = await open(client, path)
+    const original = client[operation].bind(client) as (...args: unknown[]) => Promise<never>
+    client[operation] = (...args: unknown[]): Promise<never> => {
+      client[operation] = original
+      return Promise.reject(new OperationError('throttledOp', { path: String(args[0]) }))
+    }
+    await client.transaction().create(`${path}/new`).delete(`${path}/old`).commit()
+    await cache.sync()
+    expect(cache.children(path)).toEqual(['new'])
+    expect(cache.signal.aborted).toBe(false)
+  },
+)
 
 test('iterations fail when the client is closed, and opening can be given up', async () => {
   const { client, proxy } = await openProxied(fixture.connectString)

@@ -2,7 +2,7 @@ import type { CallOptions, Client, Watching } from '@zabra/client'
 import { Feed } from './feed.ts'
 import { limited, onAbort, orAborted } from './limits.ts'
 import { Listeners } from './listeners.ts'
-import { persist, readNode, type NodeState } from './node.ts'
+import { findOut, persist, readNode, type NodeState } from './node.ts'
 import { parentOf } from './parents.ts'
 
 /** What became of a node from one view of the tree to the next. */
@@ -205,7 +205,7 @@ export class TreeCache implements AsyncDisposable {
     this.readingCount++
     do {
       this.fence = 'asked'
-      await persist(this.client, this.signal, () => this.client.exists(this.path))
+      await findOut(this.client, this.signal, () => this.client.exists(this.path))
     } while (this.isFenceOutdated)
     this.fence = 'none'
     this.readingCount--
@@ -245,7 +245,7 @@ export class TreeCache implements AsyncDisposable {
       node.isVoid = false
       // A server tells of a change before it shows it: these are in what it will answer.
       const { length: covered } = node.events
-      const found = await readNode(this.client, path)
+      const found = await findOut(this.client, this.signal, () => readNode(this.client, path))
       if (this.end !== undefined) return
       if (node.isVoid) continue
       const since = found?.stat.mzxid
