@@ -110,6 +110,14 @@ test('a transaction may have the version that it leads to as its condition', asy
   expect((await client.exists('/leads-to'))?.version).toBe(1)
 })
 
+test('what cannot be understood is told with its path', async () => {
+  const client = await fixture.open()
+  await client.create('/unclear', '{')
+  const unclear = { code: 'codec', path: '/unclear', message: 'not JSON: /unclear' }
+  await expect(numbers(client, '/unclear').get()).rejects.toMatchObject(unclear)
+  await expect(numbers(client, '/unclear').live()).rejects.toMatchObject(unclear)
+})
+
 test('what the change throws leaves the value as it is', async () => {
   const client = await fixture.open()
   const value = numbers(client, '/thrown')

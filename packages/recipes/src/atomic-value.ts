@@ -8,6 +8,7 @@ import {
   type Stat,
   type Transaction,
 } from '@zabra/client'
+import { codecOfNode } from './codec-of-node.ts'
 import { makeFirst } from './first-value.ts'
 import { limited, orAborted } from './limits.ts'
 import type { Live } from './live.ts'
@@ -65,7 +66,7 @@ export class AtomicValue<T> implements AsyncDisposable {
   constructor(client: Client, path: string, { codec, initial }: AtomicValueOptions<T>) {
     this.client = client.patient
     this.path = path
-    this.codec = codec
+    this.codec = codecOfNode(codec, path)
     this.initial = initial
     // Who has seen the value does not make it again where it is gone.
     const isGone = () => Promise.reject(new OperationError('noNode', { path }))

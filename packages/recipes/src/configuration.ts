@@ -1,5 +1,6 @@
 import type { CallOptions, Client, Codec, Stat } from '@zabra/client'
 import { AtomicValue, type Versioned } from './atomic-value.ts'
+import { codecOfNode } from './codec-of-node.ts'
 import { limited, orAborted } from './limits.ts'
 import type { Live } from './live.ts'
 import { openLiveNode } from './live-node.ts'
@@ -34,7 +35,7 @@ export async function openConfiguration<T>(
   path: string,
   options: ConfigurationOptions<T>,
 ): Promise<Configuration<T>> {
-  const reading = new Reading(client, options)
+  const reading = new Reading(client, { ...options, codec: codecOfNode(options.codec, path) })
   const live = await openLiveNode(client, path, (node) => reading.interpret(node), options)
   // A write begins with the current value where there is no node.
   const initialOf = (): T => options.fallback ?? live.current

@@ -37,6 +37,22 @@ test('a number that has no room is refused', async () => {
   expect(await counter.decrement()).toBe(2147483646n)
 })
 
+test('a counter may begin with a number of either type', async () => {
+  const client = await fixture.open()
+  const counters = [5, 5n].map((initial) => new Counter(client, '/begun', { initial }))
+  expect(await Promise.all(counters.map((counter) => counter.get()))).toEqual([5n, 5n])
+  expect(await counters[0]!.increment()).toBe(6n)
+})
+
+test('what is wrong with a number is told with its path', async () => {
+  const client = await fixture.open()
+  const counter = new Counter(client, '/wrong', { layout: 'int' })
+  await expect(counter.set(2 ** 40)).rejects.toThrow(/4 bytes: \/wrong$/)
+  await client.create('/wrong', 'xyz')
+  await expect(counter.increment()).rejects.toThrow(/is expected: \/wrong$/)
+  await expect(counter.live()).rejects.toThrow(/is expected: \/wrong$/)
+})
+
 test('counts of many clients are exact, though connections are lost all the time', async () => {
   const contenders = await Promise.all(
     Array.from({ length: 3 }, () => openProxied(fixture.connectString)),

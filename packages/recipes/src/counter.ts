@@ -1,5 +1,6 @@
 import type { CallOptions, Client, Codec } from '@zabra/client'
 import { AtomicValue, type AtomicReadOptions } from './atomic-value.ts'
+import { codecOfNode } from './codec-of-node.ts'
 import { limited } from './limits.ts'
 import type { Live } from './live.ts'
 import { openLiveNode, type LiveOptions } from './live-node.ts'
@@ -13,7 +14,7 @@ export type CounterLayout = 'long' | 'int'
 
 export interface CounterOptions {
   /** What it is before anybody has counted; 0 by default. */
-  readonly initial?: bigint | undefined
+  readonly initial?: bigint | number | undefined
   /** `long` by default. */
   readonly layout?: CounterLayout | undefined
 }
@@ -30,9 +31,9 @@ export class Counter implements AsyncDisposable {
     const { initial = 0n, layout = 'long' } = options
     this.client = client.patient
     this.path = path
-    this.initial = initial
-    this.codec = codecs[layout]
-    this.value = new AtomicValue(client, path, { codec: this.codec, initial })
+    this.initial = BigInt(initial)
+    this.codec = codecOfNode(codecs[layout], path)
+    this.value = new AtomicValue(client, path, { codec: codecs[layout], initial: this.initial })
   }
 
   async get(options: AtomicReadOptions = {}): Promise<bigint> {

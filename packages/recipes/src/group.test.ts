@@ -258,6 +258,11 @@ test('what onProblem throws is told, and keeps no member from being seen', async
   await expect.poll(() => uncaught).toMatchObject([{ message: 'a bug of the caller' }])
 })
 
+test.each(['', 'a/b', '..'])('a member of no proper name is refused: %j', async (name) => {
+  const client = await fixture.open()
+  await expect(joinGroup(client, '/improper', '', { codec, name })).rejects.toThrow(TypeError)
+})
+
 test('closing the client ends membership and watching', async () => {
   const client = await fixture.open()
   const member = await joinGroup(client, '/ended', '', { codec })

@@ -2,7 +2,7 @@ import { makeGuid, type CallOptions, type Client, type Codec } from '@zabra/clie
 import { limited, onAbort } from './limits.ts'
 import { LiveCell, type Live } from './live.ts'
 import type { NodeState } from './node.ts'
-import { join } from './parents.ts'
+import { checkName, join } from './parents.ts'
 import { tellProblem, type ProblemListener } from './problem.ts'
 import { Registration } from './registration.ts'
 import { openTreeCache } from './tree-cache.ts'
@@ -38,13 +38,14 @@ export interface GroupOptions<T> extends CallOptions {
  * Joins a group. Where another session has the name, waits until it is free: so it is after a
  * crash, until the session of the one that crashed expires.
  */
-export function joinGroup<T>(
+export async function joinGroup<T>(
   client: Client,
   path: string,
   data: T,
   options: JoinOptions<T>,
 ): Promise<Membership<T>> {
   const { codec, name = makeGuid(() => client.host.random()) } = options
+  checkName(name, 'a member')
   return limited(client, options, async (signal) => {
     const registration = new Registration(client, join(path, name), codec, data)
     await registration.registered(signal)

@@ -137,8 +137,25 @@ test('an instance that did not work is left out for a while, unless there is no 
   expect(patient.choose()!.id).toBe('a')
 })
 
-test('a payload is checked by whoever wants to', async () => {
+test('only what goes with its session can be registered', async () => {
   const client = await fixture.open()
+  // @ts-expect-error: as from JavaScript.
+  const registered = registerService(client, '/typed', { name: 'web', serviceType: 'PERMANENT' })
+  await expect(registered).rejects.toThrow(TypeError)
+  expect(await client.exists('/typed')).toBeUndefined()
+})
+
+test.each([{ name: 'a/b' }, { name: '' }, { name: 'web', id: 'a/b' }])(
+  'a service of no proper name is refused: %j',
+  async (offer) => {
+    const client = await fixture.open()
+    await expect(registerService(client, '/named', offer)).rejects.toThrow(TypeError)
+  },
+)
+
+test('a payload is checked by whoever wants to, where there is one', async () => {
+  const client = await fixture.open()
+  await registerService(client, '/checked', { name: 'web', id: 'c' })
   await registerService(client, '/checked', { name: 'web', id: 'a', payload: { zone: 1 } })
   await registerService(client, '/checked', { name: 'web', id: 'b', payload: { zone: 'x' } })
   const problems: string[] = []
@@ -150,6 +167,6 @@ test('a payload is checked by whoever wants to', async () => {
     },
     onProblem: ({ path }) => problems.push(path),
   })
-  expect(service.current.map(({ payload }) => payload?.zone)).toEqual(['x'])
+  expect(service.current.map(({ payload }) => payload?.zone)).toEqual(['x', undefined])
   expect(problems).toEqual(['/checked/web/a'])
 })

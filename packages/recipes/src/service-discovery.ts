@@ -3,13 +3,16 @@ import { watchGroup } from './group.ts'
 import { limited } from './limits.ts'
 import { mapLive, type Live } from './live.ts'
 import { persist } from './node.ts'
-import { below, join } from './parents.ts'
+import { below, checkName, join } from './parents.ts'
 import type { ProblemListener } from './problem.ts'
 import { Registration } from './registration.ts'
 import { instanceCodec, type ServiceInstance } from './service-instance.ts'
 
-/** What to register; all but the name has a default. */
-export type ServiceOffer<Payload> = Partial<ServiceInstance<Payload>> & { readonly name: string }
+/** What to register; all but the name has a default. It goes with its session: it is dynamic. */
+export type ServiceOffer<Payload> = Partial<Omit<ServiceInstance<Payload>, 'serviceType'>> & {
+  readonly name: string
+  readonly serviceType?: 'DYNAMIC' | undefined
+}
 
 /** Which of several instances to take; `sticky` stays with one as long as it is there. */
 export type Strategy<Payload> =
@@ -21,7 +24,7 @@ export type Strategy<Payload> =
 export interface DiscoverOptions<Payload> extends CallOptions {
   /** `roundRobin` by default. */
   readonly strategy?: Strategy<Payload> | undefined
-  /** Answers the payload if it is as it should be, and throws if not. */
+  /** Answers the payload if it is as it should be, and throws if not. Where there is none, it is not asked. */
   readonly check?: ((payload: unknown) => Payload) | undefined
   /** After so many errors an instance is not chosen for a while. 2 by default, as in Curator. */
   readonly errorsMax?: number | undefined
@@ -53,21 +56,25 @@ export function registerService<Payload>(
   options: CallOptions = {},
 ): Promise<Registration<ServiceInstance<Payload>>> {
   return limited(client, options, async (signal) => {
+    const { id = makeGuid(() => client.host.random()), serviceType = 'DYNAMIC' } = offer
+    checkName(offer.name, 'a service')
+    checkName(id, 'an instance')
+    // Others outlast their session, in Curator.
+    if (serviceType !== 'DYNAMIC')
+      throw new TypeError(`only DYNAMIC services can be registered, not ${String(serviceType)}`)
     const folder = join(base, offer.name)
     const defaults = {
-      id: makeGuid(() => client.host.random()),
       address: null,
       port: null,
       sslPort: null,
       payload: null,
-      serviceType: 'DYNAMIC',
       uriSpec: null,
       enabled: true,
     } as const
     const registrationTimeUTC =
       offer.registrationTimeUTC ?? (await timeOfServer(client, folder, signal))
-    const instance = { ...defaults, ...offer, registrationTimeUTC }
-    const path = join(folder, instance.id)
+    const instance = { ...defaults, ...offer, id, serviceType, registrationTimeUTC }
+    const path = join(folder, id)
     const registration = new Registration(client, path, instanceCodec<Payload>(), instance)
     await registration.registered(signal)
     return registration
@@ -82,6 +89,7 @@ export async function discoverService<Payload = unknown>(
   options: DiscoverOptions<Payload> = {},
 ): Promise<Service<Payload>> {
   const { signal, timeoutMs, onProblem } = options
+  checkName(name, 'a service')
   const codec = instanceCodec(options.check)
   const members = await watchGroup(client, join(base, name), {
     codec,

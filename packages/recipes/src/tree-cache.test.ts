@@ -198,7 +198,7 @@ test('a cache goes on in the next session', async () => {
 })
 
 test.each(['get', 'exists'] as const)(
-  'a cache goes on after a server has refused a %s for a while',
+  'a cache goes on after a server has refused for a while, asked by: %s',
   async (operation) => {
     const client = await fixture.open()
     const path = `/refused-${operation}`
