@@ -101,7 +101,7 @@ export class AtomicValue<T> implements AsyncDisposable {
     return this.change((data) => change(this.decode(data)), options)
   }
 
-  /** The value, kept up to date until that is disposed of. */
+  /** The value, kept up to date until that is closed. */
   live(options: LiveOptions = {}): Promise<Live<Versioned<T>>> {
     const interpret = (node: NodeState | undefined): { value: Versioned<T> } => ({
       value:

@@ -74,7 +74,8 @@ export async function openConfiguration<T>(
     set: (value, limits) => write((atom, rest) => atom.set(value, rest), limits),
     update: (change, limits) => write((atom, rest) => atom.update(change, rest), limits),
     [Symbol.asyncIterator]: () => live[Symbol.asyncIterator](),
-    [Symbol.asyncDispose]: () => live[Symbol.asyncDispose](),
+    close: () => live.close(),
+    [Symbol.asyncDispose]: () => live.close(),
   }
 }
 

@@ -77,7 +77,7 @@ export class Counter implements AsyncDisposable {
     return limited(this.client, options, set, true)
   }
 
-  /** The number, kept up to date until that is disposed of. */
+  /** The number, kept up to date until that is closed. */
   live(options: LiveOptions = {}): Promise<Live<bigint>> {
     const interpret = (node: NodeState | undefined): { value: bigint } => ({
       value: node === undefined ? this.initial : this.codec.decode(node.data),

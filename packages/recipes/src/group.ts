@@ -53,7 +53,7 @@ export async function joinGroup<T>(
   })
 }
 
-/** The members of a group, kept up to date until that is disposed of. */
+/** The members of a group, kept up to date until that is closed. */
 export async function watchGroup<T>(
   client: Client,
   path: string,

@@ -17,6 +17,8 @@ export interface Live<T> extends AsyncIterable<T>, AsyncDisposable {
   values(options?: Pick<CallOptions, 'signal'>): AsyncIterableIterator<T, undefined>
   /** The first value from now on of which this is true. */
   until(isSo: (value: T) => boolean, options?: CallOptions): Promise<T>
+  /** Stops following, as `await using` does; what was seen last stays. */
+  close(): Promise<void>
 }
 
 /** What is behind a live value: whoever has it sets it. */
@@ -111,9 +113,13 @@ export class LiveCell<T> implements Live<T> {
     for (const feed of this.feeds) finish(feed, reason)
   }
 
-  async [Symbol.asyncDispose](): Promise<void> {
+  async close(): Promise<void> {
     this.fail(undefined)
     await this.whenClosed()
+  }
+
+  [Symbol.asyncDispose](): Promise<void> {
+    return this.close()
   }
 }
 
@@ -122,13 +128,13 @@ function finish<T>(feed: Feed<T>, reason: unknown): void {
   else feed.fail(reason)
 }
 
-/** What is made of another live value, and ends with it; disposing of it disposes of that one. */
+/** What is made of another live value, and ends with it; closing it closes that one. */
 export function mapLive<T, Made>(
   client: Client,
   source: Live<T>,
   make: (value: T) => Made,
 ): LiveCell<Made> {
-  const made = new LiveCell(client, make(source.current), () => source[Symbol.asyncDispose]())
+  const made = new LiveCell(client, make(source.current), () => source.close())
   source.onChange((value) => made.set(make(value)))
   onAbort(source.signal, (reason) => made.fail(reason))
   return made

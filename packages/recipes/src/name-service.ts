@@ -107,7 +107,7 @@ export class NameService<T> {
     })
   }
 
-  /** What the name stands for, kept up to date until that is disposed of. */
+  /** What the name stands for, kept up to date until that is closed. */
   live(name: string, options: LiveOptions = {}): Promise<Live<T | undefined>> {
     return openLiveNode<T | undefined>(
       this.client,

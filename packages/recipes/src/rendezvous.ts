@@ -21,6 +21,8 @@ export interface Meeting<T> extends AsyncDisposable {
   readonly value: T
   /** Aborts when the place is gone, or when this client is closed and cannot know. */
   readonly over: AbortSignal
+  /** Stops watching the place, as `await using` does: `over` aborts. */
+  close(): Promise<void>
 }
 
 /**
@@ -87,7 +89,8 @@ export function joinRendezvous<T>(
     return {
       value: said.current,
       over: said.signal,
-      [Symbol.asyncDispose]: () => said[Symbol.asyncDispose](),
+      close: () => said.close(),
+      [Symbol.asyncDispose]: () => said.close(),
     }
   })
 }

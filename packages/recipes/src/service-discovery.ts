@@ -81,7 +81,7 @@ export function registerService<Payload>(
   })
 }
 
-/** Follows the instances of a service until that is disposed of. */
+/** Follows the instances of a service until that is closed. */
 export async function discoverService<Payload = unknown>(
   client: Client,
   base: string,
@@ -123,7 +123,8 @@ export async function discoverService<Payload = unknown>(
     values: (limits) => instances.values(limits),
     until: (isSo, limits) => instances.until(isSo, limits),
     [Symbol.asyncIterator]: () => instances[Symbol.asyncIterator](),
-    [Symbol.asyncDispose]: () => instances[Symbol.asyncDispose](),
+    close: () => instances.close(),
+    [Symbol.asyncDispose]: () => instances.close(),
   }
 }
 

@@ -264,8 +264,12 @@ export class CommitSite<T> implements AsyncDisposable {
   }
 
   /** Leaves. Without a vote that counts as a failure, and `abort` is written for this site. */
-  async [Symbol.asyncDispose](): Promise<void> {
+  async close(): Promise<void> {
     await this.alive?.release()
+  }
+
+  [Symbol.asyncDispose](): Promise<void> {
+    return this.close()
   }
 }
 
