@@ -1,7 +1,7 @@
 import { json, type Client } from '@zabra/client'
 import { expect, test } from 'vitest'
-import { useServer } from '../test/support/server.ts'
-import { expire, nextState, openProxied } from '../test/support/trouble.ts'
+import { longerThanTests, useServer } from '../test/support/server.ts'
+import { expire, nextState, openProxied, untilChildren } from '../test/support/trouble.ts'
 import { AtomicValue } from './atomic-value.ts'
 
 const fixture = useServer()
@@ -99,6 +99,30 @@ test('a first change that is given up leaves nothing that nobody has set', async
   proxy.heal()
   await client.sync()
   expect(await other.exists('/first-given-up')).toBeUndefined()
+})
+
+test('a first change that is given up leaves nothing beside what may come of it', async () => {
+  const { client, proxy } = await openProxied(fixture.connectString, {
+    sessionTimeoutMs: longerThanTests,
+  })
+  const other = await fixture.open()
+  const value = numbers(client, '/first-unheard')
+  const isSeen = (await numbers(other, '/first-unheard').live()).until(
+    (now) => now.value.length > 0,
+  )
+  const update = value.update(
+    () => {
+      proxy.mute()
+      return [1]
+    },
+    { timeoutMs: 300 },
+  )
+  const late = expect(update).rejects.toMatchObject({ code: 'timeout', mayHaveHappened: true })
+  await isSeen
+  await late
+  proxy.heal()
+  proxy.drop()
+  await untilChildren(other, '/first-unheard', 0)
 })
 
 test('a transaction may have the version that it leads to as its condition', async () => {

@@ -69,7 +69,11 @@ async function make(
     } catch (error) {
       if (error instanceof ConnectionLossError) attempt.isUncertain ||= error.mayHaveHappened
       else if (isRefusal(error)) refusal = error
-      else if (!(error instanceof SessionExpiredError) || error.mayHaveHappened) throw error
+      else if (!(error instanceof SessionExpiredError) || error.mayHaveHappened) {
+        // Who gives up waiting does not know either.
+        attempt.isUncertain = true
+        throw error
+      }
     }
     if (attempt.isUncertain) {
       const look = () => client.exists(mark, { signal, consistency: 'session' })
