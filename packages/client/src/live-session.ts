@@ -54,6 +54,10 @@ export class LiveSession {
   private isTelling = false
   /** Why there was no connection the last time there was none. */
   private lastProblem: Error | undefined
+  /** Why there is none now. */
+  private readonly problem = (): Error | undefined =>
+    this.current.name === 'connected' ? undefined : this.lastProblem
+  private readonly serverNames: string
   /** Why the client is closed, where nobody asked for it. */
   private failure: unknown
 
@@ -61,6 +65,7 @@ export class LiveSession {
     const { servers, chroot } = parseServers(options.servers)
     const { sasl } = options
     checkOptions(options)
+    this.serverNames = servers.map(formatServer).join(', ')
     this.hasSessionToResume = options.session !== undefined
     this.host = options.host ?? nodeHost(options)
     this.paths = new Paths(chroot)
@@ -151,8 +156,10 @@ export class LiveSession {
         stop.push(this.aborts.add(signal, () => settle(() => reject(signal.reason))))
       if (timeoutMs === undefined) return
       const late = (): void => {
-        const error = new TimeoutError(timeoutMs, false, { cause: this.lastProblem })
-        settle(() => reject(error))
+        const { lastProblem: cause, serverNames } = this
+        const why = cause === undefined ? '' : ` (the last attempt: ${cause.message})`
+        const what = `no connection to ${serverNames}${why}`
+        settle(() => reject(new TimeoutError(timeoutMs, false, { cause }, what)))
       }
       stop.push(this.host.timer(timeoutMs, late))
     })
@@ -168,7 +175,7 @@ export class LiveSession {
     if (signal !== undefined || timeoutMs !== undefined) {
       checkTimeout(timeoutMs)
       if (signal?.aborted === true) return Promise.reject(signal.reason)
-      limit(call, { signal, timeoutMs }, this.aborts, this.host)
+      limit(call, { signal, timeoutMs }, this.aborts, this.host, this.problem)
     }
     const result = this.conversation.submit(call)
     return this.traces.wantsRequests ? this.traces.request(call, result) : result
@@ -184,7 +191,7 @@ export class LiveSession {
     if (signal?.aborted === true) return Promise.reject(signal.reason)
     const call = new Call(authKind, identity)
     if (signal !== undefined || timeoutMs !== undefined)
-      limit(call, { signal, timeoutMs }, this.aborts, this.host)
+      limit(call, { signal, timeoutMs }, this.aborts, this.host, this.problem)
     return this.conversation.authenticate(call)
   }
 

@@ -278,6 +278,20 @@ async function nextTurns(): Promise<void> {
   for (let i = 0; i < 5; i++) await new Promise((resolve) => setImmediate(resolve))
 }
 
+test('who cannot connect is told where to, and why not', async () => {
+  const proxy = await Proxy.start(fixture.port)
+  const { connectString } = proxy
+  await proxy.stop()
+  const refused = connect(connectString, { timeoutMs: 200 })
+  await expect(refused).rejects.toThrow(
+    `no connection to ${connectString} (the last attempt: connect ECONNREFUSED ${connectString}) within 200 ms`,
+  )
+  const client = new Client({ servers: connectString, callTimeoutMs: 200 })
+  onTestFinished(() => client.close())
+  const error = await client.get('/').catch((reason: unknown) => reason)
+  expect(error).toMatchObject({ code: 'timeout', cause: { code: 'ECONNREFUSED' } })
+})
+
 test('what is asked on hearing of the expiry belongs to the next session', async () => {
   const { client, proxy } = await fixture.openProxied({ sessionTimeoutMs: 400 })
   const asked = new Promise<unknown>((resolve) => {

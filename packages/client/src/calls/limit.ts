@@ -10,6 +10,8 @@ export function limit<Request, Result>(
   { signal, timeoutMs }: CallOptions,
   aborts: AbortListeners,
   host: Host,
+  /** What keeps an answer from coming, where that is known. */
+  causeOf: () => Error | undefined,
 ): void {
   const stopListening =
     signal === undefined ? undefined : aborts.add(signal, () => call.fail(signal.reason))
@@ -18,7 +20,9 @@ export function limit<Request, Result>(
       ? undefined
       : host.timer(timeoutMs, () => {
           const mayHaveHappened = call.wasSent && !call.kind.isRead
-          call.fail(new TimeoutError(timeoutMs, mayHaveHappened, { path: call.path }))
+          call.fail(
+            new TimeoutError(timeoutMs, mayHaveHappened, { path: call.path, cause: causeOf() }),
+          )
         })
   call.release = () => {
     stopListening?.()
