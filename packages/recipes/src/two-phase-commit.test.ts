@@ -1,5 +1,5 @@
-import { json, permissions, type Client } from '@zabra/client'
-import { describe, expect, test } from 'vitest'
+import { json, openAcl, permissions, type Client } from '@zabra/client'
+import { describe, expect, onTestFinished, test } from 'vitest'
 import { longerThanTests, useServer } from '../test/support/server.ts'
 import { expire, openProxied, outlived, roundTrips } from '../test/support/trouble.ts'
 import type { CommitForm } from './ballot.ts'
@@ -351,6 +351,7 @@ test('a transaction that may not be read is refused, not missing', async () => {
     { perms: permissions.all & ~permissions.read, id: { scheme: 'world', id: 'anyone' } },
   ]
   await client.setAcl('/unread', acl)
+  onTestFinished(async () => void (await client.setAcl('/unread', openAcl)))
   const refused = { reason: 'noAuth', path: '/unread' }
   await expect(openCommit(client, '/unread')).rejects.toMatchObject(refused)
   await expect(joinCommit(client, '/unread', 'a', { codec })).rejects.toMatchObject(refused)
