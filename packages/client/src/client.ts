@@ -478,6 +478,7 @@ export class Client implements AsyncDisposable {
       exists: (at: string) => patient.exists(at),
       delete: (at: string) => patient.delete(at),
       expiries: () => this.live.expiries,
+      isClosed: () => this.live.isClosed,
     }
     const timeoutMs = options.timeoutMs ?? this.callTimeoutMs
     const guid = makeGuid(() => this.host.random())

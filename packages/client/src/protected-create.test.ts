@@ -33,6 +33,7 @@ test('a lost reply is looked for until there is an answer', async () => {
     delete: () => Promise.resolve(),
     withdraw: () => false,
     expiries: () => 0,
+    isClosed: () => false,
   }
   const aborts = new AbortListeners()
   const { path } = await protectedCreate(port, '/queue/item-', 'guid', {}, aborts, hastyHost)
@@ -60,6 +61,7 @@ test('what comes of a create that was given up is deleted, though the server ref
     },
     withdraw: () => false,
     expiries: () => 0,
+    isClosed: () => false,
   }
   const controller = new AbortController()
   const options = { signal: controller.signal }
@@ -99,6 +101,7 @@ function expiringPort(expireAt: 'at once' | 'children' | 'exists'): ProtectedPor
     delete: () => Promise.resolve(),
     withdraw: () => false,
     expiries: () => expiries,
+    isClosed: () => false,
   }
 }
 
@@ -134,6 +137,7 @@ test('what is given up and was made in a session that has expired is looked for 
     },
     withdraw: () => false,
     expiries: () => expiries,
+    isClosed: () => false,
   }
   const controller = new AbortController()
   const options = { signal: controller.signal }
@@ -160,6 +164,7 @@ test('a node that outlasts its session is deleted in the next one where that was
     },
     withdraw: () => false,
     expiries: () => 0,
+    isClosed: () => false,
   }
   const controller = new AbortController()
   const options = { signal: controller.signal }
@@ -167,4 +172,31 @@ test('a node that outlasts its session is deleted in the next one where that was
   controller.abort(new Error('no more'))
   await expect(creating).rejects.toThrow('no more')
   expect(await isGone).toBe('/q/_c_guid-n')
+})
+
+test('a client whose last session has expired does not try to delete for ever', async () => {
+  let attempts = 0
+  let tried!: () => void
+  const isTried = new Promise<void>((resolve) => (tried = resolve))
+  const port: ProtectedPort = {
+    create: (path) => Promise.resolve({ path, stat }),
+    children: () => Promise.resolve([]),
+    exists: () => Promise.resolve(undefined),
+    delete: () => {
+      attempts++
+      tried()
+      return Promise.reject(new SessionExpiredError(false))
+    },
+    withdraw: () => false,
+    expiries: () => 1,
+    isClosed: () => true,
+  }
+  const controller = new AbortController()
+  const options = { signal: controller.signal }
+  const creating = protectedCreate(port, '/q/n', 'guid', options, new AbortListeners(), hastyHost)
+  controller.abort(new Error('no more'))
+  await expect(creating).rejects.toThrow('no more')
+  await isTried
+  await new Promise((resolve) => setImmediate(resolve))
+  expect(attempts).toBe(1)
 })

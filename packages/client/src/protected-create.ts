@@ -16,6 +16,8 @@ export interface ProtectedPort {
   delete(path: string): Promise<void>
   /** How many sessions have expired so far. */
   expiries(): number
+  /** There will be no other session. */
+  isClosed(): boolean
 }
 
 const refusedPauseMs = 500
@@ -137,7 +139,7 @@ async function remove(port: ProtectedPort, path: string, host: Host): Promise<vo
     } catch (error) {
       if (error instanceof ConnectionLossError) continue
       // An ephemeral node is gone then; another one is not.
-      if (error instanceof SessionExpiredError) continue
+      if (error instanceof SessionExpiredError && !port.isClosed()) continue
       // A server may refuse for a while: its disk is full, or it has too much to do.
       if (!isRefusal(error) || isRefusal(error, 'noNode', 'noAuth')) return
     }
