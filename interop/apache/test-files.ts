@@ -17,7 +17,7 @@ export function findTestFiles(workspace: string, folders: readonly string[]): Te
       const text = readFileSync(file, 'utf8')
       const path = relative(workspace, file)
       if (/\buseServer\(/.test(text)) onAnyServer.push(path)
-      else if (/@zabra\/server'/.test(text)) onTheirOwn.push(path)
+      else if (/@zabra\/server'|\buseServerWithLog\(/.test(text)) onTheirOwn.push(path)
     }
   }
   return { onAnyServer: onAnyServer.toSorted(), onTheirOwn: onTheirOwn.toSorted() }

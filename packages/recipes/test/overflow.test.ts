@@ -1,17 +1,12 @@
-import { mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises'
-import { tmpdir } from 'node:os'
-import { join } from 'node:path'
-import { Client, text } from '@zabra/client'
-import { LogBatch, MemoryDisk, TxnLog } from '@zabra/core'
-import { CreateTxn, TxnHeader } from '@zabra/protocol'
-import { startServer, type RunningServer } from '@zabra/server'
-import { afterAll, beforeAll, expect, onTestFinished, test } from 'vitest'
+import { text, type Client } from '@zabra/client'
+import { expect, test } from 'vitest'
 import { Election } from '../src/election.ts'
 import type { Held } from '../src/held.ts'
 import { Lock } from '../src/lock.ts'
 import { PriorityQueue } from '../src/priority-queue.ts'
 import { Queue } from '../src/queue.ts'
 import { ReadWriteLock } from '../src/read-write-lock.ts'
+import { useServerWithLog } from './support/server-with-log.ts'
 import { untilChildren } from './support/trouble.ts'
 
 /** The counters of these parents are about to end: two numbers are left. */
@@ -19,54 +14,21 @@ const parents = ['/lock', '/read-write', '/election', '/queue', '/refused', '/pr
 const queues = ['/queue', '/refused', '/priorities']
 const usedUp = 0x7fffffff - 2
 
-let dataDir: string
-let server: RunningServer
-
-beforeAll(async () => {
-  dataDir = await mkdtemp(join(tmpdir(), 'zabra-overflow-'))
-  await mkdir(join(dataDir, 'version-2'))
-  await writeFile(join(dataDir, 'version-2', 'log.1'), await logWithUsedUpCounters())
-  const config = { dataDir, tickTime: 100, 'snapshot.trust.empty': 'true' }
-  server = await startServer({ config })
-})
-afterAll(async () => {
-  await server.stop()
-  await rm(dataDir, { recursive: true })
+const server = useServerWithLog((log) => {
+  parents.forEach((path, i) => {
+    log.create(path, i + 1)
+    const parent = queues.includes(path) ? `${path}/entries` : path
+    if (parent !== path) log.create(parent, 1)
+    log.create(`${parent}/last`, usedUp)
+  })
 })
 
 async function open(): Promise<Client> {
-  const client = new Client({ servers: server.connectString, sessionTimeoutMs: 2000 })
-  onTestFinished(() => client.close())
-  await client.connected()
+  const client = await server.open()
   // Servers list children in any order; this one has its own.
   const children = client.children.bind(client)
   client.children = async (...args) => (await children(...args)).toReversed()
   return client
-}
-
-/** Two billion creations take too long: a log says that they have been. */
-async function logWithUsedUpCounters(): Promise<Uint8Array> {
-  const batch = new LogBatch()
-  let zxid = 0n
-  const create = (path: string, parentCVersion: number): void => {
-    batch.begin()
-    TxnHeader.write(batch.writer, { clientId: 1n, cxid: 0, zxid: ++zxid, time: 1000n, type: 1 })
-    const acl = [{ perms: 31, id: { scheme: 'world', id: 'anyone' } }]
-    CreateTxn.write(batch.writer, { path, data: null, acl, ephemeral: false, parentCVersion })
-    batch.end(zxid)
-  }
-  parents.forEach((path, i) => {
-    create(path, i + 1)
-    const parent = queues.includes(path) ? `${path}/entries` : path
-    if (parent !== path) create(parent, 1)
-    create(`${parent}/last`, usedUp)
-  })
-  const disk = new MemoryDisk()
-  await disk.makeDirectory('logs')
-  const log = new TxnLog(disk, { directory: 'logs', preAllocBytes: 0 })
-  await log.append(batch)
-  await log.close()
-  return disk.content('logs/log.1')
 }
 
 test('a lock whose numbers have come to their end goes on, one at a time and in order', async () => {
