@@ -139,7 +139,7 @@ test('what is done in several steps may have happened in part where it fails', a
     void other.exists('/in-steps/a', { watch: () => resolve() })
   })
   await other.sync()
-  const deleting = client.deleteTree('/in-steps', { timeoutMs: 500 })
+  const deleting = client.deleteTree('/in-steps', { timeoutMs: 1500 })
   const error = deleting.catch((reason: unknown) => reason)
   await listed
   proxy.mute()
