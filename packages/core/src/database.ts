@@ -13,6 +13,7 @@ import { assert } from './assert.ts'
 import { applyTxn } from './operations/apply.ts'
 import type { SnapshotSource } from './storage/snapshot.ts'
 import { Quotas, type QuotaExcess } from './tree/quotas.ts'
+import { halvesOfZxid } from './tree/stat.ts'
 import { noNode, openAclId, Tree, type NodeId } from './tree/tree.ts'
 import { Watches } from './watch/watches.ts'
 
@@ -39,8 +40,6 @@ export interface LoggedDigest {
 const loggedDigestsMax = 1024
 /** Every so many transactions the digest is remembered. */
 const digestEvery = 128
-/** Where a zxid is taken apart: shifting it would make two more. */
-const halves = new DataView(new ArrayBuffer(8))
 
 /**
  * What every replica holds equally: tree, ACLs and sessions, changed only by `apply`; and what
@@ -159,9 +158,9 @@ export class Database {
   advance(zxid: bigint): void {
     if (zxid <= this.lastZxid) return
     this.lastZxid = zxid
-    halves.setBigInt64(0, zxid)
-    this.lastZxidHigh = halves.getInt32(0)
-    this.lastZxidLow = halves.getInt32(4)
+    const { high, low } = halvesOfZxid(zxid)
+    this.lastZxidHigh = high
+    this.lastZxidLow = low
     if (this.lastZxidLow === 0) return
     this.lastTxnZxid = zxid
     if ((this.lastZxidLow & (digestEvery - 1)) === 0) this.logDigest()

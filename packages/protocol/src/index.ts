@@ -4,8 +4,8 @@
  * Read `jute.ts` for the encoding, `records/` for what travels and what is stored,
  * `operations.ts` for the table of operations, `frame.ts` for how a stream becomes frames.
  */
+export { copyWords, wordCopyMax } from './copy-words.ts'
 export {
-  copyWords,
   decode,
   decodeText,
   encode,
@@ -16,13 +16,13 @@ export {
   record,
   vector,
   nullableVector,
-  wordCopyMax,
   Writer,
   type BufferKeeper,
   type Codec,
   type RecordOf,
   type TypeOf,
 } from './jute.ts'
+export { bytesOfText, type TextBytes } from './text-bytes.ts'
 export { FrameCutter, type FrameSink } from './frame.ts'
 export { defaultPacketFieldBytesMax, PacketReader } from './packet-reader.ts'
 export { errorCodes, errorName, type ErrorCode, type ErrorName } from './errors.ts'

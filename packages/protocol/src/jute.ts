@@ -6,6 +6,9 @@
  * reader and writer follow from the declaration.
  */
 
+import { copyWords, wordCopyMax } from './copy-words.ts'
+import { knownBytesOf, rememberText } from './text-bytes.ts'
+
 /** The bytes are not what the declaration says: a fault of whoever sent them. */
 export class MalformedError extends Error {
   override readonly name = 'MalformedError'
@@ -17,30 +20,6 @@ export class NullError extends MalformedError {}
 const textDecoding = 'utf8'
 const shortText = 64
 const capacityMin = 512
-
-/** Up to here, copying word by word is cheaper than calling out of JavaScript. */
-export const wordCopyMax = 128
-
-/** Copies a short range, four bytes at a time. */
-export function copyWords(
-  source: DataView,
-  from: number,
-  target: DataView,
-  to: number,
-  length: number,
-): void {
-  let i = 0
-  for (const stop = length - 15; i < stop; i += 16) {
-    target.setInt32(to + i, source.getInt32(from + i))
-    target.setInt32(to + i + 4, source.getInt32(from + i + 4))
-    target.setInt32(to + i + 8, source.getInt32(from + i + 8))
-    target.setInt32(to + i + 12, source.getInt32(from + i + 12))
-  }
-  for (const stop = length - 3; i < stop; i += 4) {
-    target.setInt32(to + i, source.getInt32(from + i))
-  }
-  for (; i < length; i++) target.setInt8(to + i, source.getInt8(from + i))
-}
 
 /** Makes copies that outlive the bytes they are made of. */
 export interface BufferKeeper {
@@ -123,7 +102,22 @@ export class Reader {
     if (length === -1) return null
     if (length < 0) throw new MalformedError(`a length of ${length}`)
     const at = this.take(length)
-    return length === 0 ? '' : decodeBuffer(this.text, at, at + length)
+    if (length === 0) return ''
+    if (length > shortText || !this.isAscii(at, at + length)) {
+      return decodeBuffer(this.text, at, at + length)
+    }
+    const text = this.text.toString('latin1', at, at + length)
+    rememberText(text, this.view, at, length)
+    return text
+  }
+
+  private isAscii(start: number, end: number): boolean {
+    const { view, bytes } = this
+    let all = 0
+    let at = start
+    for (const stop = end - 3; at < stop; at += 4) all |= view.getInt32(at)
+    for (; at < end; at++) all |= bytes[at]!
+    return (all & 0x80808080) === 0
   }
 
   /** Text where null makes no sense, a path for example. */
@@ -328,6 +322,11 @@ export class Writer {
   text(value: string): void {
     const { length } = value
     if (length <= shortText) {
+      const known = knownBytesOf(value)
+      if (known !== undefined) {
+        this.rawView(known.view, 0, known.length)
+        return
+      }
       // Most text is short and ASCII: writing it here is cheaper than a call out of JavaScript.
       this.ensure(length)
       const { bytes, position } = this
@@ -423,32 +422,37 @@ const rememberedBytesMax = 64
  */
 export function remembered<T extends object>(codec: Codec<T | null>): Codec<T | null> {
   let value: T | null = null
-  let bytes = new Uint8Array(0)
+  const bytes = new DataView(new ArrayBuffer(rememberedBytesMax))
+  let length = 0
   const isNext = (reader: Reader): boolean => {
-    if (value === null || bytes.length > reader.remaining) return false
-    for (let i = 0; i < bytes.length; i++) {
-      if (reader.bytes[reader.position + i] !== bytes[i]) return false
+    const { view, position, end } = reader
+    if (value === null || length > end - position) return false
+    let i = 0
+    for (const stop = length - 3; i < stop; i += 4) {
+      if (view.getInt32(position + i) !== bytes.getInt32(i)) return false
     }
+    for (; i < length; i++) if (view.getInt8(position + i) !== bytes.getInt8(i)) return false
     return true
   }
   return {
     bytesMin: codec.bytesMin,
     read(reader) {
       if (isNext(reader)) {
-        reader.position += bytes.length
+        reader.position += length
         return value
       }
       const start = reader.position
       const read = codec.read(reader)
-      const length = reader.position - start
-      if (length >= codec.bytesMin && length <= rememberedBytesMax) {
+      const readBytes = reader.position - start
+      if (readBytes >= codec.bytesMin && readBytes <= rememberedBytesMax) {
         value = read
-        bytes = Uint8Array.from(reader.bytes.subarray(start, reader.position))
+        length = readBytes
+        copyWords(reader.view, start, bytes, 0, length)
       }
       return read
     },
     write(writer, written) {
-      if (written !== null && written === value) writer.raw(bytes)
+      if (written !== null && written === value) writer.rawView(bytes, 0, length)
       else codec.write(writer, written)
     },
   }

@@ -2,8 +2,6 @@ import {
   containerOwner,
   createFlags,
   errorCodes,
-  parentOf,
-  pathProblem,
   permissions,
   type Acl,
   type TxnHeader,
@@ -11,11 +9,13 @@ import {
 import { fixAcl } from '../acl/permission.ts'
 import type { Database } from '../database.ts'
 import { field, ttlMsMax, ttlOwner } from '../tree/layout.ts'
-import { stampCreation } from '../tree/stat.ts'
+import { creationChecksum, stampCreation } from '../tree/stat.ts'
+import { keepScanned } from '../tree/scanned-path.ts'
 import { noNode } from '../tree/tree.ts'
 import {
+  hasParent,
+  isLegal,
   mayDo,
-  parentForWrite,
   type Preparation,
   type Prepared,
   type PreparedTxn,
@@ -25,6 +25,7 @@ import {
 export type CreateType = 1 | 15 | 19 | 21
 const createContainer = 19
 const createTtl = 21
+const noTtl = -1n
 const createCountMax = 0x7fffffff
 
 export interface CreateArguments {
@@ -56,26 +57,27 @@ export function prepareCreate(
   const { data, flags } = request
   if (flags < 0 || flags > 6) return errorCodes.badArguments
   const mode = modeOf(flags)
-  const ttl = request.ttl ?? -1n
+  const { ttl = noTtl } = request
   if (mode.ttl && !p.db.options.extendedTypes) return errorCodes.unimplemented
-  if (mode.ttl ? ttl < 1n || ttl > ttlMsMax : ttl >= 0n) return errorCodes.badArguments
+  const isTtlWrong = mode.ttl ? ttl < 1n || ttl > ttlMsMax : ttl !== noTtl && ttl >= 0n
+  if (isTtlWrong) return errorCodes.badArguments
   if (mode.ephemeral && p.caller.ephemeralError !== undefined) return p.caller.ephemeralError
   // A TTL request for a node without TTL would be logged as something that cannot be replayed.
   if (type === createTtl && !mode.ttl) return errorCodes.badArguments
   if (request.path === null) return errorCodes.marshallingError
-  const parentPath = parentForWrite(request.path)
-  if (parentPath === undefined) return errorCodes.badArguments
+  if (!hasParent(request.path, p)) return errorCodes.badArguments
   const acl = fixAcl(p.db.options.acl, request.acl, p.caller.identities, p.caller.growth)
   if (typeof acl === 'number') return acl
-  const parent = projection.load(parentPath)
+  const parent = projection.loadParent(request.path)
   if (parent === undefined) return errorCodes.noNode
   if (!mayDo(p, parent.acl, permissions.create)) return errorCodes.noAuth
   const { createCount } = parent
   const path = mode.sequential ? request.path + sequenceSuffix(createCount) : request.path
-  if (pathProblem(path) !== undefined) return errorCodes.badArguments
-  const hash = p.db.tree.hashOfPath(path)
-  if (projection.has(path, hash)) return errorCodes.nodeExists
-  if (p.db.tree.sessionOf(parent.owner) !== 0n) return errorCodes.noChildrenForEphemerals
+  if (!isLegal(path, p)) return errorCodes.badArguments
+  if (projection.has(path)) return errorCodes.nodeExists
+  if (parent.isOwned && p.db.tree.sessionOf(parent.owner) !== 0n) {
+    return errorCodes.noChildrenForEphemerals
+  }
   if (p.rules.enforceQuota && p.db.quotas.isExceeded(path, 1, data?.length ?? 0)) {
     return errorCodes.quotaExceeded
   }
@@ -91,27 +93,27 @@ export function prepareCreate(
           ? p.caller.sessionId
           : 0n
 
-  const node = projection.make(path, hash, parent, data)
+  const node = projection.make(path, parent, data)
   node.acl = p.db.acls.lookUp(acl)
   stampCreation(node.view, 0, zxid, p.time)
-  if (owner !== 0n) node.view.setBigInt64(field.owner, owner)
-  parent.view.setInt32(field.numChildren, parent.childCount + 1)
-  if (parentCVersion > createCount) {
-    parent.view.setInt32(field.cversion, parentCVersion)
-    parent.view.setBigInt64(field.pzxid, zxid)
-  }
-  projection.stage(parent, zxid)
-  projection.stage(node, zxid)
-
   const { contentChecksum } = node
+  projection.stageParent(parent, parentCVersion, zxid)
+  if (owner === 0n) {
+    projection.stage(node, zxid, creationChecksum(zxid, p.time, contentChecksum))
+  } else {
+    node.view.setBigInt64(field.owner, owner)
+    projection.stage(node, zxid)
+  }
+
+  const scanned = keepScanned(p.db.tree.scan(path), p.keeper)
   switch (type) {
     case createContainer:
-      return { type, body: { path, data, acl, parentCVersion }, contentChecksum }
+      return { type, body: { path, data, acl, parentCVersion }, scanned, contentChecksum }
     case createTtl:
-      return { type, body: { path, data, acl, parentCVersion, ttl }, contentChecksum }
+      return { type, body: { path, data, acl, parentCVersion, ttl }, scanned, contentChecksum }
     default: {
       const body = { path, data, acl, ephemeral: isEphemeral, parentCVersion }
-      return { type, body, contentChecksum }
+      return { type, body, scanned, contentChecksum }
     }
   }
 }
@@ -127,24 +129,24 @@ export function applyCreate(db: Database, header: TxnHeader, txn: CreateTransact
   const { path, data, acl, parentCVersion } = txn.body
   const { contentChecksum } = txn
   const { tree, acls } = db
-  const parentPath = parentOf(path)
-  const parent = tree.find(parentPath)
+  const scanned = txn.scanned ?? tree.scan(path)
+  const parent = tree.findParent(scanned)
   if (parent === noNode) return errorCodes.noNode
   const entry = acls.intern(acl ?? [])
   acls.acquire(entry.id)
   const creates = parentCVersion === -1 ? tree.createCount(parent) + 1 : parentCVersion
-  const existing = tree.findChild(parent, path)
+  const existing = tree.findChild(parent, scanned)
   if (existing !== noNode) {
     // Replay of what a fuzzy snapshot has already: only what the snapshot may lack is mended.
     acls.release(tree.aclId(existing))
     tree.setAclId(existing, entry.id)
-    tree.raiseChildren(parent, parentPath, creates, header.zxid)
+    tree.raiseChildren(parent, path, creates, header.zxid)
     return errorCodes.nodeExists
   }
   const { zxid, time } = header
   const owner = ownerOf(header, txn)
-  tree.insert(path, parent, { data, aclId: entry.id, owner, zxid, time, contentChecksum })
-  tree.raiseChildren(parent, parentPath, creates, zxid)
+  tree.insert(path, parent, { data, aclId: entry.id, owner, zxid, time, contentChecksum }, scanned)
+  tree.raiseChildren(parent, path, creates, zxid)
   if (!db.isLoading) db.quotas.created(path, data?.length ?? 0)
   db.watches.created(path, zxid, entry, db.aclOf(parent))
   return errorCodes.ok

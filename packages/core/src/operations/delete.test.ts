@@ -1,6 +1,7 @@
 import { errorCodes } from '@zabra/protocol'
 import { expect, test } from 'vitest'
 import { Database } from '../database.ts'
+import { ByteKeeper } from '../pipeline/byte-keeper.ts'
 import { Projection } from '../pipeline/projection.ts'
 import { prepareCreate } from './create.ts'
 import { prepareDelete, prepareDeleteContainer } from './delete.ts'
@@ -27,6 +28,7 @@ function preparer(): (timeMs: number) => Preparation {
     caller: { sessionId: 1n, identities: [] },
     zxid: ++zxid,
     time: BigInt(timeMs),
+    keeper: new ByteKeeper(),
   })
 }
 

@@ -1,15 +1,10 @@
-import { errorCodes, parentOf, permissions, type TxnHeader } from '@zabra/protocol'
+import { errorCodes, permissions, type TxnHeader } from '@zabra/protocol'
 import type { Database } from '../database.ts'
 import type { ProjectedNode } from '../pipeline/projection.ts'
 import { field, isTtlOwner, ttlOf } from '../tree/layout.ts'
+import { writeZxid } from '../tree/stat.ts'
 import { noNode } from '../tree/tree.ts'
-import {
-  isVersionWrong,
-  mayDo,
-  parentForWrite,
-  type Preparation,
-  type Prepared,
-} from './preparation.ts'
+import { hasParent, isVersionWrong, mayDo, type Preparation, type Prepared } from './preparation.ts'
 
 const undeletable: ReadonlySet<string> = new Set([
   '/',
@@ -22,9 +17,8 @@ export function prepareDelete(
   { path, version }: { path: string; version: number },
   p: Preparation,
 ): Prepared {
-  const parentPath = parentForWrite(path)
-  if (parentPath === undefined || undeletable.has(path)) return errorCodes.badArguments
-  const parent = p.projection.load(parentPath)
+  if (!hasParent(path, p) || undeletable.has(path)) return errorCodes.badArguments
+  const parent = p.projection.loadParent(path)
   if (parent === undefined) return errorCodes.noNode
   if (!mayDo(p, parent.acl, permissions.delete)) return errorCodes.noAuth
   const node = p.projection.load(path)
@@ -40,9 +34,8 @@ export function prepareDeleteContainer(
   { path, neverUsedMsMax }: { path: string; neverUsedMsMax: number },
   p: Preparation,
 ): Prepared {
-  const parentPath = parentForWrite(path)
-  if (parentPath === undefined || undeletable.has(path)) return errorCodes.badArguments
-  const parent = p.projection.load(parentPath)
+  if (!hasParent(path, p) || undeletable.has(path)) return errorCodes.badArguments
+  const parent = p.projection.loadParent(path)
   const node = p.projection.load(path)
   if (parent === undefined || node === undefined) return errorCodes.noNode
   if (node.childCount > 0) return errorCodes.notEmpty
@@ -65,7 +58,7 @@ export function stageRemoval(
   parent: ProjectedNode,
 ): void {
   parent.view.setInt32(field.numChildren, parent.childCount - 1)
-  parent.view.setBigInt64(field.pzxid, zxid)
+  writeZxid(parent.view, field.pzxid, zxid)
   node.exists = false
   projection.stage(parent, zxid)
   projection.stage(node, zxid)
@@ -73,18 +66,18 @@ export function stageRemoval(
 
 export function applyDelete(db: Database, { zxid }: TxnHeader, path: string): number {
   const { tree } = db
-  const parentPath = parentOf(path)
-  const parent = tree.find(parentPath)
+  const scanned = tree.scan(path)
+  const parent = tree.findParent(scanned)
   if (parent === noNode) return errorCodes.noNode
-  const id = tree.findChild(parent, path)
+  const id = tree.findChild(parent, scanned)
   if (id === noNode) {
-    tree.raisePzxid(parent, parentPath, zxid)
+    tree.raisePzxid(parent, path, zxid)
     return errorCodes.noNode
   }
   const entry = db.aclOf(id)
   const dataLength = tree.dataLength(id)
   tree.remove(id)
-  tree.raisePzxid(parent, parentPath, zxid)
+  tree.raisePzxid(parent, path, zxid)
   db.acls.release(entry.id)
   if (!db.isLoading) db.quotas.deleted(path, dataLength)
   db.watches.deleted(path, zxid, entry, db.aclOf(parent))

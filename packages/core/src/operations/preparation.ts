@@ -1,8 +1,9 @@
-import { lastSlash, type Id, type SimpleTxn } from '@zabra/protocol'
+import { pathProblem, type Id, type SimpleTxn } from '@zabra/protocol'
 import type { AclEntry } from '../acl/acl-table.ts'
 import { allows, type Growth } from '../acl/permission.ts'
 import type { Database } from '../database.ts'
 import type { Projection } from '../pipeline/projection.ts'
+import type { Keeper, ScannedPath } from '../tree/scanned-path.ts'
 import type { Reconfiguring } from './reconfig.ts'
 
 /** Settings that decide what is refused. */
@@ -38,12 +39,16 @@ export interface Preparation {
   readonly caller: Caller
   readonly zxid: bigint
   readonly time: bigint
+  /** For what must be there when the transaction is applied. */
+  readonly keeper: Keeper
   /** Undefined on a server on its own, whose members cannot be changed. */
   readonly reconfiguring?: Reconfiguring | undefined
 }
 
 /** A transaction, and what whoever prepared it knows already. */
 export type PreparedTxn = SimpleTxn & {
+  /** Its path. */
+  readonly scanned?: ScannedPath
   /** Of the path and the new data of its znode: what is long need not be summed twice. */
   readonly contentChecksum?: number
 }
@@ -59,9 +64,13 @@ export function isVersionWrong(expected: number, actual: number): boolean {
   return expected !== -1 && expected !== actual
 }
 
-/** The path of the parent, or undefined where the path has none that could be asked for. */
-export function parentForWrite(path: string): string | undefined {
-  const slash = lastSlash(path)
-  if (slash < 0 || path.includes('\0')) return undefined
-  return path.slice(0, slash)
+/** Whether a path has a parent that could be asked for. */
+export function hasParent(path: string, { db }: Preparation): boolean {
+  const { slashAt, isPlain } = db.tree.scan(path)
+  return slashAt >= 0 && (isPlain || !path.includes('\0'))
+}
+
+/** Whether a node may have this path. */
+export function isLegal(path: string, { db }: Preparation): boolean {
+  return db.tree.scan(path).isPlain || pathProblem(path) === undefined
 }

@@ -1,8 +1,10 @@
-import { errorCodes, pathProblem, permissions, type TxnHeader } from '@zabra/protocol'
+import { errorCodes, permissions, type TxnHeader } from '@zabra/protocol'
 import type { Database } from '../database.ts'
 import { field } from '../tree/layout.ts'
+import { writeTime, writeZxid } from '../tree/stat.ts'
 import { noNode } from '../tree/tree.ts'
 import {
+  isLegal,
   isVersionWrong,
   mayDo,
   type Preparation,
@@ -14,7 +16,7 @@ export function prepareSetData(
   { path, data, version }: { path: string | null; data: Uint8Array | null; version: number },
   p: Preparation,
 ): Prepared {
-  if (path === null || pathProblem(path) !== undefined) return errorCodes.badArguments
+  if (path === null || !isLegal(path, p)) return errorCodes.badArguments
   const node = p.projection.load(path)
   if (node === undefined) return errorCodes.noNode
   if (!mayDo(p, node.acl, permissions.write)) return errorCodes.noAuth
@@ -25,8 +27,8 @@ export function prepareSetData(
   if (isVersionWrong(version, node.version)) return errorCodes.badVersion
   const newVersion = (node.version + 1) | 0
   node.view.setInt32(field.version, newVersion)
-  node.view.setBigInt64(field.mzxid, p.zxid)
-  node.view.setBigInt64(field.mtime, p.time)
+  writeZxid(node.view, field.mzxid, p.zxid)
+  writeTime(node.view, field.mtime, p.time)
   p.projection.setData(node, data)
   p.projection.stage(node, p.zxid)
   const { contentChecksum } = node

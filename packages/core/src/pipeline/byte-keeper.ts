@@ -1,33 +1,45 @@
 import { copyWords, wordCopyMax, type BufferKeeper } from '@zabra/protocol'
 
-const slabBytes = 256 * 1024
-const sharedBytesMax = 32 * 1024
+const slabBytesMin = 256 * 1024
 
 /**
- * Copies of bytes that must outlive the chunk they were received in. Short ones share a slab,
- * which goes when the last of them is gone: a copy then costs hardly more than the copying.
+ * Copies of bytes that must outlive the chunk they were received in. They share a slab, which goes
+ * when the last of them is gone: a copy then costs hardly more than the copying.
  */
 export class ByteKeeper implements BufferKeeper {
-  private slab = new ArrayBuffer(0)
-  private view = new DataView(this.slab)
+  /** The slab that the last copy lies in. */
+  bytes = new Uint8Array(0)
+  /** The same bytes. */
+  view = new DataView(this.bytes.buffer)
+  /** The same again: to ask an array for its buffer, or its length, costs more than a copy. */
+  private slab = this.view.buffer
+  private slabBytes = 0
   private used = 0
 
   keep(source: DataView, start: number, end: number): Uint8Array {
+    const at = this.place(source, start, end)
+    return new Uint8Array(this.slab, at, end - start)
+  }
+
+  /** The same without anything made for it: says where in `bytes` the copy begins. */
+  place(source: DataView, start: number, end: number): number {
     const length = end - start
-    if (length > sharedBytesMax) return new Uint8Array(bytesOf(source, start, length))
-    if (this.used + length > this.slab.byteLength) {
-      this.slab = new ArrayBuffer(slabBytes)
+    const at = this.makeRoom(length)
+    if (length <= wordCopyMax) copyWords(source, start, this.view, at, length)
+    else this.bytes.set(new Uint8Array(source.buffer, source.byteOffset + start, length), at)
+    return at
+  }
+
+  private makeRoom(length: number): number {
+    if (this.used + length > this.slabBytes) {
+      this.slabBytes = Math.max(slabBytesMin, length)
+      this.slab = new ArrayBuffer(this.slabBytes)
+      this.bytes = new Uint8Array(this.slab)
       this.view = new DataView(this.slab)
       this.used = 0
     }
-    const kept = new Uint8Array(this.slab, this.used, length)
-    if (length <= wordCopyMax) copyWords(source, start, this.view, this.used, length)
-    else kept.set(bytesOf(source, start, length))
+    const at = this.used
     this.used += length
-    return kept
+    return at
   }
-}
-
-function bytesOf({ buffer, byteOffset }: DataView, start: number, length: number): Uint8Array {
-  return new Uint8Array(buffer, byteOffset + start, length)
 }

@@ -21,6 +21,15 @@ export class PendingNodes {
     return node
   }
 
+  /** Of the path that the first `end` characters are. */
+  getPrefix(path: string, end: number, hash: number): ProjectedNode | undefined {
+    let node = this.buckets[this.bucketOf(hash)]
+    while (node !== undefined && !(node.hash === hash && isPrefix(node.path, path, end))) {
+      node = node.next
+    }
+    return node
+  }
+
   /** In place of what there was of its path. */
   set(node: ProjectedNode): void {
     const before = this.get(node.path, node.hash)
@@ -73,4 +82,8 @@ export class PendingNodes {
 /** Always a power of two, so that a bucket is a mask. */
 function emptyBuckets(count: number): (ProjectedNode | undefined)[] {
   return Array.from({ length: count }, () => undefined)
+}
+
+function isPrefix(prefix: string, path: string, end: number): boolean {
+  return prefix.length === end && path.startsWith(prefix)
 }

@@ -1,4 +1,4 @@
-import { copyWords, Writer } from '@zabra/protocol'
+import { copyWords } from '@zabra/protocol'
 import type { AclEntry } from '../acl/acl-table.ts'
 import { assert } from '../assert.ts'
 import type { Database } from '../database.ts'
@@ -6,8 +6,8 @@ import { Fifo } from '../fifo.ts'
 import { crc32, crc32OfView } from '../storage/checksum.ts'
 import { TreeDigest } from '../tree/digest.ts'
 import { field, statWireBytes } from '../tree/layout.ts'
-import { statChecksum } from '../tree/stat.ts'
-import { lastSlashOf, noNode, type NodeId } from '../tree/tree.ts'
+import { raisedDigest, statChecksum, writeZxid } from '../tree/stat.ts'
+import { isDigested, noNode, type NodeId } from '../tree/tree.ts'
 import { PendingNodes } from './pending-nodes.ts'
 
 const spareMax = 4096
@@ -49,6 +49,9 @@ export class ProjectedNode {
   get dataLength(): number {
     return this.view.getInt32(field.dataLength)
   }
+  get isOwned(): boolean {
+    return this.view.getInt32(field.owner) !== 0 || this.view.getInt32(field.owner + 4) !== 0
+  }
   get owner(): bigint {
     return this.view.getBigInt64(field.owner)
   }
@@ -63,7 +66,6 @@ export class Projection {
   readonly digest = new TreeDigest()
   private readonly db: Database
   private readonly newest = new PendingNodes()
-  private readonly scratch = new Writer()
   /** Oldest first, each once for each transaction that changes it; beside them, which one. */
   private readonly staged = new Fifo<ProjectedNode>()
   private readonly stagedBy = new Fifo<bigint>()
@@ -79,25 +81,45 @@ export class Projection {
     return this.newest.size === 0
   }
 
-  /** The hash is that of the tree for this path. */
-  has(path: string, hash: number): boolean {
-    const pending = this.newest.get(path, hash)
-    return pending === undefined ? this.db.tree.findHashed(path, hash) !== noNode : pending.exists
+  has(path: string): boolean {
+    const { tree } = this.db
+    const scanned = tree.scan(path)
+    const pending = this.newest.get(path, scanned.hash)
+    return pending === undefined ? tree.findScanned(scanned) !== noNode : pending.exists
   }
 
   /** To look at; and to change where that is staged at once, for it may be the projection's own. */
   load(path: string): ProjectedNode | undefined {
     const { tree } = this.db
-    const key = path === '' ? '/' : path
-    const hash = tree.hashOfPath(key)
+    const scanned = tree.scan(path)
+    const { hash } = scanned
+    const key = scanned.isRoot ? '/' : path
     const pending = this.newest.get(key, hash)
-    if (pending !== undefined) {
-      if (!pending.exists) return undefined
-      return this.mayRollBack ? this.copy(pending) : pending
-    }
-    const id = tree.findHashed(key, hash)
-    if (id === noNode) return undefined
-    const node = this.take(key, hash)
+    if (pending !== undefined) return this.ofPending(pending)
+    const id = tree.findScanned(scanned)
+    return id === noNode ? undefined : this.ofTree(id, key, hash)
+  }
+
+  /** As `load`, the parent of what is, or may be, at a path. */
+  loadParent(path: string): ProjectedNode | undefined {
+    const { tree } = this.db
+    const scanned = tree.scan(path)
+    const { parentLength, parentHash } = scanned
+    if (parentLength === 0) return this.load('/')
+    const pending = this.newest.getPrefix(path, parentLength, parentHash)
+    if (pending !== undefined) return this.ofPending(pending)
+    const id = tree.findParent(scanned)
+    return id === noNode ? undefined : this.ofTree(id, path.slice(0, parentLength), parentHash)
+  }
+
+  private ofPending(pending: ProjectedNode): ProjectedNode | undefined {
+    if (!pending.exists) return undefined
+    return this.mayRollBack ? this.copy(pending) : pending
+  }
+
+  private ofTree(id: NodeId, path: string, hash: number): ProjectedNode {
+    const { tree } = this.db
+    const node = this.take(path, hash)
     tree.copyStat(id, node.view)
     node.acl = this.db.aclOf(id)
     node.digest = tree.nodeDigest(id)
@@ -108,17 +130,13 @@ export class Projection {
     return node
   }
 
-  /** A node that is not there yet, all zero. */
-  make(path: string, hash: number, parent: ProjectedNode, data: Uint8Array | null): ProjectedNode {
+  /** A node that is not there yet; its stat says nothing so far but of its data. */
+  make(path: string, parent: ProjectedNode, data: Uint8Array | null): ProjectedNode {
+    const { hash, view, slashAt, end } = this.db.tree.scan(path)
     const node = this.take(path, hash)
-    for (let at = 0; at < statWireBytes; at += 4) node.view.setInt32(at, 0)
     node.digest = 0
     if (this.db.options.digests) {
-      const { scratch } = this
-      scratch.reset()
-      scratch.text(path)
-      const start = lastSlashOf(scratch.bytes, scratch.position)
-      node.pathChecksum = crc32OfView(scratch.view, start, scratch.position, parent.pathChecksum)
+      node.pathChecksum = crc32OfView(view, slashAt, end, parent.pathChecksum)
     }
     this.setData(node, data)
     return node
@@ -133,12 +151,11 @@ export class Projection {
     node.contentChecksum = data === null ? pathChecksum : crc32(data, 0, length, pathChecksum)
   }
 
-  /** From now on, this is how the node will be. */
-  stage(node: ProjectedNode, zxid: bigint): void {
-    if (this.db.options.digests && !node.path.startsWith('/zookeeper/')) {
+  /** From now on, this is how the node will be; its digest is asked for where it is not known. */
+  stage(node: ProjectedNode, zxid: bigint, digest?: number): void {
+    if (this.db.options.digests && isDigested(node.path)) {
       this.digest.subtract(node.digest)
-      if (node.exists && node.unsummed !== noNode) this.sumContent(node)
-      node.digest = node.exists ? statChecksum(node.view, 0, node.contentChecksum) : 0
+      node.digest = digest ?? this.digestOf(node)
       this.digest.add(node.digest)
     }
     if (node.pending++ === 0) {
@@ -149,10 +166,38 @@ export class Projection {
     this.stagedBy.push(zxid)
   }
 
-  private sumContent(node: ProjectedNode): void {
-    const data = this.db.tree.data(node.unsummed)!
-    node.contentChecksum = crc32(data, 0, data.length, node.pathChecksum)
-    node.unsummed = noNode
+  private digestOf(node: ProjectedNode): number {
+    if (!node.exists) return 0
+    if (node.unsummed !== noNode) {
+      const data = this.db.tree.data(node.unsummed)!
+      node.contentChecksum = crc32(data, 0, data.length, node.pathChecksum)
+      node.unsummed = noNode
+    }
+    return statChecksum(node.view, 0, node.contentChecksum)
+  }
+
+  /** Stages a node that gets one more child, and so a higher counter. */
+  stageParent(parent: ProjectedNode, createCount: number, zxid: bigint): void {
+    const { view, createCount: countBefore } = parent
+    view.setInt32(field.numChildren, parent.childCount + 1)
+    if (createCount <= countBefore) {
+      this.stage(parent, zxid)
+      return
+    }
+    const highBefore = view.getInt32(field.pzxid)
+    const lowBefore = view.getInt32(field.pzxid + 4)
+    view.setInt32(field.cversion, createCount)
+    writeZxid(view, field.pzxid, zxid)
+    if (view.getInt32(field.pzxid) !== highBefore) {
+      this.stage(parent, zxid)
+      return
+    }
+    const low = view.getInt32(field.pzxid + 4)
+    this.stage(
+      parent,
+      zxid,
+      raisedDigest(parent.digest, countBefore ^ createCount, lowBefore ^ low),
+    )
   }
 
   /** Makes changes of which either all stay or, where the answer is no, none. */
@@ -203,7 +248,7 @@ export class Projection {
     const paths = new Set<string>()
     for (const id of tree.ephemeralsOf(session)) {
       const path = tree.pathOf(id)
-      if (this.newest.get(path, tree.hashOfPath(path)) === undefined) paths.add(path)
+      if (this.newest.get(path, tree.scan(path).hash) === undefined) paths.add(path)
     }
     for (const node of this.staged.all()) {
       if (!node.exists || node.owner !== session) continue
@@ -219,6 +264,7 @@ export class Projection {
     node.digest = from.digest
     node.pathChecksum = from.pathChecksum
     node.contentChecksum = from.contentChecksum
+    node.unsummed = from.unsummed
     return node
   }
 

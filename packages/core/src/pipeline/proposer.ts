@@ -128,6 +128,7 @@ export class Proposer implements GlobalUpstream {
       },
       zxid: 0n,
       time: 0n,
+      keeper: this.keeper,
       reconfiguring: parts.reconfiguring,
     }
     this.mayPropose = parts.mayPropose

@@ -1,4 +1,5 @@
 import { statBytes, type Txn, type Writer } from '@zabra/protocol'
+import type { PreparedTxn } from '../operations/preparation.ts'
 import type { Tree } from '../tree/tree.ts'
 
 const statDataLengthAt = 52
@@ -7,12 +8,12 @@ const statDataLengthAt = 52
 export function writeResult(tree: Tree, txn: Txn, out: Writer): void {
   switch (txn.type) {
     case 1:
-      out.ustring(txn.body.path)
+      writePath(txn, out)
       return
     case 15:
     case 19:
     case 21:
-      out.ustring(txn.body.path)
+      writePath(txn, out)
       tree.writeStat(tree.find(txn.body.path), out)
       // What was asked for, even where the server put something else: a quota's usage.
       out.intAt(out.position - statBytes + statDataLengthAt, txn.body.data?.length ?? 0)
@@ -27,4 +28,14 @@ export function writeResult(tree: Tree, txn: Txn, out: Writer): void {
       return
     default:
   }
+}
+
+function writePath({ body, scanned }: PreparedTxn & { body: { path: string } }, out: Writer): void {
+  if (scanned === undefined) {
+    out.ustring(body.path)
+    return
+  }
+  const { view, start, end } = scanned
+  out.int(end - start)
+  out.rawView(view, start, end)
 }

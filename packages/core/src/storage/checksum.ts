@@ -110,6 +110,43 @@ export function crc32OfView(view: DataView, start: number, end: number, seed: nu
   return ~crc
 }
 
+/**
+ * What the four bytes of a word are to the CRC-32 of something in which so many more follow. Such
+ * a checksum is the sum (xor) of what its words are to it, so that where one word changes, nothing
+ * else has to be looked at. The highest byte of a word is its first.
+ */
+export class CrcWord {
+  private readonly table = new Int32Array(4 * 256)
+
+  constructor(bytesAfter: number) {
+    for (let i = 0; i < 32; i++) {
+      let crc = 1 << i
+      // The word itself is the first four of them: it is where the checksum stands before zeros.
+      for (let n = 0; n < 4 + bytesAfter; n++) crc = crcTables[crc & 0xff]! ^ (crc >>> 8)
+      const first = (i >> 3) << 8
+      const bit = 1 << (i & 7)
+      for (let byte = 0; byte < 256; byte++) if (byte & bit) this.table[first | byte]! ^= crc
+    }
+  }
+
+  of(word: number): number {
+    const { table } = this
+    return (
+      table[word >>> 24]! ^
+      table[0x100 | ((word >>> 16) & 0xff)]! ^
+      table[0x200 | ((word >>> 8) & 0xff)]! ^
+      table[0x300 | (word & 0xff)]!
+    )
+  }
+
+  /** Makes it a word that stands in a second place too. */
+  alsoBefore(bytesAfter: number): this {
+    const other = new CrcWord(bytesAfter)
+    for (let i = 0; i < this.table.length; i++) this.table[i]! ^= other.table[i]!
+    return this
+  }
+}
+
 function makeCrcTables(): Int32Array {
   const tables = new Int32Array(8 * 256)
   for (let n = 0; n < 256; n++) {

@@ -13,6 +13,7 @@ import {
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
 import { ttlOwner } from './layout.ts'
+import { PathScanner } from './scanned-path.ts'
 import { noNode, openAclId, Tree, type NodeId } from './tree.ts'
 
 // --- a tree one can check by reading it ----------------------------------------------------------
@@ -184,14 +185,17 @@ function play(step: Step, zxid: bigint, tree: Tree, model: Model): void {
   if (step.do === 'create') {
     const child = pathFrom(path, step.name)
     if (model.nodes.has(child) || node.stat.ephemeralOwner > 0n) return
-    tree.insert(child, id, { data: step.data, aclId: 7, owner: step.owner, zxid, time })
-    tree.raiseChildren(id, path, node.stat.cversion + 1, zxid)
+    // Whoever has prepared it knows the checksum.
+    const isPrepared = zxid % 2n === 0n
+    const contentChecksum = isPrepared ? crc32(step.data ?? '', crc32(child)) | 0 : undefined
+    const { data: written, owner } = step
+    tree.insert(child, id, { data: written, aclId: 7, owner, zxid, time, contentChecksum })
+    tree.raiseChildren(id, child, node.stat.cversion + 1, zxid)
     model.create(child, { data: step.data, aclId: 7, stat: statOf(zxid, time, step.owner) })
   } else if (step.do === 'delete') {
     if (path === '/' || node.children.length > 0) return
-    const parentPath = parentOf(path)
     tree.remove(id)
-    tree.raisePzxid(tree.find(parentPath), parentPath, zxid)
+    tree.raisePzxid(tree.find(parentOf(path)), path, zxid)
     model.delete(path, zxid)
     expect(tree.find(path)).toBe(noNode)
   } else if (step.do === 'setAcl') {
@@ -317,12 +321,12 @@ test('two hundred thousand nodes are found, before and after most of them are go
 })
 
 test('paths that hash alike are told apart', () => {
+  const scanner = new PathScanner(0)
   const byHash = new Map<number, string>()
   const alike: [string, string][] = []
   for (let i = 0; alike.length < 3; i++) {
-    const path = `/${i}`
-    let hash = 0
-    for (const byte of Buffer.from(path)) hash = Math.imul(hash ^ byte, 0x01000193)
+    const path = `/${Math.imul(i, 0x9e3779b1)}-${i}`
+    const { hash } = scanner.scan(path)
     const other = byHash.get(hash)
     if (other === undefined) byHash.set(hash, path)
     else alike.push([other, path])
@@ -383,10 +387,10 @@ test('an emptied container and an expired TTL node can be reclaimed, and nothing
   const tree = new Tree()
   const root = tree.find('/')
   const used = tree.insert('/used', root, { ...made, owner: containerOwner })
-  tree.raiseChildren(used, '/used', 1, 2n)
+  tree.raiseChildren(used, '/used/child', 1, 2n)
   tree.insert('/unused', root, { ...made, owner: containerOwner, time: 1000n })
   const full = tree.insert('/full', root, { ...made, owner: containerOwner })
-  tree.raiseChildren(full, '/full', 1, 3n)
+  tree.raiseChildren(full, '/full/child', 1, 3n)
   tree.insert('/full/child', full, made)
   tree.insert('/ttl', root, { ...made, owner: ttlOwner(500n), time: 1000n })
   tree.insert('/plain', root, made)
@@ -401,13 +405,13 @@ test('an emptied container and an expired TTL node can be reclaimed, and nothing
 test('counters and pzxid of a parent never go back', () => {
   const tree = new Tree()
   const root = tree.find('/')
-  tree.raiseChildren(root, '/', 5, 50n)
-  tree.raiseChildren(root, '/', 5, 60n)
-  tree.raiseChildren(root, '/', 4, 70n)
+  tree.raiseChildren(root, '/child', 5, 50n)
+  tree.raiseChildren(root, '/child', 5, 60n)
+  tree.raiseChildren(root, '/child', 4, 70n)
   expect([tree.createCount(root), tree.pzxid(root)]).toEqual([5, 50n])
-  tree.raisePzxid(root, '/', 40n)
+  tree.raisePzxid(root, '/child', 40n)
   expect(tree.pzxid(root)).toBe(50n)
-  tree.raisePzxid(root, '/', 51n)
+  tree.raisePzxid(root, '/child', 51n)
   expect(tree.pzxid(root)).toBe(51n)
 })
 

@@ -13,8 +13,17 @@ import { Arena } from './arena.ts'
 import { TreeDigest } from './digest.ts'
 import { Owners } from './owners.ts'
 import { PathIndex } from './path-index.ts'
+import { hashByte, hashBytes, PathScanner, type ScannedPath } from './scanned-path.ts'
 import { field, noNode, recordBytes, root, statWireBytes, ttlOf, type NodeId } from './layout.ts'
-import { stampCreation, statChecksum, writeWireStat } from './stat.ts'
+import {
+  creationChecksum,
+  raisedDigest,
+  stampCreation,
+  statChecksum,
+  writeTime,
+  writeWireStat,
+  writeZxid,
+} from './stat.ts'
 import { TreeCursor, type PathAbove } from './tree-cursor.ts'
 
 export { noNode, type NodeId }
@@ -71,13 +80,15 @@ export interface DataChange {
 export class Tree {
   readonly digest = new TreeDigest()
   private readonly options: TreeOptions
+  /** The hash of the root. */
+  private readonly seed: number
+  private readonly scanner: PathScanner
   private readonly views: DataView[] = []
   private readonly arena = new Arena()
   private readonly index = new PathIndex()
   private readonly freeIds: NodeId[] = []
   private readonly owners: Owners
   private readonly cursors = new Set<TreeCursor>()
-  private readonly scratch = new Writer()
   private idsUsed = 1
   private capacity = 0
   private count = 0
@@ -85,12 +96,14 @@ export class Tree {
 
   constructor(options: Partial<TreeOptions> = {}) {
     this.options = { ...defaults, ...options }
+    this.seed = this.options.hashSeed | 0
+    this.scanner = new PathScanner(this.seed)
     this.owners = new Owners(this.options.extendedTypes)
     const id = this.allocate()
     assert(id === root, 'the root is the first node')
     this.count = 1
-    this.view(root).setInt32(this.at(root) + field.hash, this.options.hashSeed | 0)
-    this.index.insert(root, this.options.hashSeed | 0)
+    this.view(root).setInt32(this.at(root) + field.hash, this.seed)
+    this.index.insert(root, this.seed)
     this.view(root).setInt32(this.at(root) + field.aclId, openAclId)
     this.computeDigest(root)
   }
@@ -111,67 +124,48 @@ export class Tree {
     return this.pathAndDataBytes
   }
 
+  /** What there is to know of a path, until another one is looked at. */
+  scan(path: string): ScannedPath {
+    return this.scanner.scan(path)
+  }
+
   /** The znode at a path; both `/` and the empty path are the root. */
   find(path: string): NodeId {
-    return this.findHashed(path, this.hashOfPath(path))
+    return this.findScanned(this.scan(path))
   }
 
-  /** What `findHashed` goes by. */
-  hashOfPath(path: string): number {
-    const { length } = path
-    let hash = this.options.hashSeed | 0
-    if (length === 1 && path.charCodeAt(0) === slash) return hash
-    for (let i = 0; i < length; i++) {
-      const code = path.charCodeAt(i)
-      if (code > 0x7f) {
-        const bytes = encodeText(path)
-        return this.hashBytes(bytes, 0, bytes.length)
-      }
-      hash = Math.imul(hash ^ code, 0x01000193)
-    }
-    return hash
+  findScanned({ isRoot, hash, bytes, start, end }: ScannedPath): NodeId {
+    return isRoot ? root : this.lookup(hash, bytes, start, end)
   }
 
-  /** As `find`, where the hash is known. */
-  findHashed(path: string, hash: number): NodeId {
-    const { length } = path
-    if (length <= 1 && (length === 0 || path.charCodeAt(0) === slash)) return root
-    const first = this.index.first(hash)
-    for (let id = first; id !== noNode; id = this.index.next(id, hash)) {
-      if (this.isAt(id, path)) return id
-    }
-    if (first === noNode || isAscii(path)) return noNode
-    const bytes = encodeText(path)
-    return this.lookup(hash, bytes, 0, bytes.length)
+  /** The parent of what is, or may be, at a path. */
+  findParent({ slashAt, parentHash, bytes, start }: ScannedPath): NodeId {
+    return slashAt === start ? root : this.lookup(parentHash, bytes, start, slashAt)
   }
 
   /** As `find`, below a parent that is known. */
-  findChild(parent: NodeId, path: string): NodeId {
-    const { length } = path
-    const start = lastSlash(path)
-    let hash = this.hashOf(parent)
-    for (let i = start; i < length; i++) {
-      const code = path.charCodeAt(i)
-      if (code > 0x7f) return this.find(path)
-      hash = Math.imul(hash ^ code, 0x01000193)
-    }
+  findChild(parent: NodeId, { hash, bytes, slashAt, end }: ScannedPath): NodeId {
     for (let id = this.index.first(hash); id !== noNode; id = this.index.next(id, hash)) {
-      if (this.isNamed(id, parent, path, start + 1)) return id
+      if (this.isNamed(id, parent, bytes, slashAt + 1, end)) return id
     }
     return noNode
   }
 
-  private isNamed(id: NodeId, parent: NodeId, path: string, start: number): boolean {
+  private isNamed(
+    id: NodeId,
+    parent: NodeId,
+    bytes: Uint8Array,
+    start: number,
+    end: number,
+  ): boolean {
     const record = this.view(id)
     const at = this.at(id)
-    const length = path.length - start
     if (record.getInt32(at + field.parent) !== parent) return false
-    if (record.getInt32(at + field.nameLength) !== length) return false
+    if (record.getInt32(at + field.nameLength) !== end - start) return false
     const ref = record.getUint32(at + field.nameRef)
     const name = this.arena.bytesOf(ref)
-    const offset = this.arena.offsetOf(ref)
-    for (let i = 0; i < length; i++)
-      if (path.charCodeAt(start + i) !== name[offset + i]) return false
+    const offset = this.arena.offsetOf(ref) - start
+    for (let i = start; i < end; i++) if (bytes[i] !== name[offset + i]) return false
     return true
   }
 
@@ -182,56 +176,29 @@ export class Tree {
   findAscii(bytes: Uint8Array, start: number, end: number): NodeId {
     const length = end - start
     if (length <= 1 && (length === 0 || bytes[start] === slash)) return root
-    let hash = this.options.hashSeed | 0
+    let hash = this.seed
     for (let i = start; i < end; i++) {
       const code = bytes[i]!
       if (code > 0x7f) return -1
-      hash = Math.imul(hash ^ code, 0x01000193)
+      hash = hashByte(hash, code)
     }
     return this.lookup(hash, bytes, start, end)
   }
 
   private findBytes(bytes: Uint8Array, start: number, end: number): NodeId {
     if (end - start <= 1 && (end === start || bytes[start] === slash)) return root
-    return this.lookup(this.hashBytes(bytes, start, end), bytes, start, end)
-  }
-
-  private hashBytes(bytes: Uint8Array, start: number, end: number): number {
-    let hash = this.options.hashSeed | 0
-    for (let i = start; i < end; i++) hash = Math.imul(hash ^ bytes[i]!, 0x01000193)
-    return hash
+    return this.lookup(hashBytes(this.seed, bytes, start, end), bytes, start, end)
   }
 
   private lookup(hash: number, bytes: Uint8Array, start: number, end: number): NodeId {
     for (let id = this.index.first(hash); id !== noNode; id = this.index.next(id, hash)) {
-      if (this.isAtBytes(id, bytes, start, end)) return id
+      if (this.isAt(id, bytes, start, end)) return id
     }
     return noNode
   }
 
-  /** Whether a znode has this path, compared from its end upwards. Never so if it is not ASCII. */
-  private isAt(id: NodeId, path: string): boolean {
-    let end = path.length
-    let codes = 0
-    for (let node = id; node !== root; node = this.parent(node)) {
-      const record = this.view(node)
-      const at = this.at(node)
-      const start = end - record.getInt32(at + field.nameLength)
-      if (start < 1 || path.charCodeAt(start - 1) !== slash) return false
-      const ref = record.getUint32(at + field.nameRef)
-      const name = this.arena.bytesOf(ref)
-      const offset = this.arena.offsetOf(ref) - start
-      for (let i = start; i < end; i++) {
-        const code = path.charCodeAt(i)
-        if (code !== name[offset + i]) return false
-        codes |= code
-      }
-      end = start - 1
-    }
-    return end === 0 && codes <= 0x7f
-  }
-
-  private isAtBytes(id: NodeId, bytes: Uint8Array, pathStart: number, pathEnd: number): boolean {
+  /** Whether a znode has this path, compared from its end upwards. */
+  private isAt(id: NodeId, bytes: Uint8Array, pathStart: number, pathEnd: number): boolean {
     let end = pathEnd
     for (let node = id; node !== root; node = this.parent(node)) {
       const record = this.view(node)
@@ -414,25 +381,20 @@ export class Tree {
   // --- changing: only by apply -----------------------------------------------------------------
 
   /** Adds a child; the path must not exist. The parent's stat is left alone. */
-  insert(path: string, parent: NodeId, made: NewNode): NodeId {
-    const { scratch } = this
-    scratch.reset()
-    scratch.text(path)
-    const { bytes, view, position: pathLength } = scratch
-    const nameStart = lastSlashOf(bytes, pathLength) + 1
-    const hash = this.childHash(parent, bytes, nameStart, pathLength)
-    const id = this.attach(parent, view, nameStart, pathLength, hash)
+  insert(path: string, parent: NodeId, made: NewNode, scanned = this.scan(path)): NodeId {
+    const { view, start, slashAt, end, hash } = scanned
+    const id = this.attach(parent, view, slashAt + 1, end, hash)
     const record = this.view(id)
     const at = this.at(id)
     stampCreation(record, at, made.zxid, made.time)
     if (made.owner !== 0n) record.setBigInt64(at + field.owner, made.owner)
     record.setInt32(at + field.aclId, made.aclId)
     this.storeData(id, made.data)
-    this.owners.add(id, made.owner)
+    if (made.owner !== 0n) this.owners.add(id, made.owner)
     for (const cursor of this.cursors) cursor.meet(id)
     this.count++
-    this.pathAndDataBytes += pathLength + this.dataLength(id)
-    this.refreshDigest(id, path, made.contentChecksum)
+    this.pathAndDataBytes += end - start + this.dataLength(id)
+    if (isDigested(path)) this.digestMade(id, made)
     return id
   }
 
@@ -467,8 +429,8 @@ export class Tree {
   setData(id: NodeId, path: string, data: Uint8Array | null, change: DataChange): void {
     const record = this.view(id)
     const at = this.at(id)
-    record.setBigInt64(at + field.mzxid, change.zxid)
-    record.setBigInt64(at + field.mtime, change.time)
+    writeZxid(record, at + field.mzxid, change.zxid)
+    writeTime(record, at + field.mtime, change.time)
     record.setInt32(at + field.version, change.version)
     this.replaceData(id, path, data, change.contentChecksum)
   }
@@ -486,7 +448,7 @@ export class Tree {
   ): void {
     this.pathAndDataBytes += (data?.length ?? 0) - this.dataLength(id)
     this.storeData(id, data)
-    this.refreshDigest(id, path, contentChecksum)
+    if (isDigested(path)) this.computeDigest(id, contentChecksum)
   }
 
   setAcl(id: NodeId, path: string, aclId: number, aversion: number): void {
@@ -494,29 +456,43 @@ export class Tree {
     const at = this.at(id)
     record.setInt32(at + field.aclId, aclId)
     record.setInt32(at + field.aversion, aversion)
-    this.refreshDigest(id, path)
+    if (isDigested(path)) this.computeDigest(id)
   }
 
   setAclId(id: NodeId, aclId: number): void {
     this.view(id).setInt32(this.at(id) + field.aclId, aclId)
   }
 
-  /** Raises a parent's counter and pzxid; neither ever goes back, so replay is harmless. */
-  raiseChildren(id: NodeId, path: string, createCount: number, zxid: bigint): void {
+  /**
+   * Raises a parent's counter and pzxid; neither ever goes back, so replay is harmless. The path
+   * is that of a child.
+   */
+  raiseChildren(id: NodeId, childPath: string, createCount: number, zxid: bigint): void {
     const record = this.view(id)
     const at = this.at(id)
-    if (createCount <= record.getInt32(at + field.cversion)) return
+    const countBefore = record.getInt32(at + field.cversion)
+    if (createCount <= countBefore) return
+    const highBefore = record.getInt32(at + field.pzxid)
+    const lowBefore = record.getInt32(at + field.pzxid + 4)
     record.setInt32(at + field.cversion, createCount)
-    record.setBigInt64(at + field.pzxid, zxid)
-    this.refreshDigest(id, path)
+    writeZxid(record, at + field.pzxid, zxid)
+    if (!this.options.digests || !isParentDigested(childPath)) return
+    if (record.getInt32(at + field.pzxid) !== highBefore) {
+      this.computeDigest(id)
+      return
+    }
+    const low = record.getInt32(at + field.pzxid + 4)
+    const digest = record.getInt32(at + field.digest)
+    this.setDigest(id, raisedDigest(digest, countBefore ^ createCount, lowBefore ^ low))
   }
 
-  raisePzxid(id: NodeId, path: string, zxid: bigint): void {
+  /** The path is that of a child. */
+  raisePzxid(id: NodeId, childPath: string, zxid: bigint): void {
     const record = this.view(id)
     const at = this.at(id)
     if (zxid <= record.getBigInt64(at + field.pzxid)) return
-    record.setBigInt64(at + field.pzxid, zxid)
-    this.refreshDigest(id, path)
+    writeZxid(record, at + field.pzxid, zxid)
+    if (isParentDigested(childPath)) this.computeDigest(id)
   }
 
   /** The version of an ACL that no transaction set. */
@@ -666,14 +642,14 @@ export class Tree {
     // Siblings stand together in a snapshot, so the parent is nearly always the last one.
     const cached = this.lastLoadedParent
     const parent =
-      cached !== noNode && cached !== root && this.isAtBytes(cached, bytes, start, parentEnd)
+      cached !== noNode && cached !== root && this.isAt(cached, bytes, start, parentEnd)
         ? cached
         : this.findBytes(bytes, start, parentEnd)
     if (parent === noNode) {
       throw new MalformedError(`${decodeText(bytes, start, end)} comes before its parent`)
     }
     this.lastLoadedParent = parent
-    const hash = this.childHash(parent, bytes, nameStart, end)
+    const hash = hashBytes(this.hashOf(parent), bytes, parentEnd, end)
     // Whether the path is there already is not looked up, a third of the time a large tree takes
     // to load: whoever wrote the snapshot met each node once, below its parent.
     this.count++
@@ -722,13 +698,6 @@ export class Tree {
       this.addTo(node, field.descendants, change)
       if (node === root) return
     }
-  }
-
-  /** The hash of a path goes on from its parent's. */
-  private childHash(parent: NodeId, bytes: Uint8Array, start: number, end: number): number {
-    let hash = this.hashOf(parent)
-    for (let i = start - 1; i < end; i++) hash = Math.imul(hash ^ bytes[i]!, 0x01000193)
-    return hash
   }
 
   private allocate(): NodeId {
@@ -808,15 +777,18 @@ export class Tree {
     record.setInt32(at + field.dataLength, 0)
   }
 
-  private refreshDigest(id: NodeId, path: string, contentChecksum?: number): void {
-    if (!path.startsWith(reservedPrefix)) this.computeDigest(id, contentChecksum)
+  private digestMade(id: NodeId, { zxid, time, owner, contentChecksum }: NewNode): void {
+    if (contentChecksum === undefined || owner !== 0n || !this.options.digests) {
+      this.computeDigest(id, contentChecksum)
+    } else {
+      this.setDigest(id, creationChecksum(zxid, time, contentChecksum))
+    }
   }
 
   private computeDigest(id: NodeId, contentChecksum?: number): void {
     if (!this.options.digests) return
     const record = this.view(id)
     const at = this.at(id)
-    this.digest.subtract(record.getInt32(at + field.digest))
     let checksum = contentChecksum ?? this.pathChecksum(id)
     const ref = record.getUint32(at + field.dataRef)
     if (contentChecksum === undefined && ref !== 0 && ref !== nullData) {
@@ -824,9 +796,15 @@ export class Tree {
       const end = start + record.getInt32(at + field.dataLength)
       checksum = crc32OfView(this.arena.viewOf(ref), start, end, checksum)
     }
-    checksum = statChecksum(record, at, checksum)
-    record.setInt32(at + field.digest, checksum)
-    this.digest.add(checksum)
+    this.setDigest(id, statChecksum(record, at, checksum))
+  }
+
+  private setDigest(id: NodeId, digest: number): void {
+    const record = this.view(id)
+    const at = this.at(id) + field.digest
+    this.digest.subtract(record.getInt32(at))
+    record.setInt32(at, digest)
+    this.digest.add(digest)
   }
 }
 
@@ -837,16 +815,16 @@ const reservedPrefix = '/zookeeper/'
 const reservedBytes = encodeText(reservedPrefix)
 const emptyBytes = new Uint8Array(0)
 
-/** Where the last slash of a path is, which has one. */
-export function lastSlashOf(path: Uint8Array, end: number): number {
-  let at = end - 1
-  while (path[at] !== slash) at--
-  return at
+/**
+ * Whether a node is part of the digest of its tree: what is below /zookeeper, each server keeps
+ * for itself.
+ */
+export function isDigested(path: string): boolean {
+  return path.charCodeAt(1) !== reservedBytes[1] || !path.startsWith(reservedPrefix)
 }
 
-function isAscii(text: string): boolean {
-  for (let i = 0; i < text.length; i++) if (text.charCodeAt(i) > 0x7f) return false
-  return true
+function isParentDigested(path: string): boolean {
+  return isDigested(path) || lastSlash(path) < reservedPrefix.length
 }
 
 function isReserved(bytes: Uint8Array, start: number, end: number): boolean {

@@ -1,0 +1,56 @@
+import fc from 'fast-check'
+import { expect, test } from 'vitest'
+import { field, statWireBytes } from './layout.ts'
+import { creationChecksum, raisedDigest, stampCreation, statChecksum } from './stat.ts'
+
+const anyLong = fc.bigInt({ min: -(1n << 63n), max: (1n << 63n) - 1n })
+const anyInt = fc.integer({ min: -(2 ** 31), max: 2 ** 31 - 1 })
+const anyStat = fc
+  .uint8Array({ minLength: statWireBytes, maxLength: statWireBytes })
+  .map((bytes) => new DataView(new Uint8Array(bytes).buffer))
+
+test('a node that is made has the checksum of its stat, in any order of zxids and times', () => {
+  // Few of each, so that they come again, and so that halves are shared.
+  const zxid = fc.tuple(fc.integer({ min: 0, max: 2 }), anyInt).map(longOf)
+  const time = fc.oneof(fc.constantFrom(1n, 1_700_000_000_000n), anyLong)
+  fc.assert(
+    fc.property(fc.array(fc.tuple(zxid, time, anyInt, anyStat), { maxLength: 20 }), (all) => {
+      for (const [each, at, seed, stat] of all) {
+        stampCreation(stat, 0, each, at)
+        expect(creationChecksum(each, at, seed)).toBe(statChecksum(stat, 0, seed))
+      }
+    }),
+  )
+})
+
+test('a stamp leaves nothing of what was there, but what the data says', () => {
+  fc.assert(
+    fc.property(anyStat, anyLong, anyLong, (stat, zxid, time) => {
+      const dataLength = stat.getInt32(field.dataLength)
+      stampCreation(stat, 0, zxid, time)
+      const expected = new DataView(new ArrayBuffer(statWireBytes))
+      for (const at of [field.czxid, field.mzxid, field.pzxid]) expected.setBigInt64(at, zxid)
+      for (const at of [field.ctime, field.mtime]) expected.setBigInt64(at, time)
+      expected.setInt32(field.dataLength, dataLength)
+      expect(stat).toEqual(expected)
+    }),
+  )
+})
+
+test('a digest follows a counter and a pzxid without a look at the rest', () => {
+  fc.assert(
+    fc.property(anyStat, anyInt, anyInt, anyInt, (stat, seed, cversion, pzxidLow) => {
+      const before = statChecksum(stat, 0, seed)
+      const cversionBefore = stat.getInt32(field.cversion)
+      const lowBefore = stat.getInt32(field.pzxid + 4)
+      stat.setInt32(field.cversion, cversion)
+      stat.setInt32(field.pzxid + 4, pzxidLow)
+      const raised = raisedDigest(before, cversion ^ cversionBefore, pzxidLow ^ lowBefore)
+      expect(raised).toBe(statChecksum(stat, 0, seed))
+    }),
+  )
+})
+
+function longOf([high, low]: readonly [number, number]): bigint {
+  return (BigInt(high) << 32n) | BigInt(low >>> 0)
+}

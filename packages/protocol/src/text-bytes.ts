@@ -1,0 +1,88 @@
+import { copyWords } from './copy-words.ts'
+
+const capacityAtFirst = 256
+/** A character of a string becomes at most so many bytes. */
+const bytesPerUnitMax = 3
+
+/** A text, and its bytes as UTF-8: those from 0 to `length`. */
+export interface TextBytes {
+  readonly text: string
+  readonly bytes: Uint8Array
+  /** The same bytes. */
+  readonly view: DataView
+  readonly length: number
+  /** Another number for each text that these have been. */
+  readonly serial: number
+}
+
+class LastText implements TextBytes {
+  text = ''
+  length = 0
+  serial = 0
+  bytes: Uint8Array
+  view: DataView
+  private buffered: Buffer
+  private capacity = capacityAtFirst
+
+  constructor() {
+    this.bytes = this.buffered = Buffer.alloc(capacityAtFirst)
+    this.view = viewOf(this.buffered)
+  }
+
+  encode(text: string): void {
+    const { length } = text
+    this.ensure(bytesPerUnitMax * length)
+    this.text = text
+    this.serial = (this.serial + 1) | 0
+    const { bytes } = this
+    for (let i = 0; i < length; i++) {
+      const code = text.charCodeAt(i)
+      if (code > 0x7f) {
+        this.length = this.buffered.write(text, 'utf8')
+        return
+      }
+      bytes[i] = code
+    }
+    this.length = length
+  }
+
+  remember(text: string, source: DataView, start: number, length: number): void {
+    this.ensure(length)
+    this.text = text
+    this.serial = (this.serial + 1) | 0
+    this.length = length
+    copyWords(source, start, this.view, 0, length)
+  }
+
+  private ensure(capacity: number): void {
+    if (capacity <= this.capacity) return
+    this.capacity = 2 * capacity
+    this.bytes = this.buffered = Buffer.alloc(this.capacity)
+    this.view = viewOf(this.buffered)
+  }
+}
+
+function viewOf({ buffer, byteOffset, byteLength }: Buffer): DataView {
+  return new DataView(buffer, byteOffset, byteLength)
+}
+
+const last = new LastText()
+
+/**
+ * The bytes of a text, until another one is asked for. To look at a string letter by letter is
+ * what costs, and most that is asked for was just read, or asked for a moment ago.
+ */
+export function bytesOfText(text: string): TextBytes {
+  if (text !== last.text) last.encode(text)
+  return last
+}
+
+/** The same where somebody has asked for it, else undefined. */
+export function knownBytesOf(text: string): TextBytes | undefined {
+  return text === last.text ? last : undefined
+}
+
+/** Says that a text was read from these bytes, which are all ASCII. */
+export function rememberText(text: string, source: DataView, start: number, length: number): void {
+  last.remember(text, source, start, length)
+}
