@@ -12,6 +12,7 @@ const blockBits = 12
 const blockMask = (1 << blockBits) - 1
 const firstLevel = 4
 const levelMax = 28
+const movedAtFirst = 8 * slots
 /** Znodes in a bucket on average: of seven slots, so that few need a second one. */
 const fill = 4
 
@@ -63,8 +64,9 @@ export class PathIndex {
   private level = firstLevel
   private split = 0
   private count = 0
-  /** What a bucket held that is being divided: hash and number by turns. */
-  private readonly moved: number[] = []
+  /** What a bucket held that is being divided: hash and number by turns, so many of them. */
+  private moved = new Int32Array(movedAtFirst)
+  private movedCount = 0
 
   /** The first znode that has this hash; 0 is none. */
   first(hash: number): number {
@@ -121,20 +123,20 @@ export class PathIndex {
       block[at + idsAt + slot] = block[at + idsAt + last]!
       return
     }
-    const all = this.empty(bucket)
-    for (let i = 0; i < all.length; i += 2) if (all[i + 1] !== id) this.push(all[i + 1]!, all[i]!)
+    this.empty(bucket)
+    this.refill(id)
   }
 
   /** Room for so many at once; only of use while there are few. */
   reserve(count: number): void {
     const before = 1 << this.level
     if (this.split > 0 || this.count > fill * before) return
-    const all: number[] = []
-    for (let bucket = 0; bucket < before; bucket++) all.push(...this.empty(bucket))
+    this.movedCount = 0
+    for (let bucket = 0; bucket < before; bucket++) this.takeAll(bucket)
     // Not quite as many buckets: the count is a guess, and somewhat fuller ones cost little.
     while (fill << this.level < count * 0.75 && this.level < levelMax) this.level++
     this.main.makeRoom((1 << this.level) - 1)
-    for (let i = 0; i < all.length; i += 2) this.push(all[i + 1]!, all[i]!)
+    this.refill()
   }
 
   private bucketOf(hash: number): number {
@@ -163,15 +165,18 @@ export class PathIndex {
     block[at + countAt] = count + 1
   }
 
-  /** All that a bucket and its spills hold, until the next call; afterwards they hold nothing. */
-  private empty(bucket: number): readonly number[] {
-    const { moved } = this
-    moved.length = 0
+  /** Moves all that a bucket and its spills hold to `moved`. */
+  private empty(bucket: number): void {
+    this.movedCount = 0
+    this.takeAll(bucket)
+  }
+
+  private takeAll(bucket: number): void {
     let block = this.main.blockOf(bucket)
     let at = startOf(bucket)
     for (let number = 0; ;) {
       const end = at + hashesAt + block[at + countAt]!
-      for (let i = at + hashesAt; i < end; i++) moved.push(block[i]!, block[i + slots]!)
+      for (let i = at + hashesAt; i < end; i++) this.move(block[i]!, block[i + slots]!)
       const spill = block[at + spillAt]!
       block[at + countAt] = 0
       block[at + spillAt] = 0
@@ -179,10 +184,29 @@ export class PathIndex {
         block[at + spillAt] = this.freeSpill
         this.freeSpill = number
       }
-      if (spill === 0) return moved
+      if (spill === 0) return
       number = spill
       block = this.spills.blockOf(spill)
       at = startOf(spill)
+    }
+  }
+
+  private move(hash: number, id: number): void {
+    const { moved, movedCount } = this
+    if (movedCount === moved.length) {
+      this.moved = new Int32Array(2 * movedCount)
+      this.moved.set(moved)
+    }
+    this.moved[movedCount] = hash
+    this.moved[movedCount + 1] = id
+    this.movedCount += 2
+  }
+
+  /** Puts what was moved where it belongs now, but for one. */
+  private refill(without = 0): void {
+    const { moved, movedCount } = this
+    for (let i = 0; i < movedCount; i += 2) {
+      if (moved[i + 1] !== without) this.push(moved[i + 1]!, moved[i]!)
     }
   }
 
@@ -200,11 +224,11 @@ export class PathIndex {
   private grow(): void {
     const old = this.split
     this.main.makeRoom(old + (1 << this.level))
-    const all = this.empty(old)
+    this.empty(old)
     if (++this.split === 1 << this.level) {
       this.split = 0
       this.level++
     }
-    for (let i = 0; i < all.length; i += 2) this.push(all[i + 1]!, all[i]!)
+    this.refill()
   }
 }

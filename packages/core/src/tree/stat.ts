@@ -41,17 +41,24 @@ export function writeTime(stat: DataView, at: number, time: bigint): void {
 
 /** The stat of a node that is made, but for what its data says; it has no owner. */
 export function stampCreation(stat: DataView, at: number, zxid: bigint, time: bigint): void {
-  writeZxid(stat, at + field.czxid, zxid)
-  writeZxid(stat, at + field.mzxid, zxid)
-  writeZxid(stat, at + field.pzxid, zxid)
-  writeTime(stat, at + field.ctime, time)
-  writeTime(stat, at + field.mtime, time)
+  const { high, low } = zxids.of(zxid)
+  const { high: timeHigh, low: timeLow } = times.of(time)
+  stat.setInt32(at + field.czxid, high)
+  stat.setInt32(at + field.czxid + 4, low)
+  stat.setInt32(at + field.mzxid, high)
+  stat.setInt32(at + field.mzxid + 4, low)
+  stat.setInt32(at + field.ctime, timeHigh)
+  stat.setInt32(at + field.ctime + 4, timeLow)
+  stat.setInt32(at + field.mtime, timeHigh)
+  stat.setInt32(at + field.mtime + 4, timeLow)
   stat.setInt32(at + field.version, 0)
   stat.setInt32(at + field.cversion, 0)
   stat.setInt32(at + field.aversion, 0)
   stat.setInt32(at + field.owner, 0)
   stat.setInt32(at + field.owner + 4, 0)
   stat.setInt32(at + field.numChildren, 0)
+  stat.setInt32(at + field.pzxid, high)
+  stat.setInt32(at + field.pzxid + 4, low)
 }
 
 /** The stat's part of a node digest; its order is not that of the wire. */
