@@ -22,7 +22,7 @@ export {
   type RecordOf,
   type TypeOf,
 } from './jute.ts'
-export { bytesOfText, type TextBytes } from './text-bytes.ts'
+export { bytesOfText, rememberText, type TextBytes } from './text-bytes.ts'
 export { FrameCutter, type FrameSink } from './frame.ts'
 export { defaultPacketFieldBytesMax, PacketReader } from './packet-reader.ts'
 export { errorCodes, errorName, type ErrorCode, type ErrorName } from './errors.ts'

@@ -1,4 +1,4 @@
-import { copyWords } from './copy-words.ts'
+import { copyWords, wordCopyMax } from './copy-words.ts'
 
 const capacityAtFirst = 256
 /** A character of a string becomes at most so many bytes. */
@@ -51,7 +51,8 @@ class LastText implements TextBytes {
     this.text = text
     this.serial = (this.serial + 1) | 0
     this.length = length
-    copyWords(source, start, this.view, 0, length)
+    if (length <= wordCopyMax) copyWords(source, start, this.view, 0, length)
+    else this.bytes.set(new Uint8Array(source.buffer, source.byteOffset + start, length))
   }
 
   private ensure(capacity: number): void {
@@ -82,7 +83,7 @@ export function knownBytesOf(text: string): TextBytes | undefined {
   return text === last.text ? last : undefined
 }
 
-/** Says that a text was read from these bytes, which are all ASCII. */
+/** Says that these are the bytes of a text. */
 export function rememberText(text: string, source: DataView, start: number, length: number): void {
   last.remember(text, source, start, length)
 }

@@ -10,7 +10,7 @@ import { fixAcl } from '../acl/permission.ts'
 import type { Database } from '../database.ts'
 import { field, ttlMsMax, ttlOwner } from '../tree/layout.ts'
 import { creationChecksum, stampCreation } from '../tree/stat.ts'
-import { keepScanned } from '../tree/scanned-path.ts'
+import { keepScanned, type ScannedPath } from '../tree/scanned-path.ts'
 import { noNode } from '../tree/tree.ts'
 import {
   hasParent,
@@ -48,10 +48,12 @@ function modeOf(flags: number): { ephemeral: boolean; sequential: boolean; ttl: 
   }
 }
 
+/** The path may have been looked at already. */
 export function prepareCreate(
   type: CreateType,
   request: CreateArguments,
   p: Preparation,
+  asked?: ScannedPath,
 ): Prepared {
   const { projection, zxid } = p
   const { data, flags } = request
@@ -65,16 +67,18 @@ export function prepareCreate(
   // A TTL request for a node without TTL would be logged as something that cannot be replayed.
   if (type === createTtl && !mode.ttl) return errorCodes.badArguments
   if (request.path === null) return errorCodes.marshallingError
-  if (!hasParent(request.path, p)) return errorCodes.badArguments
+  const wanted = asked ?? keepScanned(p.db.tree.scan(request.path), p.keeper)
+  if (!hasParent(wanted)) return errorCodes.badArguments
   const acl = fixAcl(p.db.options.acl, request.acl, p.caller.identities, p.caller.growth)
   if (typeof acl === 'number') return acl
-  const parent = projection.loadParent(request.path)
+  const parent = projection.loadParent(wanted)
   if (parent === undefined) return errorCodes.noNode
   if (!mayDo(p, parent.acl, permissions.create)) return errorCodes.noAuth
   const { createCount } = parent
-  const path = mode.sequential ? request.path + sequenceSuffix(createCount) : request.path
-  if (!isLegal(path, p)) return errorCodes.badArguments
-  if (projection.has(path)) return errorCodes.nodeExists
+  const scanned = mode.sequential ? numbered(wanted, createCount, p) : wanted
+  const path = scanned.text
+  if (!isLegal(scanned)) return errorCodes.badArguments
+  if (projection.has(scanned)) return errorCodes.nodeExists
   if (parent.isOwned && p.db.tree.sessionOf(parent.owner) !== 0n) {
     return errorCodes.noChildrenForEphemerals
   }
@@ -93,7 +97,7 @@ export function prepareCreate(
           ? p.caller.sessionId
           : 0n
 
-  const node = projection.make(path, parent, data)
+  const node = projection.make(scanned, parent, data)
   node.acl = p.db.acls.lookUp(acl)
   stampCreation(node.view, 0, zxid, p.time)
   const { contentChecksum } = node
@@ -105,7 +109,6 @@ export function prepareCreate(
     projection.stage(node, zxid)
   }
 
-  const scanned = keepScanned(p.db.tree.scan(path), p.keeper)
   switch (type) {
     case createContainer:
       return { type, body: { path, data, acl, parentCVersion }, scanned, contentChecksum }
@@ -116,6 +119,10 @@ export function prepareCreate(
       return { type, body, scanned, contentChecksum }
     }
   }
+}
+
+function numbered({ text }: ScannedPath, count: number, p: Preparation): ScannedPath {
+  return keepScanned(p.db.tree.scan(text + sequenceSuffix(count)), p.keeper)
 }
 
 /** Ten digits, as `%010d` prints them. */

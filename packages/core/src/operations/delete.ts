@@ -17,8 +17,9 @@ export function prepareDelete(
   { path, version }: { path: string; version: number },
   p: Preparation,
 ): Prepared {
-  if (!hasParent(path, p) || undeletable.has(path)) return errorCodes.badArguments
-  const parent = p.projection.loadParent(path)
+  const scanned = p.db.tree.scan(path)
+  if (!hasParent(scanned) || undeletable.has(path)) return errorCodes.badArguments
+  const parent = p.projection.loadParent(scanned)
   if (parent === undefined) return errorCodes.noNode
   if (!mayDo(p, parent.acl, permissions.delete)) return errorCodes.noAuth
   const node = p.projection.load(path)
@@ -34,8 +35,9 @@ export function prepareDeleteContainer(
   { path, neverUsedMsMax }: { path: string; neverUsedMsMax: number },
   p: Preparation,
 ): Prepared {
-  if (!hasParent(path, p) || undeletable.has(path)) return errorCodes.badArguments
-  const parent = p.projection.loadParent(path)
+  const scanned = p.db.tree.scan(path)
+  if (!hasParent(scanned) || undeletable.has(path)) return errorCodes.badArguments
+  const parent = p.projection.loadParent(scanned)
   const node = p.projection.load(path)
   if (parent === undefined || node === undefined) return errorCodes.noNode
   if (node.childCount > 0) return errorCodes.notEmpty

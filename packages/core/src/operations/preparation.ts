@@ -65,12 +65,11 @@ export function isVersionWrong(expected: number, actual: number): boolean {
 }
 
 /** Whether a path has a parent that could be asked for. */
-export function hasParent(path: string, { db }: Preparation): boolean {
-  const { slashAt, isPlain } = db.tree.scan(path)
-  return slashAt >= 0 && (isPlain || !path.includes('\0'))
+export function hasParent({ text, start, slashAt, isPlain }: ScannedPath): boolean {
+  return slashAt >= start && (isPlain || !text.includes('\0'))
 }
 
 /** Whether a node may have this path. */
-export function isLegal(path: string, { db }: Preparation): boolean {
-  return db.tree.scan(path).isPlain || pathProblem(path) === undefined
+export function isLegal({ text, isPlain }: ScannedPath): boolean {
+  return isPlain || pathProblem(text) === undefined
 }

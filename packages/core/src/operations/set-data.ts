@@ -16,7 +16,7 @@ export function prepareSetData(
   { path, data, version }: { path: string | null; data: Uint8Array | null; version: number },
   p: Preparation,
 ): Prepared {
-  if (path === null || !isLegal(path, p)) return errorCodes.badArguments
+  if (path === null || !isLegal(p.db.tree.scan(path))) return errorCodes.badArguments
   const node = p.projection.load(path)
   if (node === undefined) return errorCodes.noNode
   if (!mayDo(p, node.acl, permissions.write)) return errorCodes.noAuth

@@ -152,6 +152,7 @@ export class ClientPipeline implements AdmissionHost {
     } catch (error) {
       this.refuseFrame(connection, error)
     }
+    this.upstream?.settle?.()
   }
 
   /** The socket is gone. The session lives on until it is resumed or expires. */
@@ -181,6 +182,7 @@ export class ClientPipeline implements AdmissionHost {
     } catch (error) {
       this.refuseFrame(connection, error)
     }
+    this.upstream?.settle?.()
   }
 
   /** A malformed frame costs the connection it came on, nothing else. */
@@ -636,6 +638,8 @@ export class ClientPipeline implements AdmissionHost {
 
   private inline(connection: ClientConnection, xid: number, type: number): boolean {
     const { reader } = this
+    // Requests before it are decided by whom they were sent.
+    this.upstream?.settle?.()
     // Proving who one is, is a sign of life too.
     this.upstream?.touch(connection)
     if (type === op.sasl) {

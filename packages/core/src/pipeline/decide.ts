@@ -11,8 +11,10 @@ import {
   SetAclRequest,
   SetDataRequest,
   type MultiOp,
+  type MultiWriteOp,
   type Reader,
   type Txn,
+  type TypeOf,
 } from '@zabra/protocol'
 import { prepareCreate } from '../operations/create.ts'
 import { prepareDelete } from '../operations/delete.ts'
@@ -21,34 +23,51 @@ import type { Preparation, Prepared } from '../operations/preparation.ts'
 import { prepareReconfig } from '../operations/reconfig.ts'
 import { prepareSetAcl } from '../operations/set-acl.ts'
 import { prepareSetData } from '../operations/set-data.ts'
+import { keepScanned, type ScannedPath } from '../tree/scanned-path.ts'
+import type { Tree } from '../tree/tree.ts'
 import type { ByteKeeper } from './byte-keeper.ts'
 import { op } from './opcodes.ts'
 
-const { marshallingError } = errorCodes
-const unreadable: Txn = { type: op.error, body: { err: marshallingError } }
+/** A write that was read and is yet to be decided about. */
+export type ReadWrite =
+  | {
+      readonly type: 1 | 15 | 19
+      readonly request: TypeOf<typeof CreateRequest>
+      readonly scanned: ScannedPath | undefined
+    }
+  | {
+      readonly type: 21
+      readonly request: TypeOf<typeof CreateTtlRequest>
+      readonly scanned: ScannedPath | undefined
+    }
+  | { readonly type: 2; readonly request: TypeOf<typeof DeleteRequest> }
+  | { readonly type: 5; readonly request: TypeOf<typeof SetDataRequest> }
+  | { readonly type: 7; readonly request: TypeOf<typeof SetAclRequest> }
+  | { readonly type: 16; readonly request: TypeOf<typeof ReconfigRequest> }
+  | { readonly type: 14; readonly request: readonly MultiWriteOp[] }
+  /** Refused whatever there is. */
+  | { readonly type: -1; readonly request: number }
+
+const unreadable: ReadWrite = { type: op.error, request: errorCodes.marshallingError }
 
 /**
- * What comes of the write whose body the reader stands at: the transaction that does it, or the
- * one that records its refusal. A MalformedError says that it is not even that: bytes that cannot
- * be decoded use up no zxid, except in a multi.
+ * The write whose body the reader stands at. A MalformedError says that it is not even that: bytes
+ * that cannot be decoded use up no zxid, except in a multi.
  */
-export function decide(type: number, body: Reader, p: Preparation, keeper: ByteKeeper): Txn {
+export function readWrite(type: number, body: Reader, tree: Tree, keeper: ByteKeeper): ReadWrite {
   // A request's data is moved out of the received chunk, which is about to be used again.
   body.keeper = keeper
-  let prepared: Prepared
   try {
-    if (type === op.multi) return decideMulti(body, p)
-    prepared = decideSimple(type, body, p)
+    return type === op.multi ? readMulti(body) : readSimple(type, body, tree, keeper)
   } catch (error) {
     if (error instanceof NullError) return unreadable
     throw error
   } finally {
     body.keeper = undefined
   }
-  return typeof prepared === 'number' ? { type: op.error, body: { err: prepared } } : prepared
 }
 
-function decideMulti(body: Reader, p: Preparation): Txn {
+function readMulti(body: Reader): ReadWrite {
   let ops: MultiOp[]
   try {
     ops = MultiRequest.read(body)
@@ -64,29 +83,65 @@ function decideMulti(body: Reader, p: Preparation): Txn {
     if (lacksTtl(part)) return unreadable
   }
   if (ops.some(({ request }) => request.path === null)) return unreadable
-  return { type: op.multi, body: prepareMulti(ops.map(byFlags), p) }
+  return { type: op.multi, request: ops.map(byFlags) }
 }
 
-function decideSimple(type: number, body: Reader, p: Preparation): Prepared {
+function readSimple(type: number, body: Reader, tree: Tree, keeper: ByteKeeper): ReadWrite {
   switch (type) {
     case op.create:
     case op.create2:
-    case op.createContainer:
-      return prepareCreate(type, CreateRequest.read(body), p)
-    case op.createTtl:
-      return prepareCreate(type, CreateTtlRequest.read(body), p)
+    case op.createContainer: {
+      const request = CreateRequest.read(body)
+      return { type, request, scanned: scanToKeep(request.path, tree, keeper) }
+    }
+    case op.createTtl: {
+      const request = CreateTtlRequest.read(body)
+      return { type, request, scanned: scanToKeep(request.path, tree, keeper) }
+    }
     case op.delete:
-      return prepareDelete(DeleteRequest.read(body), p)
+      return { type, request: DeleteRequest.read(body) }
     case op.setData:
-      return prepareSetData(SetDataRequest.read(body), p)
+      return { type, request: SetDataRequest.read(body) }
     case op.setAcl:
-      return prepareSetAcl(SetAclRequest.read(body), p)
+      return { type, request: SetAclRequest.read(body) }
     case op.reconfig:
-      return prepareReconfig(ReconfigRequest.read(body), p)
+      return { type, request: ReconfigRequest.read(body) }
     case op.deleteContainer:
       // Only the server itself removes containers; in Apache anybody can, without permission.
-      return errorCodes.badArguments
+      return { type: op.error, request: errorCodes.badArguments }
     default:
       throw new MalformedError(`operation ${type} is no write`)
+  }
+}
+
+/** While its bytes are at hand. */
+function scanToKeep(path: string | null, tree: Tree, keeper: ByteKeeper): ScannedPath | undefined {
+  return path === null ? undefined : keepScanned(tree.scan(path), keeper)
+}
+
+/** What comes of a write: the transaction that does it, or the one that records its refusal. */
+export function decide(write: ReadWrite, p: Preparation): Txn {
+  if (write.type === op.multi) return { type: op.multi, body: prepareMulti(write.request, p) }
+  const prepared = decideSimple(write, p)
+  return typeof prepared === 'number' ? { type: op.error, body: { err: prepared } } : prepared
+}
+
+function decideSimple(write: Exclude<ReadWrite, { type: 14 }>, p: Preparation): Prepared {
+  switch (write.type) {
+    case op.create:
+    case op.create2:
+    case op.createContainer:
+    case op.createTtl:
+      return prepareCreate(write.type, write.request, p, write.scanned)
+    case op.delete:
+      return prepareDelete(write.request, p)
+    case op.setData:
+      return prepareSetData(write.request, p)
+    case op.setAcl:
+      return prepareSetAcl(write.request, p)
+    case op.reconfig:
+      return prepareReconfig(write.request, p)
+    case op.error:
+      return write.request
   }
 }

@@ -73,6 +73,10 @@ export class LocalSessions implements Upstream {
     this.global.write(ticket, body)
   }
 
+  settle(): void {
+    this.global.settle?.()
+  }
+
   createSession(ticket: WriteTicket): void {
     this.global.createSession(ticket)
   }

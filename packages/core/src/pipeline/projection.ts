@@ -7,6 +7,7 @@ import { crc32, crc32OfView } from '../storage/checksum.ts'
 import { TreeDigest } from '../tree/digest.ts'
 import { field, statWireBytes } from '../tree/layout.ts'
 import { raisedDigest, statChecksum, writeZxid } from '../tree/stat.ts'
+import type { ScannedPath } from '../tree/scanned-path.ts'
 import { isDigested, noNode, type NodeId } from '../tree/tree.ts'
 import { PendingNodes } from './pending-nodes.ts'
 
@@ -81,11 +82,10 @@ export class Projection {
     return this.newest.size === 0
   }
 
-  has(path: string): boolean {
-    const { tree } = this.db
-    const scanned = tree.scan(path)
-    const pending = this.newest.get(path, scanned.hash)
-    return pending === undefined ? tree.findScanned(scanned) !== noNode : pending.exists
+  has(scanned: ScannedPath): boolean {
+    const pending = this.newest.get(scanned.text, scanned.hash)
+    if (pending !== undefined) return pending.exists
+    return this.db.tree.findScanned(scanned) !== noNode
   }
 
   /** To look at; and to change where that is staged at once, for it may be the projection's own. */
@@ -101,15 +101,16 @@ export class Projection {
   }
 
   /** As `load`, the parent of what is, or may be, at a path. */
-  loadParent(path: string): ProjectedNode | undefined {
-    const { tree } = this.db
-    const scanned = tree.scan(path)
-    const { parentLength, parentHash } = scanned
-    if (parentLength === 0) return this.load('/')
-    const pending = this.newest.getPrefix(path, parentLength, parentHash)
+  loadParent(scanned: ScannedPath): ProjectedNode | undefined {
+    const { text, parentLength, parentHash } = scanned
+    const isBelowRoot = parentLength === 0
+    const pending = isBelowRoot
+      ? this.newest.get('/', parentHash)
+      : this.newest.getPrefix(text, parentLength, parentHash)
     if (pending !== undefined) return this.ofPending(pending)
-    const id = tree.findParent(scanned)
-    return id === noNode ? undefined : this.ofTree(id, path.slice(0, parentLength), parentHash)
+    const id = this.db.tree.findParent(scanned)
+    if (id === noNode) return undefined
+    return this.ofTree(id, isBelowRoot ? '/' : text.slice(0, parentLength), parentHash)
   }
 
   private ofPending(pending: ProjectedNode): ProjectedNode | undefined {
@@ -131,9 +132,9 @@ export class Projection {
   }
 
   /** A node that is not there yet; its stat says nothing so far but of its data. */
-  make(path: string, parent: ProjectedNode, data: Uint8Array | null): ProjectedNode {
-    const { hash, view, slashAt, end } = this.db.tree.scan(path)
-    const node = this.take(path, hash)
+  make(scanned: ScannedPath, parent: ProjectedNode, data: Uint8Array | null): ProjectedNode {
+    const { text, hash, view, slashAt, end } = scanned
+    const node = this.take(text, hash)
     node.digest = 0
     if (this.db.options.digests) {
       node.pathChecksum = crc32OfView(view, slashAt, end, parent.pathChecksum)

@@ -14,7 +14,7 @@ import type { Growth } from '../acl/permission.ts'
 import type { Database } from '../database.ts'
 import { Fifo } from '../fifo.ts'
 import { prepareDeleteContainer } from '../operations/delete.ts'
-import type { Caller, OperationRules, Preparation } from '../operations/preparation.ts'
+import type { Caller, OperationRules, Preparation, PreparedTxn } from '../operations/preparation.ts'
 import type { Reconfiguring } from '../operations/reconfig.ts'
 import { prepareCloseSession, prepareCreateSession } from '../operations/sessions.ts'
 import { SessionTracker, type Session } from '../session/tracker.ts'
@@ -23,9 +23,10 @@ import type { Trace } from '../trace.ts'
 import { ByteKeeper } from './byte-keeper.ts'
 import type { ClientPipeline, Clock } from './client-pipeline.ts'
 import type { ClientConnection } from './connection.ts'
-import { decide } from './decide.ts'
+import { decide, readWrite, type ReadWrite } from './decide.ts'
 import { op } from './opcodes.ts'
 import { digestOf } from '../tree/digest.ts'
+import { rememberPath } from '../tree/scanned-path.ts'
 import { Projection } from './projection.ts'
 import { Reclaimer, type ReclaimOptions } from './reclaimer.ts'
 import type { GlobalUpstream } from './local-sessions.ts'
@@ -40,6 +41,8 @@ export interface ProposerOptions {
 type Mutable<T> = { -readonly [Name in keyof T]: T[Name] }
 
 const { sessionExpired, sessionMoved } = errorCodes
+/** So many are decided together at most: the log need not wait for the others. */
+const undecidedMax = 64
 /** Of the longest transaction; a request may be half as long by itself. */
 const growthPart = 4
 const expiredSession: Txn = { type: op.error, body: { err: sessionExpired } }
@@ -56,9 +59,13 @@ export interface Proposal extends TxnHeader {
 }
 
 /**
- * Makes transactions of requests: decides each against the projected state the moment it is
- * read, gives it its zxid, and puts it into the batch that is logged next. Keeps the sessions,
- * since only who decides may end one.
+ * Makes transactions of requests: decides each against the projected state, in the order in which
+ * they were read, gives it its zxid, and puts it into the batch that is logged next. Keeps the
+ * sessions, since only who decides may end one.
+ *
+ * Of many that come at once some are read, then decided, then encoded: all of this code together
+ * does not fit into the cache that a processor has for it, so that to go through it for each of
+ * them takes a tenth longer.
  */
 export class Proposer implements GlobalUpstream {
   readonly sessions: SessionTracker
@@ -73,6 +80,11 @@ export class Proposer implements GlobalUpstream {
   private readonly keeper = new ByteKeeper()
   private readonly batch: () => LogBatch
   private readonly inFlight = new Fifo<Proposal>()
+  /** Writes that were read and not decided yet, and who asked for each. */
+  private readonly undecided = new Fifo<ReadWrite>()
+  private readonly tickets = new Fifo<WriteTicket>()
+  /** What is on its way and not in a batch yet. */
+  private readonly unencoded = new Fifo<Proposal>()
   private nextZxid: bigint
   /** The time of the clock as transactions hold it. */
   private time = 0n
@@ -144,13 +156,26 @@ export class Proposer implements GlobalUpstream {
   // --- asked by the pipeline -------------------------------------------------------------------
 
   write(ticket: WriteTicket, body: Reader): void {
+    this.undecided.push(readWrite(ticket.type, body, this.db.tree, this.keeper))
+    this.tickets.push(ticket)
+    if (this.tickets.length === undecidedMax) this.settle()
+  }
+
+  settle(): void {
+    const { tickets, undecided } = this
+    for (let left = tickets.length; left > 0; left--) {
+      this.decideOne(tickets.shift()!, undecided.shift()!)
+    }
+    this.encodeAll()
+  }
+
+  private decideOne(ticket: WriteTicket, write: ReadWrite): void {
     const { sessionId, identities, session } = ticket.connection
     const isLocal = session?.isLocal === true
     const refusal = isLocal ? undefined : this.sessionProblem(sessionId, this)
     const ephemeralError = isLocal ? (ticket.refusal ?? sessionExpired) : undefined
     const p = this.preparation(sessionId, identities, ephemeralError)
-    const txn = refusal ?? decide(ticket.type, body, p, this.keeper)
-    this.propose(ticket, sessionId, ticket.xid, txn)
+    this.admit(ticket, sessionId, ticket.xid, refusal ?? decide(write, p))
   }
 
   createSession(ticket: WriteTicket): void {
@@ -197,11 +222,12 @@ export class Proposer implements GlobalUpstream {
     body: Reader,
   ): void {
     const { sessionId, xid, type, identities } = request
+    this.settle()
     const isLocal = this.sessions.get(sessionId) === undefined && this.mayBeLocal?.(sessionId)
     let txn = isLocal === true ? undefined : this.sessionProblem(sessionId, owner)
     const p = this.preparation(sessionId, identities, isLocal === true ? sessionExpired : undefined)
     try {
-      txn ??= decide(type, body, p, this.keeper)
+      txn ??= decide(readWrite(type, body, this.db.tree, this.keeper), p)
     } catch (error) {
       if (!(error instanceof MalformedError)) throw error
       txn = { type: op.error, body: { err: errorCodes.marshallingError } }
@@ -239,6 +265,7 @@ export class Proposer implements GlobalUpstream {
     timeoutMs: number,
     owner: object,
   ): Session {
+    this.settle()
     const txn = prepareCreateSession(timeoutMs)
     assert(typeof txn !== 'number', 'a session can always be created')
     // Known from now on: writes of its client may come before it is committed.
@@ -287,6 +314,7 @@ export class Proposer implements GlobalUpstream {
   }
 
   private endSession(ticket: WriteTicket | undefined, xid: number, sessionId: bigint): void {
+    this.settle()
     const session = this.sessions.get(sessionId)
     if (session !== undefined) session.isClosing = true
     const txn = prepareCloseSession(sessionId, this.preparation(sessionId, []))
@@ -320,8 +348,13 @@ export class Proposer implements GlobalUpstream {
     return this.time
   }
 
-  /** Gives a transaction its zxid and puts it into the log's next batch. */
   private propose(ticket: WriteTicket | undefined, sessionId: bigint, xid: number, txn: Txn): void {
+    this.admit(ticket, sessionId, xid, txn)
+    this.encodeAll()
+  }
+
+  /** Gives a transaction its zxid: from now on it is on its way. */
+  private admit(ticket: WriteTicket | undefined, sessionId: bigint, xid: number, txn: Txn): void {
     const zxid = this.nextZxid
     if (this.mayPropose?.(zxid) === false) return
     this.nextZxid = zxid + 1n
@@ -337,16 +370,29 @@ export class Proposer implements GlobalUpstream {
       digestHigh,
       digestLow,
     }
+    this.inFlight.push(proposal)
+    this.unencoded.push(proposal)
+  }
+
+  /** Puts what was admitted into the log's next batch. */
+  private encodeAll(): void {
+    const { unencoded } = this
+    for (let left = unencoded.length; left > 0; left--) this.encode(unencoded.shift()!)
+  }
+
+  private encode(proposal: Proposal): void {
+    const { txn, zxid, digestHigh, digestLow } = proposal
     const batch = this.batch()
     batch.begin()
     TxnHeader.write(batch.writer, proposal)
+    const { scanned } = txn as PreparedTxn
+    if (scanned !== undefined) rememberPath(scanned)
     writeTxnBody(batch.writer, txn)
     if (txn.type !== op.error && this.db.options.digests && !this.isCutShort(txn)) {
       batch.writer.int(digestVersion)
       batch.writer.longHalves(digestHigh, digestLow)
     }
     batch.end(zxid)
-    this.inFlight.push(proposal)
     this.onProposed?.(zxid, batch)
   }
 

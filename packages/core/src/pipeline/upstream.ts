@@ -16,6 +16,8 @@ export interface Upstream {
   readonly localSessions?: SessionTracker
   /** Takes the write whose body the reader stands at; a MalformedError says it cannot be read. */
   write(ticket: WriteTicket, body: Reader): void
+  /** Nothing more is read for the moment: what was taken must not wait for others any longer. */
+  settle?(): void
   /** The connection's session id and timeout are those wanted. */
   createSession(ticket: WriteTicket): void
   closeSession(ticket: WriteTicket): void

@@ -1,4 +1,4 @@
-import { bytesOfText, lastSlash } from '@zabra/protocol'
+import { bytesOfText, lastSlash, rememberText } from '@zabra/protocol'
 
 const prime = 0x01000193
 const slash = 0x2f
@@ -77,6 +77,11 @@ export function keepScanned(from: ScannedPath, keeper: Keeper): ScannedPath {
   kept.parentHash = from.parentHash
   kept.isPlain = from.isPlain
   return kept
+}
+
+/** Whoever writes the text of this path next need not look at it letter by letter. */
+export function rememberPath({ text, view, start, end }: ScannedPath): void {
+  rememberText(text, view, start, end - start)
 }
 
 /** Looks at paths, one at a time: what was said of one is gone with the next. */
