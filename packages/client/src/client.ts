@@ -133,6 +133,16 @@ export class Client implements AsyncDisposable {
     return this.attempt(() => this.live.connected(options))
   }
 
+  /**
+   * Other servers of the same ensemble from now on. A connection to one of them stays; another is left,
+   * and the session goes on with one of these. Nothing happens where the client is closed.
+   *
+   *     client.setServers('zk-2:2181,zk-3:2181,zk-4:2181')
+   */
+  setServers(servers: string | readonly string[]): void {
+    this.live.setServers(servers)
+  }
+
   /** Ends the session, and with it its ephemeral nodes. Calls made before are still answered. */
   close(): Promise<void> {
     return this.live.close()

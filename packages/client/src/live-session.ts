@@ -7,7 +7,7 @@ import { ClosedError, SessionExpiredError, TimeoutError } from './errors.ts'
 import type { Host, ServerAddress } from './host.ts'
 import { Call } from './machine/call.ts'
 import { authKind, Conversation, type Credentials } from './machine/conversation.ts'
-import { formatServer, parseServers } from './machine/server-list.ts'
+import { formatServer, parseOtherServers, parseServers } from './machine/server-list.ts'
 import { ServerRotation } from './machine/server-rotation.ts'
 import type { SessionEvents, SessionSettings } from './machine/session-machine.ts'
 import { WatchRegistry } from './machine/watch-registry.ts'
@@ -57,7 +57,7 @@ export class LiveSession {
   /** Why there is none now. */
   private readonly problem = (): Error | undefined =>
     this.current.name === 'connected' ? undefined : this.lastProblem
-  private readonly serverNames: string
+  private serverNames: string
   /** Why the client is closed, where nobody asked for it. */
   private failure: unknown
 
@@ -65,7 +65,7 @@ export class LiveSession {
     const { servers, chroot } = parseServers(options.servers)
     const { sasl } = options
     checkOptions(options)
-    this.serverNames = servers.map(formatServer).join(', ')
+    this.serverNames = namesOf(servers)
     this.hasSessionToResume = options.session !== undefined
     this.host = options.host ?? nodeHost(options)
     this.paths = new Paths(chroot)
@@ -195,6 +195,13 @@ export class LiveSession {
     return this.conversation.authenticate(call)
   }
 
+  setServers(text: string | readonly string[]): void {
+    const servers = parseOtherServers(text, this.paths.chroot)
+    if (this.current.name === 'closed') return
+    this.serverNames = namesOf(servers)
+    this.link.setServers(servers)
+  }
+
   close(): Promise<void> {
     if (this.closing !== undefined) return this.closing
     let said!: (goodbye: Promise<void>) => void
@@ -246,9 +253,11 @@ export class LiveSession {
     return {
       connected: ({ session, resumed, readOnly, server: address }) => {
         const server = formatServer(address)
+        const state: State = { name: 'connected', session, resumed, readOnly, server }
         this.hasSessionToResume = false
-        this.change({ name: 'connected', session, resumed, readOnly, server })
-        this.conversation.connected()
+        this.change(state)
+        // Whoever was told may have left it, or closed the client.
+        if (this.current === state) this.conversation.connected()
       },
       frame: (bytes, start, end) => this.conversation.frame(bytes, start, end),
       received: () => this.conversation.received(),
@@ -325,4 +334,8 @@ export class LiveSession {
       throw error
     })
   }
+}
+
+function namesOf(servers: readonly ServerAddress[]): string {
+  return servers.map(formatServer).join(', ')
 }

@@ -60,6 +60,10 @@ export class SessionDriver implements SessionEffects, SessionLink {
     this.machine.lost(this.host.nowMs(), cause)
   }
 
+  setServers(servers: readonly ServerAddress[]): void {
+    this.machine.setServers(servers, this.host.nowMs())
+  }
+
   end(): void {
     this.machine.end()
     this.cancelTimer?.()

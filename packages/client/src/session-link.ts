@@ -1,3 +1,5 @@
+import type { ServerAddress } from './host.ts'
+
 /** Whoever keeps a session alive for a client: in its own thread, or in another one. */
 export interface SessionLink {
   readonly lastZxid: bigint
@@ -10,5 +12,7 @@ export interface SessionLink {
   send(bytes: Uint8Array, frames: number): boolean
   /** Leaves the present server for another one; the session stays. */
   leave(cause: Error): void
+  /** Other servers from now on; the present one is left if it is not among them. */
+  setServers(servers: readonly ServerAddress[]): void
   end(): void
 }

@@ -71,8 +71,12 @@ test('the worker reconnects by itself, and the program hears of it when it has t
 })
 
 /** What a program of `worker-program.ts` says last, when it has ended by itself. */
-async function runWorker(what: 'unref' | 'life' | 'replies', servers: string): Promise<unknown> {
-  const args = [join(built, 'worker-program.js'), servers, what]
+async function runWorker(
+  what: 'unref' | 'life' | 'replies' | 'servers',
+  servers: string,
+  ...more: string[]
+): Promise<unknown> {
+  const args = [join(built, 'worker-program.js'), servers, what, ...more]
   const child = spawn(process.execPath, args, { stdio: ['ignore', 'pipe', 'inherit'] })
   onTestFinished(() => void child.kill('SIGKILL'))
   const lines: string[] = []
@@ -89,6 +93,18 @@ test('a session that is over has no time left, also where it lived in a worker',
     before: true,
     whenExpired: false,
     whenClosed: false,
+  })
+})
+
+test('a worker goes on with other servers when its client names them', async () => {
+  const proxy = await Proxy.start(fixture.port)
+  onTestFinished(() => proxy.stop())
+  const { connectString: server } = proxy
+  expect(await runWorker('servers', fixture.connectString, server)).toEqual({
+    stayed: fixture.connectString,
+    server,
+    resumed: true,
+    isThere: true,
   })
 })
 

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { formatServer, parseServers } from './server-list.ts'
+import { formatServer, parseOtherServers, parseServers } from './server-list.ts'
 
 test('servers and a chroot are read from one string', () => {
   expect(parseServers('a:1, b ,[::1]:3/app/x')).toEqual({
@@ -26,4 +26,20 @@ test.each(['', '/app', 'a:x', 'a:0', 'a:70000', 'a:1:2'])('%j is refused', (text
 
 test('an IPv6 address is written in brackets', () => {
   expect(formatServer({ host: '::1', port: 3 })).toBe('[::1]:3')
+})
+
+test.each([7, undefined, null, {}, [1], [undefined]])('%j is no text, and refused', (value) => {
+  const sentence = /^servers are 'host:port,host:port\/chroot' or a list, not /
+  expect(() => parseServers(value as unknown as string)).toThrow(sentence)
+})
+
+test('other servers come without a chroot, or with the one that the client has', () => {
+  const servers = [{ host: 'b', port: 1 }]
+  expect(parseOtherServers('b:1', '/app')).toEqual(servers)
+  expect(parseOtherServers(['b:1/app/'], '/app')).toEqual(servers)
+  expect(parseOtherServers('b:1/', '')).toEqual(servers)
+  expect(() => parseOtherServers('b:1/other', '/app')).toThrow(
+    "a client stays below its chroot, '/app': '/other' is another",
+  )
+  expect(() => parseOtherServers('b:1/app', '')).toThrow(TypeError)
 })

@@ -1,3 +1,4 @@
+import { shown } from '../calls/arguments.ts'
 import type { ServerAddress } from '../host.ts'
 
 const defaultPort = 2181
@@ -10,6 +11,8 @@ export interface ConnectString {
 
 /** `host:port,host:port/chroot`; the port may be left out, IPv6 addresses stand in brackets. */
 export function parseServers(text: string | readonly string[]): ConnectString {
+  if (!isText(text))
+    throw new TypeError(`servers are 'host:port,host:port/chroot' or a list, not ${shown(text)}`)
   const all = typeof text === 'string' ? text : text.join(',')
   const slash = all.indexOf('/')
   const list = slash < 0 ? all : all.slice(0, slash)
@@ -23,6 +26,21 @@ export function parseServers(text: string | readonly string[]): ConnectString {
   return { servers, chroot }
 }
 
+/** Those that a client goes on with, which stays below its chroot. */
+export function parseOtherServers(
+  text: string | readonly string[],
+  ownChroot: string,
+): readonly ServerAddress[] {
+  const { servers, chroot } = parseServers(text)
+  if (chroot !== '' && chroot !== ownChroot)
+    throw new TypeError(`a client stays below its chroot, '${ownChroot}': '${chroot}' is another`)
+  return servers
+}
+
+export function isSameServer(one: ServerAddress, other: ServerAddress): boolean {
+  return one.host === other.host && one.port === other.port
+}
+
 export function formatServer({ host, port }: ServerAddress): string {
   return host.includes(':') ? `[${host}]:${port}` : `${host}:${port}`
 }
@@ -34,4 +52,9 @@ function parseServer(text: string): ServerAddress {
   if (host === undefined || port < 1 || port > 65_535)
     throw new TypeError(`'${text}' is not a server; 'host:port' is`)
   return { host, port }
+}
+
+function isText(value: unknown): boolean {
+  if (Array.isArray(value)) return value.every((one) => typeof one === 'string')
+  return typeof value === 'string'
 }

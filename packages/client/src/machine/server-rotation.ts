@@ -1,4 +1,5 @@
 import type { ServerAddress } from '../host.ts'
+import { isSameServer } from './server-list.ts'
 
 /** Between two servers of one round: enough that not all clients of a lost server arrive at once. */
 const stepJitterMs = 20
@@ -9,7 +10,7 @@ const steadyMs = 1000
 
 /** Which server to try next, and how long to wait before. */
 export class ServerRotation {
-  private readonly servers: ServerAddress[]
+  private servers: ServerAddress[]
   private readonly random: () => number
   private readonly backoffMsMax: number
   private position = -1
@@ -26,6 +27,27 @@ export class ServerRotation {
 
   get count(): number {
     return this.servers.length
+  }
+
+  has(server: ServerAddress): boolean {
+    return this.servers.some((one) => isSameServer(one, server))
+  }
+
+  /**
+   * Other servers from now on; the next is the one after `present`, if that is among them. Nobody has
+   * failed with these yet. Answers whether they are others at all.
+   */
+  replace(servers: readonly ServerAddress[], present: ServerAddress | undefined): boolean {
+    const isNamed = (server: ServerAddress): boolean =>
+      servers.some((one) => isSameServer(one, server))
+    if (servers.every((one) => this.has(one)) && this.servers.every(isNamed)) return false
+    this.servers = shuffled(servers, this.random)
+    this.position = this.servers.findIndex(
+      (one) => present !== undefined && isSameServer(one, present),
+    )
+    this.asideOffset = 0
+    this.failures = 0
+    return true
   }
 
   /** How often all servers were tried in vain. */
@@ -57,7 +79,7 @@ export class ServerRotation {
   /** Makes this server the next one, without a pause. */
   prefer(server: ServerAddress): void {
     this.failures = 0
-    const index = this.servers.indexOf(server)
+    const index = this.servers.findIndex((one) => isSameServer(one, server))
     if (index >= 0) this.position = (index + this.count - 1) % this.count
   }
 

@@ -15,6 +15,7 @@ class World {
   readonly log: string[] = []
   readonly written: Uint8Array[] = []
   readonly machine: SessionMachine
+  onSuspended = (): void => {}
   private wakeMs = Infinity
 
   constructor(settings: Partial<SessionSettings> = {}, count = 3) {
@@ -41,7 +42,10 @@ class World {
         connected: ({ resumed }) => say(resumed ? 'resumed' : 'connected'),
         frame: (bytes, start) => say(`frame ${new Reader(bytes, start).int()}`),
         received: () => {},
-        suspended: (_, expiresAtMs) => say(`suspended until ${Math.round(expiresAtMs)}`),
+        suspended: (_, expiresAtMs) => {
+          say(`suspended until ${Math.round(expiresAtMs)}`)
+          this.onSuspended()
+        },
         attemptFailed: () => {},
         expired: () => say('expired'),
       },
@@ -90,6 +94,11 @@ class World {
 
   lose(): void {
     this.machine.lost(this.nowMs)
+  }
+
+  setServers(...hosts: string[]): void {
+    const others = hosts.map((host) => ({ host, port: 1 }))
+    this.machine.setServers(others, this.nowMs)
   }
 
   get greeting(): ConnectRequest {
@@ -338,4 +347,107 @@ test('servers that all take too long get more time in the next round', () => {
   expect(inRound(1)).toBeGreaterThanOrEqual(4000)
   expect(inRound(2)).toBeGreaterThanOrEqual(6000)
   expect(inRound(2)).toBeLessThan(6100)
+})
+
+test('with other servers the connection stays where its server is among them', () => {
+  const world = new World()
+  world.connect()
+  world.news()
+  world.setServers('x', 'a')
+  world.passUntil(1500)
+  expect(world.news()).toEqual([])
+  world.lose()
+  expect(world.news()).toEqual(['1500 drop', '1500 suspended until 9000', '1500 open x'])
+})
+
+test('with other servers the session leaves one that is not among them, and goes on', () => {
+  const world = new World()
+  world.connect(77n)
+  world.passUntil(2000)
+  world.news()
+  world.setServers('x')
+  expect(world.news()).toEqual(['2000 drop', '2000 suspended until 9000', '2000 open x'])
+  world.open()
+  expect(world.greeting).toMatchObject({ sessionId: 77n, passwd: password })
+})
+
+test('who goes from server to server by new lists rests in between', () => {
+  const world = new World()
+  world.connect()
+  world.setServers('x')
+  world.news()
+  world.passUntil(200)
+  expect(world.news()).toEqual(['75 open x'])
+})
+
+test('an attempt at a server that is not wanted any more is given up', () => {
+  const world = new World()
+  world.open()
+  world.news()
+  world.setServers('x')
+  world.passUntil(100)
+  expect(world.news()).toEqual(['0 drop', '75 open x'])
+})
+
+test('an attempt at a server that stays goes on, and the next is at one of the new ones', () => {
+  const world = new World()
+  world.setServers('a', 'x')
+  world.passUntil(2100)
+  expect(world.news()).toEqual(['0 open a', '2000 drop', '2010 open x'])
+})
+
+test('a pause ends with other servers: these have not failed yet', () => {
+  const world = new World({}, 1)
+  for (let i = 0; i < 4; i++) {
+    world.lose()
+    while (!world.log.at(-1)!.includes('open')) world.passUntil(world.nowMs + 1)
+  }
+  world.lose()
+  world.news()
+  const { nowMs } = world
+  world.setServers('x')
+  world.passUntil(nowMs + 2)
+  expect(world.news()).toEqual([`${nowMs} open x`])
+})
+
+test('whoever names other servers on hearing of a loss has one connection with one of them', () => {
+  const world = new World()
+  world.connect()
+  world.passUntil(2000)
+  world.news()
+  world.onSuspended = () => world.setServers('x', 'y')
+  world.lose()
+  world.passUntil(2500)
+  const opens = world.news().filter((line) => line.includes('open'))
+  expect(opens).toEqual([expect.stringMatching(/^2000 open [xy]$/)])
+})
+
+test('the same servers again change nothing', () => {
+  const world = new World({}, 1)
+  world.lose()
+  world.news()
+  world.setServers('a')
+  world.passUntil(74)
+  expect(world.news()).toEqual([])
+  world.passUntil(75)
+  expect(world.news()).toEqual(['75 open a'])
+})
+
+test('a server that has a quorum is not gone to where it is not wanted any more', () => {
+  const world = new World({ readOnly: true })
+  world.connect(5n, true)
+  world.setServers('a', 'x')
+  world.news()
+  world.machine.foundQuorum(servers[1]!, 0)
+  expect(world.news()).toEqual([])
+})
+
+test('an ended machine takes no other servers', () => {
+  const world = new World()
+  world.connect()
+  world.machine.end()
+  world.news()
+  world.setServers('x')
+  world.passUntil(50_000)
+  expect(world.news()).toEqual([])
 })

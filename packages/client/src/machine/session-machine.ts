@@ -234,9 +234,24 @@ export class SessionMachine implements FrameSink {
     this.plan()
   }
 
+  /** Other servers from now on. One that is not among them is left, also where it was only tried. */
+  setServers(servers: readonly ServerAddress[], nowMs: number): void {
+    if (this.phase === 'ended') return
+    if (!this.rotation.replace(servers, this.server)) return
+    if (this.phase === 'pausing') {
+      // Nobody has tried these yet. Not in this moment: whoever hears of a loss may ask for it.
+      this.server = this.rotation.next().server
+      this.phaseEndsAtMs = nowMs
+      this.plan()
+    } else if (!this.rotation.has(this.server!)) {
+      this.lost(nowMs, new Error('the server is not among those of the client any more'))
+    }
+  }
+
   /** A server asked aside has a quorum: go there if the present one has none. */
   foundQuorum(server: ServerAddress, nowMs: number): void {
     if (this.phase !== 'connected' || this.probeAtMs === Infinity) return
+    if (!this.rotation.has(server)) return
     this.lost(nowMs, new Error('another server has a quorum'), server)
   }
 

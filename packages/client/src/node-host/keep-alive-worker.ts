@@ -61,6 +61,8 @@ port.on('message', (message: ToWorker) => {
   if (message.type === 'end') {
     driver.end()
     port.close()
+  } else if (message.type === 'servers') {
+    driver.setServers(message.servers)
   } else if (message.connection === connections) {
     if (message.type === 'send') driver.send(message.bytes, message.frames)
     else driver.leave(message.cause)

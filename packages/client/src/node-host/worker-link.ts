@@ -1,5 +1,6 @@
 import { Worker } from 'node:worker_threads'
 import { FrameCutter } from '@zabra/protocol'
+import type { ServerAddress } from '../host.ts'
 import type { SessionEvents } from '../machine/session-machine.ts'
 import type { SessionLink } from '../session-link.ts'
 import type { Facts, FromWorker, ToWorker, WorkerTask } from './worker-messages.ts'
@@ -53,6 +54,10 @@ export class WorkerLink implements SessionLink {
   leave(cause: Error): void {
     this.isListening = false
     this.tell({ type: 'leave', connection: this.connections, cause })
+  }
+
+  setServers(servers: readonly ServerAddress[]): void {
+    this.tell({ type: 'servers', servers })
   }
 
   end(): void {

@@ -22,6 +22,7 @@ export type ToWorker =
       readonly frames: number
     }
   | { readonly type: 'leave'; readonly connection: number; readonly cause: Error }
+  | { readonly type: 'servers'; readonly servers: readonly ServerAddress[] }
   | { readonly type: 'end' }
 
 /** What the worker tells its client. Times are those of the clock that all threads share. */

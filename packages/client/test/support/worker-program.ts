@@ -2,10 +2,11 @@
  * Programs whose session lives in a worker thread.
  *
  *     worker-program.ts CONNECT-STRING unref|life|replies
+ *     worker-program.ts CONNECT-STRING servers OTHER-CONNECT-STRING
  */
 import { Client, connect } from '../../src/index.ts'
 
-const [servers = '', what = ''] = process.argv.slice(2)
+const [servers = '', what = '', others = ''] = process.argv.slice(2)
 const tell = (said: unknown): boolean => process.stdout.write(`${JSON.stringify(said)}\n`)
 
 /** Nothing else keeps it alive. */
@@ -53,4 +54,23 @@ async function replies(): Promise<void> {
   process.exit()
 }
 
-await { unref, life, replies }[what as 'unref' | 'life' | 'replies']()
+/** Which way a session goes when its client is told of other servers. */
+async function moves(): Promise<void> {
+  const client = await connect(servers, { keepAlive: 'worker', sessionTimeoutMs: 4000 })
+  await client.create('/moved-by-worker', '', { ephemeral: true })
+  const moved = new Promise<{ resumed: boolean; server: string }>((resolve) => {
+    client.onState((state) => {
+      if (state.name === 'connected') resolve(state)
+    })
+  })
+  client.setServers([servers, others])
+  await client.exists('/moved-by-worker')
+  const stayed = client.state.name === 'connected' ? client.state.server : ''
+  client.setServers(others)
+  const { resumed, server } = await moved
+  const isThere = (await client.exists('/moved-by-worker')) !== undefined
+  await client.close()
+  tell({ stayed, server, resumed, isThere })
+}
+
+await { unref, life, replies, servers: moves }[what as 'unref' | 'life' | 'replies' | 'servers']()
