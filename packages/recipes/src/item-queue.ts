@@ -1,5 +1,6 @@
 import type { CallOptions } from '@zabra/client'
 import type { ItemStore } from './item-store.ts'
+import { ItemTurns } from './item-turns.ts'
 import type { QueueItem } from './queue-item.ts'
 
 /** What queues have in common: how items are taken out. */
@@ -18,6 +19,17 @@ export abstract class ItemQueue<T> implements AsyncDisposable {
   /** Undefined where there is no item that nobody works on. */
   tryTake(options: CallOptions = {}): Promise<QueueItem<T> | undefined> {
     return this.store.tryTake(options)
+  }
+
+  /**
+   * Takes one item after another, and waits where there is none. Whoever reads completes them: one
+   * that was not completed is given back when the next is asked for, or the iteration ends.
+   */
+  items({ signal }: Pick<CallOptions, 'signal'> = {}): AsyncIterableIterator<
+    QueueItem<T>,
+    undefined
+  > {
+    return new ItemTurns((options) => this.take(options), signal)
   }
 
   /** How many items there are, with those that somebody works on. */

@@ -61,6 +61,9 @@ export class QueueWorkload implements Workload {
       if (this.served.has(actor.name)) await actor.process.sleep(100)
       else await this.work(actor, await queue.take({ signal: stage.ending.signal }))
       this.served.add(actor.name)
+    } else if (limits.signal !== undefined) {
+      // One after another, until it has had enough.
+      for await (const item of queue.items({ signal: limits.signal })) await this.work(actor, item)
     } else {
       await this.work(actor, await queue.take({ timeoutMs: takeMsMax, ...limits }))
     }
