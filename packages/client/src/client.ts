@@ -2,17 +2,25 @@ import {
   addWatchModes,
   anyVersion,
   encodeText,
+  parentOf,
   watcherTypes,
   type Acl,
   type CreateTtlRequest,
   type Stat,
 } from '@zabra/protocol'
 import { openAcl } from './calls/acls.ts'
-import { checkConsistency, checkWatch, versionOf } from './calls/arguments.ts'
+import {
+  checkConsistency,
+  checkParents,
+  checkTimeout,
+  checkWatch,
+  versionOf,
+} from './calls/arguments.ts'
 import { createRequest } from './calls/create-request.ts'
 import { dataBytes } from './calls/data-bytes.ts'
 import * as kinds from './calls/kinds.ts'
 import type { Codec } from './codec.ts'
+import { createWithParents } from './create-with-parents.ts'
 import { isRefusal, uncertain } from './errors.ts'
 import { makeGuid } from './guid.ts'
 import type { Host } from './host.ts'
@@ -23,6 +31,7 @@ import type {
   CallOptions,
   ClientOptions,
   CreateOptions,
+  ParentOptions,
   ReadOptions,
   WatchableReadOptions,
   WithCodec,
@@ -168,7 +177,8 @@ export class Client implements AsyncDisposable {
 
   /**
    * Makes a node, by default one that stays; refused with `nodeExists` where it is there, with `noNode`
-   * where its parent is not. Resolves to its path, with its number if it is sequential.
+   * where its parent is not, unless `parents` lets that be made. Resolves to its path, with its number
+   * if it is sequential.
    *
    *     await client.create('/workers/w-', 'host-1', { ephemeral: true, sequential: true })
    */
@@ -180,8 +190,12 @@ export class Client implements AsyncDisposable {
     options: CreateOptions & { readonly codec?: Codec<unknown> } = {},
   ): Promise<kinds.Created> {
     return this.attempt(() => {
+      const { parents, protect } = options
+      checkParents(parents)
       const data = dataBytes(value, options.codec, path)
-      if (options.protect === true) return this.createProtected(path, data, options)
+      if (protect === true) return this.createProtected(path, data, options)
+      if (parents !== undefined && parents !== false)
+        return this.createBelow(path, data, options, parents)
       return this.issue(this.createCall(path, data, options), options)
     })
   }
@@ -466,6 +480,26 @@ export class Client implements AsyncDisposable {
     return call
   }
 
+  private createBelow(
+    path: string,
+    data: Uint8Array,
+    options: CreateOptions,
+    parents: true | ParentOptions,
+  ): Promise<kinds.Created> {
+    const limits = this.limitsOf(options)
+    return createWithParents(
+      () => this.issue(this.createCall(path, data, options), limits()),
+      () => this.parentOnServer(path, options),
+      this.treePort(parents === true ? {} : parents, limits),
+    )
+  }
+
+  /** On the server, where it may be the chroot, or above it. */
+  private parentOnServer(path: string, { sequential = false }: CreateOptions): string {
+    const own = sequential ? this.paths.toServerSequential(path) : this.paths.toServer(path)
+    return own.endsWith('/') ? own.slice(0, -1) || '/' : parentOf(own)
+  }
+
   private createProtected(
     path: string,
     data: Uint8Array,
@@ -473,13 +507,30 @@ export class Client implements AsyncDisposable {
   ): Promise<kinds.Created> {
     // The deadline ends the waiting; what was begun goes on until it is known what became of it.
     const { patient } = this
+    const { parents = false } = options
+    const givenUp = new AbortController()
+    let isMakingParents = false
     let creating: Call<CreateTtlRequest, kinds.Created> | undefined
+    const create = (at: string): Promise<kinds.Created> => {
+      if (isMakingParents) givenUp.signal.throwIfAborted()
+      isMakingParents = false
+      creating = this.createCall(at, data, options)
+      return patient.issue(creating, {})
+    }
     const port = {
       create: (at: string) => {
-        creating = this.createCall(at, data, options)
-        return patient.issue(creating, {})
+        if (parents === false) return create(at)
+        const parentOnServer = (): string => {
+          isMakingParents = true
+          return this.parentOnServer(at, options)
+        }
+        const limits = (): CallOptions => ({ signal: givenUp.signal })
+        const tree = patient.treePort(parents === true ? {} : parents, limits)
+        return createWithParents(() => create(at), parentOnServer, tree)
       },
       withdraw: (reason: unknown) => {
+        givenUp.abort(reason)
+        if (isMakingParents) return true
         if (creating === undefined || creating.wasSent || creating.isDone) return false
         creating.fail(reason)
         return true
@@ -545,23 +596,30 @@ export class Client implements AsyncDisposable {
   ): Promise<void> {
     let hasWritten = false
     try {
-      await act(this.treePort(options, () => (hasWritten = true)))
+      await act(this.treePort(options, this.limitsOf(options), () => (hasWritten = true)))
     } catch (error) {
       // The reason of a signal is the caller's own.
       throw hasWritten && error !== options.signal?.reason ? uncertain(error) : error
     }
   }
 
-  /** On paths of the server: the chroot itself may have to be made. */
-  private treePort(options: EnsureOptions, onWrite: () => void): TreePort {
-    const { container = false, acl = this.defaultAcl, signal } = options
-    const timeoutMs = options.timeoutMs ?? this.callTimeoutMs
+  /** For one request after another, which together have the time of one call. */
+  private limitsOf({ signal, timeoutMs = this.callTimeoutMs }: CallOptions): () => CallOptions {
+    checkTimeout(timeoutMs)
     const deadlineMs = timeoutMs === undefined ? undefined : this.nowMs() + timeoutMs
-    // All requests together have the time of one call.
-    const limits = (): CallOptions => ({
+    return () => ({
       signal,
       timeoutMs: deadlineMs === undefined ? undefined : Math.max(0, deadlineMs - this.nowMs()),
     })
+  }
+
+  /** On paths of the server: the chroot itself may have to be made. */
+  private treePort(
+    options: ParentOptions,
+    limits: () => CallOptions,
+    onWrite: () => void = () => {},
+  ): TreePort {
+    const { container = false, acl = this.defaultAcl } = options
     const named = (path: string): string => this.paths.fromServer(path) ?? path
     return {
       exists: (path) =>
@@ -592,11 +650,7 @@ export class Client implements AsyncDisposable {
   }
 }
 
-export interface EnsureOptions extends CallOptions {
-  /** What is made goes some time after its last child. */
-  readonly container?: boolean | undefined
-  readonly acl?: readonly Acl[] | undefined
-}
+export interface EnsureOptions extends CallOptions, ParentOptions {}
 
 export interface ReconfigOptions extends CallOptions {
   /** `server.4=host:2888:3888;2181`, one or several. */

@@ -38,6 +38,7 @@ export type {
   ClientOptions,
   Consistency,
   CreateOptions,
+  ParentOptions,
   ReadOptions,
   RetryPolicy,
   SaslOptions,

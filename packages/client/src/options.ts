@@ -107,8 +107,18 @@ export interface CreateOptions extends CallOptions {
   readonly ttlMs?: number | undefined
   /** That of the client, by default. */
   readonly acl?: readonly Acl[] | undefined
+  /** Parents that are missing are made first, as `ensure` makes them; `true` is with its defaults. */
+  readonly parents?: boolean | ParentOptions | undefined
   /** A lost reply is looked for, and never leaves an orphan: the name gets a prefix to find it by. */
   readonly protect?: boolean | undefined
+}
+
+/** What parents are to be that are not there. */
+export interface ParentOptions {
+  /** What is made goes some time after its last child. */
+  readonly container?: boolean | undefined
+  /** That of the client, by default. */
+  readonly acl?: readonly Acl[] | undefined
 }
 
 export interface WriteOptions extends CallOptions {

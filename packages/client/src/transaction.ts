@@ -14,7 +14,7 @@ export interface TransactionCreated {
   readonly stat: Stat | undefined
 }
 
-type NodeOptions = Omit<CreateOptions, keyof CallOptions | 'protect'>
+type NodeOptions = Omit<CreateOptions, keyof CallOptions | 'protect' | 'parents'>
 interface IfVersion {
   readonly ifVersion?: number | 'any' | undefined
 }
@@ -43,7 +43,7 @@ export class Transaction<Results extends readonly unknown[] = []> {
     this.send = send
   }
 
-  /** As `client.create`, without `protect`. */
+  /** As `client.create`, without `protect` and `parents`. */
   create(
     path: string,
     data?: Uint8Array | string,
@@ -59,6 +59,9 @@ export class Transaction<Results extends readonly unknown[] = []> {
     value?: unknown,
     options: NodeOptions & { readonly codec?: Codec<unknown> } = {},
   ): Transaction<[...Results, TransactionCreated]> {
+    // Parents cannot be made after a refusal of all; each of them is an operation of its own.
+    if ('parents' in options && options.parents !== undefined)
+      throw new TypeError(`a transaction makes no parents: ${path}`)
     const data = dataBytes(value, options.codec, path)
     const { kind, request } = createRequest(this.paths, path, data, options, this.defaultAcl)
     return this.add<TransactionCreated>(path, { type: kind.code, request } as MultiOp)

@@ -23,7 +23,12 @@ async function isThere(port: TreePort, path: string): Promise<boolean> {
 }
 
 /** Makes the node and its parents where they are missing; a lost reply does no harm here. */
-export async function ensurePath(port: TreePort, path: string): Promise<void> {
+export async function ensurePath(
+  port: TreePort,
+  path: string,
+  /** Asked when a parent is missing: whether to make it. */
+  mayGoOn: () => boolean = () => true,
+): Promise<void> {
   for (;;) {
     if (path === '/' || (await isThere(port, path))) return
     try {
@@ -32,7 +37,7 @@ export async function ensurePath(port: TreePort, path: string): Promise<void> {
     } catch (error) {
       if (isRefusal(error, 'nodeExists')) return
       // A parent that is a container may go again before its first child comes.
-      if (isRefusal(error, 'noNode')) await ensurePath(port, parentOf(path))
+      if (isRefusal(error, 'noNode') && mayGoOn()) await ensurePath(port, parentOf(path), mayGoOn)
       else if (!(error instanceof ConnectionLossError)) throw error
     }
   }

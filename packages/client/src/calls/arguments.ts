@@ -24,6 +24,12 @@ export function checkWatch(watch: unknown): void {
     throw new TypeError(`watch is a function, not ${shown(watch)}`)
 }
 
+export function checkParents(parents: unknown): void {
+  if (parents === undefined || typeof parents === 'boolean') return
+  if (typeof parents === 'object' && parents !== null) return
+  throw new TypeError(`parents is true, false or { container, acl }, not ${shown(parents)}`)
+}
+
 const consistencies: readonly unknown[] = [
   undefined,
   'local',

@@ -1,0 +1,123 @@
+/** Nodes that bring their parents with them. */
+import { subscribe, unsubscribe } from 'node:diagnostics_channel'
+import { expect, onTestFinished, test } from 'vitest'
+import { creatorAcl, type RequestTrace } from '../src/index.ts'
+import { useServer } from './support/fixture.ts'
+
+const fixture = useServer()
+
+function onRequest(listener: (trace: RequestTrace) => void): void {
+  const listen = (message: unknown): void => listener(message as RequestTrace)
+  subscribe('zabra:client:request', listen)
+  onTestFinished(() => void unsubscribe('zabra:client:request', listen))
+}
+
+test('parents that are missing are made, and are not ephemeral', async () => {
+  const client = await fixture.open()
+  const options = { ephemeral: true, sequential: true, parents: true }
+  const { path } = await client.create('/p/q/n-', 'x', options)
+  expect(path).toBe('/p/q/n-0000000000')
+  expect(await client.exists('/p/q')).toMatchObject({ ephemeralOwner: 0n, dataLength: 0 })
+  expect((await client.exists(path))?.ephemeralOwner).toBe(client.session?.id)
+  await client.create('/p/q/', '', { sequential: true, parents: true })
+  await client.create('/p/r/', '', { sequential: true, parents: true })
+  expect(await client.children('/p/r')).toHaveLength(1)
+})
+
+test('where the parent is there, nothing else is asked for', async () => {
+  const client = await fixture.open()
+  await client.create('/there')
+  const asked: string[] = []
+  onRequest(({ operation }) => asked.push(operation))
+  await client.create('/there/a', '', { parents: true })
+  await expect(client.create('/there/a', '', { parents: true })).rejects.toMatchObject({
+    reason: 'nodeExists',
+    path: '/there/a',
+  })
+  await expect(client.create('/there/b/c', '', { parents: false })).rejects.toMatchObject({
+    reason: 'noNode',
+  })
+  expect(asked).toEqual(['create2', 'create2', 'create2'])
+})
+
+test('parents may be containers, and have an ACL of their own', async () => {
+  const client = await fixture.open({ auth: [{ scheme: 'digest', credentials: 'ann:pw' }] })
+  const made: string[] = []
+  // A stat does not tell a container from other nodes.
+  onRequest(({ operation, path, error }) => {
+    if (operation.startsWith('create') && error === undefined) made.push(`${operation} ${path}`)
+  })
+  await client.create('/held/here/n', '', { parents: { container: true } })
+  expect(made).toEqual([
+    'createContainer /held',
+    'createContainer /held/here',
+    'create2 /held/here/n',
+  ])
+  await client.create('/own/here', '', { parents: { acl: creatorAcl } })
+  expect((await client.getAcl('/own')).acl).toMatchObject([{ id: { scheme: 'digest' } }])
+  expect((await client.getAcl('/own/here')).acl).toMatchObject([{ id: { scheme: 'world' } }])
+  await client.deleteTree('/own')
+})
+
+test('the chroot is a parent, too', async () => {
+  const client = await fixture.open({}, `${fixture.connectString}/not/yet`)
+  const { path } = await client.create('/n', '', { parents: true })
+  expect(path).toBe('/n')
+  const root = await fixture.open()
+  expect(await root.children('/not/yet')).toEqual(['n'])
+})
+
+test('a protected node brings its parents, and is made once though replies are lost', async () => {
+  const { client, proxy } = await fixture.openProxied({ sessionTimeoutMs: 8000 })
+  let drops = 0
+  onRequest(({ operation, error }) => {
+    // Of the parents some are made by now, of others the reply is lost.
+    if (operation === 'create2' && error !== undefined && drops++ < 4) proxy.drop()
+  })
+  const options = { ephemeral: true, sequential: true, protect: true, parents: true }
+  const { path } = await client.create('/far/away/lock-', '', options)
+  expect(await client.children('/far/away')).toEqual([path.slice('/far/away/'.length)])
+})
+
+test('a protected node that is given up while its parents are made is never made', async () => {
+  const { client, proxy } = await fixture.openProxied({ sessionTimeoutMs: 8000 })
+  onRequest(({ operation }) => {
+    if (operation === 'create2') proxy.cut()
+  })
+  const options = { protect: true, parents: true, timeoutMs: 300 }
+  await expect(client.create('/given/up/n', '', options)).rejects.toMatchObject({
+    code: 'timeout',
+    mayHaveHappened: false,
+  })
+  proxy.heal()
+  await client.sync()
+  expect(await client.exists('/given')).toBeUndefined()
+})
+
+test('all that it takes has the time of one call', async () => {
+  const { client, proxy } = await fixture.openProxied({ sessionTimeoutMs: 8000 })
+  onRequest(({ operation }) => {
+    if (operation === 'create2') proxy.cut()
+  })
+  const begunAtMs = client.nowMs()
+  const late = client.create('/too/late/n', '', { parents: true, timeoutMs: 300 })
+  await expect(late).rejects.toMatchObject({ code: 'timeout' })
+  expect(client.nowMs() - begunAtMs).toBeLessThan(3000)
+  proxy.heal()
+})
+
+test('what asks for parents in a wrong way, or in a wrong place, is refused', async () => {
+  const client = await fixture.open()
+  const parents = 'yes' as unknown as boolean
+  await expect(client.create('/asked/n', '', { parents })).rejects.toThrow(
+    "parents is true, false or { container, acl }, not 'yes'",
+  )
+  await expect(client.create('asked', '', { parents: true })).rejects.toMatchObject({
+    reason: 'badArguments',
+  })
+  const options = { parents: true } as { ephemeral?: boolean }
+  expect(() => client.transaction().create('/asked/n', '', options)).toThrow(
+    'a transaction makes no parents: /asked/n',
+  )
+  expect(await client.exists('/asked')).toBeUndefined()
+})
