@@ -287,3 +287,51 @@ test('a node that may not be read any more is not told to be gone', async () => 
   await watching.drained()
   expect(changes.filter((change) => change !== 'changed /hidden/x')).toEqual(['created /hidden/z'])
 })
+
+test('a recursive watching of some of a tree looks at that only, and tells of nothing else', async () => {
+  const { client, proxy } = await fixture.openProxied()
+  const other = await fixture.open()
+  for (const path of ['/some/in/deep/deeper', '/some/out/deep']) await other.ensure(path)
+  const looked = new Set<string>()
+  const list = client.childrenWithStat.bind(client)
+  client.childrenWithStat = (path, options) => {
+    looked.add(path)
+    return list(path, options)
+  }
+  const include = (path: string): boolean => !path.endsWith('/out')
+  const options = { recursive: true, initial: true, depthMax: 2, include }
+  await using changes = client.watch('/some', options)
+  const initial = ['initial /some', 'initial /some/in', 'initial /some/in/deep']
+  expect(await take(changes, 3)).toEqual(initial)
+  await other.delete('/some/out/deep')
+  for (const path of ['/some/out/new', '/some/in/deep/new', '/some/in/new'])
+    await other.create(path)
+  expect(await take(changes, 1)).toEqual(['created /some/in/new'])
+  const suspended = nextState(client, 'suspended')
+  proxy.cut()
+  await suspended
+  await other.create('/some/out/newer')
+  await other.delete('/some/in/new')
+  await other.set('/some/out', 'x')
+  await other.set('/some', 'x')
+  proxy.heal()
+  const missed = ['changed /some missed', 'deleted /some/in/new missed']
+  expect(await take(changes, 2)).toEqual(missed)
+  expect([...looked]).toEqual(['/some', '/some/in'])
+})
+
+test('a filter that throws ends the iteration, whether it is asked at a look or at a change', async () => {
+  const client = await fixture.open()
+  await client.ensure('/filter/there')
+  const include = (path: string): boolean => {
+    throw new Error(`asked about ${path}`)
+  }
+  const looking = client.watch('/filter', { recursive: true, include })
+  await expect(looking.next()).rejects.toThrow('asked about /filter/there')
+  await client.delete('/filter/there')
+  const hearing = client.watch('/filter', { recursive: true, include })
+  await hearing.ready
+  const failed = expect(hearing.next()).rejects.toThrow('asked about /filter/new')
+  await client.create('/filter/new')
+  await failed
+})

@@ -2,8 +2,9 @@ import { parentOf, type Stat } from '@zabra/protocol'
 import { ConnectionLossError, isRefusal, SessionExpiredError } from '../errors.ts'
 import type { PersistentWatch, WatchEvent } from '../machine/watch-registry.ts'
 import { ChangeQueue, childrenOf, type Change } from './change.ts'
+import { Scope, type ScopeOptions } from './scope.ts'
 
-export interface WatchOptions {
+export interface WatchOptions extends ScopeOptions {
   /** The node and all below it. */
   readonly recursive?: boolean | undefined
   /** Begin with how things are: one `initial` for each node, unless a change of it comes first. */
@@ -19,7 +20,12 @@ export interface WatchPort {
   add(watch: PersistentWatch): Promise<void>
   remove(watch: PersistentWatch): void
   exists(path: string): Promise<Stat | undefined>
-  children(path: string): Promise<{ readonly children: string[]; readonly stat: Stat }>
+  children(path: string): Promise<Listed>
+}
+
+interface Listed {
+  readonly children: readonly string[]
+  readonly stat: Stat
 }
 
 /** How a node was told to be; what nobody told of it is older than anything. */
@@ -67,6 +73,7 @@ export class LiveWatching implements Watching, PersistentWatch {
   readonly ready: Promise<void>
   private readonly port: WatchPort
   private readonly options: WatchOptions
+  private readonly scope: Scope
   private readonly queue = new ChangeQueue()
   private readonly readers: Reader[] = []
   private readonly known = new Map<string, Known>()
@@ -103,6 +110,7 @@ export class LiveWatching implements Watching, PersistentWatch {
     this.path = path
     this.recursive = options.recursive ?? false
     this.options = options
+    this.scope = new Scope(path, options)
     const { signal } = options
     let whenReady!: Waiter
     this.ready = new Promise((resolve, reject) => (whenReady = { resolve, reject }))
@@ -160,7 +168,7 @@ export class LiveWatching implements Watching, PersistentWatch {
   // --- told by the client ----------------------------------------------------------------------
 
   event({ type, path, zxid }: WatchEvent): void {
-    if (type === 'lost' || this.isOver) return
+    if (type === 'lost' || this.isOver || !this.isOfInterest(path)) return
     const missed = this.isBehind && this.noteTold(type, path)
     const isNew = type === 'created' && !this.known.has(path)
     this.remember(type, path, zxid ?? unknownZxid)
@@ -177,6 +185,16 @@ export class LiveWatching implements Watching, PersistentWatch {
     this.fallBehind()
     if (this.options.renew === true && reason instanceof SessionExpiredError) void this.begin()
     else this.fail(reason)
+  }
+
+  /** The server tells of all that is below the node. */
+  private isOfInterest(path: string): boolean {
+    try {
+      return this.scope.has(path, this.known)
+    } catch (error) {
+      this.fail(error)
+      return false
+    }
   }
 
   // --- what was told ---------------------------------------------------------------------------
@@ -296,13 +314,23 @@ export class LiveWatching implements Watching, PersistentWatch {
 
   /** The paths of its children. */
   private async surveyNode(path: string, found: Map<string, Stat>): Promise<string[]> {
+    const listed = await this.list(path)
+    if (listed === undefined) return []
+    found.set(path, listed.stat)
+    return listed.children
+      .map((name) => (path === '/' ? `/${name}` : `${path}/${name}`))
+      .filter((child) => this.known.has(child) || this.scope.hasChild(child))
+  }
+
+  /** Undefined where there is no node, or none that may be read. */
+  private async list(path: string): Promise<Listed | undefined> {
     try {
-      const { children, stat } = await this.port.children(path)
-      found.set(path, stat)
-      return children.map((name) => (path === '/' ? `/${name}` : `${path}/${name}`))
+      if (!this.scope.isBottom(path)) return await this.port.children(path)
+      const stat = await this.port.exists(path)
+      return stat && { children: [], stat }
     } catch (error) {
       if (isRefusal(error, 'noAuth')) this.hidden.add(path)
-      if (isRefusal(error, 'noNode', 'noAuth')) return []
+      if (isRefusal(error, 'noNode', 'noAuth')) return undefined
       throw error
     }
   }
