@@ -258,6 +258,22 @@ test('what onProblem throws is told, and keeps no member from being seen', async
   await expect.poll(() => uncaught).toMatchObject([{ message: 'a bug of the caller' }])
 })
 
+test('what is below a node of the group is of no interest, and not read', async () => {
+  const client = await fixture.open()
+  await client.ensure('/shallow/a/below')
+  const read = new Set<string>()
+  const get = client.get.bind(client) as (...args: unknown[]) => Promise<never>
+  client.get = (...args: unknown[]): Promise<never> => {
+    read.add(String(args[0]))
+    return get(...args)
+  }
+  await using group = await watchGroup(client, '/shallow', { codec })
+  await client.set('/shallow/a/below', 'x')
+  await client.set('/shallow/a', 'x')
+  await group.until((members) => members.get('a')?.data === 'x')
+  expect([...read].toSorted()).toEqual(['/shallow', '/shallow/a'])
+})
+
 test.each(['', 'a/b', '..'])('a member of no proper name is refused: %j', async (name) => {
   const client = await fixture.open()
   await expect(joinGroup(client, '/improper', '', { codec, name })).rejects.toThrow(TypeError)

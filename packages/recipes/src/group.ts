@@ -59,7 +59,8 @@ export async function watchGroup<T>(
   path: string,
   options: GroupOptions<T>,
 ): Promise<Live<Members<T>>> {
-  const cache = await openTreeCache(client, path, options)
+  const { signal, timeoutMs } = options
+  const cache = await openTreeCache(client, path, { signal, timeoutMs, depthMax: 1 })
   const book = new Book(client, path, options)
   for (const node of cache) book.note(node.path, node)
   const members = new LiveCell(client, book.members(), () => cache.close())

@@ -60,6 +60,7 @@ export {
   type TreeChange,
   type TreeListener,
 } from './tree-cache.ts'
+export type { TreeProblem, TreeScopeOptions } from './tree-scope.ts'
 export type { CommitForm, Decision } from './ballot.ts'
 export {
   joinCommit,

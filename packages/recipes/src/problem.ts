@@ -11,10 +11,10 @@ export interface Problem {
 export type ProblemListener = (problem: Problem) => void
 
 /** What the listener throws is the program's own error: it must see it, and all else goes on. */
-export function tellProblem(
+export function tellProblem<P = Problem>(
   client: Client,
-  listener: ProblemListener | undefined,
-  problem: Problem,
+  listener: ((problem: P) => void) | undefined,
+  problem: P,
 ): void {
   try {
     listener?.(problem)

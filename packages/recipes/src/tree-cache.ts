@@ -4,6 +4,7 @@ import { limited, onAbort, orAborted } from './limits.ts'
 import { Listeners } from './listeners.ts'
 import { findOut, persist, readNode, type NodeState } from './node.ts'
 import { parentOf } from './parents.ts'
+import { watchedPart, type TreeScopeOptions } from './tree-scope.ts'
 
 /** What became of a node from one view of the tree to the next. */
 export interface TreeChange {
@@ -17,7 +18,7 @@ export interface TreeChange {
 
 export type TreeListener = (changes: readonly TreeChange[]) => void
 
-export interface TreeCacheOptions extends CallOptions {
+export interface TreeCacheOptions extends CallOptions, TreeScopeOptions {
   /**
    * How long to wait for a moment at which all that is known belongs together, where the tree
    * changes faster than it can be read; then what there is becomes visible. 1 s by default.
@@ -49,13 +50,13 @@ const unknown = 0n
 const partialMax = 1000
 const defaultPatienceMs = 1000
 
-/** Mirrors the node and all below it in memory; resolves when the mirror is complete. */
+/** Mirrors the node and what is below it in memory; resolves when the mirror is complete. */
 export async function openTreeCache(
   client: Client,
   path: string,
   options: TreeCacheOptions = {},
 ): Promise<TreeCache> {
-  const cache = new TreeCache(client, path, options.patienceMs ?? defaultPatienceMs)
+  const cache = new TreeCache(client, path, options)
   try {
     await cache.consistent(options)
   } catch (error) {
@@ -87,12 +88,13 @@ export class TreeCache implements AsyncDisposable {
   private stopPatience: (() => void) | undefined
   private end: { readonly reason: unknown } | undefined
 
-  constructor(client: Client, path: string, patienceMs: number) {
+  constructor(client: Client, path: string, options: TreeCacheOptions) {
     this.client = client.patient
     this.path = path
     this.listeners = new Listeners(client)
-    this.patienceMs = patienceMs
-    this.changesAtServer = client.watch(path, { recursive: true, initial: true, renew: true })
+    this.patienceMs = options.patienceMs ?? defaultPatienceMs
+    const part = watchedPart(client, options)
+    this.changesAtServer = client.watch(path, { ...part, initial: true, renew: true })
     this.follow().catch((error: unknown) => this.finish(error))
   }
 
@@ -181,7 +183,7 @@ export class TreeCache implements AsyncDisposable {
       if (done === true) return
       const zxid = change.missed ? unknown : (change.zxid ?? unknown)
       if (change.type === 'deleted') this.noteDeleted(change.path, zxid)
-      else this.noteChanged(change.path, zxid)
+      else if (change.type !== 'children') this.noteChanged(change.path, zxid)
       // Asked before the check: only then can there be nothing left to be told.
       next = this.changesAtServer.next()
       this.publishIfConsistent()

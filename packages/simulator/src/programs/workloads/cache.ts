@@ -1,6 +1,6 @@
 import { isRefusal, type Client } from '@zabra/client'
 import { decodeText } from '@zabra/protocol'
-import { openTreeCache, type TreeCache } from '@zabra/recipes'
+import { openTreeCache, type TreeCache, type TreeCacheOptions } from '@zabra/recipes'
 import type { Stage } from '../stage.ts'
 import type { Actor, Workload } from '../workload.ts'
 import { Opened } from './opened.ts'
@@ -9,10 +9,23 @@ const path = '/cache'
 const names = ['a', 'b', 'c'] as const
 const twins = [`${path}/left`, `${path}/right`] as const
 
+/** What a cache has to show: always the twins, and what its program writes by itself. */
+interface Part extends Pick<TreeCacheOptions, 'depthMax' | 'include'> {
+  readonly has: (node: string) => boolean
+}
+
+const isLeftOut = (node: string): boolean => node === `${path}/b` || node.startsWith(`${path}/b/`)
+const parts: readonly Part[] = [
+  { has: () => true },
+  { has: (node) => node.split('/').length <= 3, depthMax: 1 },
+  { has: (node) => !isLeftOut(node), include: (node) => node !== `${path}/b` },
+]
+
 /** Caches show the tree as it was at one moment, and in the end as it is. */
 export class TreeCacheWorkload implements Workload {
   private readonly stage: Stage
   private readonly caches: Opened<TreeCache>
+  private readonly parts = new Map<TreeCache, Part>()
   private writes = 0
 
   constructor(stage: Stage) {
@@ -27,8 +40,11 @@ export class TreeCacheWorkload implements Workload {
 
   begin(actor: Actor): void {
     // So patient that what it shows is always one moment.
-    const opening = openTreeCache(actor.client, path, { patienceMs: 1e9 })
+    const part = actor.chance.pick(parts)
+    const { depthMax, include } = part
+    const opening = openTreeCache(actor.client, path, { patienceMs: 1e9, depthMax, include })
     this.caches.open(actor, opening, (cache) => {
+      this.parts.set(cache, part)
       this.checkTwins(actor.name)
       cache.onChange((changes) => {
         this.stage.count('changes of caches', changes.length)
@@ -63,13 +79,14 @@ export class TreeCacheWorkload implements Workload {
     return this.caches.unrest((cache, name) => {
       if (cache.signal.aborted)
         return `the cache of ${name} has ended: ${String(cache.signal.reason)}`
+      const { has } = this.parts.get(cache)!
       const nodes = new Map([...cache].map((node) => [node.path, decodeText(node.data)]))
       for (const [at, { data }] of tree) {
-        if (isInside(at) && nodes.get(at) !== data)
+        if (isInside(at) && has(at) && nodes.get(at) !== data)
           return `${name} has ${at} as ${nodes.get(at)}, it is ${data}`
       }
-      const gone = [...nodes.keys()].find((at) => !tree.has(at))
-      return gone === undefined ? undefined : `${name} still has ${gone}`
+      const extra = [...nodes.keys()].find((at) => !tree.has(at) || !has(at))
+      return extra === undefined ? undefined : `${name} has ${extra}, which is gone or left out`
     })
   }
 
