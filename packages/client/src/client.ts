@@ -24,7 +24,7 @@ import { createWithParents } from './create-with-parents.ts'
 import { isRefusal, uncertain } from './errors.ts'
 import { makeGuid } from './guid.ts'
 import type { Host } from './host.ts'
-import { LiveSession, type StateListener } from './live-session.ts'
+import { LiveSession, type AuthListener, type StateListener } from './live-session.ts'
 import { Call, type Kind } from './machine/call.ts'
 import type { PersistentWatch, WatchKind, WatchRegistry } from './machine/watch-registry.ts'
 import type {
@@ -137,6 +137,14 @@ export class Client implements AsyncDisposable {
     return this.live.onClosing(listener)
   }
 
+  /**
+   * Calls back when a server refuses an identity of `addAuth` that nobody waits for any more: the client
+   * goes on without it, until it is given another. Answers how to stop that.
+   */
+  onAuthRefused(listener: AuthListener): () => void {
+    return this.live.onAuthRefused(listener)
+  }
+
   /** Resolves when there is a connection; rejects when there will be none. */
   connected(options: CallOptions = {}): Promise<void> {
     return this.attempt(() => this.live.connected(options))
@@ -161,7 +169,7 @@ export class Client implements AsyncDisposable {
     return this.close()
   }
 
-  /** Presents an identity on this and every later connection. */
+  /** Presents an identity on this and every later connection, until a server refuses it (`onAuthRefused`). */
   addAuth(
     scheme: string,
     credentials: string | Uint8Array,

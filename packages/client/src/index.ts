@@ -9,8 +9,8 @@
  * one connection after another, `machine/conversation.ts` for how requests and replies meet.
  */
 export { Client, type EnsureOptions, type ReconfigOptions } from './client.ts'
-export type { StateListener } from './live-session.ts'
-export type { ConnectionTrace, RequestTrace, StateTrace } from './traces.ts'
+export type { AuthListener, StateListener } from './live-session.ts'
+export type { AuthRefusal, ConnectionTrace, RequestTrace, StateTrace } from './traces.ts'
 export { connect } from './connect.ts'
 export { bytes, CodecError, json, text, type Codec, type StandardSchema } from './codec.ts'
 export {

@@ -6,7 +6,12 @@ import * as kinds from './calls/kinds.ts'
 import { ClosedError, SessionExpiredError, TimeoutError } from './errors.ts'
 import type { Host, ServerAddress } from './host.ts'
 import { Call } from './machine/call.ts'
-import { authKind, Conversation, type Credentials } from './machine/conversation.ts'
+import {
+  authKind,
+  Conversation,
+  type Credentials,
+  type IdentityRefusal,
+} from './machine/conversation.ts'
 import { formatServer, parseOtherServers, parseServers } from './machine/server-list.ts'
 import { ServerRotation } from './machine/server-rotation.ts'
 import type { SessionEvents, SessionSettings } from './machine/session-machine.ts'
@@ -19,9 +24,10 @@ import { Paths } from './paths.ts'
 import { SessionDriver } from './session-driver.ts'
 import type { SessionLink } from './session-link.ts'
 import type { SessionInfo, State } from './state.ts'
-import { Traces } from './traces.ts'
+import { Traces, type AuthRefusal } from './traces.ts'
 
 export type StateListener = (state: State, before: State) => void
+export type AuthListener = (refusal: AuthRefusal) => void
 
 const defaultSessionTimeoutMs = 30_000
 /** The longest that the protocol has a number for. */
@@ -44,6 +50,7 @@ export class LiveSession {
   private readonly renews: boolean
   private readonly listeners = new Set<StateListener>()
   private readonly closingListeners = new Set<() => void>()
+  private readonly authListeners = new Set<AuthListener>()
   private readonly traces: Traces
   private current: State = { name: 'connecting' }
   private closing: Promise<void> | undefined
@@ -58,6 +65,8 @@ export class LiveSession {
   private readonly problem = (): Error | undefined =>
     this.current.name === 'connected' ? undefined : this.lastProblem
   private serverNames: string
+  /** Of the present connection or the last one. */
+  private serverName = ''
   /** Why the client is closed, where nobody asked for it. */
   private failure: unknown
 
@@ -84,6 +93,7 @@ export class LiveSession {
       requestBytesMax: options.requestBytesMax ?? defaultRequestBytesMax,
       sasl: sasl === undefined ? undefined : () => digestMd5(sasl),
       onRejected: (error) => this.finish(error),
+      onIdentityRefused: (refusal) => this.onIdentityRefused(refusal),
     })
   }
 
@@ -133,6 +143,12 @@ export class LiveSession {
     const own = (): void => listener()
     this.closingListeners.add(own)
     return () => this.closingListeners.delete(own)
+  }
+
+  onAuthRefused(listener: AuthListener): () => void {
+    const own = (refusal: AuthRefusal): void => listener(refusal)
+    this.authListeners.add(own)
+    return () => this.authListeners.delete(own)
   }
 
   connected({ signal, timeoutMs }: CallOptions): Promise<void> {
@@ -213,13 +229,14 @@ export class LiveSession {
 
   /** Before the server lets others have what this session holds. */
   private tellClosing(): void {
-    for (const listener of this.closingListeners) {
-      try {
-        listener()
-      } catch (error) {
-        this.report(error)
-      }
-    }
+    for (const listener of this.closingListeners) this.guarded(listener)
+  }
+
+  private onIdentityRefused({ scheme, error, isTold }: IdentityRefusal): void {
+    const refusal: AuthRefusal = { scheme, server: this.serverName, error }
+    this.traces.authRefused(refusal)
+    if (isTold) return
+    for (const listener of this.authListeners) this.guarded(() => listener(refusal))
   }
 
   /** Ends everything at once, for this reason if there is one. */
@@ -255,6 +272,7 @@ export class LiveSession {
         const server = formatServer(address)
         const state: State = { name: 'connected', session, resumed, readOnly, server }
         this.hasSessionToResume = false
+        this.serverName = server
         this.change(state)
         // Whoever was told may have left it, or closed the client.
         if (this.current === state) this.conversation.connected()
@@ -307,11 +325,7 @@ export class LiveSession {
     const listeners = [...this.listeners]
     for (const listener of listeners) {
       if (!this.listeners.has(listener)) continue
-      try {
-        listener(state, before)
-      } catch (error) {
-        this.report(error)
-      }
+      this.guarded(() => listener(state, before))
     }
   }
 
@@ -326,6 +340,14 @@ export class LiveSession {
       cancel()
     }
     this.finish(undefined)
+  }
+
+  private guarded(act: () => void): void {
+    try {
+      act()
+    } catch (error) {
+      this.report(error)
+    }
   }
 
   /** An error of a caller's own function is theirs to hear of, but must not stop what runs here. */

@@ -1,3 +1,4 @@
+import type { OperationError } from './errors.ts'
 import type { Channel, Host } from './host.ts'
 import type { Call } from './machine/call.ts'
 import type { State } from './state.ts'
@@ -26,18 +27,27 @@ export interface ConnectionTrace {
   readonly error: Error
 }
 
+/** Published on `zabra:client:auth` when a server refuses an identity. What was secret in it is not told. */
+export interface AuthRefusal {
+  readonly scheme: string
+  readonly server: string
+  readonly error: OperationError
+}
+
 /** What happens, for whoever listens. Nobody does, as a rule, and then it costs nothing. */
 export class Traces {
   private readonly host: Host
   private readonly requests: Channel | undefined
   private readonly states: Channel | undefined
   private readonly connections: Channel | undefined
+  private readonly auths: Channel | undefined
 
   constructor(host: Host) {
     this.host = host
     this.requests = host.channel?.('zabra:client:request')
     this.states = host.channel?.('zabra:client:state')
     this.connections = host.channel?.('zabra:client:connection')
+    this.auths = host.channel?.('zabra:client:auth')
   }
 
   get wantsRequests(): boolean {
@@ -74,5 +84,9 @@ export class Traces {
   attemptFailed(server: string, error: Error): void {
     if (this.connections?.hasSubscribers === true)
       this.connections.publish({ server, error } satisfies ConnectionTrace)
+  }
+
+  authRefused(refusal: AuthRefusal): void {
+    if (this.auths?.hasSubscribers === true) this.auths.publish(refusal)
   }
 }

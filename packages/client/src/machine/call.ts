@@ -55,6 +55,11 @@ export class Call<Request = unknown, Result = unknown> {
     })
   }
 
+  /** Somebody waits for its reply, and will hear of a refusal. */
+  get isAwaited(): boolean {
+    return this.reject !== nothing && !this.isDone
+  }
+
   succeed(value: Result): void {
     if (this.isDone) return
     this.isDone = true

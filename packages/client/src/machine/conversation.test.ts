@@ -29,6 +29,8 @@ class Talk {
     },
   )
   readonly left: string[] = []
+  readonly refused: string[] = []
+  onRefused = (): void => {}
   pieces = 0
   isFull = false
   readonly conversation: Conversation
@@ -59,6 +61,10 @@ class Talk {
       repeatsMax,
       requestBytesMax: 800_000,
       onRejected: () => {},
+      onIdentityRefused: ({ scheme, isTold }) => {
+        this.refused.push(isTold ? `${scheme}, told` : scheme)
+        this.onRefused()
+      },
     })
   }
 
@@ -390,6 +396,7 @@ test('a refused identity is not presented again, and the server is left', async 
   talk.take()
   talk.reply(-4, errorCodes.authFailed)
   expect(await auth).toMatchObject({ reason: 'authFailed' })
+  expect(talk.refused).toEqual(['x, told'])
   expect(talk.left).toHaveLength(1)
   talk.conversation.connected()
   expect(talk.take()).toEqual([])
@@ -478,4 +485,76 @@ test('after a refused identity what is asked waits, also where the link is slow 
   expect(talk.take()).toEqual([])
   talk.conversation.connected()
   expect(talk.takeTypes()).toEqual([2])
+})
+
+/** Presents identities by these schemes, all of which the first server accepts. */
+async function presented(talk: Talk, ...schemes: string[]): Promise<void> {
+  talk.conversation.connected()
+  const accepted = schemes.map((scheme) => {
+    const isRequired = scheme === 'own'
+    const identity: Credentials = { scheme, credentials: new Uint8Array(0), isRequired }
+    return talk.conversation.authenticate(new Call(authKind, identity))
+  })
+  talk.take()
+  for (const _ of schemes) talk.reply(-4)
+  await Promise.all(accepted)
+  talk.conversation.lost(new Error('gone'))
+  talk.conversation.connected()
+  talk.take()
+}
+
+test('an identity that a later server refuses is told to whoever listens', async () => {
+  const talk = new Talk()
+  await presented(talk, 'x')
+  expect(talk.refused).toEqual([])
+  talk.reply(-4, errorCodes.authFailed)
+  expect(talk.refused).toEqual(['x'])
+  expect(talk.left).toHaveLength(1)
+})
+
+test('each identity that is refused costs one connection, and no more', async () => {
+  const talk = new Talk()
+  await presented(talk, 'x', 'y', 'z')
+  talk.reply(-4, errorCodes.authFailed)
+  talk.conversation.connected()
+  expect(talk.takeTypes()).toEqual([100, 100])
+  talk.reply(-4)
+  talk.reply(-4, errorCodes.authFailed)
+  talk.conversation.connected()
+  expect(talk.takeTypes()).toEqual([100])
+  talk.reply(-4)
+  expect(talk.refused).toEqual(['x', 'z'])
+  expect(talk.left).toHaveLength(2)
+})
+
+test('an identity that the client cannot do without is told of by its end', async () => {
+  const talk = new Talk()
+  await presented(talk, 'own')
+  talk.reply(-4, errorCodes.authFailed)
+  expect(talk.refused).toEqual(['own, told'])
+})
+
+test('an identity that is refused when nobody waits any more is told to whoever listens', () => {
+  const talk = new Talk()
+  talk.conversation.connected()
+  const identity: Credentials = { scheme: 'x', credentials: new Uint8Array(0) }
+  const call = new Call(authKind, identity)
+  talk.conversation.authenticate(call).catch(() => {})
+  talk.take()
+  call.fail(new Error('given up'))
+  talk.reply(-4, errorCodes.authFailed)
+  expect(talk.refused).toEqual(['x'])
+})
+
+test('whoever hears of a refused identity may present another, for the next connection', async () => {
+  const talk = new Talk()
+  await presented(talk, 'x')
+  talk.onRefused = () => {
+    const identity: Credentials = { scheme: 'y', credentials: new Uint8Array(0) }
+    talk.conversation.authenticate(new Call(authKind, identity)).catch(() => {})
+  }
+  talk.reply(-4, errorCodes.authFailed)
+  expect(talk.take()).toEqual([])
+  talk.conversation.connected()
+  expect(talk.takeTypes()).toEqual([100])
 })

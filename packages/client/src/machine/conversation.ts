@@ -28,6 +28,8 @@ export interface ConversationOptions {
   readonly sasl?: (() => SaslExchange) | undefined
   /** The exchange failed: no connection will do. */
   readonly onRejected: (error: Error) => void
+  /** The server refused an identity, which is not presented any more. */
+  readonly onIdentityRefused: (refusal: IdentityRefusal) => void
 }
 
 /** An identity to present on every connection. */
@@ -36,6 +38,13 @@ export interface Credentials {
   readonly credentials: Uint8Array
   /** Nothing is done without it: where it is refused, no connection will do. */
   readonly isRequired?: boolean
+}
+
+export interface IdentityRefusal {
+  readonly scheme: string
+  readonly error: OperationError
+  /** Somebody hears of it anyway: who has just presented it, or whoever hears that the client closes. */
+  readonly isTold: boolean
 }
 
 /** So many calls may wait for their reply; more wait to be sent. */
@@ -400,13 +409,18 @@ export class Conversation {
       call.succeed(undefined)
       return
     }
-    const index = this.identities.indexOf(call.request as Credentials)
+    const identity = call.request as Credentials
+    const { scheme, isRequired = false } = identity
+    const index = this.identities.indexOf(identity)
+    // Kept, it would be refused on one connection after another.
     if (index >= 0) this.identities.splice(index, 1)
     const error = new OperationError(refusalOf(err), { zxid })
+    const isTold = isRequired || call.isAwaited
     call.fail(error)
     // The server closes the connection; what is asked meanwhile should not be caught in that.
     this.leave(error)
-    if ((call.request as Credentials).isRequired === true) this.options.onRejected(error)
+    this.options.onIdentityRefused({ scheme, error, isTold })
+    if (isRequired) this.options.onRejected(error)
   }
 
   /** A link that lives elsewhere tells of the loss only later; what is asked meanwhile waits. */

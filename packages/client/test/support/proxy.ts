@@ -11,6 +11,7 @@ export class Proxy {
   private isRefusing = false
   private isMuted = false
   private isPiecemeal = false
+  private forgery: readonly [from: string, to: string] | undefined
 
   private constructor(address: string) {
     const colon = address.lastIndexOf(':')
@@ -59,13 +60,25 @@ export class Proxy {
     this.isPiecemeal = true
   }
 
+  /** In what clients say, one word becomes another of the same length, until `heal`. */
+  forge(from: string, to: string): void {
+    this.forgery = [from, to]
+  }
+
   heal(): void {
     this.isRefusing = this.isMuted = false
+    this.forgery = undefined
   }
 
   async stop(): Promise<void> {
     this.drop()
     await new Promise((resolve) => this.listener.close(resolve))
+  }
+
+  private forged(bytes: Buffer): Buffer {
+    if (this.forgery === undefined) return bytes
+    const [from, to] = this.forgery
+    return Buffer.from(bytes.toString('latin1').replaceAll(from, to), 'latin1')
   }
 
   private accept(socket: Socket): void {
@@ -75,7 +88,7 @@ export class Proxy {
     }
     const target = connect(this.targetPort, this.host)
     const count = frameCounter(() => this.notifications++)
-    socket.on('data', (bytes) => target.write(bytes))
+    socket.on('data', (bytes) => target.write(this.forged(bytes)))
     socket.setNoDelay(true)
     let last: Promise<unknown> = Promise.resolve()
     target.on('data', (bytes) => {
