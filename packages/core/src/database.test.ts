@@ -296,13 +296,13 @@ test('what is prepared ahead of the tree foresees its digest, however far it is 
       const keeper = new ByteKeeper()
       const rules = { enforceQuota: false, reconfigEnabled: false, closeSessionPaths: true }
       const caller = { sessionId, identities: [] }
-      const pending: { header: TxnHeader; txn: Txn; digest: bigint }[] = []
+      const pending: { header: TxnHeader; txn: Txn; digest: bigint; staged: number }[] = []
       const applyOne = (): void => {
-        const { header, txn, digest } = pending.shift()!
+        const { header, txn, digest, staged } = pending.shift()!
         const writer = new Writer()
         writeTxnBody(writer, txn)
         db.apply(header, readTxnBody(new Reader(writer.written()), txn.type))
-        projection.retire(header.zxid)
+        projection.retire(staged)
         expect(db.tree.digest.value, `after a transaction of type ${txn.type}`).toBe(digest)
       }
       let zxid = 0n
@@ -312,7 +312,12 @@ test('what is prepared ahead of the tree foresees its digest, however far it is 
         const txn = prepare(each, { db, projection, rules, caller, zxid, time, keeper })
         if (typeof txn !== 'number') {
           const header = { clientId: sessionId, cxid: 1, zxid, time, type: txn.type }
-          pending.push({ header, txn, digest: projection.digest.value })
+          pending.push({
+            header,
+            txn,
+            digest: projection.digest.value,
+            staged: projection.countStaged(),
+          })
         }
         for (let i = 0; i < applies && pending.length > 0; i++) applyOne()
       }

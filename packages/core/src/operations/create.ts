@@ -103,10 +103,10 @@ export function prepareCreate(
   const { contentChecksum } = node
   projection.stageParent(parent, parentCVersion, zxid)
   if (owner === 0n) {
-    projection.stage(node, zxid, creationChecksum(zxid, p.time, contentChecksum))
+    projection.stage(node, creationChecksum(zxid, p.time, contentChecksum))
   } else {
     node.view.setBigInt64(field.owner, owner)
-    projection.stage(node, zxid)
+    projection.stage(node)
   }
 
   switch (type) {

@@ -62,8 +62,8 @@ export function stageRemoval(
   parent.view.setInt32(field.numChildren, parent.childCount - 1)
   writeZxid(parent.view, field.pzxid, zxid)
   node.exists = false
-  projection.stage(parent, zxid)
-  projection.stage(node, zxid)
+  projection.stage(parent)
+  projection.stage(node)
 }
 
 export function applyDelete(db: Database, { zxid }: TxnHeader, path: string): number {

@@ -57,7 +57,7 @@ export function prepareReconfig(request: Request, p: Preparation): Prepared {
   node.view.setBigInt64(field.mzxid, zxid)
   node.view.setBigInt64(field.mtime, p.time)
   p.projection.setData(node, data)
-  p.projection.stage(node, zxid)
+  p.projection.stage(node)
   reconfiguring.propose(config)
   return { type: 16, body: { path: configPath, data, version: -1 } }
 }

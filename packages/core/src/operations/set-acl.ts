@@ -19,7 +19,7 @@ export function prepareSetAcl(
   const newVersion = (node.aversion + 1) | 0
   node.acl = p.db.acls.lookUp(fixed)
   node.view.setInt32(field.aversion, newVersion)
-  p.projection.stage(node, p.zxid)
+  p.projection.stage(node)
   return { type: 7, body: { path, acl: fixed, version: newVersion } }
 }
 

@@ -30,7 +30,7 @@ export function prepareSetData(
   writeZxid(node.view, field.mzxid, p.zxid)
   writeTime(node.view, field.mtime, p.time)
   p.projection.setData(node, data)
-  p.projection.stage(node, p.zxid)
+  p.projection.stage(node)
   const { contentChecksum } = node
   return { type: 5, body: { path, data, version: newVersion }, contentChecksum }
 }

@@ -377,7 +377,8 @@ export class ClientPipeline implements AdmissionHost {
   }
 
   private ticket(connection: ClientConnection, xid: number, type: number): WriteTicket {
-    return { kind: 'write', connection, xid, type, receivedMs: this.clock.nowMs }
+    const receivedMs = this.clock.nowMs
+    return { kind: 'write', connection, xid, type, receivedMs, write: undefined }
   }
 
   private enqueueWrite(ticket: WriteTicket): boolean {

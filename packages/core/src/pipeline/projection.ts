@@ -67,9 +67,10 @@ export class Projection {
   readonly digest = new TreeDigest()
   private readonly db: Database
   private readonly newest = new PendingNodes()
-  /** Oldest first, each once for each transaction that changes it; beside them, which one. */
+  /** Oldest first, each once for each transaction that changes it. */
   private readonly staged = new Fifo<ProjectedNode>()
-  private readonly stagedBy = new Fifo<bigint>()
+  /** How many of them nobody has counted yet. */
+  private uncounted = 0
   private mayRollBack = false
   private readonly spare: ProjectedNode[] = []
 
@@ -153,7 +154,7 @@ export class Projection {
   }
 
   /** From now on, this is how the node will be; its digest is asked for where it is not known. */
-  stage(node: ProjectedNode, zxid: bigint, digest?: number): void {
+  stage(node: ProjectedNode, digest?: number): void {
     if (this.db.options.digests && isDigested(node.path)) {
       this.digest.subtract(node.digest)
       node.digest = digest ?? this.digestOf(node)
@@ -164,7 +165,14 @@ export class Projection {
       this.newest.set(node)
     }
     this.staged.push(node)
-    this.stagedBy.push(zxid)
+    this.uncounted++
+  }
+
+  /** How many were staged since this was asked last: what `retire` wants to know afterwards. */
+  countStaged(): number {
+    const { uncounted } = this
+    this.uncounted = 0
+    return uncounted
   }
 
   private digestOf(node: ProjectedNode): number {
@@ -182,7 +190,7 @@ export class Projection {
     const { view, createCount: countBefore } = parent
     view.setInt32(field.numChildren, parent.childCount + 1)
     if (createCount <= countBefore) {
-      this.stage(parent, zxid)
+      this.stage(parent)
       return
     }
     const highBefore = view.getInt32(field.pzxid)
@@ -190,15 +198,11 @@ export class Projection {
     view.setInt32(field.cversion, createCount)
     writeZxid(view, field.pzxid, zxid)
     if (view.getInt32(field.pzxid) !== highBefore) {
-      this.stage(parent, zxid)
+      this.stage(parent)
       return
     }
     const low = view.getInt32(field.pzxid + 4)
-    this.stage(
-      parent,
-      zxid,
-      raisedDigest(parent.digest, countBefore ^ createCount, lowBefore ^ low),
-    )
+    this.stage(parent, raisedDigest(parent.digest, countBefore ^ createCount, lowBefore ^ low))
   }
 
   /** Makes changes of which either all stay or, where the answer is no, none. */
@@ -224,18 +228,17 @@ export class Projection {
 
   private takeBack(): void {
     const node = this.staged.pop()!
-    this.stagedBy.pop()
+    this.uncounted--
     if (--node.pending > 0) return
     if (node.previous === undefined) this.newest.delete(node)
     else this.newest.set(node.previous)
     this.release(node)
   }
 
-  /** Everything up to this transaction is applied: the tree itself says it now. */
-  retire(zxid: bigint): void {
-    const { staged, stagedBy } = this
-    for (let by = stagedBy.first; by !== undefined && by <= zxid; by = stagedBy.first) {
-      stagedBy.shift()
+  /** The oldest transaction, which staged so many, is applied: the tree itself says it now. */
+  retire(count: number): void {
+    const { staged } = this
+    for (let left = count; left > 0; left--) {
       const node = staged.shift()!
       if (--node.pending > 0) continue
       this.newest.delete(node)

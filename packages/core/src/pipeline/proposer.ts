@@ -23,7 +23,7 @@ import type { Trace } from '../trace.ts'
 import { ByteKeeper } from './byte-keeper.ts'
 import type { ClientPipeline, Clock } from './client-pipeline.ts'
 import type { ClientConnection } from './connection.ts'
-import { decide, readWrite, type ReadWrite } from './decide.ts'
+import { decide, readWrite } from './decide.ts'
 import { op } from './opcodes.ts'
 import { digestOf } from '../tree/digest.ts'
 import { rememberPath } from '../tree/scanned-path.ts'
@@ -56,6 +56,8 @@ export interface Proposal extends TxnHeader {
   /** The digest the tree must have afterwards. */
   readonly digestHigh: number
   readonly digestLow: number
+  /** How many nodes it has in the projection. */
+  readonly staged: number
 }
 
 /**
@@ -80,11 +82,10 @@ export class Proposer implements GlobalUpstream {
   private readonly keeper = new ByteKeeper()
   private readonly batch: () => LogBatch
   private readonly inFlight = new Fifo<Proposal>()
-  /** Writes that were read and not decided yet, and who asked for each. */
-  private readonly undecided = new Fifo<ReadWrite>()
-  private readonly tickets = new Fifo<WriteTicket>()
-  /** What is on its way and not in a batch yet. */
-  private readonly unencoded = new Fifo<Proposal>()
+  /** Of writes that were read and not decided yet. */
+  private readonly undecided = new Fifo<WriteTicket>()
+  /** So many of the last that are in flight are not in a batch yet. */
+  private unencoded = 0
   private nextZxid: bigint
   /** The time of the clock as transactions hold it. */
   private time = 0n
@@ -156,26 +157,26 @@ export class Proposer implements GlobalUpstream {
   // --- asked by the pipeline -------------------------------------------------------------------
 
   write(ticket: WriteTicket, body: Reader): void {
-    this.undecided.push(readWrite(ticket.type, body, this.db.tree, this.keeper))
-    this.tickets.push(ticket)
-    if (this.tickets.length === undecidedMax) this.settle()
+    ticket.write = readWrite(ticket.type, body, this.db.tree, this.keeper)
+    this.undecided.push(ticket)
+    if (this.undecided.length === undecidedMax) this.settle()
   }
 
   settle(): void {
-    const { tickets, undecided } = this
-    for (let left = tickets.length; left > 0; left--) {
-      this.decideOne(tickets.shift()!, undecided.shift()!)
-    }
+    const { undecided } = this
+    for (let left = undecided.length; left > 0; left--) this.decideOne(undecided.shift()!)
     this.encodeAll()
   }
 
-  private decideOne(ticket: WriteTicket, write: ReadWrite): void {
+  private decideOne(ticket: WriteTicket): void {
     const { sessionId, identities, session } = ticket.connection
     const isLocal = session?.isLocal === true
     const refusal = isLocal ? undefined : this.sessionProblem(sessionId, this)
     const ephemeralError = isLocal ? (ticket.refusal ?? sessionExpired) : undefined
     const p = this.preparation(sessionId, identities, ephemeralError)
-    this.admit(ticket, sessionId, ticket.xid, refusal ?? decide(write, p))
+    const txn = refusal ?? decide(ticket.write!, p)
+    ticket.write = undefined
+    this.admit(ticket, sessionId, ticket.xid, txn)
   }
 
   createSession(ticket: WriteTicket): void {
@@ -204,8 +205,9 @@ export class Proposer implements GlobalUpstream {
     this.sessions.touch(session!, timeoutMs, this.clock.nowMs)
   }
 
-  applied(header: TxnHeader, txn: Txn): void {
-    this.projection.retire(header.zxid)
+  /** What is applied where a proposer is upstream was proposed by it. */
+  applied(header: Proposal, txn: Txn): void {
+    this.projection.retire(header.staged)
     if (txn.type === op.createSession) {
       this.sessions.add(header.clientId, txn.body.timeOut, this.clock.nowMs)
     } else if (txn.type === op.closeSession) {
@@ -369,15 +371,16 @@ export class Proposer implements GlobalUpstream {
       ticket,
       digestHigh,
       digestLow,
+      staged: this.projection.countStaged(),
     }
     this.inFlight.push(proposal)
-    this.unencoded.push(proposal)
+    this.unencoded++
   }
 
   /** Puts what was admitted into the log's next batch. */
   private encodeAll(): void {
-    const { unencoded } = this
-    for (let left = unencoded.length; left > 0; left--) this.encode(unencoded.shift()!)
+    const { inFlight } = this
+    while (this.unencoded > 0) this.encode(inFlight.at(inFlight.length - this.unencoded--)!)
   }
 
   private encode(proposal: Proposal): void {

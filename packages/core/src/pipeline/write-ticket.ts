@@ -1,4 +1,5 @@
 import type { ClientConnection } from './connection.ts'
+import type { ReadWrite } from './decide.ts'
 
 /** A client's write from the moment it is read until it is applied and answered. */
 export interface WriteTicket {
@@ -9,6 +10,8 @@ export interface WriteTicket {
   /** The operation that was asked for; the transaction may be of another type: an error. */
   readonly type: number
   readonly receivedMs: number
+  /** What was asked for, until it is decided. */
+  write: ReadWrite | undefined
   /** The body of a sync, whose path is only echoed. */
   readonly body?: Uint8Array
   /** Why it will fail, where the client must be told another reason than the leader's. */

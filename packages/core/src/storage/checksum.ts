@@ -23,7 +23,6 @@ class Views {
   }
 }
 const adlerViews = new Views()
-const crcViews = new Views()
 
 /** Adler-32 of a range; give the previous result as `seed` to go on where it ended. */
 export function adler32(bytes: Uint8Array, start = 0, end = bytes.length, seed = 1): number {
@@ -75,8 +74,23 @@ const crcTables = makeCrcTables()
 
 /** The CRC-32 of zlib and of Java; give the previous result as `seed` to go on where it ended. */
 export function crc32(bytes: Uint8Array, start = 0, end = bytes.length, seed = 0): number {
-  const { byteOffset } = bytes
-  return crc32OfView(crcViews.of(bytes.buffer), byteOffset + start, byteOffset + end, seed)
+  // Without a view: to ask an array for its buffer costs a fifth of what a small znode does.
+  const t = crcTables
+  let crc = ~seed
+  let at = start
+  for (const stop = end - 7; at < stop; at += 8) {
+    crc =
+      t[0x700 | ((crc ^ bytes[at]!) & 0xff)]! ^
+      t[0x600 | (((crc >>> 8) ^ bytes[at + 1]!) & 0xff)]! ^
+      t[0x500 | (((crc >>> 16) ^ bytes[at + 2]!) & 0xff)]! ^
+      t[0x400 | ((crc >>> 24) ^ bytes[at + 3]!)]! ^
+      t[0x300 | bytes[at + 4]!]! ^
+      t[0x200 | bytes[at + 5]!]! ^
+      t[0x100 | bytes[at + 6]!]! ^
+      t[bytes[at + 7]!]!
+  }
+  for (; at < end; at++) crc = t[(crc ^ bytes[at]!) & 0xff]! ^ (crc >>> 8)
+  return ~crc
 }
 
 /** As `crc32`, for bytes that have a view already. */
