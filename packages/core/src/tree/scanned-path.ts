@@ -20,7 +20,7 @@ export function hashBytes(hash: number, bytes: Uint8Array, start: number, end: n
   return result
 }
 
-/** What stands for each byte of a plain path but the slashes: 0; for all others 1. */
+/** 1 for each byte that a plain path does not have. */
 const isSpecial = Uint8Array.from({ length: 256 }, (_, byte) =>
   byte < 0x20 || byte > 0x7e || byte === dot ? 1 : 0,
 )
