@@ -83,3 +83,12 @@ test('a TTL that ends Apache may be refused, one that does not must be answered 
   expect(explain(impossible, ended, ours)).toBeDefined()
   expect(explain(ordinary, ended, ours)).toBeUndefined()
 })
+
+test('a sync may say a far character again as it was sent, and nothing else', () => {
+  const step = op({ op: 'sync', path: '/P/😀' })
+  const theirs = result(0, { ...reply(1, 0), path: 'hex:2f502feda0bdedb880' })
+  expect(explain(step, theirs, result(0, { ...reply(1, 0), path: '/P/😀' }))).toBeDefined()
+  expect(explain(step, theirs, result(0, { ...reply(1, 0), path: '/P/?' }))).toBeUndefined()
+  const near = op({ op: 'sync', path: '/P' })
+  expect(explain(near, theirs, result(0, { ...reply(1, 0), path: '/P' }))).toBeUndefined()
+})

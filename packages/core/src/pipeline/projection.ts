@@ -103,8 +103,7 @@ export class Projection {
 
   /** As `load`, the parent of what is, or may be, at a path. */
   loadParent(scanned: ScannedPath): ProjectedNode | undefined {
-    const { text, parentLength, parentHash } = scanned
-    const isBelowRoot = parentLength === 0
+    const { text, isBelowRoot, parentLength, parentHash } = scanned
     const pending = isBelowRoot
       ? this.newest.get('/', parentHash)
       : this.newest.getPrefix(text, parentLength, parentHash)

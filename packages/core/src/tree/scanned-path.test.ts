@@ -8,7 +8,16 @@ const seed = 12345
 const piece = fc.constantFrom('/', '/', 'a', 'b7', '.', '..', ' ', '~', '\0', '\x7f', 'ä', '€', '𝄞')
 const anyPath = fc.oneof(
   fc.array(piece, { maxLength: 8 }).map((pieces) => pieces.join('')),
-  fc.constantFrom('/', '/a', '/a/b', '/lock/_c_0-lock-0000000017', '/...', `/${'x'.repeat(300)}`),
+  fc.constantFrom(
+    '/',
+    '/a',
+    '/a/b',
+    '/lock/_c_0-lock-0000000017',
+    '/...',
+    '//',
+    '//a',
+    `/${'x'.repeat(300)}`,
+  ),
 )
 
 test('what is said of a path is so, whatever was looked at before', () => {
@@ -65,5 +74,8 @@ function expectScanned(scanned: ScannedPath, path: string): void {
   expect(parentLength).toBe(path.lastIndexOf('/'))
   expect(isRoot).toBe(path === '' || path === '/')
   expect(hash).toBe(isRoot ? seed : hashBytes(seed, expected, 0, expected.length))
-  if (slash >= 0) expect(parentHash).toBe(hashBytes(seed, expected, 0, slash))
+  const parent = path.slice(0, Math.max(0, path.lastIndexOf('/')))
+  expect(scanned.isBelowRoot).toBe(path.includes('/') && (parent === '' || parent === '/'))
+  if (scanned.isBelowRoot) expect(parentHash).toBe(seed)
+  else if (slash >= 0) expect(parentHash).toBe(hashBytes(seed, expected, 0, slash))
 }

@@ -49,6 +49,12 @@ export class ScannedPath {
     return this.end === this.start || (this.end === this.start + 1 && this.slashAt === this.start)
   }
 
+  /** Its parent is the root: also that of `//name`, which is refused for another reason. */
+  get isBelowRoot(): boolean {
+    const { bytes, start, slashAt } = this
+    return slashAt === start || (slashAt === start + 1 && bytes[start] === slash)
+  }
+
   /** Where a string of this path is to be cut for its parent's path. */
   get parentLength(): number {
     const { text, start, end, slashAt } = this
@@ -118,7 +124,7 @@ export class PathScanner {
     scanned.view = view
     scanned.end = length
     scanned.slashAt = slashAt
-    scanned.parentHash = parentHash
+    scanned.parentHash = scanned.isBelowRoot ? this.seed : parentHash
     scanned.hash = scanned.isRoot ? this.seed : hash
     scanned.isPlain = specials === 0 && (slashAt < length - 1 || length === 1)
     return scanned

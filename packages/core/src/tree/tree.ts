@@ -139,8 +139,8 @@ export class Tree {
   }
 
   /** The parent of what is, or may be, at a path. */
-  findParent({ slashAt, parentHash, bytes, start }: ScannedPath): NodeId {
-    return slashAt === start ? root : this.lookup(parentHash, bytes, start, slashAt)
+  findParent({ isBelowRoot, slashAt, parentHash, bytes, start }: ScannedPath): NodeId {
+    return isBelowRoot ? root : this.lookup(parentHash, bytes, start, slashAt)
   }
 
   /** As `find`, below a parent that is known. */
