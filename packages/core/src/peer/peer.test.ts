@@ -1,6 +1,7 @@
 import {
   AuthPacket,
   ConnectRequest,
+  CreateRequest,
   encodeText,
   SetDataRequest,
   Writer,
@@ -10,6 +11,7 @@ import { expect, test } from 'vitest'
 import { Database } from '../database.ts'
 import type { ClientConnection, ClientLink } from '../pipeline/connection.ts'
 import { op } from '../pipeline/opcodes.ts'
+import { noNode } from '../tree/tree.ts'
 import { Peer } from './peer.ts'
 
 const schemes = new Set(['digest'])
@@ -56,11 +58,19 @@ const link: ClientLink = {
   resume: () => {},
 }
 
-function send(peer: Peer, connection: ClientConnection, write: (writer: Writer) => void): void {
+/** Frames that arrive together. */
+function send(
+  peer: Peer,
+  connection: ClientConnection,
+  ...frames: readonly ((writer: Writer) => void)[]
+): void {
   const writer = new Writer()
-  writer.int(0)
-  write(writer)
-  writer.intAt(0, writer.position - 4)
+  for (const write of frames) {
+    const start = writer.position
+    writer.int(0)
+    write(writer)
+    writer.intAt(start, writer.position - start - 4)
+  }
   peer.receive(connection, writer.written(), writer.position)
 }
 
@@ -97,18 +107,54 @@ test('of many writes that come at once, the log gets the first while the others 
   const started: number[] = []
   const peer = freshPeer(() => started.push(peer.takeBatch().records))
   const connection = connect(peer)
-  const writes = new Writer()
-  for (let xid = 1; xid <= 90; xid++) {
-    const start = writes.position
-    writes.int(0)
-    writes.int(xid)
-    writes.int(op.setData)
-    SetDataRequest.write(writes, { path: '/zookeeper', data: null, version: -1 })
-    writes.intAt(start, writes.position - start - 4)
-  }
-  peer.receive(connection, writes.written(), writes.position)
+  const writes = Array.from({ length: 90 }, (_, i) => (writer: Writer) => {
+    writer.int(i + 1)
+    writer.int(op.setData)
+    SetDataRequest.write(writer, { path: '/zookeeper', data: null, version: -1 })
+  })
+  send(peer, connection, ...writes)
   expect(started).toEqual([64])
   expect(peer.takeBatch().records).toBe(26)
+})
+
+const authenticate = (writer: Writer): void => {
+  writer.int(xids.auth)
+  writer.int(100)
+  AuthPacket.write(writer, { type: 0, scheme: 'digest', auth: encodeText('a:b') })
+}
+
+/** A node for whoever the caller has proven to be. */
+const createOwn =
+  (xid: number, path: string) =>
+  (writer: Writer): void => {
+    writer.int(xid)
+    writer.int(op.create)
+    const acl = [{ perms: 31, id: { scheme: 'auth', id: '' } }]
+    CreateRequest.write(writer, { path, data: null, acl, flags: 0 })
+  }
+
+test('a write is decided by who its client was when it was sent, and before what came behind it', () => {
+  const peer = freshPeer()
+  const connection = connect(peer)
+  const close = (writer: Writer): void => {
+    writer.int(3)
+    writer.int(op.closeSession)
+  }
+  send(peer, connection, createOwn(1, '/early'), authenticate, createOwn(2, '/late'), close)
+  logAll(peer)
+  const { tree, sessions } = peer.db
+  expect([tree.find('/early'), tree.find('/late')]).toEqual([noNode, expect.any(Number)])
+  expect(tree.find('/late')).not.toBe(noNode)
+  expect(sessions.size).toBe(0)
+})
+
+test('what was sent before a frame that cannot be read is done', () => {
+  const peer = freshPeer()
+  const connection = connect(peer)
+  send(peer, connection, authenticate, createOwn(1, '/before'), (writer) => writer.int(2))
+  logAll(peer)
+  expect(connection.state).toBe('closed')
+  expect(peer.db.tree.find('/before')).not.toBe(noNode)
 })
 
 test('a client that only proves its identity for a while keeps its session', () => {
@@ -117,13 +163,7 @@ test('a client that only proves its identity for a while keeps its session', () 
   const liveUntil = (ms: number, isHeard: boolean): void => {
     for (let now = peer.nowMs; now <= ms; now += tickMs / 2) {
       peer.setTime(now, 1_700_000_000_000 + now)
-      if (isHeard) {
-        send(peer, connection, (writer) => {
-          writer.int(xids.auth)
-          writer.int(100)
-          AuthPacket.write(writer, { type: 0, scheme: 'digest', auth: encodeText('a:b') })
-        })
-      }
+      if (isHeard) send(peer, connection, authenticate)
       peer.tick()
       logAll(peer)
     }
