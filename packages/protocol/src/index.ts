@@ -1,5 +1,6 @@
 /**
- * Every byte format of ZooKeeper, as declarations: no I/O, no state.
+ * Every byte format of ZooKeeper, as declarations: no I/O, and no state but what spares work that
+ * was just done (`text-bytes.ts`, `remembered` in `jute.ts`).
  *
  * Read `jute.ts` for the encoding, `records/` for what travels and what is stored,
  * `operations.ts` for the table of operations, `frame.ts` for how a stream becomes frames.
