@@ -11,6 +11,7 @@ import { AclTable, type AclEntry } from './acl/acl-table.ts'
 import type { AclRules } from './acl/permission.ts'
 import { assert } from './assert.ts'
 import { applyTxn } from './operations/apply.ts'
+import type { TouchMemory } from './ports.ts'
 import type { SnapshotSource } from './storage/snapshot.ts'
 import { Quotas, type QuotaExcess } from './tree/quotas.ts'
 import { halvesOfZxid } from './tree/stat.ts'
@@ -22,6 +23,7 @@ export interface DatabaseOptions {
   readonly digests: boolean
   readonly hashSeed: number
   readonly acl: AclRules
+  readonly touchMemory?: TouchMemory | undefined
 }
 
 /** The digest that a transaction or a snapshot says the tree must have. */
@@ -82,8 +84,8 @@ export class Database {
 
   constructor(options: DatabaseOptions) {
     this.options = options
-    const { extendedTypes, hashSeed, digests } = options
-    this.tree = new Tree({ extendedTypes, hashSeed, digests })
+    const { extendedTypes, hashSeed, digests, touchMemory } = options
+    this.tree = new Tree({ extendedTypes, hashSeed, digests, touchMemory })
     this.quotas = new Quotas(this.tree)
     this.watches = new Watches(options.acl)
   }

@@ -70,6 +70,13 @@ export interface Authenticator {
   authenticate(scheme: string, token: Uint8Array | null, address: string): Id[] | undefined
 }
 
+/**
+ * Writes zeros to memory that is all zeros, elsewhere than here, and calls back. Whoever writes to
+ * a page of memory first waits until the system has one for it: that is a twentieth of what a
+ * create costs, if nobody has been there before.
+ */
+export type TouchMemory = (memory: Uint8Array, done: () => void) => void
+
 /** Time and chance. */
 export interface Host {
   /** Milliseconds of a clock that never goes back, with fractions. */

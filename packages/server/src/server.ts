@@ -42,6 +42,7 @@ import { ClientListener } from './net/client-listener.ts'
 import { receiveSnapshot } from './restore.ts'
 import type { ServerView } from './server-view.ts'
 import { StartError } from './start-error.ts'
+import { touchMemory } from './touch-memory.ts'
 import { Turn } from './turn.ts'
 
 const formatFolder = 'version-2'
@@ -429,6 +430,7 @@ function databaseOptions(config: ServerConfig, schemes: ReadonlySet<string>): Da
     digests: config.digestEnabled,
     hashSeed: Math.floor(Math.random() * 0x7fffffff),
     acl: { skipAcl: config.skipAcl, schemes },
+    touchMemory,
   }
 }
 

@@ -1,6 +1,6 @@
 import { statBytes, type Txn, type Writer } from '@zabra/protocol'
 import type { PreparedTxn } from '../operations/preparation.ts'
-import type { NodeId, Tree } from '../tree/tree.ts'
+import { noNode, type NodeId, type Tree } from '../tree/tree.ts'
 
 const statDataLengthAt = 52
 
@@ -14,7 +14,7 @@ export function writeResult(tree: Tree, txn: Txn, out: Writer): void {
     case 19:
     case 21:
       writePath(txn, out)
-      tree.writeStat(find(tree, txn), out)
+      tree.writeStat(madeBy(txn, tree), out)
       // What was asked for, even where the server put something else: a quota's usage.
       out.intAt(out.position - statBytes + statDataLengthAt, txn.body.data?.length ?? 0)
       return
@@ -32,8 +32,9 @@ export function writeResult(tree: Tree, txn: Txn, out: Writer): void {
 
 type WithPath = Extract<PreparedTxn, { body: { path: string } }>
 
-function find(tree: Tree, { body, scanned }: WithPath): NodeId {
-  return scanned === undefined ? tree.find(body.path) : tree.findScanned(scanned)
+/** As soon as it is applied. */
+function madeBy({ body, scanned }: WithPath, tree: Tree): NodeId {
+  return scanned === undefined || scanned.made === noNode ? tree.find(body.path) : scanned.made
 }
 
 function writePath({ body, scanned }: WithPath, out: Writer): void {

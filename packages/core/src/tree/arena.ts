@@ -1,5 +1,7 @@
 import { copyWords, wordCopyMax } from '@zabra/protocol'
 import { assert } from '../assert.ts'
+import type { TouchMemory } from '../ports.ts'
+import { Reserve } from './reserve.ts'
 
 const unitBits = 4
 const unitBytes = 1 << unitBits
@@ -57,6 +59,11 @@ export class Arena {
   private currentUnit = 0
   private currentUnits = 0
   private nextChunkBytes = firstChunkBytes
+  private readonly reserve: Reserve
+
+  constructor(touch?: TouchMemory) {
+    this.reserve = new Reserve(chunkBytes, touch)
+  }
 
   /** A block of at least `length` bytes; its content is undefined. */
   allocate(length: number): BlockRef {
@@ -135,7 +142,8 @@ export class Arena {
   private makeChunk(length: number): number {
     const index = this.freeChunks.pop() ?? this.chunks.length
     assert(index < chunksMax, 'the tree fits into the addressable arena (64 GiB)')
-    this.hold(index, new Uint8Array(length))
+    const memory = length === chunkBytes ? this.reserve.take() : new ArrayBuffer(length)
+    this.hold(index, new Uint8Array(memory))
     return index
   }
 

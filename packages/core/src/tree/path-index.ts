@@ -1,4 +1,6 @@
 import { assert } from '../assert.ts'
+import type { TouchMemory } from '../ports.ts'
+import { Reserve } from './reserve.ts'
 
 const slots = 7
 const countAt = 0
@@ -19,6 +21,11 @@ const fill = 4
 /** Buckets that are addressed by number, in blocks; there are ever more of them. */
 class Buckets {
   private readonly blocks: Int32Array[] = [new Int32Array(1 << (firstLevel + bucketBits))]
+  private readonly reserve: Reserve
+
+  constructor(touch?: TouchMemory) {
+    this.reserve = new Reserve(Int32Array.BYTES_PER_ELEMENT << (blockBits + bucketBits), touch)
+  }
 
   blockOf(bucket: number): Int32Array {
     return this.blocks[bucket >>> blockBits]!
@@ -36,7 +43,7 @@ class Buckets {
       blocks[0].set(first)
     }
     while (bucket >>> blockBits >= blocks.length) {
-      blocks.push(new Int32Array(1 << (blockBits + bucketBits)))
+      blocks.push(new Int32Array(this.reserve.take()))
     }
   }
 }
@@ -55,7 +62,7 @@ function startOf(bucket: number): number {
  * without a look at the znodes. One that is full goes on in another, which is its spill.
  */
 export class PathIndex {
-  private readonly main = new Buckets()
+  private readonly main: Buckets
   /** Number 0 is none. */
   private readonly spills = new Buckets()
   private spillsUsed = 1
@@ -67,6 +74,10 @@ export class PathIndex {
   /** What a bucket held that is being divided: hash and number by turns, so many of them. */
   private moved = new Int32Array(movedAtFirst)
   private movedCount = 0
+
+  constructor(touch?: TouchMemory) {
+    this.main = new Buckets(touch)
+  }
 
   /** The first znode that has this hash; 0 is none. */
   first(hash: number): number {

@@ -1,4 +1,5 @@
 import { bytesOfText, lastSlash, rememberText } from '@zabra/protocol'
+import { noNode, type NodeId } from './layout.ts'
 
 const prime = 0x01000193
 const slash = 0x2f
@@ -43,6 +44,8 @@ export class ScannedPath {
   parentHash = 0
   /** Whether it surely is legal: of printable ASCII without dots, with a slash before each name. */
   isPlain = false
+  /** The znode that was made of it; it is worth something only until another one is. */
+  made: NodeId = noNode
 
   /** Both `/` and the empty path are. */
   get isRoot(): boolean {

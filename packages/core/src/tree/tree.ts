@@ -8,11 +8,13 @@ import {
   Writer,
 } from '@zabra/protocol'
 import { assert } from '../assert.ts'
+import type { TouchMemory } from '../ports.ts'
 import { crc32OfView } from '../storage/checksum.ts'
 import { Arena } from './arena.ts'
 import { TreeDigest } from './digest.ts'
 import { Owners } from './owners.ts'
 import { PathIndex } from './path-index.ts'
+import { Reserve } from './reserve.ts'
 import { hashByte, hashBytes, PathScanner, type ScannedPath } from './scanned-path.ts'
 import { field, noNode, recordBytes, root, statWireBytes, ttlOf, type NodeId } from './layout.ts'
 import {
@@ -46,6 +48,7 @@ export interface TreeOptions {
   readonly hashSeed: number
   /** Whether digests are kept (`digest.enabled`). */
   readonly digests: boolean
+  readonly touchMemory?: TouchMemory | undefined
 }
 
 const defaults: TreeOptions = { extendedTypes: true, hashSeed: 0, digests: true }
@@ -84,8 +87,9 @@ export class Tree {
   private readonly seed: number
   private readonly scanner: PathScanner
   private readonly views: DataView[] = []
-  private readonly arena = new Arena()
-  private readonly index = new PathIndex()
+  private readonly arena: Arena
+  private readonly index: PathIndex
+  private readonly chunks: Reserve
   private readonly freeIds: NodeId[] = []
   private readonly owners: Owners
   private readonly cursors = new Set<TreeCursor>()
@@ -99,6 +103,10 @@ export class Tree {
     this.seed = this.options.hashSeed | 0
     this.scanner = new PathScanner(this.seed)
     this.owners = new Owners(this.options.extendedTypes)
+    const { touchMemory } = this.options
+    this.arena = new Arena(touchMemory)
+    this.index = new PathIndex(touchMemory)
+    this.chunks = new Reserve(chunkNodes * recordBytes, touchMemory)
     const id = this.allocate()
     assert(id === root, 'the root is the first node')
     this.count = 1
@@ -384,6 +392,7 @@ export class Tree {
   insert(path: string, parent: NodeId, made: NewNode, scanned = this.scan(path)): NodeId {
     const { view, start, slashAt, end, hash } = scanned
     const id = this.attach(parent, view, slashAt + 1, end, hash)
+    scanned.made = id
     const record = this.view(id)
     const at = this.at(id)
     stampCreation(record, at, made.zxid, made.time)
@@ -717,9 +726,11 @@ export class Tree {
   private makeRoom(): void {
     const isFirst = this.capacity < chunkNodes
     const nodes = isFirst ? Math.max(firstChunkNodes, this.capacity * 2) : chunkNodes
-    const records = new Uint8Array(nodes * recordBytes)
-    if (isFirst && this.capacity > 0) records.set(new Uint8Array(this.views[0]!.buffer))
-    this.views[isFirst ? 0 : this.views.length] = new DataView(records.buffer)
+    const records = isFirst ? new ArrayBuffer(nodes * recordBytes) : this.chunks.take()
+    if (isFirst && this.capacity > 0) {
+      new Uint8Array(records).set(new Uint8Array(this.views[0]!.buffer))
+    }
+    this.views[isFirst ? 0 : this.views.length] = new DataView(records)
     this.capacity = isFirst ? nodes : this.capacity + chunkNodes
   }
 
