@@ -10,7 +10,7 @@ import { fixAcl } from '../acl/permission.ts'
 import type { Database } from '../database.ts'
 import { field, ttlMsMax, ttlOwner } from '../tree/layout.ts'
 import { creationChecksum, stampCreation } from '../tree/stat.ts'
-import { keepScanned, type ScannedPath } from '../tree/scanned-path.ts'
+import { dataBehind, keepScanned, type ScannedPath } from '../tree/scanned-path.ts'
 import { noNode } from '../tree/tree.ts'
 import {
   hasParent,
@@ -48,12 +48,19 @@ function modeOf(flags: number): { ephemeral: boolean; sequential: boolean; ttl: 
   }
 }
 
-/** The path may have been looked at already. */
+/** What is known of a request from when it was read. */
+export interface AskedPath {
+  readonly scanned: ScannedPath | undefined
+  /** As that of a transaction. */
+  readonly bodyEnd: number | undefined
+}
+const nothingKnown: AskedPath = { scanned: undefined, bodyEnd: undefined }
+
 export function prepareCreate(
   type: CreateType,
   request: CreateArguments,
   p: Preparation,
-  asked?: ScannedPath,
+  asked = nothingKnown,
 ): Prepared {
   const { projection, zxid } = p
   const { data, flags } = request
@@ -67,7 +74,7 @@ export function prepareCreate(
   // A TTL request for a node without TTL would be logged as something that cannot be replayed.
   if (type === createTtl && !mode.ttl) return errorCodes.badArguments
   if (request.path === null) return errorCodes.marshallingError
-  const wanted = asked ?? keepScanned(p.db.tree.scan(request.path), p.keeper)
+  const wanted = asked.scanned ?? keepScanned(p.db.tree.scan(request.path), p.keeper)
   if (!hasParent(wanted)) return errorCodes.badArguments
   const acl = fixAcl(p.db.options.acl, request.acl, p.caller.identities, p.caller.growth)
   if (typeof acl === 'number') return acl
@@ -97,7 +104,8 @@ export function prepareCreate(
           ? p.caller.sessionId
           : 0n
 
-  const node = projection.make(scanned, parent, data)
+  const isInPlace = asked.bodyEnd !== undefined && scanned === wanted
+  const node = projection.make(scanned, parent, data, isInPlace)
   node.acl = p.db.acls.lookUp(acl)
   stampCreation(node.view, 0, zxid, p.time)
   const { contentChecksum } = node
@@ -116,7 +124,8 @@ export function prepareCreate(
       return { type, body: { path, data, acl, parentCVersion, ttl }, scanned, contentChecksum }
     default: {
       const body = { path, data, acl, ephemeral: isEphemeral, parentCVersion }
-      return { type, body, scanned, contentChecksum }
+      const bodyEnd = isInPlace && acl === request.acl ? asked.bodyEnd : undefined
+      return { type, body, scanned, contentChecksum, bodyEnd }
     }
   }
 }
@@ -134,7 +143,7 @@ type CreateTransaction = Extract<PreparedTxn, { type: CreateType }>
 
 export function applyCreate(db: Database, header: TxnHeader, txn: CreateTransaction): number {
   const { path, data, acl, parentCVersion } = txn.body
-  const { contentChecksum } = txn
+  const { contentChecksum, bodyEnd } = txn
   const { tree, acls } = db
   const scanned = txn.scanned ?? tree.scan(path)
   const parent = tree.findParent(scanned)
@@ -152,7 +161,9 @@ export function applyCreate(db: Database, header: TxnHeader, txn: CreateTransact
   }
   const { zxid, time } = header
   const owner = ownerOf(header, txn)
-  tree.insert(path, parent, { data, aclId: entry.id, owner, zxid, time, contentChecksum }, scanned)
+  const dataAt = bodyEnd === undefined ? undefined : dataBehind(scanned)
+  const made = { data, aclId: entry.id, owner, zxid, time, contentChecksum, dataAt }
+  tree.insert(path, parent, made, scanned)
   tree.raiseChildren(parent, path, creates, zxid)
   if (!db.isLoading) db.quotas.created(path, data?.length ?? 0)
   db.watches.created(path, zxid, entry, db.aclOf(parent))

@@ -49,6 +49,11 @@ export interface Preparation {
 export type PreparedTxn = SimpleTxn & {
   /** Its path. */
   readonly scanned?: ScannedPath
+  /**
+   * Where path, data and ACL end, which a request has brought, and which stand in the view of
+   * `scanned` just as they do in the log.
+   */
+  readonly bodyEnd?: number | undefined
   /** Of the path and the new data of its znode: what is long need not be summed twice. */
   readonly contentChecksum?: number
 }

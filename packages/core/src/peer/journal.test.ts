@@ -116,7 +116,8 @@ test('a batch that becomes ready while the last snapshot is written is durable b
   expect(log.currentFile).toBeUndefined()
 })
 
-test('a quick disk is waited for where single writes are all that is asked', async () => {
+/** Also of how its files were written. */
+async function watchedDisk(): Promise<{ disk: MemoryDisk; how: string[] }> {
   const disk = new MemoryDisk()
   await disk.makeDirectory(directory)
   const how: string[] = []
@@ -135,6 +136,11 @@ test('a quick disk is waited for where single writes are all that is asked', asy
       },
     }
   }
+  return { disk, how }
+}
+
+test('a quick disk is waited for where single writes are all that is asked', async () => {
+  const { disk, how } = await watchedDisk()
   let [nowMs, syncMs, requests, zxid] = [0, 0.2, 0, 0n]
   const timed: Host = { ...host, monotonicMs: () => (nowMs += syncMs) }
   const { journal, waiting, logged, failures } = idleJournal(
@@ -179,6 +185,37 @@ test('a quick disk is waited for where single writes are all that is asked', asy
   syncMs = 0.2
   expect(await play(1, ...singles(2))).toEqual(['asked', 'awaited'])
   expect(failures).toEqual([])
+  expect(logged.at(-1)).toBe(zxid)
+})
+
+test('what is not synced is written at once, unless the disk is far behind', async () => {
+  const { disk, how } = await watchedDisk()
+  const log = new TxnLog(disk, { directory, preAllocBytes: 0, forceSync: false })
+  let [nowMs, copyMs, zxid] = [0, 0.2, 0n]
+  const timed: Host = { ...host, monotonicMs: () => (nowMs += copyMs) }
+  const { journal, waiting, logged } = idleJournal(disk, emptyDatabase(), log, timed)
+  const play = async (count: number, bytes = 0): Promise<string[]> => {
+    how.length = 0
+    for (let i = 0; i < count; i++) {
+      const batch = batchOf(++zxid)
+      batch.begin()
+      batch.writer.raw(new Uint8Array(bytes))
+      batch.end(++zxid)
+      waiting.push(batch)
+      journal.batchReady()
+      await settle()
+    }
+    return how
+  }
+  // The first write of all is the header of the file.
+  expect(await play(3)).toEqual(['asked', 'awaited', 'awaited', 'awaited'])
+  expect(await play(1, 200_000), 'long').toEqual(['asked'])
+  copyMs = 3
+  expect(await play(3)).toEqual(['awaited', 'asked', 'asked'])
+  copyMs = 0.2
+  expect(await play(1), 'still').toEqual(['asked'])
+  nowMs += 1000
+  expect(await play(2), 'tried again').toEqual(['awaited', 'awaited'])
   expect(logged.at(-1)).toBe(zxid)
 })
 

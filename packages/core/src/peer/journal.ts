@@ -69,6 +69,12 @@ const diskFullRetryMs = 500
 const quickSyncMs = 0.5
 const awaitedBytesMax = 16 * 1024
 const aloneMin = 4
+/** A copy of more than this is better made by a thread. */
+const copiedBytesMax = 128 * 1024
+/** A copy that took longer had to wait for the disk... */
+const slowCopyMs = 2
+/** ...and so long threads wait for it instead. */
+const behindMs = 1000
 /** So many writes in a turn are a server with much to do. */
 const busyWrites = 200
 const busySliceBytes = 3 * sliceBytesDefault
@@ -117,6 +123,7 @@ export class Journal {
   private purging: Promise<void> = Promise.resolve()
   private isPurgeQueued = false
   private lastSyncMs = Infinity
+  private behindUntilMs = -Infinity
   private requestsBefore = 0
   private clientBefore = 0n
   /** Batches of one write in a row, by the same client, with nothing else asked in between. */
@@ -193,8 +200,20 @@ export class Journal {
   private async writeBatch(batch: LogBatch): Promise<void> {
     const isAwaited = this.isAwaited(batch)
     const started = this.host.monotonicMs()
-    await this.append(batch, isAwaited)
-    this.measureSync(this.host.monotonicMs() - started)
+    const isCopied = this.isCopied(batch, started)
+    await this.append(batch, isAwaited || isCopied)
+    const ended = this.host.monotonicMs()
+    if (isCopied && ended - started > slowCopyMs) this.behindUntilMs = ended + behindMs
+    this.measureSync(ended - started)
+  }
+
+  /**
+   * Whether the batch is only copied to the system's memory, and not synced (`forceSync=no`): that
+   * takes no longer than to have a thread do it. Only while the disk is far behind does the system
+   * let whoever writes wait, and then it had better be a thread.
+   */
+  private isCopied({ writer }: LogBatch, nowMs: number): boolean {
+    return !this.log.forceSync && writer.position <= copiedBytesMax && nowMs >= this.behindUntilMs
   }
 
   /**

@@ -1,4 +1,4 @@
-import { copyWords, wordCopyMax, type BufferKeeper } from '@zabra/protocol'
+import { copyWords, Reader, wordCopyMax, type BufferKeeper } from '@zabra/protocol'
 
 const slabBytesMin = 256 * 1024
 
@@ -15,10 +15,22 @@ export class ByteKeeper implements BufferKeeper {
   private slab = this.view.buffer
   private slabBytes = 0
   private used = 0
+  private readonly reader = new Reader()
+  /** For what is read from a copy, and so needs none of its own. */
+  private readonly inPlace: BufferKeeper = {
+    keep: (_, start, end) => new Uint8Array(this.slab, start, end - start),
+  }
 
   keep(source: DataView, start: number, end: number): Uint8Array {
     const at = this.place(source, start, end)
     return new Uint8Array(this.slab, at, end - start)
+  }
+
+  /** A reader of a copy of all that another one has not read; it is the same one each time. */
+  keepRest({ view, position, end }: Reader): Reader {
+    const at = this.place(view, position, end)
+    this.reader.keeper = this.inPlace
+    return this.reader.reset(this.bytes, at, at + end - position)
   }
 
   /** The same without anything made for it: says where in `bytes` the copy begins. */

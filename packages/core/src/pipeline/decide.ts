@@ -16,30 +16,22 @@ import {
   type Txn,
   type TypeOf,
 } from '@zabra/protocol'
-import { prepareCreate } from '../operations/create.ts'
+import { prepareCreate, type AskedPath } from '../operations/create.ts'
 import { prepareDelete } from '../operations/delete.ts'
 import { byFlags, hasUnknownFlags, lacksTtl, needsAcl, prepareMulti } from '../operations/multi.ts'
 import type { Preparation, Prepared } from '../operations/preparation.ts'
 import { prepareReconfig } from '../operations/reconfig.ts'
 import { prepareSetAcl } from '../operations/set-acl.ts'
 import { prepareSetData } from '../operations/set-data.ts'
-import { keepScanned, type ScannedPath } from '../tree/scanned-path.ts'
+import { keepScanned, scannedAt } from '../tree/scanned-path.ts'
 import type { Tree } from '../tree/tree.ts'
 import type { ByteKeeper } from './byte-keeper.ts'
 import { op } from './opcodes.ts'
 
 /** A write that was read and is yet to be decided about. */
 export type ReadWrite =
-  | {
-      readonly type: 1 | 15 | 19
-      readonly request: TypeOf<typeof CreateRequest>
-      readonly scanned: ScannedPath | undefined
-    }
-  | {
-      readonly type: 21
-      readonly request: TypeOf<typeof CreateTtlRequest>
-      readonly scanned: ScannedPath | undefined
-    }
+  | ({ readonly type: 1 | 15 | 19; readonly request: TypeOf<typeof CreateRequest> } & AskedPath)
+  | ({ readonly type: 21; readonly request: TypeOf<typeof CreateTtlRequest> } & AskedPath)
   | { readonly type: 2; readonly request: TypeOf<typeof DeleteRequest> }
   | { readonly type: 5; readonly request: TypeOf<typeof SetDataRequest> }
   | { readonly type: 7; readonly request: TypeOf<typeof SetAclRequest> }
@@ -48,6 +40,7 @@ export type ReadWrite =
   /** Refused whatever there is. */
   | { readonly type: -1; readonly request: number }
 
+const flagsBytes = 4
 const unreadable: ReadWrite = { type: op.error, request: errorCodes.marshallingError }
 
 /**
@@ -55,15 +48,13 @@ const unreadable: ReadWrite = { type: op.error, request: errorCodes.marshallingE
  * that cannot be decoded use up no zxid, except in a multi.
  */
 export function readWrite(type: number, body: Reader, tree: Tree, keeper: ByteKeeper): ReadWrite {
-  // A request's data is moved out of the received chunk, which is about to be used again.
-  body.keeper = keeper
+  // A request is moved out of the received chunk, which is about to be used again.
+  const kept = keeper.keepRest(body)
   try {
-    return type === op.multi ? readMulti(body) : readSimple(type, body, tree, keeper)
+    return type === op.multi ? readMulti(kept) : readSimple(type, kept, tree, keeper)
   } catch (error) {
     if (error instanceof NullError) return unreadable
     throw error
-  } finally {
-    body.keeper = undefined
   }
 }
 
@@ -91,13 +82,24 @@ function readSimple(type: number, body: Reader, tree: Tree, keeper: ByteKeeper):
     case op.create:
     case op.create2:
     case op.createContainer: {
+      const { position } = body
       const request = CreateRequest.read(body)
-      return { type, request, scanned: scanToKeep(request.path, tree, keeper) }
+      const { path } = request
+      const end = body.position - flagsBytes
+      if (path === null) return { type, request, scanned: undefined, bodyEnd: undefined }
+      const scanned = tree.scan(path)
+      // What is plain is in the request as it would be written; other text may be no UTF-8 there.
+      return scanned.isPlain
+        ? { type, request, scanned: scannedAt(scanned, keeper, position + 4), bodyEnd: end }
+        : { type, request, scanned: keepScanned(scanned, keeper), bodyEnd: undefined }
     }
-    case op.createTtl: {
-      const request = CreateTtlRequest.read(body)
-      return { type, request, scanned: scanToKeep(request.path, tree, keeper) }
-    }
+    case op.createTtl:
+      return {
+        type,
+        request: CreateTtlRequest.read(body),
+        scanned: undefined,
+        bodyEnd: undefined,
+      }
     case op.delete:
       return { type, request: DeleteRequest.read(body) }
     case op.setData:
@@ -114,11 +116,6 @@ function readSimple(type: number, body: Reader, tree: Tree, keeper: ByteKeeper):
   }
 }
 
-/** While its bytes are at hand. */
-function scanToKeep(path: string | null, tree: Tree, keeper: ByteKeeper): ScannedPath | undefined {
-  return path === null ? undefined : keepScanned(tree.scan(path), keeper)
-}
-
 /** What comes of a write: the transaction that does it, or the one that records its refusal. */
 export function decide(write: ReadWrite, p: Preparation): Txn {
   if (write.type === op.multi) return { type: op.multi, body: prepareMulti(write.request, p) }
@@ -132,7 +129,7 @@ function decideSimple(write: Exclude<ReadWrite, { type: 14 }>, p: Preparation): 
     case op.create2:
     case op.createContainer:
     case op.createTtl:
-      return prepareCreate(write.type, write.request, p, write.scanned)
+      return prepareCreate(write.type, write.request, p, write)
     case op.delete:
       return prepareDelete(write.request, p)
     case op.setData:

@@ -7,7 +7,7 @@ import { crc32, crc32OfView } from '../storage/checksum.ts'
 import { TreeDigest } from '../tree/digest.ts'
 import { field, statWireBytes } from '../tree/layout.ts'
 import { raisedDigest, statChecksum, writeZxid } from '../tree/stat.ts'
-import type { ScannedPath } from '../tree/scanned-path.ts'
+import { dataBehind, type ScannedPath } from '../tree/scanned-path.ts'
 import { isDigested, noNode, type NodeId } from '../tree/tree.ts'
 import { PendingNodes } from './pending-nodes.ts'
 
@@ -132,15 +132,30 @@ export class Projection {
   }
 
   /** A node that is not there yet; its stat says nothing so far but of its data. */
-  make(scanned: ScannedPath, parent: ProjectedNode, data: Uint8Array | null): ProjectedNode {
+  make(
+    scanned: ScannedPath,
+    parent: ProjectedNode,
+    data: Uint8Array | null,
+    isDataBehind: boolean,
+  ): ProjectedNode {
     const { text, hash, view, slashAt, end } = scanned
     const node = this.take(text, hash)
     node.digest = 0
     if (this.db.options.digests) {
       node.pathChecksum = crc32OfView(view, slashAt, end, parent.pathChecksum)
     }
-    this.setData(node, data)
+    if (isDataBehind && data !== null) this.setDataBehind(node, scanned, data.length)
+    else this.setData(node, data)
     return node
+  }
+
+  /** As `setData`, without a look at the array: that is what costs where data is short. */
+  private setDataBehind(node: ProjectedNode, scanned: ScannedPath, length: number): void {
+    node.view.setInt32(field.dataLength, length)
+    node.unsummed = noNode
+    if (!this.db.options.digests) return
+    const start = dataBehind(scanned)
+    node.contentChecksum = crc32OfView(scanned.view, start, start + length, node.pathChecksum)
   }
 
   setData(node: ProjectedNode, data: Uint8Array | null): void {

@@ -8,6 +8,7 @@ import {
   type Id,
   type Reader,
   type Txn,
+  type Writer,
 } from '@zabra/protocol'
 import { assert } from '../assert.ts'
 import type { Growth } from '../acl/permission.ts'
@@ -388,15 +389,30 @@ export class Proposer implements GlobalUpstream {
     const batch = this.batch()
     batch.begin()
     TxnHeader.write(batch.writer, proposal)
-    const { scanned } = txn as PreparedTxn
-    if (scanned !== undefined) rememberPath(scanned)
-    writeTxnBody(batch.writer, txn)
+    this.encodeBody(batch.writer, txn as PreparedTxn)
     if (txn.type !== op.error && this.db.options.digests && !this.isCutShort(txn)) {
       batch.writer.int(digestVersion)
       batch.writer.longHalves(digestHigh, digestLow)
     }
     batch.end(zxid)
     this.onProposed?.(zxid, batch)
+  }
+
+  private encodeBody(writer: Writer, txn: PreparedTxn): void {
+    const { type, scanned, bodyEnd } = txn
+    if (
+      bodyEnd !== undefined &&
+      scanned !== undefined &&
+      (type === op.create || type === op.create2)
+    ) {
+      const { ephemeral, parentCVersion } = txn.body
+      writer.rawView(scanned.view, scanned.start - 4, bodyEnd)
+      writer.bool(ephemeral)
+      writer.int(parentCVersion)
+      return
+    }
+    if (scanned !== undefined) rememberPath(scanned)
+    writeTxnBody(writer, txn)
   }
 
   /**

@@ -54,7 +54,7 @@ export class TxnLog {
   private readonly disk: Disk
   private readonly directory: string
   private readonly preAllocBytes: number
-  private readonly forceSync: boolean
+  readonly forceSync: boolean
   private file: WriteHandle | undefined
   private path = ''
   private position = 0

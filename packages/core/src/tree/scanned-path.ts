@@ -74,11 +74,20 @@ export interface Keeper {
 
 /** The same, to stay. */
 export function keepScanned(from: ScannedPath, keeper: Keeper): ScannedPath {
+  return scannedAt(from, keeper, keeper.place(from.view, from.start, from.end))
+}
+
+/** The same of a copy of its bytes. */
+export function scannedAt(
+  from: ScannedPath,
+  { bytes, view }: Pick<Keeper, 'bytes' | 'view'>,
+  start: number,
+): ScannedPath {
   const kept = new ScannedPath()
-  const moved = keeper.place(from.view, from.start, from.end) - from.start
+  const moved = start - from.start
   kept.text = from.text
-  kept.bytes = keeper.bytes
-  kept.view = keeper.view
+  kept.bytes = bytes
+  kept.view = view
   kept.start = from.start + moved
   kept.end = from.end + moved
   kept.slashAt = from.slashAt + moved
@@ -86,6 +95,11 @@ export function keepScanned(from: ScannedPath, keeper: Keeper): ScannedPath {
   kept.parentHash = from.parentHash
   kept.isPlain = from.isPlain
   return kept
+}
+
+/** Where the data of a request begins, behind its length, of which this is the path. */
+export function dataBehind({ end }: ScannedPath): number {
+  return end + 4
 }
 
 /** Whoever writes the text of this path next need not look at it letter by letter. */

@@ -63,6 +63,8 @@ export interface NewNode {
   readonly time: bigint
   /** Of path and data, where it is known. */
   readonly contentChecksum?: number | undefined
+  /** Where the data stands in the view of the path as well. */
+  readonly dataAt?: number | undefined
 }
 
 /** The bookkeeping of new data. */
@@ -398,7 +400,7 @@ export class Tree {
     stampCreation(record, at, made.zxid, made.time)
     if (made.owner !== 0n) record.setBigInt64(at + field.owner, made.owner)
     record.setInt32(at + field.aclId, made.aclId)
-    this.storeData(id, made.data)
+    this.storeData(id, made.data, view, made.dataAt)
     if (made.owner !== 0n) this.owners.add(id, made.owner)
     for (const cursor of this.cursors) cursor.meet(id)
     this.count++
@@ -771,12 +773,21 @@ export class Tree {
     return id
   }
 
-  private storeData(id: NodeId, data: Uint8Array | null): void {
+  private storeData(id: NodeId, data: Uint8Array | null, view?: DataView, dataAt?: number): void {
     this.freeData(id)
     const record = this.view(id)
     const at = this.at(id)
-    record.setUint32(at + field.dataRef, data === null ? nullData : this.arena.store(data))
-    record.setInt32(at + field.dataLength, data?.length ?? 0)
+    if (data === null) {
+      record.setUint32(at + field.dataRef, nullData)
+      return
+    }
+    const { length } = data
+    const ref =
+      view === undefined || dataAt === undefined
+        ? this.arena.store(data)
+        : this.arena.storeView(view, dataAt, dataAt + length)
+    record.setUint32(at + field.dataRef, ref)
+    record.setInt32(at + field.dataLength, length)
   }
 
   private freeData(id: NodeId): void {
