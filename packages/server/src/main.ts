@@ -40,6 +40,9 @@ export async function runServer(args: readonly string[]): Promise<number> {
   })
   for (const diagnostic of diagnostics) writeOrLose(stderr, `${formatDiagnostic(diagnostic)}\n`)
   if (config === undefined) return 2
+  // A request goes through many small functions. V8 makes one of five times as many of them as it
+  // would of its own accord, which is a tenth of the time that a request takes.
+  setFlagsFromString('--max-inlined-bytecode-size-cumulative=4600')
   const started = performance.now()
   try {
     const server = await RunningServer.start(config, { logger: stderrLogger, inMemory: false })
