@@ -3,14 +3,19 @@ import {
   ConnectRequest,
   CreateRequest,
   encodeText,
+  Reader,
+  readTxnBody,
   SetDataRequest,
+  TxnHeader,
   Writer,
+  writeTxnBody,
   xids,
 } from '@zabra/protocol'
 import { expect, test } from 'vitest'
 import { Database } from '../database.ts'
 import type { ClientConnection, ClientLink } from '../pipeline/connection.ts'
 import { op } from '../pipeline/opcodes.ts'
+import { recordPrefixBytes, type LogBatch } from '../storage/log-batch.ts'
 import { noNode } from '../tree/tree.ts'
 import { Peer } from './peer.ts'
 
@@ -18,10 +23,10 @@ const schemes = new Set(['digest'])
 const tickMs = 1000
 const timeoutMs = 4000
 
-function freshPeer(startLog = (): void => {}): Peer {
+function freshPeer(startLog = (): void => {}, digests = false): Peer {
   const db = new Database({
     extendedTypes: false,
-    digests: false,
+    digests,
     hashSeed: 1,
     acl: { skipAcl: false, schemes },
   })
@@ -34,7 +39,7 @@ function freshPeer(startLog = (): void => {}): Peer {
       sessionTimeoutMsMin: tickMs,
       sessionTimeoutMsMax: 20 * tickMs,
       outstandingMax: 100,
-      frameBytesMax: 1024,
+      frameBytesMax: 2048,
       handshakeMsMax: 5000,
       requiredSchemes: [],
       rules: { enforceQuota: false, reconfigEnabled: false, closeSessionPaths: true },
@@ -146,6 +151,70 @@ test('a write is decided by who its client was when it was sent, and before what
   expect([tree.find('/early'), tree.find('/late')]).toEqual([noNode, expect.any(Number)])
   expect(tree.find('/late')).not.toBe(noNode)
   expect(sessions.size).toBe(0)
+})
+
+/** The payloads of the records of a batch. */
+function payloadsOf({ writer, records }: LogBatch): Uint8Array[] {
+  const payloads: Uint8Array[] = []
+  for (let at = 0; payloads.length < records;) {
+    const start = at + recordPrefixBytes
+    const end = start + writer.view.getInt32(start - 4)
+    payloads.push(writer.bytes.slice(start, end))
+    at = end + 1
+  }
+  return payloads
+}
+
+test('a create is logged as its transaction is written, and stored as it was sent', () => {
+  const peer = freshPeer(undefined, true)
+  const mismatches: unknown[] = []
+  peer.db.onDigestMismatch = (mismatch) => mismatches.push(mismatch)
+  const connection = connect(peer)
+  const anyone = { perms: 31, id: { scheme: 'world', id: 'anyone' } }
+  const reader = { perms: 1, id: { scheme: 'world', id: 'anyone' } }
+  const own = { perms: 31, id: { scheme: 'auth', id: '' } }
+  const long = new Uint8Array(500).map((_, i) => i)
+  const asked = [
+    { path: '/plain', made: '/plain', data: long.subarray(0, 100), acl: [anyone], flags: 0 },
+    { path: '/long', made: '/long', data: long, acl: [reader], flags: 0 },
+    { path: '/empty', made: '/empty', data: new Uint8Array(0), acl: [anyone], flags: 1 },
+    { path: '/null', made: '/null', data: null, acl: [anyone], flags: 0 },
+    { path: '/plain/s-', made: '/plain/s-0000000000', data: long, acl: [anyone], flags: 2 },
+    { path: '/plain/é', made: '/plain/é', data: long.subarray(7), acl: [anyone], flags: 0 },
+    { path: '/plain/own', made: '/plain/own', data: long.subarray(9), acl: [own], flags: 0 },
+    { path: '/plain/two', made: '/plain/two', data: null, acl: [reader, anyone], flags: 0 },
+  ]
+  const creates = [op.create, op.create2].flatMap((type, round) =>
+    asked.map((request, i) => (writer: Writer) => {
+      writer.int(1 + i)
+      writer.int(type)
+      const below = round === 0 ? '' : '/null'
+      CreateRequest.write(writer, { ...request, path: below + request.path })
+    }),
+  )
+  send(peer, connection, authenticate, ...creates)
+  const batch = peer.takeBatch()
+  const payloads = payloadsOf(batch)
+  expect(payloads).toHaveLength(creates.length)
+  for (const payload of payloads) {
+    const logged = new Reader(payload)
+    const header = TxnHeader.read(logged)
+    const start = logged.position
+    const txn = readTxnBody(logged, header.type)
+    const written = new Writer()
+    writeTxnBody(written, txn)
+    expect([op.create, op.create2]).toContain(txn.type)
+    expect(payload.subarray(start, logged.position)).toEqual(written.written())
+  }
+  peer.logged(batch)
+  expect(mismatches).toEqual([])
+  const { tree } = peer.db
+  for (const { made, data } of [
+    ...asked,
+    ...asked.map((a) => ({ ...a, made: `/null${a.made}` })),
+  ]) {
+    expect(tree.data(tree.find(made)), made).toEqual(data)
+  }
 })
 
 test('what was sent before a frame that cannot be read is done', () => {
