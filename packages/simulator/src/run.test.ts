@@ -97,10 +97,16 @@ test.each(mutants.filter((_, i) => i % 5 === 0))(
       violations = (await run({ seed, mutant })).violations
     }
     expect(violations).not.toEqual([])
-    expect(isVoid(violations[0]!)).toBe(false)
   },
   60_000,
 )
+
+test('no mutant reaches for what is not there any more', async () => {
+  for (const mutant of mutants) {
+    const { violations } = await run({ seed: 1, mutant })
+    expect(violations.filter(isVoid), mutant.name).toEqual([])
+  }
+}, 120_000)
 
 test('a mutant that reaches for what is not there any more does not count as caught', async () => {
   const gone: Mutant = {

@@ -1,5 +1,12 @@
 /** Errors of the client: in what it repeats, watches, promises and remembers. */
-import type { Client, Created, Watching, WatchEvent, WatchOptions } from '@zabra/client'
+import type {
+  Client,
+  Created,
+  CreateOptions,
+  Watching,
+  WatchEvent,
+  WatchOptions,
+} from '@zabra/client'
 import { inside, replace } from './inside.ts'
 import type { ProgramMutant } from './program-mutant.ts'
 
@@ -101,14 +108,11 @@ export const clientMutants: readonly ProgramMutant[] = [
     name: 'a protected create is made anew without looking for the first',
     workload: 'lock',
     client: (client) => {
-      type Make = (path: string, data: Uint8Array, options: object) => Promise<Created>
-      const create = (Reflect.get(client, 'createOnce') as Make).bind(client) as (
-        ...args: readonly unknown[]
-      ) => Promise<Created>
+      type Make = (path: string, data: Uint8Array, options: CreateOptions) => Promise<Created>
       replace(client, 'createProtected', (): Make => async (path, data, options) => {
         for (;;) {
           try {
-            return await create(path, data, options, {})
+            return await client.create(path, data, { ...options, protect: false })
           } catch (error) {
             if (!(error instanceof Error) || error.name !== 'ConnectionLossError') throw error
           }

@@ -1,6 +1,7 @@
 /** Programs on the client and the recipes: under faults nothing is violated, and what is is found. */
 import { expect, test } from 'vitest'
 import { programMutants } from '../mutants/index.ts'
+import { isVoid } from '../mutants/verdict.ts'
 import { runPrograms } from './run-programs.ts'
 import { workloads, type WorkloadName } from './workloads.ts'
 
@@ -59,3 +60,10 @@ test.each(programMutants.filter((_, i) => i % 6 === 0))(
   },
   60_000,
 )
+
+test('no mutant reaches for what is not there any more', async () => {
+  for (const mutant of programMutants) {
+    const { violations } = await runPrograms({ seed: 1, mutant })
+    expect(violations.filter(isVoid), mutant.name).toEqual([])
+  }
+}, 120_000)
