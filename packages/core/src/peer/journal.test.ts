@@ -194,7 +194,7 @@ test('what is not synced is written at once, unless the disk is far behind', asy
   let [nowMs, copyMs, zxid] = [0, 0.2, 0n]
   const timed: Host = { ...host, monotonicMs: () => (nowMs += copyMs) }
   const { journal, waiting, logged } = idleJournal(disk, emptyDatabase(), log, timed)
-  const play = async (count: number, bytes = 0): Promise<string[]> => {
+  const play = async (count: number, bytes = 0, busyMs = 0): Promise<string[]> => {
     how.length = 0
     for (let i = 0; i < count; i++) {
       const batch = batchOf(++zxid)
@@ -203,6 +203,7 @@ test('what is not synced is written at once, unless the disk is far behind', asy
       batch.end(++zxid)
       waiting.push(batch)
       journal.batchReady()
+      nowMs += busyMs
       await settle()
     }
     return how
@@ -210,7 +211,8 @@ test('what is not synced is written at once, unless the disk is far behind', asy
   // The first write of all is the header of the file.
   expect(await play(3)).toEqual(['asked', 'awaited', 'awaited', 'awaited'])
   expect(await play(1, 200_000), 'long').toEqual(['asked'])
-  copyMs = 3
+  expect(await play(2, 0, 50), 'whatever else is done meanwhile').toEqual(['awaited', 'awaited'])
+  copyMs = 6
   expect(await play(3)).toEqual(['awaited', 'asked', 'asked'])
   copyMs = 0.2
   expect(await play(1), 'still').toEqual(['asked'])

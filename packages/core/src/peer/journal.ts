@@ -72,7 +72,7 @@ const aloneMin = 4
 /** A copy of more than this is better made by a thread. */
 const copiedBytesMax = 128 * 1024
 /** A copy that took longer had to wait for the disk... */
-const slowCopyMs = 2
+const slowCopyMs = 5
 /** ...and so long threads wait for it instead. */
 const behindMs = 1000
 /** So many writes in a turn are a server with much to do. */
@@ -201,10 +201,10 @@ export class Journal {
     const isAwaited = this.isAwaited(batch)
     const started = this.host.monotonicMs()
     const isCopied = this.isCopied(batch, started)
-    await this.append(batch, isAwaited || isCopied)
-    const ended = this.host.monotonicMs()
-    if (isCopied && ended - started > slowCopyMs) this.behindUntilMs = ended + behindMs
-    this.measureSync(ended - started)
+    const appended = this.append(batch, isAwaited || isCopied)
+    if (isCopied) this.measureCopy(started, this.host.monotonicMs())
+    await appended
+    this.measureSync(this.host.monotonicMs() - started)
   }
 
   /**
@@ -214,6 +214,10 @@ export class Journal {
    */
   private isCopied({ writer }: LogBatch, nowMs: number): boolean {
     return !this.log.forceSync && writer.position <= copiedBytesMax && nowMs >= this.behindUntilMs
+  }
+
+  private measureCopy(startedMs: number, nowMs: number): void {
+    if (nowMs - startedMs > slowCopyMs) this.behindUntilMs = nowMs + behindMs
   }
 
   /**

@@ -19,6 +19,18 @@ test('a silent session expires between its timeout and one tick more', () => {
   )
 })
 
+test('a session is found as long as it is there, however often it was asked for', () => {
+  const tracker = new SessionTracker(tickMs)
+  const [first, second] = [tracker.add(1n, 4000, 0), tracker.add(2n, 4000, 0)]
+  const found = (): unknown[] => [1n, 1n, 2n, 2n, 1n].map((id) => tracker.get(id))
+  expect(found()).toEqual([first, first, second, second, first])
+  tracker.remove(1n)
+  expect(found()).toEqual([undefined, undefined, second, second, undefined])
+  const again = tracker.add(1n, 4000, 0)
+  expect(again).not.toBe(first)
+  expect(tracker.get(1n)).toBe(again)
+})
+
 test('expiry is at the end of a tick', () => {
   const tracker = new SessionTracker(tickMs)
   expect(tracker.add(1n, 4000, 0).expiresAtMs).toBe(6000)

@@ -27,6 +27,8 @@ export class SessionTracker {
   private readonly tickMs: number
   private readonly areLocal: boolean
   private readonly sessions = new Map<bigint, Session>()
+  /** The one that was asked for last: much of what comes at once is of one client. */
+  private last: Session | undefined
   private readonly buckets = new Map<number, Set<Session>>()
   private nextTickMs = -1
 
@@ -40,7 +42,10 @@ export class SessionTracker {
   }
 
   get(id: bigint): Session | undefined {
-    return this.sessions.get(id)
+    if (this.last?.id === id) return this.last
+    const session = this.sessions.get(id)
+    this.last = session
+    return session
   }
 
   all(): IterableIterator<Session> {
@@ -77,6 +82,7 @@ export class SessionTracker {
     if (session === undefined) return
     this.leaveBucket(session)
     this.sessions.delete(id)
+    this.last = undefined
   }
 
   /** The sessions whose time has come; they stay known until they are removed. */
