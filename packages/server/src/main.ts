@@ -40,9 +40,6 @@ export async function runServer(args: readonly string[]): Promise<number> {
   })
   for (const diagnostic of diagnostics) writeOrLose(stderr, `${formatDiagnostic(diagnostic)}\n`)
   if (config === undefined) return 2
-  // A request goes through many small functions. V8 makes one of five times as many of them as it
-  // would of its own accord, which is a tenth of the time that a request takes.
-  setFlagsFromString('--max-inlined-bytecode-size-cumulative=4600')
   const started = performance.now()
   try {
     const server = await RunningServer.start(config, { logger: stderrLogger, inMemory: false })
@@ -50,6 +47,10 @@ export async function runServer(args: readonly string[]): Promise<number> {
     // Little on the heap lives long: collecting the rest early costs less than the memory it takes.
     // Not before, though: while a snapshot is loaded hardly anything could be collected.
     setFlagsFromString('--heap-growing-percent=80')
+    // A request goes through many small functions. V8 makes one of five times as many of them as it
+    // would of its own accord, which is a tenth of the time that a request takes. Not before, either:
+    // to compile so much would slow the start down.
+    setFlagsFromString('--max-inlined-bytecode-size-cumulative=4600')
     return await untilStopped(server)
   } catch (error) {
     const known =
