@@ -52,6 +52,7 @@ export async function tlsOptions({
   key,
   serverName,
   insecure,
+  anyName,
 }: TlsFiles): Promise<TlsOptions> {
   const { readFile } = await import('node:fs/promises')
   return {
@@ -60,5 +61,6 @@ export async function tlsOptions({
     ...(key === undefined ? {} : { key: await readFile(key) }),
     ...(serverName === undefined ? {} : { servername: serverName }),
     ...(insecure === true ? { rejectUnauthorized: false } : {}),
+    ...(anyName === true ? { checkServerIdentity: () => undefined } : {}),
   }
 }

@@ -9,6 +9,8 @@ export interface TlsFiles {
   readonly key?: string | undefined
   readonly serverName?: string | undefined
   readonly insecure?: boolean | undefined
+  /** The certificate is checked, but not the name in it. */
+  readonly anyName?: boolean | undefined
 }
 
 /** What a connection string or a context says. */

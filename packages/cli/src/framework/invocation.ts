@@ -30,4 +30,9 @@ export interface Invocation<A extends Arguments = Arguments, O extends Options =
    * the option that answers yes.
    */
   readonly confirm: (question: string, flag: string) => Promise<boolean>
+  /**
+   * Lends the terminal to another program, an editor for example, until `act` resolves. Always
+   * start programs that inherit stdin inside it: the shell reads stdin otherwise.
+   */
+  readonly handOver: <T>(act: () => Promise<T>) => Promise<T>
 }

@@ -45,6 +45,9 @@ export interface RunOptions {
   /** A client to use instead of connecting, which stays open: that of the shell. */
   readonly client?: Client
   readonly settings?: ConnectionSettings
+  /** How the shell asks, and lends its terminal. */
+  readonly confirm?: Invocation['confirm']
+  readonly handOver?: Invocation['handOver']
 }
 
 /** Runs a command line of `zabra`; resolves with the exit code, and never rejects. */
@@ -164,10 +167,13 @@ async function runCommand(
         given.client === undefined
           ? connect(settings(), out, signal, isLasting)
           : Promise.resolve(isLasting ? given.client.patient : given.client)),
-    confirm: async (question, flag) => {
-      const { confirm } = await import('./confirm.ts')
-      return confirm(io, question, flag, signal)
-    },
+    confirm:
+      given.confirm ??
+      (async (question, flag) => {
+        const { confirm } = await import('./confirm.ts')
+        return confirm(io, question, flag, signal)
+      }),
+    handOver: given.handOver ?? ((act) => act()),
   }
   try {
     return (await command.run(invocation)) ?? exitCodes.ok

@@ -8,7 +8,8 @@ export interface WalkedNode {
   readonly path: string
   /** 0 where the walk begins. */
   readonly depth: number
-  readonly stat: Stat
+  /** Undefined where the identities of this client may not even know it. */
+  readonly stat: Stat | undefined
   /** In order of their names. */
   readonly children: readonly string[]
   /** The identities of this client may not list its children. */
@@ -77,8 +78,16 @@ async function look(client: Client, path: string, depth: number): Promise<Walked
   } catch (error) {
     if (isRefusal(error, 'noNode')) return undefined
     if (!isRefusal(error, 'noAuth')) throw error
-    const stat = await client.exists(path)
-    return stat && { path, depth, stat, children: [], isHidden: true }
+    return { path, depth, stat: await statIfAllowed(client, path), children: [], isHidden: true }
+  }
+}
+
+async function statIfAllowed(client: Client, path: string): Promise<Stat | undefined> {
+  try {
+    return await client.exists(path)
+  } catch (error) {
+    if (isRefusal(error, 'noAuth')) return undefined
+    throw error
   }
 }
 

@@ -1,14 +1,14 @@
 /** Wraps text in the escape sequences of a terminal, or leaves it as it is. */
 export interface Style {
   readonly isOn: boolean
-  bold(text: string): string
-  dim(text: string): string
-  red(text: string): string
-  green(text: string): string
-  yellow(text: string): string
-  blue(text: string): string
-  magenta(text: string): string
-  cyan(text: string): string
+  readonly bold: (text: string) => string
+  readonly dim: (text: string) => string
+  readonly red: (text: string) => string
+  readonly green: (text: string) => string
+  readonly yellow: (text: string) => string
+  readonly blue: (text: string) => string
+  readonly magenta: (text: string) => string
+  readonly cyan: (text: string) => string
 }
 
 const escape = '\u001b['
