@@ -15,4 +15,8 @@ export const operations: CommandTable = {
   '4lw': entry('Send a four-letter word', () => import('../commands/4lw.ts')),
   latency: entry('How quickly each server answers', () => import('../commands/latency.ts')),
   bench: entry('Throughput and latency of a load', () => import('../commands/bench.ts')),
+  log: entry('Read transaction logs, offline', () => import('../commands/log.ts')),
+  snapshot: entry('Read snapshots, offline', () => import('../commands/snapshot.ts')),
+  config: entry('What a zoo.cfg does here', () => import('../commands/config.ts')),
+  doctor: entry('Examine this machine and the ensemble', () => import('../commands/doctor.ts')),
 }
