@@ -1,7 +1,7 @@
 import { defineCommand } from '../framework/command.ts'
 import { CommandError } from '../framework/errors.ts'
 import { addressText } from '../ensemble/address.ts'
-import { readMembers } from '../ensemble/members.ts'
+import { parseMembers, readMembers } from '../ensemble/members.ts'
 
 export const command = defineCommand({
   options: { raw: { type: 'flag', help: 'the configuration as the server holds it' } },
@@ -10,7 +10,8 @@ export const command = defineCommand({
     ['zabra members --raw > members.txt', 'as `zabra reconfig --file` takes it'],
   ],
   async run({ options, out, settings, signal }) {
-    const { members, version, text } = await readMembers(settings(), signal)
+    const { version, text } = await readMembers(settings(), signal)
+    const members = parseMembers(text)
     if (version === undefined)
       throw new CommandError('this server is not part of an ensemble', {
         code: 'standalone',

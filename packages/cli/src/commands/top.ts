@@ -63,7 +63,7 @@ async function look(members: readonly Member[], asking: AskOptions): Promise<Sam
   const atMs = performance.now()
   const servers = await askMembers(members, asking)
   const clients = await Promise.all(
-    servers.map(({ member, status }) =>
+    servers.map(async ({ member, status }) =>
       status === undefined || member.client === undefined
         ? []
         : connectionsOf(member.client, asking).catch(() => []),

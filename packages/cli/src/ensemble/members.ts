@@ -29,7 +29,24 @@ export async function readMembers(
   const text = await readConfig(settings, signal)
   const members = parseMembers(text)
   if (members.length === 0) return { members: namedMembers(settings), version: undefined, text }
-  return { members, version: /^version=(.*)$/m.exec(text)?.[1], text }
+  const version = /^version=(.*)$/m.exec(text)?.[1]
+  return { members: withClients(members, settings), version, text }
+}
+
+/**
+ * Static configurations name the client port of no other server. Then it is that of the connection
+ * string. Where several members share a host, only the connection string tells.
+ */
+function withClients(members: readonly Member[], settings: ConnectionSettings): readonly Member[] {
+  if (members.every(({ client }) => client !== undefined)) return members
+  const hosts = members.map(({ spec }) => hostOf(spec ?? ''))
+  if (new Set(hosts).size < hosts.length) return namedMembers(settings)
+  const named = addressesOf(settings.servers)
+  return members.map((member, index) => {
+    const host = hosts[index]!
+    const same = named.find((address) => address.host === host)
+    return { ...member, client: member.client ?? same ?? { host, port: named[0]!.port } }
+  })
 }
 
 /** The servers of the connection string. */
@@ -74,8 +91,13 @@ function clientOf(peers: string, client: string | undefined): Address | undefine
     : parseAddress(client)
   if (address.host !== anyHost && address.host !== '::') return address
   // A server that listens on every address is reached where its peers reach it.
+  return { host: hostOf(peers), port: address.port }
+}
+
+/** The first host of the addresses for peers. */
+function hostOf(peers: string): string {
   const host = /^(\[[^\]]+\]|[^:|]+)/.exec(peers)?.[1] ?? '127.0.0.1'
-  return { host: host.replaceAll(/^\[|\]$/g, ''), port: address.port }
+  return host.replaceAll(/^\[|\]$/g, '')
 }
 
 const anyHost = '0.0.0.0'
