@@ -41,10 +41,11 @@ const mayUseNode: ReadonlySet<string> = new Set([
 /** The part of the client that meets Node; the rest knows only its host. */
 const clientOnNode = ['packages/client/src/transport/', 'packages/client/src/node-host/']
 
-/** Files of the command that may load more: a one-shot must not load the server. */
+/** Files of the command that may load more: other commands must not load the server, nor YAML. */
 const alsoIn: Readonly<Record<string, readonly string[]>> = {
   'packages/cli/src/commands/server.ts': ['@zabra/server'],
   'packages/cli/src/commands/dev.ts': ['@zabra/server'],
+  'packages/cli/src/trees/yaml-file.ts': ['yaml'],
 }
 
 /** Modules that every test may use. */
