@@ -18,6 +18,10 @@ if (!isFresh()) {
     bundle: true,
     splitting: true,
     platform: 'node',
+    // For Node this package offers CommonJS only, which a bundle of modules cannot load.
+    alias: {
+      yaml: fileURLToPath(new URL('../node_modules/yaml/browser/index.js', import.meta.url)),
+    },
     format: 'esm',
     logLevel: 'warning',
   })

@@ -41,7 +41,7 @@ const mayUseNode: ReadonlySet<string> = new Set([
 /** The part of the client that meets Node; the rest knows only its host. */
 const clientOnNode = ['packages/client/src/transport/', 'packages/client/src/node-host/']
 
-/** Files of the command that may load more: a one-shot must not load the server. */
+/** Files of the command that may load more: other commands must not load the server, nor YAML. */
 const alsoIn: Readonly<Record<string, readonly string[]>> = {
   'packages/cli/src/commands/server.ts': ['@zabra/server'],
   'packages/cli/src/commands/dev.ts': ['@zabra/server'],
@@ -50,6 +50,7 @@ const alsoIn: Readonly<Record<string, readonly string[]>> = {
   'packages/cli/src/offline/replay.ts': ['@zabra/core', '@zabra/server'],
   'packages/cli/src/offline/snapshots.ts': ['@zabra/core', '@zabra/server'],
   'packages/cli/src/offline/transactions.ts': ['@zabra/core'],
+  'packages/cli/src/trees/yaml-file.ts': ['yaml'],
 }
 
 /** Modules that every test may use. */

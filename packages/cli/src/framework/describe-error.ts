@@ -87,10 +87,12 @@ const advices: Readonly<Record<string, Advice>> = {
   closed: { exitCode: exitCodes.unavailable },
 }
 
-const fileHints: Readonly<Record<string, ExitCode>> = {
-  ENOENT: exitCodes.notFound,
-  EACCES: exitCodes.notAllowed,
-  EPERM: exitCodes.notAllowed,
+/** Refusals of the file system. */
+const fileErrors: Readonly<Record<string, readonly [ExitCode, string]>> = {
+  ENOENT: [exitCodes.notFound, 'does not exist'],
+  EACCES: [exitCodes.notAllowed, 'may not be opened'],
+  EPERM: [exitCodes.notAllowed, 'may not be opened'],
+  EISDIR: [exitCodes.failed, 'is a directory'],
 }
 
 /** What an error means to somebody who typed a command. */
@@ -103,9 +105,11 @@ export function describeError(error: unknown): ErrorReport {
     return { code: 'interrupted', message: 'interrupted', exitCode: exitCodes.interrupted }
   }
   if (isClientError(error)) return describeClientError(error)
-  const { code, message } = error as { code?: unknown; message?: unknown }
-  if (typeof code === 'string' && code in fileHints) {
-    return { code, message: String(message), exitCode: fileHints[code]! }
+  const { code, message, path: file } = error as Partial<NodeJS.ErrnoException>
+  const known = code === undefined ? undefined : fileErrors[code]
+  if (known !== undefined) {
+    const [exitCode, sentence] = known
+    return { code: code!, message: file === undefined ? message! : `${file} ${sentence}`, exitCode }
   }
   // Refusals of arguments by the client, and whatever nobody thought of.
   const isOwn = error instanceof TypeError || error instanceof RangeError

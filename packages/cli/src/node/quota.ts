@@ -162,3 +162,22 @@ async function trim(client: Client, folder: string): Promise<void> {
     }
   }
 }
+
+/** Every quota there is. */
+export async function allQuotas(client: Client): Promise<Quota[]> {
+  const quotas: Quota[] = []
+  const look = async (folder: string): Promise<void> => {
+    const children = await client.children(folder).catch((error: unknown): string[] => {
+      if (isRefusal(error, 'noNode')) return []
+      throw error
+    })
+    if (children.includes(limitsName)) {
+      const quota = await readQuota(client, folder.slice(root.length) || '/')
+      if (quota !== undefined) quotas.push(quota)
+      return
+    }
+    for (const name of children.toSorted()) await look(joinPath(folder, name))
+  }
+  await look(root)
+  return quotas
+}

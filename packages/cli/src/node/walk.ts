@@ -1,4 +1,4 @@
-import { isRefusal, type Client, type Stat } from '@zabra/client'
+import { isRefusal, type Acl, type Client, type Stat } from '@zabra/client'
 import { CommandError } from '../framework/errors.ts'
 import { exitCodes } from '../framework/exit-codes.ts'
 import { joinPath } from './paths.ts'
@@ -14,6 +14,9 @@ export interface WalkedNode {
   readonly children: readonly string[]
   /** The identities of this client may not list its children. */
   readonly isHidden: boolean
+  /** Where asked for; undefined also where it may not be read. */
+  readonly data?: Uint8Array | undefined
+  readonly acl?: readonly Acl[] | undefined
 }
 
 export interface WalkOptions {
@@ -21,6 +24,10 @@ export interface WalkOptions {
   readonly signal?: AbortSignal | undefined
   /** A node to leave out, with everything below it. */
   readonly skip?: ((path: string) => boolean) | undefined
+  /** Read the data of each node, too. */
+  readonly data?: boolean | undefined
+  /** Read the ACL of each node, too. */
+  readonly acl?: boolean | undefined
 }
 
 /** How many requests are on their way at a time. */
@@ -34,7 +41,7 @@ const inFlightMax = 256
 export async function* walk(
   client: Client,
   top: string,
-  { depthMax = Infinity, signal, skip }: WalkOptions = {},
+  { depthMax = Infinity, signal, skip, data, acl }: WalkOptions = {},
 ): AsyncGenerator<WalkedNode, void, undefined> {
   interface Pending {
     readonly path: string
@@ -46,7 +53,9 @@ export async function* walk(
   let inFlight = 0
   const begin = (pending: Pending): void => {
     inFlight++
-    pending.reading = look(client, pending.path, pending.depth).finally(() => inFlight--)
+    pending.reading = look(client, pending.path, pending.depth, { data, acl }).finally(
+      () => inFlight--,
+    )
     // Whoever takes it from the stack hears of it.
     pending.reading.catch(() => {})
   }
@@ -71,20 +80,38 @@ export async function* walk(
   }
 }
 
-async function look(client: Client, path: string, depth: number): Promise<WalkedNode | undefined> {
+async function look(
+  client: Client,
+  path: string,
+  depth: number,
+  wanted: Pick<WalkOptions, 'data' | 'acl'>,
+): Promise<WalkedNode | undefined> {
+  // Requests of one client are answered in order, so all of them leave together.
+  const reading = [
+    ifAllowed(client.childrenWithStat(path)),
+    wanted.data === true ? ifAllowed(client.get(path)) : Promise.resolve(undefined),
+    wanted.acl === true ? ifAllowed(client.getAcl(path)) : Promise.resolve(undefined),
+  ] as const
   try {
-    const { children, stat } = await client.childrenWithStat(path)
-    return { path, depth, stat, children: children.toSorted(), isHidden: false }
+    const [listed, content, permitted] = await Promise.all(reading)
+    const acl = permitted?.acl
+    if (listed !== undefined) {
+      const children = listed.children.toSorted()
+      const stat = content?.stat ?? listed.stat
+      return { path, depth, stat, children, isHidden: false, data: content?.data, acl }
+    }
+    const stat = await ifAllowed(client.exists(path))
+    return { path, depth, stat, children: [], isHidden: true, data: content?.data, acl }
   } catch (error) {
     if (isRefusal(error, 'noNode')) return undefined
-    if (!isRefusal(error, 'noAuth')) throw error
-    return { path, depth, stat: await statIfAllowed(client, path), children: [], isHidden: true }
+    throw error
   }
 }
 
-async function statIfAllowed(client: Client, path: string): Promise<Stat | undefined> {
+/** Undefined where the identities of this client are not enough. */
+async function ifAllowed<T>(reading: Promise<T>): Promise<T | undefined> {
   try {
-    return await client.exists(path)
+    return await reading
   } catch (error) {
     if (isRefusal(error, 'noAuth')) return undefined
     throw error

@@ -1,4 +1,5 @@
-import { permissions, type Acl, type Stat } from '@zabra/client'
+import type { Acl, Stat } from '@zabra/client'
+import { permissionBit, permissionLetters } from '../../node/acl-text.ts'
 import { hex } from '../../node/stat.ts'
 import { ZkError } from './zk-command.ts'
 
@@ -41,22 +42,6 @@ export function zkList(items: readonly string[]): string {
   return `[${items.join(', ')}]`
 }
 
-const letters = [
-  ['c', permissions.create],
-  ['d', permissions.delete],
-  ['r', permissions.read],
-  ['w', permissions.write],
-  ['a', permissions.admin],
-] as const
-
-/** `cdrwa`, or some of them. */
-export function permissionLetters(perms: number): string {
-  return letters
-    .filter(([, bit]) => (perms & bit) !== 0)
-    .map(([letter]) => letter)
-    .join('')
-}
-
 /** `'world,'anyone` and `: cdrwa`, for each entry. */
 export function zkAcl(acl: readonly Acl[]): string {
   return acl
@@ -77,7 +62,7 @@ export function parseZkAcl(text: string, complain: (sentence: string) => void): 
     const id = { scheme: entry.slice(0, first), id: entry.slice(first + 1, last) }
     let perms = 0
     for (const letter of entry.slice(last + 1)) {
-      const bit = letters.find(([known]) => known === letter)?.[1]
+      const bit = permissionBit(letter)
       if (bit === undefined) complain(`Unknown perm type: ${letter}`)
       else perms |= bit
     }
