@@ -464,6 +464,7 @@ export class EnsemblePeer extends PeerBase {
         loadFrom: (from, zxid) => this.history.loadFrom(from, zxid),
         truncate: (zxid) => this.truncate(zxid),
         takeSnapshot: () => this.history.takeSnapshot(),
+        abandonSnapshot: () => this.journal.abandonSnapshot(),
         serving: (epoch) => {
           this.showConfig()
           this.election.established(epoch)

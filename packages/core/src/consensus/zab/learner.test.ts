@@ -78,6 +78,7 @@ async function join(
         await storing?.promise
         done.push(`snapshot ${show(db.lastZxid)}, epoch ${epochs.current}`)
       },
+      abandonSnapshot: () => done.push('abandon'),
       serving: () => done.push('serve'),
       ...given,
     },
@@ -117,7 +118,7 @@ test('a follower joins step by step, and is durable before it says so', async ()
   await leader.say('diff', '1.7')
   await txns('1.6', '1.7')
   await leader.say('newLeader', '2.0')
-  expect(done).toEqual(['append 1.6', 'append 1.7'])
+  expect(done).toEqual(['abandon', 'append 1.6', 'append 1.7'])
   expect(await leader.heard()).toEqual([])
   flushing.resolve()
   expect(await leader.heard()).toEqual(['ack 2.0'])

@@ -57,6 +57,8 @@ export interface LearnerParts {
   readonly truncate: (zxid: bigint) => Promise<void>
   /** Writes a snapshot of the database, durable when it resolves. */
   readonly takeSnapshot: () => Promise<void>
+  /** Makes the snapshot that is being written, if any, fail. */
+  readonly abandonSnapshot: () => void
   /** This server is up to date with its leader: clients may be served from now on. */
   readonly serving: (epoch: bigint) => void
   /** What stands between clients and us, where something does. */
@@ -218,7 +220,7 @@ export class Learner implements GlobalUpstream, LeaderRelay {
 
   /** Everything up to NEWLEADER: what is committed of it is durable before we say so. */
   private async takeHistory(isSnapshot: boolean): Promise<void> {
-    const { epochs, flush, takeSnapshot, isObserver, configs } = this.parts
+    const { epochs, flush, takeSnapshot, abandonSnapshot, isObserver, configs } = this.parts
     const committed: bigint[] = []
     let config: Membership | undefined
     for (;;) {
@@ -246,6 +248,9 @@ export class Learner implements GlobalUpstream, LeaderRelay {
       await takeSnapshot()
       this.isTorn = false
     } else {
+      // Without a quorum for it, this history may be cut off again: a snapshot that was begun before
+      // must not contain it.
+      if (history.length > 0) abandonSnapshot()
       for (const zxid of history) {
         const txn = this.nextPending(zxid)
         this.append(txn)
