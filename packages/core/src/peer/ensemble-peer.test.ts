@@ -148,7 +148,10 @@ describe('a snapshot that was begun before', () => {
     ensemble.onSaid = undefined
     ensemble.isolate(learner)
     for (const server of others) await server.start()
-    await ensemble.until('another leads', () => others.some((one) => one.isLeading) || late.isLeading)
+    await ensemble.until(
+      'another leads',
+      () => others.some((one) => one.isLeading) || late.isLeading,
+    )
     ensemble.healWithLoss()
     await ensemble.serving(4)
     expect(takeovers(learner).at(-1)).toBe('trunc')
