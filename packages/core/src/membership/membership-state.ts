@@ -32,6 +32,8 @@ export class MembershipState {
   /** Undefined unless it is newer than what is committed. */
   seen: Membership | undefined
   verifier: QuorumVerifier
+  /** The newest that our history holds, as far as we know it. */
+  private logged: Membership | undefined
   private readonly options: MembershipStateOptions
   private saving: Promise<void> = Promise.resolve()
 
@@ -60,6 +62,27 @@ export class MembershipState {
   /** A configuration is proposed: it has a say from now on. */
   see(config: Membership): void {
     if (config.version > this.newest.version) this.setSeen(config)
+  }
+
+  /**
+   * A configuration is in our history now. So the one that was there before is committed: no leader
+   * proposes another before that.
+   */
+  seeLogged(config: Membership): void {
+    const { logged } = this
+    this.logged = config
+    if (logged !== undefined && logged.version < config.version) this.commit(logged)
+    this.see(config)
+  }
+
+  /**
+   * The newest configuration that our history holds is this, and `before` is a committed one. What
+   * was seen is no other.
+   */
+  setLogged(newest: Membership | undefined, before?: Membership): void {
+    if (before !== undefined) this.commit(before)
+    this.logged = newest
+    this.setSeen(newest)
   }
 
   /** What was seen is this, and nothing if that is not newer than what is committed. */

@@ -25,6 +25,7 @@ import { ObserverMaster } from '../consensus/zab/observer-master.ts'
 import type { ZabEvent, ZabTrace } from '../consensus/zab/options.ts'
 import { PacketLink, type PeerWire } from '../consensus/zab/links/packet-link.ts'
 import type { ServerId } from '../membership/quorum.ts'
+import { epochOf } from '../consensus/zab/history/epochs.ts'
 import { readConfig, RoleChange } from '../consensus/zab/role-change.ts'
 import { ZabStats } from '../consensus/zab/zab-stats.ts'
 import { Dialler } from './dialler.ts'
@@ -457,6 +458,7 @@ export class EnsemblePeer extends PeerBase {
         committedLog,
         configs,
         wantsEverything,
+        lacksAll: this.lacksAll,
         nowMs: () => this.clock.nowMs,
         trace: zabTrace,
         append: (txn) => this.append(txn),
@@ -544,7 +546,23 @@ export class EnsemblePeer extends PeerBase {
    * it as surely as of the log. One that was cut off from the log was never committed.
    */
   private seeWhatIsLogged(): void {
-    if (this.configs.isEnabled) this.configs.setSeen(readConfig(this.db.configText ?? nothing))
+    const { configs, db } = this
+    if (!configs.isEnabled) return
+    const newest = readConfig(db.configText ?? nothing)
+    configs.setLogged(newest, newest && this.committedByHistory(newest))
+  }
+
+  /**
+   * The newest configuration that our history proves to be committed, though its file may not say
+   * so. Another one is proposed only once the one before is committed. Whoever proposes anything in
+   * a later epoch leads, and has completed what came before. And where the newest was applied on top
+   * of itself, a finished snapshot held it beyond its name, which is so of committed ones alone.
+   */
+  private committedByHistory(newest: Membership): Membership | undefined {
+    const { configBefore, lastTxnZxid } = this.db
+    if (epochOf(lastTxnZxid) > epochOf(newest.version)) return newest
+    const before = configBefore && readConfig(configBefore)
+    return before !== undefined && before.version <= newest.version ? before : undefined
   }
 
   /** What clients read of it, unless what the log holds is newer already. */
@@ -622,6 +640,7 @@ export class EnsemblePeer extends PeerBase {
   private async truncate(zxid: bigint): Promise<void> {
     try {
       await this.history.truncate(zxid)
+      this.seeWhatIsLogged()
     } catch (error) {
       if (error instanceof TruncateError) this.wantsEverything = true
       throw error

@@ -8,6 +8,12 @@ import { ofLeader, onRole } from './roles.ts'
 const anybody = (acks: ReadonlySet<bigint>): boolean => acks.size > 0
 
 export const epochMutants: readonly Mutant[] = [
+  ofLearner('a learner that asks for everything counts as one that has nothing', (learner) => {
+    replace<[boolean], Uint8Array>(learner, 'promiseOf', (original) => (isNew) => {
+      const promise = original(isNew)
+      return promise.length > 4 ? promise.slice(4, 8) : promise
+    })
+  }),
   {
     name: 'one server is a quorum',
     servers: 3,

@@ -211,6 +211,48 @@ describe('the epoch', () => {
   })
 })
 
+describe('a learner that asks for everything', () => {
+  function asking(history?: { epoch: number; zxid: string }): Uint8Array {
+    const writer = new Writer(16)
+    writer.int(-1)
+    if (history !== undefined) {
+      writer.int(history.epoch)
+      writer.long(zxidOf(history.zxid))
+    }
+    return new Uint8Array(writer.written())
+  }
+
+  test('counts by what it has, and gets everything', async () => {
+    const learner = await introduce(2n, '1.0')
+    await learner.say('ackEpoch', -1n, asking({ epoch: 1, zxid: '1.4' }))
+    learner.skipSnapshot()
+    await learner.say('ack', '2.0')
+    expect(leader.isEstablished).toBe(true)
+  })
+
+  test('is turned away where it has more', async () => {
+    const learner = await introduce(2n, '1.0')
+    await learner.say('ackEpoch', -1n, asking({ epoch: 1, zxid: '1.6' }))
+    expect(learner.isClosed).toBe(true)
+  })
+
+  test.each([
+    ['does not say what it has', asking()],
+    ['says that it has nothing', int(1)],
+  ])('counts for nothing where it %s', async (_, promise) => {
+    const learner = await introduce(2n, '1.0')
+    await learner.heard()
+    await learner.say('ackEpoch', -1n, promise)
+    expect(await learner.heard()).toEqual([])
+    expect(learner.isClosed).toBe(false)
+    await follower(3n)
+    expect(leader.isEstablished).toBe(true)
+    learner.skipSnapshot()
+    await learner.say('ack', '2.0')
+    expect((await learner.heard()).slice(0, 2)).toEqual(['newLeader 2.0', 'upToDate -1'])
+  })
+})
+
 describe('a learner is turned away', () => {
   test.each([
     ['with a longer history', '1.6', 1],

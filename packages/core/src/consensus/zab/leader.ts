@@ -359,9 +359,10 @@ export class Leader {
       within(host, limitMs, 'an answer to the epoch', link.next()),
     )
     expectPacket(ack, 'ackEpoch')
-    if (ack.data === null) throw new MalformedError('an acknowledgement without an epoch')
-    const currentEpoch = BigInt(new Reader(ack.data).int())
-    if (!isObserver && currentEpoch >= 0n) this.discovery.acknowledge(sid, currentEpoch, ack.zxid)
+    const held = historyIn(ack)
+    if (!isObserver && held !== undefined) {
+      this.discovery.acknowledge(sid, held.currentEpoch, held.lastZxid)
+    }
     await this.links.of(link, this.discovery.acknowledged.promise)
 
     const deadlineTick = this.joinDeadline()
@@ -784,6 +785,22 @@ export class Leader {
     }
     this.requestingLearner = undefined
   }
+}
+
+/**
+ * What a server has that promises our epoch; undefined where it does not say, and so does not count.
+ * One that asks for everything says what it has behind the rest.
+ */
+function historyIn({
+  data,
+  zxid,
+}: QuorumPacket): { readonly currentEpoch: bigint; readonly lastZxid: bigint } | undefined {
+  if (data === null) throw new MalformedError('an acknowledgement without an epoch')
+  const reader = new Reader(data)
+  const epoch = reader.int()
+  if (epoch >= 0) return zxid < 0n ? undefined : { currentEpoch: BigInt(epoch), lastZxid: zxid }
+  if (zxid >= 0n || reader.remaining < 12) return undefined
+  return { currentEpoch: BigInt(reader.int()), lastZxid: reader.long() }
 }
 
 function nothingPending(): Deferred<void> {

@@ -294,6 +294,20 @@ describe('a snapshot', () => {
     await leader.heard()
     expect(await agree()).toEqual(['ackEpoch -1'])
   })
+
+  test.each([
+    ['says what there is', false, [-1, 1, 1, 5]],
+    ['says nothing where there should be more', true, [-1]],
+  ])('%s of our own then, where Apache does not look', async (_, lacksAll, ints) => {
+    await join('1.5', 1n, { wantsEverything: true, lacksAll })
+    await leader.heard()
+    await leader.say('leaderInfo', '2.0', new Uint8Array(4))
+    const { out } = leader.link
+    const data = Buffer.from(out.bytes.subarray(out.position - 4 - 4 * ints.length, out.position))
+    // Behind the data comes the list of identities, which is none.
+    expect(data.readInt32BE(4 * ints.length)).toBe(-1)
+    expect(ints.map((_int, i) => data.readInt32BE(4 * i))).toEqual(ints)
+  })
 })
 
 describe('a role', () => {

@@ -45,6 +45,8 @@ export interface LearnerParts {
   readonly configs: MembershipState
   /** Our own history is of no use: the leader is asked for all of its own. */
   readonly wantsEverything: boolean
+  /** There is none, where there should be one: nobody can tell what it was. */
+  readonly lacksAll?: boolean
   readonly nowMs: () => number
   readonly trace: ZabTrace
   /** Puts a record into the log's next batch. */
@@ -212,10 +214,24 @@ export class Learner implements GlobalUpstream, LeaderRelay {
     }
     const isNew = this.epoch > epochs.accepted
     if (isNew) await epochs.setAccepted(this.epoch)
-    // An epoch promised before does not count again, but lets us be brought up.
-    const data = new Writer(4)
-    data.int(isNew ? Number(epochs.current) : -1)
-    this.link.send('ackEpoch', lastLogged, data.written())
+    this.link.send('ackEpoch', lastLogged, this.promiseOf(isNew))
+  }
+
+  /**
+   * The epoch of our history; -1 lets us be brought up and count for nothing. That is what a promise
+   * does which was made before, and one of a server that asks for everything: its zxid does not say
+   * what it has. What that is follows, behind all that Apache reads: without it there may be no quorum.
+   */
+  private promiseOf(isNew: boolean): Uint8Array {
+    const { epochs, db, wantsEverything, lacksAll } = this.parts
+    const counts = isNew && !lacksAll
+    const data = new Writer(16)
+    data.int(counts && !wantsEverything ? Number(epochs.current) : -1)
+    if (counts && wantsEverything) {
+      data.int(Number(epochs.current))
+      data.long(db.lastZxid)
+    }
+    return data.written()
   }
 
   /** Everything up to NEWLEADER: what is committed of it is durable before we say so. */
@@ -262,7 +278,7 @@ export class Learner implements GlobalUpstream, LeaderRelay {
     }
     await flush()
     // Also where we have seen a newer one: what we were proposed with it is not in this history.
-    configs.setSeen(config)
+    configs.setLogged(config)
     await configs.saved
     await epochs.setCurrent(this.epoch)
     this.lastAcked = this.parts.db.lastZxid
@@ -369,7 +385,7 @@ export class Learner implements GlobalUpstream, LeaderRelay {
 
   private see(txn: DecodedTxn): void {
     const config = configOf(txn)
-    if (config !== undefined) this.parts.configs.see(config)
+    if (config !== undefined) this.parts.configs.seeLogged(config)
   }
 
   /** In the log, or on the way there, but not known to be committed. */
