@@ -2,7 +2,7 @@
 import type { QuorumVerifier } from '@zabra/core'
 import { inside, replace } from './inside.ts'
 import type { Mutant } from './mutant.ts'
-import { ofLeader, onRole } from './roles.ts'
+import { ofLeader, ofLearner, onRole } from './roles.ts'
 
 /** Every set of servers that is not empty will do. */
 const anybody = (acks: ReadonlySet<bigint>): boolean => acks.size > 0
