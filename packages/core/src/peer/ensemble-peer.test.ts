@@ -1,7 +1,7 @@
 /** An ensemble from its first start on, told as short stories. */
 import { afterEach, describe, expect, test } from 'vitest'
 import { TestEnsemble } from '../../test/support/ensemble.ts'
-import type { TestClient } from '../../test/support/test-client.ts'
+import { TestClient } from '../../test/support/test-client.ts'
 import type { TestServer } from '../../test/support/test-server.ts'
 import { Deferred } from '../base/deferred.ts'
 
@@ -91,6 +91,52 @@ async function snapshotsOn({ disk }: TestServer): Promise<string[]> {
   return files.map(({ name }) => name).filter((name) => name.startsWith('snapshot.'))
 }
 
+describe('a leader that stood still until it was replaced', () => {
+  /** It goes on, cut off, and does not know what was written elsewhere. */
+  async function unaware(): Promise<{ old: TestServer; client: TestClient }> {
+    const { leader: old } = await threeServing()
+    const client = await old.connect()
+    await client.create('/a')
+    await ensemble.pass(100)
+    ensemble.isolate(old)
+    old.hasClock = false
+    const others = [...ensemble.servers.values()].filter((one) => one !== old)
+    await ensemble.until('another leads', () => others.some((one) => one.isLeading))
+    const elsewhere = await others.find((one) => one.isLeading)!.connect()
+    expect(await elsewhere.create('/b')).toBe(0)
+    old.hasClock = true
+    return { old, client }
+  }
+
+  test('answers no read and no sync, and takes no session', async () => {
+    const { old, client } = await unaware()
+    const before = client.replies.length
+    client.ask('exists', { path: '/b', watch: false })
+    client.ask('sync', { path: '/' })
+    const late = TestClient.open(ensemble, old.peer!)
+    await ensemble.until('it gives up', () => old.peer!.state === 'looking')
+    expect(client.replies).toHaveLength(before)
+    expect(late.timeoutMs).toBeUndefined()
+    expect(client.isClosed).toBe(true)
+  })
+
+  test('answers what it was asked, where it was not replaced after all', async () => {
+    const { leader } = await threeServing()
+    const client = await leader.connect()
+    ensemble.isolate(leader)
+    leader.hasClock = false
+    await ensemble.pass(600)
+    leader.hasClock = true
+    const xid = client.ask('exists', { path: '/', watch: false })
+    await ensemble.step()
+    expect(client.replies.some((reply) => reply.xid === xid)).toBe(false)
+    ensemble.heal()
+    await ensemble.until('it is answered', () => client.replies.some((reply) => reply.xid === xid))
+    expect(leader.isLeading).toBe(true)
+    expect(await client.create('/a')).toBe(0)
+  })
+})
+
 describe('a snapshot that was begun before', () => {
   test('the end of a role does not contain what that left uncommitted', async () => {
     const { leader, followers } = await threeServing()
@@ -126,7 +172,7 @@ describe('a snapshot that was begun before', () => {
     ensemble.isolate(leader)
     client.askCreate('/x')
     await ensemble.pass(20)
-    const [learner, late, ...others] = ensemble.followers as [TestServer, TestServer]
+    const [learner, late, ...others] = ensemble.followers as [TestServer, TestServer, TestServer]
     for (const server of ensemble.servers.values()) server.crash()
     ensemble.healWithLoss()
 

@@ -378,6 +378,7 @@ export class EnsemblePeer extends PeerBase {
         nowMs: () => this.clock.nowMs,
         trace: zabTrace,
         serve: (from) => this.serveAsLeader(from),
+        hold: (isOn) => this.pipeline.hold(isOn),
         joined: (sid) => this.election.joined(sid),
         revalidated: () => this.zabStats.revalidations++,
       },
@@ -413,6 +414,7 @@ export class EnsemblePeer extends PeerBase {
         mayPropose: (zxid) => !this.restoring.isReplacing && from.mayPropose(zxid),
         mayBeLocal: (id) => this.mayBeLocalElsewhere(id),
         reconfiguring: from.reconfiguring,
+        confirm: from.confirm,
         onProposed: (zxid, batch) => {
           this.history.appendedZxid = zxid
           const bytes = batch.writer.position - 1 - batch.payloadStart
@@ -656,6 +658,12 @@ export class EnsemblePeer extends PeerBase {
     this.leader?.logged(upTo)
     this.learner?.logged(upTo)
     this.history.logged(upTo)
+  }
+
+  override setTime(nowMs: number, wallMs: number): void {
+    const beforeMs = this.clock.nowMs
+    super.setTime(nowMs, wallMs)
+    this.leader?.passed(beforeMs, nowMs)
   }
 
   override tick(): void {

@@ -12,6 +12,7 @@ import {
   payloadOf,
   Puppet,
   serveWith,
+  settled,
   threeMembers,
   zxidOf,
   type TestParts,
@@ -38,6 +39,7 @@ async function lead(
   given: Partial<ZabOptions> = {},
   keptInMemory?: number,
   reconfigEnabled = false,
+  hold: (isOn: boolean) => void = () => {},
 ): Promise<void> {
   parts = await makeParts(lastZxid, accepted)
   committedLog = new CommittedLog(keptInMemory)
@@ -61,6 +63,7 @@ async function lead(
         if (event.type === 'learnerDropped') dropped.push(`${event.sid}: ${event.reason}`)
       },
       serve: serveWith(parts),
+      hold,
     },
     { ...options, ...given },
   )
@@ -312,7 +315,7 @@ describe('history', () => {
     leader.halfTick()
     expect(await late.heard()).toEqual(['ping 2.1'])
     await late.say('ack', '2.0')
-    expect(await late.heard()).toEqual(['upToDate -1', 'proposal 2.1', 'commit 2.1'])
+    expect(await late.heard()).toEqual(['upToDate -1', 'proposal 2.1', 'commit 2.1', 'ping 2.1'])
   })
 
   test('as a snapshot ends with what it may contain already', async () => {
@@ -614,23 +617,137 @@ describe('a slow learner', () => {
 describe('a sync', () => {
   const sync = request(9n, 9, (writer) => writer.ustring('/'))
 
-  test('is answered at once where nothing is outstanding', async () => {
+  test('is answered at once where nothing is outstanding, if it need not be linearizable', async () => {
+    await lead('1.5', 1n, { confirmSyncs: false })
     const learner = await follower(2n)
     await learner.heard()
     await learner.say('request', -1n, sync)
     expect(await learner.heard()).toEqual(['sync 0.0'])
   })
 
-  test('is answered behind everything that was outstanding, and before what came later', async () => {
+  test('is answered once a quorum has answered a ping that was sent after it came', async () => {
+    const learner = await follower(2n)
+    await follower(3n)
+    await learner.heard()
+    await learner.say('request', -1n, sync)
+    expect(await learner.heard()).toEqual(['ping 2.0'])
+    expect(leader.pendingSyncs).toBe(1)
+    await learner.say('ping', '2.0')
+    expect(await learner.heard()).toEqual(['sync 0.0'])
+    expect(leader.pendingSyncs).toBe(0)
+  })
+
+  test('is not confirmed by the answer to an earlier ping', async () => {
+    const learner = await follower(2n)
+    await follower(3n)
+    await learner.heard()
+    leader.halfTick()
+    await learner.say('request', -1n, sync)
+    await learner.say('ping', '2.0')
+    expect(await learner.heard()).toEqual(['ping 2.0', 'ping 2.0'])
+    await learner.say('ping', '2.0')
+    expect(await learner.heard()).toEqual(['sync 0.0'])
+  })
+
+  test('shares a round of pings with all that come while one is open', async () => {
     const learner = await follower(2n)
     await learner.heard()
+    for (let i = 0; i < 4; i++) await learner.say('request', -1n, sync)
+    expect(await learner.heard()).toEqual(['ping 2.0'])
+    await learner.say('ping', '2.0')
+    expect(await learner.heard()).toEqual(['ping 2.0', 'sync 0.0'])
+    await learner.say('ping', '2.0')
+    expect(await learner.heard()).toEqual(['sync 0.0', 'sync 0.0', 'sync 0.0'])
+  })
+
+  test('is confirmed by one who comes up to date meanwhile', async () => {
+    const leaves = await follower(2n)
+    const silent = await follower(3n)
+    await silent.say('request', -1n, sync)
+    leaves.link.lost()
+    const back = await introduce(2n, '2.0')
+    await back.say('ackEpoch', '2.0', int(-1))
+    await back.heard()
+    await back.say('ack', '2.0')
+    expect(await back.heard()).toEqual(['upToDate -1', 'ping 2.0'])
+    expect(leader.pendingSyncs).toBe(1)
+    await back.say('ping', '2.0')
+    expect(leader.pendingSyncs).toBe(0)
+  })
+
+  test.each([true, false])(
+    'is answered behind everything that was outstanding, and before what came later (confirmed: %s)',
+    async (confirmSyncs) => {
+      await lead('1.5', 1n, { confirmSyncs })
+      const learner = await follower(2n)
+      await learner.heard()
+      await learner.say('request', -1n, newSession(7n))
+      await learner.say('request', -1n, sync)
+      await learner.say('request', -1n, newSession(8n))
+      leader.logged(zxidOf('2.2'))
+      await learner.say('ack', '2.1')
+      await learner.say('ack', '2.2')
+      const told = ['commit 2.1', 'sync 0.0', 'commit 2.2']
+      const heard = await learner.heard()
+      if (confirmSyncs) {
+        expect(heard).toEqual(['proposal 2.1', 'ping 2.1', 'proposal 2.2', 'commit 2.1'])
+        await learner.say('ping', '2.1')
+        expect(await learner.heard()).toEqual(told.slice(1))
+      } else {
+        expect(heard.slice(2)).toEqual(told)
+      }
+    },
+  )
+})
+
+describe('a leader that may have been replaced', () => {
+  let held: boolean[]
+
+  async function established(): Promise<Puppet> {
+    held = []
+    await lead('1.5', 1n, {}, undefined, false, (isOn) => held.push(isOn))
+    const learner = await follower(2n)
+    await follower(3n)
+    await learner.heard()
+    return learner
+  }
+
+  test.each([
+    ['stood still', 2000, 3001],
+    ['has not heard of a quorum for almost as long as followers wait', 4500, 4501],
+  ])('as it %s answers nobody before a quorum says that it still follows', async (_, from, to) => {
+    const learner = await established()
+    leader.passed(from, from)
+    leader.passed(from, to)
+    expect(held).toEqual([true])
     await learner.say('request', -1n, newSession(7n))
-    await learner.say('request', -1n, sync)
-    await learner.say('request', -1n, newSession(8n))
-    leader.logged(zxidOf('2.2'))
+    leader.logged(zxidOf('2.1'))
     await learner.say('ack', '2.1')
-    await learner.say('ack', '2.2')
-    expect((await learner.heard()).slice(2)).toEqual(['commit 2.1', 'sync 0.0', 'commit 2.2'])
+    expect(await learner.heard()).toEqual(['ping 2.0', 'proposal 2.1'])
+    await learner.say('ping', '2.0')
+    expect(held).toEqual([true, false])
+    expect(await learner.heard()).toEqual(['commit 2.1'])
+  })
+
+  test('does not take the answer to an old ping for one', async () => {
+    const learner = await established()
+    leader.halfTick()
+    leader.passed(0, 1001)
+    await learner.say('ping', '2.0')
+    expect(held).toEqual([true])
+    await learner.say('ping', '2.0')
+    expect(held).toEqual([true, false])
+  })
+
+  test('goes on where its pings are answered', async () => {
+    const learner = await established()
+    for (let ms = 500; ms < 20_000; ms += 500) {
+      await parts.host.pass(500)
+      leader.passed(ms - 500, ms)
+      leader.halfTick()
+      await learner.say('ping', '2.0')
+    }
+    expect(held).toEqual([])
   })
 })
 

@@ -23,6 +23,11 @@ export interface ZabOptions {
    * others have to come again. No bound where left out.
    */
   readonly syncsMax?: { readonly snaps: number; readonly diffs: number }
+  /**
+   * Whether a leader finds out that it still leads before it answers a sync; it does unless told.
+   * Otherwise one that was replaced unawares may answer, as in Apache.
+   */
+  readonly confirmSyncs?: boolean
   /** Every learner is sent everything, whatever it lacks. */
   readonly alwaysSendSnapshot?: boolean
 }
