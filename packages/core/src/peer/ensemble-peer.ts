@@ -415,6 +415,7 @@ export class EnsemblePeer extends PeerBase {
         mayBeLocal: (id) => this.mayBeLocalElsewhere(id),
         reconfiguring: from.reconfiguring,
         confirm: from.confirm,
+        allRead: from.allRead,
         onProposed: (zxid, batch) => {
           this.history.appendedZxid = zxid
           const bytes = batch.writer.position - 1 - batch.payloadStart

@@ -150,6 +150,7 @@ export class ClientPipeline implements AdmissionHost {
       this.refuseFrame(connection, error)
     }
     this.upstream?.settle?.()
+    this.upstream?.allRead?.()
   }
 
   /** While this is on nobody is read from: what is sent meanwhile waits. */
@@ -191,6 +192,7 @@ export class ClientPipeline implements AdmissionHost {
       this.refuseFrame(connection, error)
     }
     this.upstream?.settle?.()
+    this.upstream?.allRead?.()
   }
 
   /** A malformed frame costs the connection it came on, nothing else. */

@@ -76,6 +76,7 @@ export class Proposer implements GlobalUpstream {
   acceptsWrites = true
   /** Where others may lead by now, a sync is more than a read. */
   readonly sync?: (ticket: WriteTicket) => void
+  readonly allRead: (() => void) | undefined
   private readonly db: Database
   private readonly pipeline: ClientPipeline
   private readonly options: ProposerOptions
@@ -120,6 +121,8 @@ export class Proposer implements GlobalUpstream {
       onProposed?: (zxid: bigint, batch: LogBatch) => void
       /** Calls back once this server is known to have decided alone until now. */
       confirm?: ((confirmed: () => void) => void) | undefined
+      /** Told when all that clients have sent is read. */
+      allRead?: (() => void) | undefined
       /** How the members of the ensemble are changed. */
       reconfiguring?: Reconfiguring
     },
@@ -153,7 +156,8 @@ export class Proposer implements GlobalUpstream {
     this.mayPropose = parts.mayPropose
     this.mayBeLocal = parts.mayBeLocal
     this.onProposed = parts.onProposed
-    const { confirm } = parts
+    const { confirm, allRead } = parts
+    this.allRead = allRead
     if (confirm !== undefined) {
       this.sync = (ticket) => {
         // What its client asked for before comes before it.

@@ -73,6 +73,8 @@ export interface LeaderParts {
     reconfiguring: Reconfiguring
     /** Calls back once we are known to have led after this, and what was proposed is committed. */
     confirm: ((confirmed: () => void) => void) | undefined
+    /** To be told when all that clients have sent is read: only then is that called back. */
+    allRead: () => void
   }) => Proposer
   /** Clients have to wait while it is not known whether we still lead. */
   readonly hold?: (isOn: boolean) => void
@@ -571,9 +573,10 @@ export class Leader {
     configs.commit(configs.newest)
     const mayLead = mayGoOnLeading(before, configs.committed, self)
     if (mayLead) {
-      const { mayPropose, onProposed, reconfiguring } = this
+      const { mayPropose, onProposed, reconfiguring, allRead } = this
       const confirm = this.options.confirmSyncs === false ? undefined : this.sync
-      this.proposer = this.parts.serve({ lastZxid, mayPropose, onProposed, reconfiguring, confirm })
+      const proposing = { mayPropose, onProposed, reconfiguring, confirm, allRead }
+      this.proposer = this.parts.serve({ lastZxid, ...proposing })
       this.established.resolve()
     }
     for (const learner of this.learners) if (learner.hasAckedNewLeader) learner.sendUpToDate()
@@ -687,7 +690,11 @@ export class Leader {
     const isConfirmed = this.options.confirmSyncs !== false
     const round = isConfirmed ? this.confirmation.want(this.parts.nowMs(), this.lastProposed) : 0
     this.syncs.push({ after, round, answer })
-    this.answerSyncs()
+  }
+
+  /** All that has come is read: a sync that has to wait for nobody is answered. */
+  private readonly allRead = (): void => {
+    if (this.syncs.length > 0) this.answerSyncs()
   }
 
   /**
@@ -868,6 +875,7 @@ export class Leader {
       proposer.remoteCloseSession(sessionId, xid)
     } else if (type === codes.sync) {
       this.sync(() => this.toLearner(learner, 0, () => learner.link.send('sync', 0n)))
+      this.allRead()
     } else {
       const identities: Id[] = authinfo ?? []
       proposer.remoteWrite(learner, { sessionId, xid, type, identities }, reader)
