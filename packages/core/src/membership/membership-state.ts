@@ -1,6 +1,6 @@
 import { encodeText } from '@zabra/protocol'
 import { formatMembership, verifierOf, type Membership } from './membership.ts'
-import { combine, type QuorumVerifier } from './quorum.ts'
+import { combine, type QuorumVerifier, type ServerId } from './quorum.ts'
 
 /** Where a server keeps who the members are, for its next start. */
 export interface ConfigStore {
@@ -49,6 +49,11 @@ export class MembershipState {
 
   get newest(): Membership {
     return this.seen ?? this.committed
+  }
+
+  /** Whether a server is one of those that are committed, or of those that are proposed. */
+  isMember(server: ServerId): boolean {
+    return this.committed.servers.has(server) || this.seen?.servers.has(server) === true
   }
 
   get committedText(): Uint8Array {

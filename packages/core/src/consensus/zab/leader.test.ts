@@ -27,6 +27,7 @@ let reason: string | undefined
 let committedLog: CommittedLog
 let readHistory: () => Promise<LoggedTxn[] | undefined>
 const refused: string[] = []
+const claims: bigint[] = []
 const dropped: string[] = []
 
 beforeEach(() => lead('1.5', 1n))
@@ -45,7 +46,7 @@ async function lead(
   committedLog = new CommittedLog(keptInMemory)
   readHistory = () => Promise.resolve(undefined)
   reason = undefined
-  refused.length = dropped.length = 0
+  refused.length = dropped.length = claims.length = 0
   configs = threeMembers(reconfigEnabled)
   const { db, epochs, host } = parts
   leader = new Leader(
@@ -60,6 +61,7 @@ async function lead(
       nowMs: () => host.nowMs,
       trace: (event) => {
         if (event.type === 'learnerRefused') refused.push(event.reason)
+        if (event.type === 'epochRefused') claims.push(event.promised)
         if (event.type === 'learnerDropped') dropped.push(`${event.sid}: ${event.reason}`)
       },
       serve: serveWith(parts),
@@ -136,16 +138,38 @@ describe('the epoch', () => {
   })
 
   test('comes after what an observer has promised', async () => {
-    await introduce(9n, '7.0', 'observerInfo')
+    await introduce(4n, '7.0', 'observerInfo')
     const learner = await introduce(2n, '1.0')
     expect(await learner.heard()).toEqual(['leaderInfo 8.0'])
   })
 
-  test('does not come after what cannot be one', async () => {
-    const learner = await introduce(2n, '2147483647.0')
-    expect(learner.isClosed).toBe(true)
-    expect(refused).toEqual(['server 2 says that it has promised epoch 2147483647'])
-    expect(await (await introduce(2n, '1.0')).heard()).toEqual(['leaderInfo 2.0'])
+  test.each(['observerInfo', 'followerInfo'] as const)(
+    'does not come after what a stranger has promised (%s)',
+    async (kind) => {
+      await lead('1.5', 1n, { admitsStrangers: true })
+      await introduce(9n, '2147483392.0', kind)
+      const learner = await introduce(2n, '1.0')
+      expect(await learner.heard()).toEqual(['leaderInfo 2.0'])
+    },
+  )
+
+  test.each([2_147_483_647n, 2_147_483_392n, 65_538n])(
+    'does not come after one that no member can have promised: %s',
+    async (epoch) => {
+      const learner = await introduce(2n, `${epoch}.0`)
+      expect(learner.isClosed).toBe(true)
+      expect(refused).toEqual([`server 2 says that it has promised epoch ${epoch}`])
+      expect(claims).toEqual([epoch])
+      expect(await (await introduce(2n, '65537.0')).heard()).toEqual(['leaderInfo 65538.0'])
+    },
+  )
+
+  test('may be one near the end for those who are there already, and there is none behind it', async () => {
+    await lead('1.5', 0x7ffffffen)
+    expect(await (await introduce(2n, '2147483646.0')).heard()).toEqual(['leaderInfo 2147483647.0'])
+    await lead('1.5', 0x7fffffffn)
+    await settled()
+    expect(reason).toMatch('the last')
   })
 
   test('is promised durably before anybody hears of it', async () => {
@@ -156,7 +180,7 @@ describe('the epoch', () => {
   })
 
   test('is not decided by who does not vote', async () => {
-    const observer = await introduce(9n, '1.0', 'observerInfo')
+    const observer = await introduce(4n, '1.0', 'observerInfo')
     const stranger = await introduce(8n, '1.0')
     expect([await observer.heard(), await stranger.heard()]).toEqual([[], []])
   })
@@ -267,6 +291,19 @@ describe('a learner is turned away', () => {
     expect(leader.isEstablished).toBe(false)
     expect(reason).toBeUndefined()
   })
+
+  test.each(['observerInfo', 'followerInfo'] as const)(
+    'that is no member, unless members can be changed (%s)',
+    async (kind) => {
+      const stranger = await introduce(9n, '1.0', kind)
+      expect(stranger.isClosed).toBe(true)
+      expect(refused).toEqual(['server 9 is no member, and quorum.admitStrangers is off'])
+      await lead('1.5', 1n, {}, undefined, true)
+      expect((await introduce(9n, '1.0', kind)).isClosed).toBe(false)
+      await lead('1.5', 1n, { admitsStrangers: false }, undefined, true)
+      expect((await introduce(9n, '1.0', kind)).isClosed).toBe(true)
+    },
+  )
 
   test('that has our own number', async () => {
     const learner = await introduce(1n, '1.0')
@@ -446,7 +483,7 @@ describe('a quorum', () => {
 
   test('tells an observer of a session only behind what the session wrote elsewhere', async () => {
     const learner = await follower(2n)
-    const observer = await introduce(9n, '1.0', 'observerInfo')
+    const observer = await introduce(4n, '1.0', 'observerInfo')
     await observer.say('ackEpoch', '2.0', int(-1))
     await observer.say('ack', '2.0')
     await learner.say('request', -1n, newSession(7n))
@@ -482,7 +519,7 @@ describe('a quorum', () => {
 
   test('is not made of observers', async () => {
     await follower(2n)
-    const observer = await introduce(9n, '1.0', 'observerInfo')
+    const observer = await introduce(4n, '1.0', 'observerInfo')
     await observer.say('ackEpoch', '2.0', int(-1))
     await observer.say('ack', '2.0')
     await observer.heard()
@@ -579,7 +616,10 @@ describe('a slow learner', () => {
   test('owes nothing for the history that it joined with', async () => {
     const first = await follower(2n)
     await first.say('request', -1n, newSession(9n))
-    const late = await follower(3n, '2.1', -1)
+    const late = await introduce(3n, '1.0')
+    await late.say('ackEpoch', '2.1', int(-1))
+    late.skipSnapshot()
+    await late.say('ack', '2.0')
     await first.say('ack', '2.1')
     await late.say('ack', '2.1')
     await ticks(8, first, late)

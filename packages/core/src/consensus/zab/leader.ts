@@ -22,10 +22,11 @@ import type { MembershipState } from '../../membership/membership-state.ts'
 import { Deferred, TimeoutError, within } from '../../base/deferred.ts'
 import { Confirmation } from './confirmation.ts'
 import { Discovery } from './discovery.ts'
-import { counterOf, epochOf, epochStart, type Epochs } from './history/epochs.ts'
+import { counterOf, epochJumpMax, epochOf, epochStart, type Epochs } from './history/epochs.ts'
 import { drained, sendHistory } from './links/pace.ts'
 import { LearnerLinks } from './links/learner-links.ts'
 import { LearnerProgress, type LearnerView } from './learner-progress.ts'
+import { refuseStranger } from './strangers.ts'
 import { expectPacket, LinkLostError, ProtocolError, type PacketLink } from './links/packet-link.ts'
 import { verifierOf, type Membership } from '../../membership/membership.ts'
 import type { ServerId } from '../../membership/quorum.ts'
@@ -38,8 +39,6 @@ import type { ZabOptions, ZabTrace } from './options.ts'
 const counterMaxDefault = 0xfffffffen
 /** In the last part of an epoch, one in so many, the next one is begun at the first good moment. */
 const epochReserveDivisor = 64n
-/** An epoch has 31 bits; with more it would be taken for a negative one. */
-const promisedMax = 0x7fffff00n
 const counterUsedUp = 'the counter of this epoch is used up'
 
 /** So long a leader that is to end waits for what it has proposed. */
@@ -374,10 +373,9 @@ export class Leader {
     if (info.configVersion > this.parts.configs.newest.version) {
       throw new MalformedError(`server ${sid} knows a newer configuration than its leader`)
     }
+    refuseStranger(sid, this.parts.configs, this.options)
     const promised = epochOf(hello.zxid)
-    if (promised < 0n || promised > promisedMax) {
-      throw new MalformedError(`server ${sid} says that it has promised epoch ${promised}`)
-    }
+    this.refuseAbsurd(sid, promised, link)
     if (!isObserver) this.parts.joined?.(sid)
     this.discovery.join(sid, promised)
     this.beginEpochFor(sid, promised)
@@ -409,6 +407,15 @@ export class Leader {
       (packet) => this.receive(learner, packet),
       () => this.advanceCommit(),
     )
+  }
+
+  /** No server claims that by itself: whoever wants to use up all epochs could say so. */
+  private refuseAbsurd(sid: ServerId, promised: bigint, { remoteAddress }: PacketLink): void {
+    const { epochs, configs, trace } = this.parts
+    const isPossible = promised >= 0n && promised - epochs.accepted <= epochJumpMax
+    if (isPossible || !configs.isMember(sid)) return
+    trace({ type: 'epochRefused', sid, address: remoteAddress, promised, own: epochs.accepted })
+    throw new MalformedError(`server ${sid} says that it has promised epoch ${promised}`)
   }
 
   private joinDeadline(): number {
