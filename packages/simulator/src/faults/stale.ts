@@ -41,9 +41,11 @@ export function staleLeader(cluster: Cluster, { forMs }: Fault): void {
     if (isReplaced) recorder.count('leaders that went on unaware')
     // So long clients may learn what has happened since.
     world.after(200 + (forMs % 400), () => {
+      const isSame = leader.process === process && process.alive && process.paused
       process.resume()
       const stoodStillMs = (world.nowMs - pausedMs) * leader.clock.rate
-      if (stoodStillMs > 2 * cluster.tickMs) watch(cluster, leader, pausedAt)
+      if (isSame && isReplaced && stoodStillMs > 2 * cluster.tickMs)
+        watch(cluster, leader, pausedAt)
       for (const client of clients) client.goTo(leader.name)
     })
     world.after(1500, () => {
