@@ -642,8 +642,6 @@ export class ClientPipeline implements AdmissionHost {
     const { reader } = this
     // Requests before it are decided by whom they were sent.
     this.upstream?.settle?.()
-    // Proving who one is, is a sign of life too.
-    this.upstream?.touch(connection)
     if (type === codes.sasl) {
       // No SASL here: success with nothing to say, as Apache answers without a login section.
       reader.buffer()
