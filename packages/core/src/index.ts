@@ -32,6 +32,7 @@ export {
   writeSnapshot,
   type SnapshotSink,
 } from './storage/snapshot/snapshot.ts'
+export { snapshotReach, type SnapshotReach } from './storage/snapshot/snapshot-reach.ts'
 export { DiskFullError, LogFailedError, TxnLog } from './storage/log/txn-log.ts'
 export type { Compression } from './storage/snapshot/snapshot-output.ts'
 export type { Transform } from './storage/snapshot/snapshot-input.ts'

@@ -81,6 +81,7 @@ export class ClientPipeline implements AdmissionHost {
   readonly connectionThrottle: ConnectionThrottle | undefined
   /** False: this server has better things to do than to serve clients. */
   takesClients = true
+  private isHeld = false
   private largeBytes = 0
   private readonly options: PipelineOptions
   private readonly clock: Clock
@@ -142,12 +143,25 @@ export class ClientPipeline implements AdmissionHost {
     this.stats.bytesReceived += length
     // What comes behind a handshake has to wait, and not all of it in our memory.
     if (connection.state === 'connecting') connection.link.pause()
+    if (this.isHeld) this.holdBack(connection)
     try {
       connection.cutter.push(bytes, length, connection)
     } catch (error) {
       this.refuseFrame(connection, error)
     }
     this.upstream?.settle?.()
+    this.upstream?.allRead?.()
+  }
+
+  /** While this is on nobody is read from: what is sent meanwhile waits. */
+  hold(isOn: boolean): void {
+    this.isHeld = isOn
+    if (!isOn) this.readOn()
+  }
+
+  private holdBack(connection: ClientConnection): void {
+    connection.cutter.hold()
+    this.throttle(connection)
   }
 
   /** The socket is gone. The session lives on until it is resumed or expires. */
@@ -178,6 +192,7 @@ export class ClientPipeline implements AdmissionHost {
       this.refuseFrame(connection, error)
     }
     this.upstream?.settle?.()
+    this.upstream?.allRead?.()
   }
 
   /** A malformed frame costs the connection it came on, nothing else. */
@@ -454,6 +469,7 @@ export class ClientPipeline implements AdmissionHost {
   /** This server stops serving: its clients go elsewhere. */
   stopServing(): void {
     this.upstream = undefined
+    this.isHeld = false
     for (const connection of this.connections) {
       if (connection.state !== 'greeting') this.close(connection)
     }
@@ -541,6 +557,7 @@ export class ClientPipeline implements AdmissionHost {
 
   /** There is room again: connections that were stopped are read from, each in its turn. */
   readOn(): void {
+    if (this.isHeld) return
     for (const connection of this.throttled) {
       if (this.outstanding > this.options.outstandingMax) return
       if (connection.out.position + connection.link.unsentBytes > unsentBytesMax) continue
@@ -625,8 +642,6 @@ export class ClientPipeline implements AdmissionHost {
     const { reader } = this
     // Requests before it are decided by whom they were sent.
     this.upstream?.settle?.()
-    // Proving who one is, is a sign of life too.
-    this.upstream?.touch(connection)
     if (type === codes.sasl) {
       // No SASL here: success with nothing to say, as Apache answers without a login section.
       reader.buffer()

@@ -14,6 +14,7 @@ const events: readonly RecoveryEvent[] = [
   { type: 'tornTail', file, position: 500, droppedBytes: 70, droppedRecords: 2 },
   { type: 'unreadableRestPassed', file, position: 500, nextFile: 'data/log.9' },
   { type: 'damageBelowSnapshot', file, position: 500 },
+  { type: 'snapshotAhead', file, zxid: 30n, lastZxid: 26n },
   { type: 'emptyLogRemoved', file, bytes: 16 },
   { type: 'leftoverRemoved', file },
   { type: 'damageAccepted', file, keptAs: 'data/damaged.log.5', lastZxid: 26n },
