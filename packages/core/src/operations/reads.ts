@@ -5,6 +5,7 @@ import {
   decodeText,
   errorCodes,
   eventTypes,
+  type EventType,
   GetEphemeralsRequest,
   MalformedError,
   MultiRequest,
@@ -30,6 +31,8 @@ import type { Watcher } from '../state/watch/watches.ts'
 /** A connection, as far as reading is concerned. */
 export interface Requester extends Watcher {
   readonly sessionId: bigint
+  /** Bytes that the reply to one multiRead may have. */
+  readonly multiReadBytesMax: number
 }
 
 /** Answers a request from this server's state: the body goes to `out`, the error is returned. */
@@ -65,11 +68,13 @@ const exists: Answer = (db, from, request, out) => {
   if (id === noNode) {
     const path = pathAt(request, at)
     if (path.includes('\0')) return errorCodes.badArguments
-    if (wantsWatch) db.watches.data.add(path, from, watchModes.standard)
+    if (wantsWatch && !db.watches.add(db.watches.data, path, from)) return errorCodes.quotaExceeded
     return errorCodes.noNode
   }
   if (!mayRead(db, from, id)) return errorCodes.noAuth
-  if (wantsWatch) db.watches.data.add(pathAt(request, at), from, watchModes.standard)
+  if (wantsWatch && !db.watches.add(db.watches.data, pathAt(request, at), from)) {
+    return errorCodes.quotaExceeded
+  }
   db.tree.writeStat(id, out)
   return errorCodes.ok
 }
@@ -80,7 +85,9 @@ const getData: Answer = (db, from, request, out) => {
   const wantsWatch = request.bool()
   if (id === noNode) return errorCodes.noNode
   if (!mayRead(db, from, id)) return errorCodes.noAuth
-  if (wantsWatch) db.watches.data.add(pathAt(request, at), from, watchModes.standard)
+  if (wantsWatch && !db.watches.add(db.watches.data, pathAt(request, at), from)) {
+    return errorCodes.quotaExceeded
+  }
   db.tree.writeData(id, out)
   db.tree.writeStat(id, out)
   return errorCodes.ok
@@ -94,7 +101,9 @@ const listChildren =
     const wantsWatch = request.bool()
     if (id === noNode) return errorCodes.noNode
     if (!mayRead(db, from, id)) return errorCodes.noAuth
-    if (wantsWatch) db.watches.children.add(pathAt(request, at), from, watchModes.standard)
+    if (wantsWatch && !db.watches.add(db.watches.children, pathAt(request, at), from)) {
+      return errorCodes.quotaExceeded
+    }
     db.tree.writeChildren(id, out)
     if (withStat) db.tree.writeStat(id, out)
     return errorCodes.ok
@@ -156,13 +165,14 @@ const nullPath = '\0'
 const addWatch: Answer = (db, from, request, out) => {
   const { path: given, mode } = AddWatchRequest.read(request)
   const path = given ?? nullPath
-  if (mode === addWatchModes.persistent) {
-    db.watches.data.add(path, from, watchModes.persistent)
-    db.watches.children.add(path, from, watchModes.persistent)
-  } else if (mode === addWatchModes.persistentRecursive) {
+  const isRecursive = mode === addWatchModes.persistentRecursive
+  if (!isRecursive && mode !== addWatchModes.persistent) return errorCodes.marshallingError
+  if (!db.watches.hasRoom(from)) return errorCodes.quotaExceeded
+  if (isRecursive) {
     db.watches.data.add(path, from, watchModes.recursive)
   } else {
-    return errorCodes.marshallingError
+    db.watches.data.add(path, from, watchModes.persistent)
+    db.watches.children.add(path, from, watchModes.persistent)
   }
   out.int(errorCodes.ok)
   return errorCodes.ok
@@ -221,38 +231,49 @@ const setWatches: Answer = (db, from, request) => {
 const setWatches2: Answer = (db, from, request) =>
   restoreWatches(db, from, SetWatches2.read(request))
 
+/**
+ * Told as if the connection had never been away: a change of a node that the client may not read
+ * uses the watch up without a word. Where the server holds too many watches, the client has to go
+ * to another one: losing some of them without knowing would be worse.
+ */
 function restoreWatches(db: Database, from: Requester, request: SetWatches2): number {
   const { tree, watches } = db
   const since = request.relativeZxid
   const { standard, persistent, recursive } = watchModes
   const { nodeCreated, nodeDeleted, nodeDataChanged, nodeChildrenChanged } = eventTypes
-  if (request.dataWatches === null) return errorCodes.marshallingError
-  for (const path of request.dataWatches) {
+  const tell = (type: EventType, path: string, id: NodeId): void => {
+    if (mayRead(db, from, id)) watches.catchUp(from, type, path)
+  }
+  const { dataWatches, existWatches, childWatches } = request
+  const { persistentWatches, persistentRecursiveWatches } = request
+  if (dataWatches === null) return errorCodes.marshallingError
+  for (const path of dataWatches) {
     const id = tree.find(path)
     if (id === noNode) watches.catchUp(from, nodeDeleted, path)
-    else if (tree.mzxid(id) > since) watches.catchUp(from, nodeDataChanged, path)
+    else if (tree.mzxid(id) > since) tell(nodeDataChanged, path, id)
     else watches.data.add(path, from, standard)
   }
-  if (request.existWatches === null) return errorCodes.marshallingError
-  for (const path of request.existWatches) {
-    if (tree.find(path) === noNode) watches.data.add(path, from, standard)
-    else watches.catchUp(from, nodeCreated, path)
+  if (existWatches === null) return errorCodes.marshallingError
+  for (const path of existWatches) {
+    const id = tree.find(path)
+    if (id === noNode) watches.data.add(path, from, standard)
+    else tell(nodeCreated, path, id)
   }
-  if (request.childWatches === null) return errorCodes.marshallingError
-  for (const path of request.childWatches) {
+  if (childWatches === null) return errorCodes.marshallingError
+  for (const path of childWatches) {
     const id = tree.find(path)
     if (id === noNode) watches.catchUp(from, nodeDeleted, path)
-    else if (tree.pzxid(id) > since) watches.catchUp(from, nodeChildrenChanged, path)
+    else if (tree.pzxid(id) > since) tell(nodeChildrenChanged, path, id)
     else watches.children.add(path, from, standard)
   }
-  if (request.persistentWatches === null) return errorCodes.marshallingError
-  for (const path of request.persistentWatches) {
+  if (persistentWatches === null) return errorCodes.marshallingError
+  for (const path of persistentWatches) {
     watches.data.add(path, from, persistent)
     watches.children.add(path, from, persistent)
   }
-  if (request.persistentRecursiveWatches === null) return errorCodes.marshallingError
-  for (const path of request.persistentRecursiveWatches) watches.data.add(path, from, recursive)
-  return errorCodes.ok
+  if (persistentRecursiveWatches === null) return errorCodes.marshallingError
+  for (const path of persistentRecursiveWatches) watches.data.add(path, from, recursive)
+  return watches.isFull ? errorCodes.quotaExceeded : errorCodes.ok
 }
 
 /** Several reads of one state; each has a result of its own, and none sets a watch. */
@@ -264,6 +285,8 @@ const multiRead: Answer = (db, from, request, out) => {
       return errorCodes.marshallingError
     }
   }
+  const start = out.position
+  const endMax = start + from.multiReadBytesMax
   for (const { type, request: read } of ops) {
     if (type !== 4 && type !== 8) continue
     if (read.path === null) {
@@ -277,16 +300,26 @@ const multiRead: Answer = (db, from, request, out) => {
       writeMultiError(out, errorCodes.noAuth)
     } else {
       writeMultiSuccess(out, type)
+      // Before it is written: a short request can ask for any number of long answers.
+      if (type === 4 && out.position + db.tree.dataLength(id) > endMax) return tooLong(out, start)
       if (type === 8) {
         db.tree.writeChildren(id, out)
       } else {
         db.tree.writeData(id, out)
         db.tree.writeStat(id, out)
       }
+      if (out.position > endMax) return tooLong(out, start)
     }
   }
   writeMultiEnd(out)
   return errorCodes.ok
+}
+
+/** Nobody can do anything with a reply that long; what there is of it is taken back. */
+function tooLong(out: Writer, start: number): number {
+  out.position = start
+  writeMultiEnd(out)
+  return errorCodes.badArguments
 }
 
 /** By the number of the operation. */

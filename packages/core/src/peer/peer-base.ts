@@ -125,7 +125,7 @@ export abstract class PeerBase implements BatchSource {
 
   /** What was sent to a client has left: it may be read from again, if that is why it was not. */
   drained(connection: ClientConnection): void {
-    if (connection.isThrottled) this.pipeline.readOn()
+    this.pipeline.drained(connection)
   }
 
   /** The socket is gone. The session lives on until it is resumed or expires. */
@@ -139,6 +139,7 @@ export abstract class PeerBase implements BatchSource {
   tick(): void {
     this.stats.tick(this.clock.nowMs)
     this.pipeline.closeSilent()
+    this.pipeline.touchHeld()
   }
 
   // --- the log ---------------------------------------------------------------------------------

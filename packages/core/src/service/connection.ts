@@ -29,7 +29,8 @@ export interface QueuedRead {
   readonly body: Uint8Array | undefined
   readonly error: number
   readonly receivedMs: number
-  largeBytes?: number
+  /** Its length, where it counts against the bytes in flight. */
+  weighedBytes?: number
   /** Those the connection had when the request was read; what is proven later is for later ones. */
   readonly identities: Id[]
 }
@@ -52,8 +53,12 @@ export class ClientConnection implements Requester, FrameSink {
   /** Whether the client's handshake knows the read-only flag. */
   knowsReadOnly = false
   lastFiring = 0
+  watchWeight = 0
+  readonly multiReadBytesMax: number
   /** Reading stopped because too much is outstanding. */
   isThrottled = false
+  /** Bytes of its requests in flight that are weighed. */
+  heldBytes = 0
   /** Since when what it sent has had to wait; undefined when nothing does. */
   waitingSinceMs: number | undefined
   /** What is read now has waited longer than it may. */
@@ -81,12 +86,18 @@ export class ClientConnection implements Requester, FrameSink {
 
   constructor(
     link: ClientLink,
-    options: { frameBytesMax: number; nowMs: number; wallMs: number },
+    options: {
+      frameBytesMax: number
+      multiReadBytesMax: number
+      nowMs: number
+      wallMs: number
+    },
     onFrame: ClientConnection['onFrame'],
   ) {
     this.link = link
     this.out = new Writer(0)
     this.cutter = new FrameCutter(options.frameBytesMax)
+    this.multiReadBytesMax = options.multiReadBytesMax
     this.openedMs = options.nowMs
     this.openedWallMs = options.wallMs
     this.identities = [{ scheme: 'ip', id: link.address }]

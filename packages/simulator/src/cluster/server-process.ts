@@ -404,6 +404,12 @@ export class ServerProcess {
     for (const link of dirty) link.flush()
   }
 
+  /** The simulated kernel has taken what was sent, so reads that waited for that go on. */
+  drained(connection: ClientConnection): void {
+    this.peer?.drained(connection)
+    if (this.peer?.hasBatch === true) this.scheduleTurn()
+  }
+
   private traced(event: TraceEvent): void {
     if (event.type === 'sessionExpired') {
       const heard = Math.max(this.lastHeardMs.get(event.sessionId) ?? 0, this.ledSinceMs)
@@ -475,6 +481,7 @@ export class Link implements ClientLink {
     if (out.position > 0) {
       this.stream.send(out.written())
       out.reset()
+      if (this.connection.isThrottled) this.process.drained(this.connection)
     }
     if (!this.isClosing) return
     this.stream.end()

@@ -76,7 +76,7 @@ export function fixAcl(
       const own = identities.filter(({ scheme }) => isAuthenticating(rules, scheme))
       if (own.length === 0) return errorCodes.invalidAcl
       // Some entries times some identities can be more than anybody reads again.
-      if (growth !== undefined && (growth.bytesLeft -= aclBytes(own)) < 0) {
+      if (growth !== undefined && (growth.bytesLeft -= identityBytes(own)) < 0) {
         return errorCodes.invalidAcl
       }
       fixed.push(...own.map((identity) => ({ perms, id: identity })))
@@ -89,8 +89,8 @@ export function fixAcl(
   return fixed
 }
 
-/** What these identities take in a list. */
-function aclBytes(identities: readonly Id[]): number {
+/** Bytes of these identities in a list of permissions, or in a packet to the leader. */
+export function identityBytes(identities: readonly Id[]): number {
   const bytesOver = 12
   let bytes = 0
   for (const { scheme, id } of identities) {
