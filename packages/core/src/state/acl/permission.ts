@@ -1,5 +1,6 @@
 import { encodeText, errorCodes, permissions, type Acl, type Id } from '@zabra/protocol'
 import type { AclEntry } from './acl-table.ts'
+import { Grants, indexedLengthMin } from './grants.ts'
 import { isInNetwork, parseNetwork } from './ip.ts'
 
 /** What the rules about permissions depend on. */
@@ -25,6 +26,10 @@ export function allows(
   if ((entry.worldPerms & perms) !== 0) return true
   if (rules.skipAcl || entry.acl.length === 0) return true
   for (const identity of identities) if (identity.scheme === 'super') return true
+  if (entry.acl.length >= indexedLengthMin) {
+    entry.grants ??= new Grants(entry.acl)
+    return entry.grants.allow(perms, identities)
+  }
   for (const { perms: granted, id } of entry.acl) {
     if ((granted & perms) === 0) continue
     for (const identity of identities) {
