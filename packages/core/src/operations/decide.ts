@@ -123,7 +123,12 @@ function readSimple(type: number, body: Reader, tree: Tree, keeper: ByteKeeper):
 
 /** What comes of a write: the transaction that does it, or the one that records its refusal. */
 export function decide(write: DecodedWrite, p: Preparation): Txn {
-  if (write.type === op.multi) return { type: op.multi, body: prepareMulti(write.request, p) }
+  if (write.type === op.multi) {
+    const { multiOperationsMax = Infinity } = p.rules
+    return write.request.length > multiOperationsMax
+      ? { type: op.error, body: { err: errorCodes.badArguments } }
+      : { type: op.multi, body: prepareMulti(write.request, p) }
+  }
   const prepared = decideSimple(write, p)
   return typeof prepared === 'number' ? { type: op.error, body: { err: prepared } } : prepared
 }

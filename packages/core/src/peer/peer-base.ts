@@ -140,6 +140,7 @@ export abstract class PeerBase implements BatchSource {
     this.stats.tick(this.clock.nowMs)
     this.pipeline.closeSilent()
     this.pipeline.touchHeld()
+    this.pipeline.lookAtDelayed()
   }
 
   // --- the log ---------------------------------------------------------------------------------

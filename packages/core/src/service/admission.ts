@@ -139,6 +139,7 @@ export class Admission {
 
   refuse(connection: ClientConnection, sessionId: bigint, reason: 'unknown' | 'password'): void {
     const { address } = connection.link
+    if (reason === 'password') this.parts.stats.failedGuesses++
     this.parts.trace({ type: 'sessionRefused', sessionId, address, reason })
     this.respond(connection, 0, 0n, new Uint8Array(16))
     this.host.close(connection)

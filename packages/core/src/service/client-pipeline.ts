@@ -13,6 +13,7 @@ import {
   type MultiTxn,
   type Txn,
   type TxnHeader,
+  type TypeOf,
 } from '@zabra/protocol'
 import { assert } from '../base/assert.ts'
 import type { Database } from '../state/database.ts'
@@ -30,6 +31,7 @@ import { ConnectionThrottle, type ConnectionThrottleOptions } from './connection
 import { clientWrites, op } from '../operations/opcodes.ts'
 import { Replies, replyErrorAt } from './replies.ts'
 import { ServerStats } from './server-stats.ts'
+import { Guesses } from './guesses.ts'
 import { defaultLimits, weighedBytesMin, type LimitName, type ServiceLimits } from './limits.ts'
 import type { Upstream } from './upstream.ts'
 import { writeResult } from '../operations/write-result.ts'
@@ -70,6 +72,8 @@ export interface Clock {
   wallMs: number
 }
 
+type Credentials = Pick<TypeOf<typeof AuthPacket>, 'scheme' | 'auth'>
+
 const { ok, unimplemented, marshallingError } = errorCodes
 /**
  * The clients of one server, and the order of their requests.
@@ -102,6 +106,9 @@ export class ClientPipeline implements AdmissionHost {
   private readonly keeper = new ByteKeeper()
   private readonly multiBody = new Writer()
   private readonly throttled = new Set<ClientConnection>()
+  /** They wait until their password is looked at. */
+  private readonly delayed = new Set<ClientConnection>()
+  private readonly guesses = new Guesses()
   private outstanding = 0
 
   constructor(
@@ -174,6 +181,7 @@ export class ClientPipeline implements AdmissionHost {
     connection.state = 'closed'
     this.connections.delete(connection)
     this.throttled.delete(connection)
+    this.delayed.delete(connection)
     this.db.watches.dropWatcher(connection)
     this.admission.left(connection)
     // Writes in flight go on without anybody to answer; reads that waited are not needed.
@@ -640,6 +648,7 @@ export class ClientPipeline implements AdmissionHost {
   /** What came behind the handshake, or behind too many requests, may go on. */
   private goOn(connection: ClientConnection): void {
     if (!connection.cutter.isHeld || connection.isThrottled) return
+    if (connection.delayedAuth !== undefined) return
     this.resume(connection)
     if (!connection.isThrottled && connection.state === 'open') connection.link.resume()
   }
@@ -669,6 +678,7 @@ export class ClientPipeline implements AdmissionHost {
     connection.isThrottled = false
     this.answerQueued(connection)
     if (connection.isThrottled || connection.state === 'closed') return
+    if (connection.delayedAuth !== undefined) return
     if (this.isStale(connection)) return
     this.resume(connection)
     connection.isLate = false
@@ -792,17 +802,65 @@ export class ClientPipeline implements AdmissionHost {
       this.replies.inline(connection, xid, ok, (out) => out.buffer(null))
       return true
     }
+    const bodyAt = reader.position
     const { scheme, auth } = AuthPacket.read(reader)
+    const isGuarded = scheme !== null && this.authenticator.isGuarded?.(scheme, auth) === true
+    if (!isGuarded) return this.authenticate(connection, xid, { scheme, auth })
+    const { address } = connection.link
+    const waitMs = this.guesses.waitMs(address, this.clock.nowMs)
+    if (waitMs === 0) return this.authenticateGuarded(connection, xid, { scheme, auth }, false)
+    this.limitReached('password_guesses', address)
+    if (waitMs === undefined) return this.refuseAuth(connection, xid, scheme)
+    const body = this.keeper.keep(reader.view, bodyAt, reader.end)
+    connection.delayedAuth = { xid, body, atMs: this.clock.nowMs + waitMs }
+    this.delayed.add(connection)
+    connection.link.pause()
+    return false
+  }
+
+  /** Looks at the passwords whose time has come. */
+  lookAtDelayed(): void {
+    for (const connection of this.delayed) {
+      const { xid, body, atMs } = connection.delayedAuth!
+      if (this.clock.nowMs < atMs) continue
+      this.delayed.delete(connection)
+      connection.delayedAuth = undefined
+      const packet = AuthPacket.read(this.reader.reset(body, 0, body.length))
+      if (this.authenticateGuarded(connection, xid, packet, true)) this.goOn(connection)
+    }
+  }
+
+  private authenticateGuarded(
+    connection: ClientConnection,
+    xid: number,
+    packet: Credentials,
+    hasWaited: boolean,
+  ): boolean {
+    const goesOn = this.authenticate(connection, xid, packet)
+    if (!goesOn || !connection.identities.some(({ scheme }) => scheme === 'super')) {
+      this.stats.failedGuesses++
+      this.guesses.failed(connection.link.address, this.clock.nowMs, hasWaited)
+    }
+    return goesOn
+  }
+
+  private refuseAuth(connection: ClientConnection, xid: number, scheme: string | null): false {
+    this.stats.authFailures++
+    this.trace({ type: 'authFailed', address: connection.link.address, scheme })
+    this.replies.inline(connection, xid, errorCodes.authFailed)
+    this.close(connection)
+    return false
+  }
+
+  private authenticate(
+    connection: ClientConnection,
+    xid: number,
+    { scheme, auth }: Credentials,
+  ): boolean {
     const { address } = connection.link
     const proven =
       scheme === null ? undefined : this.authenticator.authenticate(scheme, auth, address)
-    if (proven === undefined) {
-      this.stats.authFailures++
-      this.trace({ type: 'authFailed', address, scheme })
-      this.replies.inline(connection, xid, errorCodes.authFailed)
-      this.close(connection)
-      return false
-    }
+    if (proven === undefined) return this.refuseAuth(connection, xid, scheme)
     const known = connection.identities
     const isNew = (id: (typeof known)[number]): boolean =>
       !known.some((other) => other.scheme === id.scheme && other.id === id.id)

@@ -230,3 +230,15 @@ test('a session lives on while it is the server that does not read its heartbeat
   server.passTime(10_000)
   expect(server.events.filter(({ type }) => type === 'sessionExpired')).toHaveLength(1)
 })
+
+test('a multi of more operations than are allowed is refused as a whole', () => {
+  const rules = { enforceQuota: false, reconfigEnabled: false, closeSessionPaths: true }
+  const server = new LonePeer({ rules: { ...rules, multiOperationsMax: 3 } })
+  const client = server.connect()
+  const multi = (count: number): number => {
+    const check = { type: 13, request: { path: '/', version: -1 } } as const
+    return client.call('multi', Array.from({ length: count }, () => check))
+  }
+  expect([multi(3), multi(4)]).toEqual([ok, badArguments])
+  expect(server.peer.stats.limitsReached.multi_operations).toBe(1)
+})

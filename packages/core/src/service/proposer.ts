@@ -176,8 +176,15 @@ export class Proposer implements GlobalUpstream {
     const ephemeralError = isLocal ? (ticket.refusal ?? sessionExpired) : undefined
     const p = this.preparation(sessionId, identities, ephemeralError)
     const txn = refusal ?? decide(ticket.write!, p)
+    if (txn.type === op.error && ticket.type === op.multi) this.countLongMulti(ticket)
     ticket.write = undefined
     this.admit(ticket, sessionId, ticket.xid, txn)
+  }
+
+  private countLongMulti({ write, connection }: WriteTicket): void {
+    const { multiOperationsMax = Infinity } = this.options.rules
+    if (write?.type !== op.multi || write.request.length <= multiOperationsMax) return
+    this.pipeline.limitReached('multi_operations', connection.link.address)
   }
 
   createSession(ticket: WriteTicket): void {
