@@ -7,10 +7,11 @@
  */
 export { AssertionError } from './base/assert.ts'
 export { Database, type DatabaseOptions, type LoggedDigest } from './state/database.ts'
-export { allowsEach, type AclRules } from './state/acl/permission.ts'
+export { grantsEach, type AclRules } from './state/acl/permission.ts'
 export { Peer } from './peer/peer.ts'
 export { PeerBase, RestoreRefusal, type PeerOptions, type PeerPorts } from './peer/peer-base.ts'
 export { ClientConnection, type ClientLink } from './service/connection.ts'
+export { apachePasswords, type SessionPasswords } from './service/sessions/password.ts'
 export { Guesses } from './service/guesses.ts'
 export { defaultLimits, limitNames, type LimitName, type ServiceLimits } from './service/limits.ts'
 export { Histogram, Summary } from './base/statistics.ts'

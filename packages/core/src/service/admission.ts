@@ -1,6 +1,6 @@
 import { ConnectRequest, type Reader } from '@zabra/protocol'
 import type { Database } from '../state/database.ts'
-import { isSessionPassword, sessionPassword } from './sessions/password.ts'
+import type { SessionPasswords } from './sessions/password.ts'
 import type { SessionIds } from './sessions/session-ids.ts'
 import type { Session } from './sessions/tracker.ts'
 import type { Trace } from './trace.ts'
@@ -27,6 +27,7 @@ interface Parts {
   readonly clock: Clock
   readonly trace: Trace
   readonly sessionIds: SessionIds
+  readonly passwords: SessionPasswords
   readonly stats: ServerStats
   readonly replies: Replies
   readonly throttle: ConnectionThrottle | undefined
@@ -92,7 +93,7 @@ export class Admission {
     if (sessionId !== 0n) stats.connectionRevalidations++
     if (sessionId === 0n) {
       this.createSession(connection, upstream)
-    } else if (isSessionPassword(sessionId, request.passwd)) {
+    } else if (this.parts.passwords.isRight(sessionId, request.passwd)) {
       this.closeOlder(sessionId)
       upstream.resumeSession(connection, sessionId)
     } else {
@@ -184,7 +185,8 @@ export class Admission {
     connection.lastResponseMs = this.parts.clock.nowMs
     this.bySession.set(session.id, connection)
     this.host.upstream?.touch(connection)
-    this.respond(connection, connection.timeoutMs, session.id, sessionPassword(session.id))
+    const password = this.parts.passwords.of(session.id)
+    this.respond(connection, connection.timeoutMs, session.id, password)
   }
 
   private respond(

@@ -21,6 +21,7 @@ import { identityBytes } from '../state/acl/permission.ts'
 import { applySimple } from '../operations/apply.ts'
 import { answers } from '../operations/reads.ts'
 import type { Authenticator } from '../ports.ts'
+import type { SessionPasswords } from './sessions/password.ts'
 import type { SessionIds } from './sessions/session-ids.ts'
 import type { Session } from './sessions/tracker.ts'
 import type { Trace } from './trace.ts'
@@ -118,6 +119,7 @@ export class ClientPipeline implements AdmissionHost {
       authenticator: Authenticator
       trace: Trace
       sessionIds: SessionIds
+      passwords: SessionPasswords
     },
     options: PipelineOptions,
   ) {

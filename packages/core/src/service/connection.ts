@@ -64,7 +64,9 @@ export class ClientConnection implements Requester, FrameSink {
   /** What is read now has waited longer than it may. */
   isLate = false
   /** A password that is looked at later, because too many were wrong. */
-  delayedAuth: { readonly xid: number; readonly body: Uint8Array; readonly atMs: number } | undefined
+  delayedAuth:
+    | { readonly xid: number; readonly body: Uint8Array; readonly atMs: number }
+    | undefined
   /** Told of the length of a frame of which a part has come. */
   announce: ((bytes: number) => void) | undefined
   /** Oldest first; replies leave in this order. */

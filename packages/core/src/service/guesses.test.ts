@@ -27,7 +27,9 @@ describe('attempts', () => {
   test('from ever new addresses cost little memory', () => {
     const guesses = new Guesses(options)
     for (let i = 0; i < 30_000; i++) guesses.failed(`10.${i >> 16}.${(i >> 8) & 255}.${i & 255}`, i)
-    expect((guesses as unknown as { usedUntilMs: Map<string, number> }).usedUntilMs.size).toBe(10_000)
+    expect((guesses as unknown as { usedUntilMs: Map<string, number> }).usedUntilMs.size).toBe(
+      10_000,
+    )
   })
 })
 
@@ -36,11 +38,14 @@ describe('a client that guesses the password of the super user', () => {
   const schemes = new Set(['digest'])
   const authenticator = {
     schemes,
-    isGuarded: (_: string, token: Uint8Array | null) => Buffer.from(token ?? []).toString().startsWith('super:'),
+    isGuarded: (_: string, token: Uint8Array | null) =>
+      Buffer.from(token ?? [])
+        .toString()
+        .startsWith('super:'),
     authenticate: (_: string, token: Uint8Array | null) => {
       const text = Buffer.from(token ?? []).toString()
       const own = { scheme: 'digest', id: text }
-      return right.equals(token ?? []) ? [{ scheme: 'super', id: '' }, own] : [own]
+      return right.equals(token ?? new Uint8Array(0)) ? [{ scheme: 'super', id: '' }, own] : [own]
     },
   }
   const guess = (password: string) => ({ type: 0, scheme: 'digest', auth: Buffer.from(password) })
@@ -87,7 +92,10 @@ test('a wrong password of a session is counted', () => {
   const thief = server.connect()
   server.peer.closed(thief.connection)
   const { sessionId } = victim.connection
-  const stranger = new (thief.constructor as { new (s: LonePeer, a: string): typeof thief })(server, '10.0.0.9')
+  const stranger = new (thief.constructor as { new (s: LonePeer, a: string): typeof thief })(
+    server,
+    '10.0.0.9',
+  )
   stranger.greet({ timeOut: 4000, sessionId, passwd: new Uint8Array(16) })
   expect(stranger.connection.state).toBe('closed')
   expect(victim.connection.state).toBe('open')

@@ -237,7 +237,10 @@ test('a multi of more operations than are allowed is refused as a whole', () => 
   const client = server.connect()
   const multi = (count: number): number => {
     const check = { type: 13, request: { path: '/', version: -1 } } as const
-    return client.call('multi', Array.from({ length: count }, () => check))
+    return client.call(
+      'multi',
+      Array.from({ length: count }, () => check),
+    )
   }
   expect([multi(3), multi(4)]).toEqual([ok, badArguments])
   expect(server.peer.stats.limitsReached.multi_operations).toBe(1)

@@ -39,15 +39,14 @@ export function allows(
   return false
 }
 
-/** Whether every bit of `perms` is granted, by whatever entries: what admin commands ask for. */
-export function allowsEach(
-  rules: AclRules,
-  entry: AclEntry,
-  perms: number,
-  identities: readonly Id[],
-): boolean {
+/**
+ * Whether every bit of `perms` is granted to these identities by name, by whatever entries: what
+ * admin commands ask for. What everybody may do does not count, nor that nothing is checked.
+ */
+export function grantsEach(entry: AclEntry, perms: number, identities: readonly Id[]): boolean {
+  const grants = new Grants(entry.acl)
   for (let bit = 1; bit <= permissions.admin; bit <<= 1) {
-    if ((perms & bit) !== 0 && !allows(rules, entry, bit, identities)) return false
+    if ((perms & bit) !== 0 && !grants.allow(bit, identities)) return false
   }
   return true
 }
