@@ -30,8 +30,16 @@ interface Kind {
 export function limitRate(logger: Logger, options: Partial<RateOptions> = {}): Logger {
   const { linesMax, intervalMs, kindsMax, later } = { ...defaults, ...options }
   const kinds = new Map<string, Kind>()
+  /** The very same line often comes again at once. */
+  let last = { message: '', level: '', kind: '' }
+  const nameOf = (level: keyof Logger, message: string): string => {
+    if (last.message !== message || last.level !== level) {
+      last = { message, level, kind: kinds.size < kindsMax ? kindOf(message) : '' }
+    }
+    return `${level} ${last.kind}`
+  }
   const limited = (level: keyof Logger) => (message: string) => {
-    const name = `${level} ${kinds.size < kindsMax ? kindOf(message) : ''}`
+    const name = nameOf(level, message)
     let kind = kinds.get(name)
     if (kind === undefined) {
       kind = { lines: 0, suppressed: 0 }

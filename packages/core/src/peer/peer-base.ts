@@ -144,6 +144,7 @@ export abstract class PeerBase implements BatchSource {
     this.stats.tick(this.clock.nowMs)
     this.pipeline.closeSilent()
     this.pipeline.touchHeld()
+    this.db.watches.tick()
     this.pipeline.lookAtDelayed()
   }
 

@@ -7,6 +7,7 @@ import type { Trace } from './trace.ts'
 import type { Clock, PipelineOptions } from './client-pipeline.ts'
 import type { ClientConnection } from './connection.ts'
 import type { ConnectionThrottle } from './connection-throttle.ts'
+import type { LimitName } from './limits.ts'
 import type { Replies } from './replies.ts'
 import type { ServerStats } from './server-stats.ts'
 import type { Upstream } from './upstream.ts'
@@ -17,6 +18,7 @@ export interface AdmissionHost {
   readonly upstream: Upstream | undefined
   readonly takesClients: boolean
   close(connection: ClientConnection): void
+  limitReached(limit: LimitName, address: string): void
   /** Has a session created for this connection, which waits for it. */
   proposeSession(connection: ClientConnection, upstream: Upstream): void
 }
@@ -69,6 +71,7 @@ export class Admission {
     const { lastZxidSeen, sessionId } = request
     if (upstream !== undefined && !this.admits(upstream, sessionId)) {
       stats.connectionsRejected++
+      this.host.limitReached('session_rate', connection.link.address)
       this.host.close(connection)
       return false
     }

@@ -11,6 +11,8 @@ export interface ClientLink {
   readonly address: string
   /** `connection.out` has something to send before this turn ends. */
   flushSoon(): void
+  /** `connection.out` is long: it is to be sent now, and nothing else done meanwhile. */
+  flushNow(): void
   /** To be closed once everything in `connection.out` is sent. */
   close(): void
   /** What was handed over by flushing and has not left yet. */
@@ -35,6 +37,9 @@ export interface QueuedRead {
   readonly identities: Id[]
 }
 export type Queued = QueuedRead | WriteTicket
+
+/** Notifications beyond this do not wait for the end of the turn. */
+const notificationBytesMax = 256 * 1024
 
 type State = 'greeting' | 'connecting' | 'open' | 'closed'
 
@@ -116,7 +121,9 @@ export class ClientConnection implements Requester, FrameSink {
     if (this.state === 'closed') return
     this.out.raw(frame)
     this.packetsSent++
-    this.link.flushSoon()
+    // One write can be told to many connections, and many writes come together.
+    if (this.out.position > notificationBytesMax) this.link.flushNow()
+    else this.link.flushSoon()
   }
 
   resetStats(): void {

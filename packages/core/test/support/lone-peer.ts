@@ -96,6 +96,8 @@ export class LoneClient implements ClientLink {
 
   flushSoon(): void {}
 
+  flushNow(): void {}
+
   close(): void {
     this.isClosed = true
   }
@@ -146,7 +148,7 @@ export class LoneClient implements ClientLink {
   /** The client takes what it was sent: the replies, and notifications as those of xid -1. */
   take(): { xid: number; err: number; body: Reader }[] {
     const { out } = this.connection
-    const bytes = out.written().slice()
+    const bytes = new Uint8Array(out.written())
     out.reset()
     this.unsentBytes = 0
     const replies: { xid: number; err: number; body: Reader }[] = []
@@ -167,5 +169,5 @@ function frame(write: (writer: Writer) => void): Uint8Array {
   writer.int(0)
   write(writer)
   writer.intAt(0, writer.position - 4)
-  return writer.written().slice()
+  return new Uint8Array(writer.written())
 }

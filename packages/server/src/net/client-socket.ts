@@ -104,6 +104,13 @@ export class ClientSocket implements ClientLink, Backlogged {
     this.listener.turn.flushLater(this)
   }
 
+  flushNow(): void {
+    const { out } = this.connection
+    if (!this.socket.destroyed && !this.isStuck()) this.send()
+    else out.release()
+    this.flushSoon()
+  }
+
   close(): void {
     this.isClosing = true
     this.flushSoon()
@@ -131,18 +138,8 @@ export class ClientSocket implements ClientLink, Backlogged {
       return
     }
     if (out.position > 0) {
-      if (socket.writableLength > this.listener.unreadBytesMax) {
-        const reason = `${socket.writableLength} bytes wait to be sent to it`
-        this.listener.dropped(this, 'unread_bytes', reason)
-        socket.destroy()
-        return
-      }
-      socket.write(out.written())
-      // Taken by the kernel at once, as nearly always: the buffer is ours again.
-      if (socket.writableLength > 0 || out.bytes.length > keptBytesMax) out.adopt(nothing)
-      out.release()
-      if (socket.writableLength > unsentBytesHigh) this.backUp()
-      this.countUnread()
+      if (this.isStuck()) return
+      this.send()
       if (connection.isThrottled) this.listener.peer.drained(connection)
     }
     if (this.isClosing) {
@@ -151,6 +148,26 @@ export class ClientSocket implements ClientLink, Backlogged {
       socket.resume()
       this.listener.endLater(this)
     }
+  }
+
+  private send(): void {
+    const { socket, connection } = this
+    const { out } = connection
+    socket.write(out.written())
+    // Taken by the kernel at once, as nearly always: the buffer is ours again.
+    if (socket.writableLength > 0 || out.bytes.length > keptBytesMax) out.adopt(nothing)
+    out.release()
+    if (socket.writableLength > unsentBytesHigh) this.backUp()
+    this.countUnread()
+  }
+
+  /** Whether so much waits to be sent that the connection ends. */
+  private isStuck(): boolean {
+    const { writableLength } = this.socket
+    if (writableLength <= this.listener.unreadBytesMax) return false
+    this.listener.dropped(this, 'unread_bytes', `${writableLength} bytes wait to be sent to it`)
+    this.socket.destroy()
+    return true
   }
 
   destroy(): void {
@@ -180,6 +197,7 @@ export class ClientSocket implements ClientLink, Backlogged {
   }
 
   private backUp(): void {
+    if (!this.isBackedUp) this.listener.peer.stats.limitsReached.unread_replies++
     this.isBackedUp = true
     this.socket.pause()
   }

@@ -462,6 +462,10 @@ export class Link implements ClientLink {
     this.process.flushLater(this)
   }
 
+  flushNow(): void {
+    this.flushSoon()
+  }
+
   close(): void {
     this.isClosing = true
     this.flushSoon()

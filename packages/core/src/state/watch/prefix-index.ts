@@ -67,8 +67,9 @@ export class PrefixIndex {
   }
 }
 
+/** Two whole texts are compared a word at a time, which `startsWith` is not. */
 function isPrefix(prefix: string, path: string, length: number): boolean {
-  return prefix.length === length && path.startsWith(prefix)
+  return prefix.length === length && path.slice(0, length) === prefix
 }
 
 function step(hash: number, code: number): number {

@@ -12,6 +12,9 @@ interface Single<W> {
 }
 type Entry<W> = Single<W> | Map<W, number>
 
+/** A connection can have so many watches that to forget them all takes longer than others may wait. */
+const droppedAtOnceMax = 10_000
+
 /** What a watch counts for: one, and one more for each so many characters of its path. */
 export const watchWeight = (path: string): number => 1 + (path.length >> 8)
 
@@ -23,6 +26,7 @@ export class WatchTable<W extends { watchWeight: number }> {
   size = 0
   private readonly byPath = new Map<string, Entry<W>>()
   private readonly byWatcher = new Map<W, Set<string>>()
+  private readonly dropping: { readonly watcher: W; readonly paths: Iterable<string> }[] = []
   private readonly recursivePaths: PrefixIndex
   private recursiveCount = 0
 
@@ -67,11 +71,25 @@ export class WatchTable<W extends { watchWeight: number }> {
     return true
   }
 
+  /** Forgets a watcher; of many watches at first a part only, and the others with `dropMore`. */
   dropWatcher(watcher: W): void {
     const paths = this.byWatcher.get(watcher)
     if (paths === undefined) return
-    for (const path of paths) this.setModes(path, watcher, 0)
     this.byWatcher.delete(watcher)
+    this.dropping.push({ watcher, paths: paths.values() })
+    this.dropMore()
+  }
+
+  /** Goes on forgetting watchers that are gone, for a little while. */
+  dropMore(): void {
+    let left = droppedAtOnceMax
+    for (let next = this.dropping[0]; next !== undefined; next = this.dropping[0]) {
+      for (const path of next.paths) {
+        this.setModes(path, next.watcher, 0)
+        if (--left === 0) return
+      }
+      this.dropping.shift()
+    }
   }
 
   /** Calls `visit` for each watcher of exactly this path; one-shot watches are used up. */

@@ -111,6 +111,12 @@ export class Watches {
     this.children.dropWatcher(watcher)
   }
 
+  /** Time passed: goes on forgetting watchers that are gone. */
+  tick(): void {
+    this.data.dropMore()
+    this.children.dropMore()
+  }
+
   /** An event for one watcher alone: what it missed while it was away. Carries no zxid. */
   catchUp(watcher: Watcher, type: EventType, path: string): void {
     this.frame = undefined

@@ -27,8 +27,8 @@ export const bounds = {
   ),
   'limits.unreadBytes': property(
     int,
-    512 * 1024 * 1024,
-    'Bytes sent to all clients that they have not read; above it the connection that has read least is closed.',
+    256 * 1024 * 1024,
+    'Bytes sent to all clients that they have not read; above it those that do not read are closed, above twice that also others, the one with most first.',
     ours,
   ),
   'limits.unreadBytesPerConnection': property(
@@ -39,7 +39,7 @@ export const bounds = {
   ),
   'limits.multiOperations': property(
     int,
-    16_384,
+    10_000,
     'Operations of one multi; one with more is refused with BadArguments.',
     ours,
   ),
