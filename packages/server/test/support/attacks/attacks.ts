@@ -13,6 +13,8 @@ export interface Attack {
   readonly cfg?: string
   /** What the attacker runs into. */
   readonly limits?: readonly LimitName[]
+  /** `npm test` does a part of it. */
+  readonly isInTests?: boolean
   /** What must be there before it begins; it is not measured. */
   prepare?(port: number, scale: number): Promise<void>
   run(port: number, scale: number): Promise<void>
@@ -59,6 +61,7 @@ async function createLarge(port: number): Promise<void> {
 export const attacks: readonly Attack[] = [
   {
     name: 'multiRead of 5,000 reads of 1 MB',
+    isInTests: true,
     limits: ['multi_read_bytes'],
     prepare: createLarge,
     run: (port, scale) =>
@@ -72,6 +75,7 @@ export const attacks: readonly Attack[] = [
   },
   {
     name: 'one write, then 900 reads of 1 MB, nothing read',
+    isInTests: true,
     limits: ['unread_replies'],
     prepare: createLarge,
     run: (port, scale) =>
@@ -99,6 +103,7 @@ export const attacks: readonly Attack[] = [
   },
   {
     name: '40,000 different identities',
+    isInTests: true,
     limits: ['identities'],
     run: (port, scale) =>
       withClients(port, 4, async (client) => {
@@ -108,6 +113,7 @@ export const attacks: readonly Attack[] = [
   },
   {
     name: 'checks against an ACL of 20,000 entries',
+    isInTests: true,
     async prepare(port) {
       await withClient(port, async (client) => {
         const acl = many(20_000, (i) => ({ perms: 1, id: { scheme: 'digest', id: `u${i}:h` } }))
@@ -124,6 +130,7 @@ export const attacks: readonly Attack[] = [
   },
   {
     name: 'getEphemerals that finds nothing among 100,000',
+    isInTests: true,
     run: (port, scale) =>
       withClient(port, async (client) => {
         const count = Math.round(100_000 * scale)
@@ -250,12 +257,15 @@ export const attacks: readonly Attack[] = [
   },
   {
     name: '20,000 connections where 60 are allowed',
+    isInTests: true,
     cfg: 'maxClientCnxns=60',
     limits: ['connections_per_address'],
     run: async (port, scale) => {
+      let before: Attacker[] = []
       for (let i = 0; i < 200 * scale; i++) {
         const clients = await Promise.all(many(100, () => Attacker.silent(port)))
-        for (const client of clients) client.destroy()
+        for (const client of before) client.destroy()
+        before = clients
       }
     },
   },
@@ -274,7 +284,8 @@ export const attacks: readonly Attack[] = [
   },
   {
     name: 'sessions opened as fast as possible',
-    cfg: 'connection_throttle_tokens=500\nconnection_throttle_fill_count=1',
+    isInTests: true,
+    cfg: 'connection_throttle_tokens=100\nconnection_throttle_fill_time=100',
     limits: ['session_rate'],
     run: async (port, scale) => {
       for (let i = 0; i < 40 * scale; i++) {
@@ -285,6 +296,7 @@ export const attacks: readonly Attack[] = [
   },
   {
     name: 'guesses of the password of the super user',
+    isInTests: true,
     cfg: 'DigestAuthenticationProvider.superDigest=super:D/InIHSb7yEEbrWz8b9l71RjZJU=',
     limits: ['password_guesses'],
     run: (port, scale) =>
