@@ -29,7 +29,7 @@ export async function handOver(apache: ServerCommand): Promise<readonly string[]
       return `server.${id}=${loopback}:${ports[2 * id - 2]}:${ports[2 * id - 1]}`
     })
     const cfg = `${commonCfg}${lines.join('\n')}`
-    const zabraCfg = `${cfg}\nadmin.serverPort=${adminPort}\nadmin.enableServer=true`
+    const zabraCfg = `${cfg}\nadmin.serverPort=${adminPort}\nadmin.enableServer=true\n${superUserCfg}`
     const zabra = scene === byCounter ? shortEpochs() : zabraCommand()
     const members = [1, 2, 3].map((id) => {
       return id === 3 ? new Member(id, zabra, zabraCfg) : new Member(id, apache, cfg)
