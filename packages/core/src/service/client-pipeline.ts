@@ -68,6 +68,12 @@ export interface Clock {
   wallMs: number
 }
 
+/** A write that meets so many watches takes a good part of a millisecond. */
+const manyWatches = 200
+/** Writes in flight while each of them meets that many. */
+const fewWrites = 50
+const averagedWrites = 8
+
 type Credentials = Pick<TypeOf<typeof AuthPacket>, 'scheme' | 'auth'>
 
 const { ok, unimplemented, marshallingError } = errorCodes
@@ -106,6 +112,8 @@ export class ClientPipeline implements AdmissionHost {
   private readonly delayed = new Set<ClientConnection>()
   private readonly guesses = new Guesses()
   private outstanding = 0
+  private watchesMet = 0
+  private watchesPerWrite = 0
 
   constructor(
     parts: {
@@ -450,7 +458,7 @@ export class ClientPipeline implements AdmissionHost {
       this.hold(connection, 'outstanding_requests_per_connection')
       return false
     }
-    if (this.outstanding <= this.options.outstandingMax || isAdministrator(connection)) return true
+    if (this.outstanding <= this.outstandingMax || isAdministrator(connection)) return true
     this.hold(connection, 'outstanding_requests')
     return false
   }
@@ -485,6 +493,7 @@ export class ClientPipeline implements AdmissionHost {
     else error = applyTxn(db, header, txn)
     db.advance(header.zxid)
     this.stats.commits++
+    this.countWatches()
     this.upstream?.applied(header, txn)
     if (header.type === codes.createSession) this.sessionCreated(header.clientId, ticket)
     else if (header.type === codes.closeSession) this.sessionEnded(header.clientId, ticket)
@@ -497,6 +506,19 @@ export class ClientPipeline implements AdmissionHost {
     const { multiBody } = this
     multiBody.reset()
     multi.applyParts(this.db, header, txn, isAnswered ? multiBody : undefined)
+  }
+
+  /** Keeps an average of the watches that a write meets. */
+  private countWatches(): void {
+    const { met } = this.db.watches
+    this.watchesPerWrite += (met - this.watchesMet - this.watchesPerWrite) / averagedWrites
+    this.watchesMet = met
+  }
+
+  /** Where each write is told to many, few are in flight: those that commit together are one step. */
+  private get outstandingMax(): number {
+    const { outstandingMax } = this.options
+    return this.watchesPerWrite < manyWatches ? outstandingMax : Math.min(outstandingMax, fewWrites)
   }
 
   /** A sync that was asked of another server: everything before it is applied here. */
@@ -648,10 +670,7 @@ export class ClientPipeline implements AdmissionHost {
   }
 
   private get isFull(): boolean {
-    return (
-      this.outstanding > this.options.outstandingMax ||
-      this.heldBytes > this.limits.outstandingBytes
-    )
+    return this.outstanding > this.outstandingMax || this.heldBytes > this.limits.outstandingBytes
   }
 
   private readOnFrom(connection: ClientConnection): void {

@@ -245,3 +245,20 @@ test('a multi of more operations than are allowed is refused as a whole', () => 
   expect([multi(3), multi(4)]).toEqual([ok, badArguments])
   expect(server.peer.stats.limitsReached.multi_operations).toBe(1)
 })
+
+test('few writes are in flight while each of them meets very many watches', () => {
+  const server = new LonePeer()
+  const writer = server.connect()
+  const flight = (): number => {
+    for (let i = 0; i < 300; i++) writer.send('setData', { path: '/', data: null, version: -1 })
+    const { length } = writer.connection.queue
+    while (server.peer.hasBatch) server.commit()
+    writer.take()
+    return length
+  }
+  expect(flight()).toBe(300)
+  const mode = addWatchModes.persistent
+  for (let i = 0; i < 300; i++) server.connect().call('addWatch', { path: '/', mode })
+  flight()
+  expect(flight()).toBe(51)
+})

@@ -39,6 +39,8 @@ export class Watches {
   /** How many notifications went out, and their bytes. */
   delivered = 0
   deliveredBytes = 0
+  /** How often a change met a watch, whether or not it was told: the work that watches make. */
+  met = 0
   /** How many were told of one change, by the type of event. */
   readonly toldPerChange = {
     [eventTypes.nodeCreated]: new Summary(),
@@ -137,6 +139,7 @@ export class Watches {
   ): void {
     const { firing } = this
     const visit = (watcher: Watcher): void => {
+      this.met++
       if (watcher.lastFiring === firing) return
       watcher.lastFiring = firing
       // Who may not read the node is not told of it; a one-shot watch is used up all the same.
