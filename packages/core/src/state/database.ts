@@ -89,7 +89,7 @@ export class Database {
     const { extendedTypes, hashSeed, digests, touchMemory } = options
     this.tree = new Tree({ extendedTypes, hashSeed, digests, touchMemory })
     this.quotas = new Quotas(this.tree)
-    this.watches = new Watches(options.acl)
+    this.watches = new Watches(options.acl, hashSeed)
   }
 
   private listenToQuotas(): void {

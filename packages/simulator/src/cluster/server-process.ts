@@ -413,6 +413,12 @@ export class ServerProcess {
     for (const link of dirty) link.flush()
   }
 
+  /** The simulated kernel has taken what was sent, so reads that waited for that go on. */
+  drained(connection: ClientConnection): void {
+    this.peer?.drained(connection)
+    if (this.peer?.hasBatch === true) this.scheduleTurn()
+  }
+
   private traced(event: TraceEvent): void {
     if (event.type === 'sessionExpired') {
       const heard = Math.max(this.lastHeardMs.get(event.sessionId) ?? 0, this.ledSinceMs)
@@ -465,6 +471,10 @@ export class Link implements ClientLink {
     this.process.flushLater(this)
   }
 
+  flushNow(): void {
+    this.flushSoon()
+  }
+
   close(): void {
     this.isClosing = true
     this.flushSoon()
@@ -484,6 +494,7 @@ export class Link implements ClientLink {
     if (out.position > 0) {
       this.stream.send(out.written())
       out.reset()
+      if (this.connection.isThrottled) this.process.drained(this.connection)
     }
     if (!this.isClosing) return
     this.stream.end()
