@@ -45,7 +45,9 @@ export function applyCreateSession(db: Database, header: TxnHeader, txn: CreateS
 export function applyCloseSession(db: Database, header: TxnHeader, txn: CloseSessionTxn): number {
   db.sessions.delete(header.clientId)
   for (const path of txn.paths2Delete ?? []) applyDelete(db, header, path)
-  const left = [...db.tree.ephemeralsOf(header.clientId)].map((id) => db.tree.pathOf(id))
+  const ids = [...db.tree.ephemeralsOf(header.clientId)]
+  for (const id of ids) db.tree.keepForSnapshots(id)
+  const left = ids.map((id) => db.tree.pathOf(id))
   for (const path of left) applyDelete(db, header, path)
   return errorCodes.ok
 }
