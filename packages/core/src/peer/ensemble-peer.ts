@@ -470,6 +470,7 @@ export class EnsemblePeer extends PeerBase {
           this.hasServed = true
           this.roomPauseMs = 0
           this.wantsEverything = this.lacksAll = false
+          void this.parts.log.releaseExtent()
           this.nextLeader?.resolve(decision.leader)
           this.restoring.follows()
           if (decision.state === 'following') this.takeObservers(epoch)

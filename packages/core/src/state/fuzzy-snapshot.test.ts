@@ -3,6 +3,7 @@
  * the log from there on it must lead to the one true state, in everything that a server holds.
  */
 import {
+  codes,
   decodeText,
   encodeText,
   parentOf,
@@ -11,7 +12,6 @@ import {
   Writer,
   writeTxnBody,
   type Acl,
-  type MultiWriteOp,
   type Txn,
   type TxnHeader,
 } from '@zabra/protocol'
@@ -23,13 +23,8 @@ import {
   type SnapshotPieces,
 } from '../../test/support/fuzzy-snapshots.ts'
 import { ByteKeeper } from '../base/byte-keeper.ts'
-import { prepareCreate } from '../operations/create.ts'
-import { prepareDelete, prepareDeleteContainer } from '../operations/delete.ts'
-import { prepareMulti } from '../operations/multi.ts'
+import { prepareWrite } from '../operations/index.ts'
 import type { Preparation } from '../operations/preparation.ts'
-import { prepareCloseSession, prepareCreateSession } from '../operations/sessions.ts'
-import { prepareSetAcl } from '../operations/set-acl.ts'
-import { prepareSetData } from '../operations/set-data.ts'
 import { LoadingDatabase } from '../storage/recovery/load.ts'
 import { MemoryDisk } from '../storage/disk/memory-disk.ts'
 import { loadSnapshot } from '../storage/snapshot/snapshot.ts'
@@ -156,7 +151,8 @@ class World {
     if (!this.db.sessions.has(session) && step.op !== 'begin') return
     const zxid = this.db.lastZxid + 1n
     const time = 1000n + zxid
-    const txn = this.prepare(step, {
+    const { type, request } = this.ask(step)
+    const txn = prepareWrite(type, request, {
       db: this.db,
       projection: this.projection,
       rules: {
@@ -169,7 +165,7 @@ class World {
       time,
       keeper: this.keeper,
     })
-    if (txn === undefined) return
+    if (txn.type === codes.error) return
     const staged = this.projection.countStaged()
     this.apply({ clientId: session, cxid: 1, zxid, time, type: txn.type }, txn)
     this.projection.retire(staged)
@@ -183,29 +179,29 @@ class World {
     this.db.apply(header, logged)
   }
 
-  private prepareMulti(changes: readonly Change[], p: Preparation): Txn {
-    const plain = changes.map((change) =>
-      change.op === 'toggle' ? toggled(this.db, change.path, change.kind) : change,
-    )
-    return { type: 14, body: prepareMulti(plain.flatMap(asMultiOp), p) }
-  }
-
-  private prepare(step: Exclude<Step, { op: 'write' }>, p: Preparation): Txn | undefined {
+  private ask(step: Exclude<Step, { op: 'write' }>): Request {
     switch (step.op) {
       case 'begin':
-        return asTxn(prepareCreateSession(10_000))
+        return { type: codes.createSession, request: { timeoutMs: 10_000 } }
       case 'end':
-        return asTxn(prepareCloseSession(step.session, p))
+        return { type: codes.closeSession, request: { sessionId: step.session } }
       case 'change':
-        return asTxn(prepareChange(step.change, p))
-      case 'multi':
-        return this.prepareMulti(step.changes, p)
+        return requestOf(step.change, this.db)
+      case 'multi': {
+        const parts = step.changes.map((change) => requestOf(change, this.db))
+        const isPart = ({ type }: Request): boolean =>
+          type !== codes.setACL && type !== codes.deleteContainer
+        return { type: codes.multi, request: parts.filter(isPart) }
+      }
     }
   }
 }
 
-const asTxn = (prepared: Txn | number): Txn | undefined =>
-  typeof prepared === 'number' ? undefined : prepared
+/** Decoded, as operations prepare it. */
+interface Request {
+  readonly type: number
+  readonly request: unknown
+}
 
 function toggled({ tree }: Database, path: string, kind: Kind): Change {
   const id = tree.find(path)
@@ -223,44 +219,28 @@ function toggled({ tree }: Database, path: string, kind: Kind): Change {
   }
 }
 
-function createRequest(change: Extract<Change, { op: 'create' }>): {
-  type: 1 | 19 | 21
-  request: { path: string; data: Uint8Array | null; acl: Acl[]; flags: number; ttl: bigint }
-} {
-  const { path, data, acl, kind } = change
-  const flags = { plain: 0, ephemeral: 1, sequential: 2, container: 4, ttl: 5 }[kind]
-  const type = kind === 'container' ? 19 : kind === 'ttl' ? 21 : 1
-  return { type, request: { path, data, acl, flags, ttl: kind === 'ttl' ? 5n : -1n } }
-}
-
-function prepareChange(change: Change, p: Preparation): Txn | number {
+function requestOf(change: Change, db: Database): Request {
+  const version = -1
   switch (change.op) {
     case 'toggle':
-      return prepareChange(toggled(p.db, change.path, change.kind), p)
+      return requestOf(toggled(db, change.path, change.kind), db)
     case 'create': {
-      const { type, request } = createRequest(change)
-      return prepareCreate(type, request, p)
+      const { path, data, acl, kind } = change
+      const flags = { plain: 0, ephemeral: 1, sequential: 2, container: 4, ttl: 5 }[kind]
+      const isTtl = kind === 'ttl'
+      const request = { path, data, acl, flags, ttl: isTtl ? 5n : -1n }
+      const { create, createContainer, createTTL } = codes
+      return { type: kind === 'container' ? createContainer : isTtl ? createTTL : create, request }
     }
     case 'delete':
-      return prepareDelete({ path: change.path, version: -1 }, p)
+      return { type: codes.delete, request: { path: change.path, version } }
     case 'reclaim':
-      return prepareDeleteContainer({ path: change.path, neverUsedMsMax: 1 }, p)
+      return { type: codes.deleteContainer, request: { path: change.path, neverUsedMsMax: 1 } }
     case 'setData':
-      return prepareSetData({ ...change, version: -1 }, p)
+      return { type: codes.setData, request: { ...change, version } }
     case 'setAcl':
-      return prepareSetAcl({ ...change, version: -1 }, p)
+      return { type: codes.setACL, request: { ...change, version } }
   }
-}
-
-function asMultiOp(change: Change): MultiWriteOp[] {
-  const version = -1
-  if (change.op === 'create') {
-    const { type, request } = createRequest(change)
-    return [{ type, request }]
-  }
-  if (change.op === 'delete') return [{ type: 2, request: { path: change.path, version } }]
-  if (change.op !== 'setData') return []
-  return [{ type: 5, request: { path: change.path, data: change.data, version } }]
 }
 
 // --- what must come of it ------------------------------------------------------------------------
