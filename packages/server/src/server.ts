@@ -3,6 +3,7 @@ import { join } from 'node:path'
 import {
   CommittedLog,
   describeRecovery,
+  isRecoveryWarning,
   faultCode,
   Journal,
   loadDatabase,
@@ -307,9 +308,12 @@ async function load(
     whenEmpty: {
       isUnexpected: !config.autoCreateDb,
       permission: { directory: config.dataLogDir, name: 'initialize' },
-      othersHaveIt: config.ensemble !== undefined,
     },
-    trace: (event) => logger.info(describeRecovery(event)),
+    othersHaveIt: config.ensemble !== undefined,
+    trace(event) {
+      if (isRecoveryWarning(event)) logger.warn(describeRecovery(event))
+      else logger.info(describeRecovery(event))
+    },
   }
   const dbOptions = databaseOptions(config, authenticator.schemes)
   const committedLog = new CommittedLog(config.ensemble?.commitLogCount)
@@ -321,7 +325,9 @@ async function load(
     preAllocBytes: config.preAllocBytes,
     forceSync: config.forceSync,
     lastZxid: db.lastZxid,
+    extentDirectory: snapshotDir,
   })
+  if (recovered.lacksData) log.keepExtent()
   let fail!: (error: Error) => void
   const failed = new Promise<never>((_, reject) => (fail = reject))
   failed.catch(() => {}) // Whoever cares waits for it.
@@ -335,7 +341,7 @@ async function load(
     (await joinEnsemble(
       {
         db,
-        lacksAll: recovered.lacksAll,
+        lacksData: recovered.lacksData,
         databaseOptions: dbOptions,
         recovery,
         disk,

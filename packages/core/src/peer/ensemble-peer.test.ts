@@ -76,7 +76,7 @@ test('a leader that is not to serve clients turns them away, and leads all the s
 
 describe('a server that lacks the data it should have', () => {
   test('is not elected, and gets everything', async () => {
-    three().server(3).lacksAll = true
+    three().server(3).lacksData = true
     await ensemble.start(1, 2, 3)
     await ensemble.serving(3)
     expect(ensemble.leader.id).not.toBe(3n)
@@ -85,7 +85,7 @@ describe('a server that lacks the data it should have', () => {
 
   test('leads nobody, though the others lack it too', async () => {
     three()
-    for (const server of ensemble.servers.values()) server.lacksAll = true
+    for (const server of ensemble.servers.values()) server.lacksData = true
     await ensemble.start(1, 2, 3)
     await ensemble.pass(5000)
     for (const server of ensemble.servers.values()) expect(server.isServing).toBe(false)

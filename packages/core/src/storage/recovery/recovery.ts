@@ -17,7 +17,9 @@ import {
 import type { SnapshotSource } from '../../state/snapshot-source.ts'
 import { hex, type RecoveryEvent } from './recovery-events.ts'
 import { RecoveryError } from './recovery-error.ts'
+import { EndCheck } from './missing-end.ts'
 import { replayLogs, type Replayed } from './replay.ts'
+import { readExtent, writeExtent, type Extent } from '../log/extent.ts'
 import {
   loadSnapshot,
   SnapshotError,
@@ -49,6 +51,8 @@ export interface RecoveryOptions {
   readonly compression?: Compression
   /** What an empty directory means; left out, it is a new database's. */
   readonly whenEmpty?: WhenEmpty
+  /** There are others who have the data: that some is missing here is no reason to refuse. */
+  readonly othersHaveIt?: boolean
   readonly trace?: (event: RecoveryEvent) => void
 }
 
@@ -57,8 +61,6 @@ export interface WhenEmpty {
   readonly isUnexpected: boolean
   /** A file, in this directory and of this name, says that it is expected all the same, once. */
   readonly permission: { readonly directory: string; readonly name: string }
-  /** There are others who have the data: then it is no reason to refuse. */
-  readonly othersHaveIt: boolean
 }
 
 export interface Recovered<T> {
@@ -69,8 +71,8 @@ export interface Recovered<T> {
   readonly recordsReplayed: number
   /** Nothing was there before. */
   readonly isFresh: boolean
-  /** Nothing was there although something should have been: this is no database to go on from. */
-  readonly lacksAll: boolean
+  /** Something that was acknowledged is missing: others have it, and this server must not vote. */
+  readonly lacksData: boolean
   /** Something was set aside: a snapshot should be taken at once. */
   readonly damageAccepted: boolean
 }
@@ -98,17 +100,23 @@ export async function recover<T extends RecoveryTarget>(
 
   const isFresh = snapshots.length === 0 && logs.length === 0
   const isExpected = await isEmptyExpected(disk, options)
-  const lacksAll = isFresh && !isExpected
-  if (lacksAll) refuseEmpty(options, trace)
-  else if (isFresh) {
+  const extent = await readExtent(disk, snapshotDir)
+  if (extent === undefined && !isFresh) trace({ type: 'extentUnknown', file: logDir })
+  const end = new EndCheck(options, extent, logs)
+  const isGone = isFresh && end.judge(0n) === 'lacking'
+  const isUnexpected = isFresh && !isGone && !isExpected
+  if (isUnexpected) refuseEmpty(options, trace)
+  else if (isFresh && !isGone) {
     const { file } = await writeSnapshot(disk, snapshotDir, sourceOf(target))
     trace({ type: 'freshDirectory', file: `${snapshotDir}/${file}` })
   }
   target.lastZxid = snapshotZxid
   const skipped = snapshots.filter(({ zxid }) => zxid > snapshotZxid)
-  const replayed = await replayLogs(disk, options, logs, snapshotZxid, skipped, target, trace)
+  const replayed = await replayLogs(disk, options, logs, snapshotZxid, skipped, target, trace, end)
   const setAside = await refuseLostEnd(disk, options, snapshots, chosen, replayed, trace)
   await removeLeftovers(disk, options, inSnapshotDir, inLogDir, trace)
+  const lacksData = isGone || isUnexpected || replayed.lacksEnd
+  if (!lacksData) await noteReached(disk, snapshotDir, extent, replayed.zxid)
   return {
     target,
     zxid: replayed.zxid,
@@ -116,8 +124,25 @@ export async function recover<T extends RecoveryTarget>(
     snapshotZxid,
     recordsReplayed: replayed.records,
     isFresh,
-    lacksAll,
+    lacksData,
     damageAccepted: replayed.damageAccepted || setAside,
+  }
+}
+
+/** What was missing is missing from now on. Without room for a first note, there is none. */
+async function noteReached(
+  disk: Disk,
+  directory: string,
+  before: Extent | undefined,
+  zxid: bigint,
+): Promise<void> {
+  const isSynced = before?.isSynced ?? true
+  const extent = { zxid, log: undefined, isClosed: true, isSynced }
+  try {
+    await writeExtent(disk, directory, extent, true)
+  } catch (error) {
+    const mayBeWrong = before !== undefined && before.zxid > zxid
+    if (mayBeWrong || faultCode(error) !== 'ENOSPC') throw error
   }
 }
 
@@ -260,10 +285,10 @@ async function isEmptyExpected(disk: Disk, { whenEmpty }: RecoveryOptions): Prom
 }
 
 function refuseEmpty(
-  { snapshotDir, whenEmpty }: RecoveryOptions,
+  { snapshotDir, whenEmpty, othersHaveIt }: RecoveryOptions,
   trace: (event: RecoveryEvent) => void,
 ): void {
-  if (whenEmpty!.othersHaveIt) {
+  if (othersHaveIt === true) {
     trace({ type: 'unexpectedlyEmpty', file: snapshotDir })
     return
   }
