@@ -1,12 +1,15 @@
 /**
  * How far the transaction logs go, noted in a file beside the snapshots.
  *
- *     zabra-extent 1 zxid=00000001000003e8 log=0000000100000001 closed=0 synced=1 check=1f2e3d4c
+ *     zabra-extent 1 turn=0000002a zxid=00000001000003e8 log=0000000100000001 closed=0 synced=1 check=1f2e3d4c
  *
  * A log that was cut, emptied or lost looks like one that never held more; this note shows what is
  * missing. It is written after the transactions it counts are durable, and lowered before any are
  * cut off, so it never claims too much. It may claim a little too little: it is not written for each
  * transaction, and nobody waits for it.
+ *
+ * There are two lines, a sector each. A note replaces the older one, so a crash in the middle of
+ * writing it leaves the other.
  */
 import { decodeText, encodeText } from '@zabra/protocol'
 import { adler32 } from '../../base/checksum.ts'
@@ -23,20 +26,24 @@ export interface Extent {
   readonly isSynced: boolean
 }
 
-export const extentName = 'zabra.extent'
-const pattern =
-  /^(zabra-extent 1 zxid=([0-9a-f]{16}) log=([0-9a-f]{16}) closed=([01]) synced=([01])) check=([0-9a-f]{8})\n$/
-/** Twice as long as any that is written. */
-const bytesMax = 256
+/** An extent as it stands in the file. */
+export interface NotedExtent extends Extent {
+  /** Counts the notes of a directory. */
+  readonly turn: number
+}
 
-/** The note of a directory; undefined where there is none, or none that can be read. */
-export async function readExtent(disk: Disk, directory: string): Promise<Extent | undefined> {
-  let text: string
+export const extentName = 'zabra.extent'
+const lineBytes = 512
+const pattern =
+  /^(zabra-extent 1 turn=([0-9a-f]{8}) zxid=([0-9a-f]{16}) log=([0-9a-f]{16}) closed=([01]) synced=([01])) check=([0-9a-f]{8}) *\n$/
+
+/** The newest note of a directory; undefined where there is none, or none that can be read. */
+export async function readExtent(disk: Disk, directory: string): Promise<NotedExtent | undefined> {
+  const bytes = new Uint8Array(2 * lineBytes)
   try {
     const file = await disk.openRead(`${directory}/${extentName}`)
     try {
-      const bytes = new Uint8Array(Math.min(file.bytes, bytesMax))
-      text = decodeText(bytes.subarray(0, await file.read(0, bytes)))
+      await file.read(0, bytes)
     } finally {
       await file.close()
     }
@@ -44,33 +51,30 @@ export async function readExtent(disk: Disk, directory: string): Promise<Extent 
     if (faultCode(error) === 'ENOENT') return undefined
     throw error
   }
-  const [, line = '', zxid = '', log = '', closed, synced, check] = pattern.exec(text) ?? []
-  if (check !== checkOf(line)) return undefined
-  const firstOfLog = BigInt(`0x${log}`)
-  return {
-    zxid: BigInt(`0x${zxid}`),
-    log: firstOfLog === 0n ? undefined : firstOfLog,
-    isClosed: closed === '1',
-    isSynced: synced === '1',
-  }
+  const first = parseLine(bytes.subarray(0, lineBytes))
+  const second = parseLine(bytes.subarray(lineBytes))
+  if (first === undefined || second === undefined) return first ?? second
+  return first.turn > second.turn ? first : second
 }
 
-/** Writes the note in place: it always has the same length, and lies within one sector. */
+/** Writes a note in place of the one before the newest; `newest` is what the file holds. */
 export async function writeExtent(
   disk: Disk,
   directory: string,
   extent: Extent,
-  isDurable: boolean,
-): Promise<void> {
+  { newest, isDurable }: { newest: NotedExtent | undefined; isDurable: boolean },
+): Promise<NotedExtent> {
   const path = `${directory}/${extentName}`
+  const noted = { ...extent, turn: (newest?.turn ?? 0) + 1 }
   const { file, isNew } = await openOrCreate(disk, path)
   try {
-    await file.write(encodeText(textOf(extent)), 0)
+    await file.write(lineOf(noted), (noted.turn % 2) * lineBytes)
     if (isDurable) await file.sync()
   } finally {
     await file.close()
   }
   if (isNew && isDurable) await disk.syncDirectory(directory)
+  return noted
 }
 
 async function openOrCreate(
@@ -85,11 +89,28 @@ async function openOrCreate(
   }
 }
 
-function textOf({ zxid, log = 0n, isClosed, isSynced }: Extent): string {
-  const hex = (value: bigint): string => value.toString(16).padStart(16, '0')
+function parseLine(bytes: Uint8Array): NotedExtent | undefined {
+  const parts = pattern.exec(decodeText(bytes))
+  if (parts === null) return undefined
+  const [, line = '', turn = '', zxid = '', log = '', closed, synced, check] = parts
+  if (check !== checkOf(line)) return undefined
+  const firstOfLog = BigInt(`0x${log}`)
+  return {
+    turn: Number.parseInt(turn, 16),
+    zxid: BigInt(`0x${zxid}`),
+    log: firstOfLog === 0n ? undefined : firstOfLog,
+    isClosed: closed === '1',
+    isSynced: synced === '1',
+  }
+}
+
+function lineOf({ turn, zxid, log = 0n, isClosed, isSynced }: NotedExtent): Uint8Array {
+  const hex = (value: bigint | number, digits: number): string =>
+    value.toString(16).padStart(digits, '0')
   const flag = (isSet: boolean): number => (isSet ? 1 : 0)
-  const line = `zabra-extent 1 zxid=${hex(zxid)} log=${hex(log)} closed=${flag(isClosed)} synced=${flag(isSynced)}`
-  return `${line} check=${checkOf(line)}\n`
+  const where = `turn=${hex(turn, 8)} zxid=${hex(zxid, 16)} log=${hex(log, 16)}`
+  const line = `zabra-extent 1 ${where} closed=${flag(isClosed)} synced=${flag(isSynced)}`
+  return encodeText(`${`${line} check=${checkOf(line)}`.padEnd(lineBytes - 1)}\n`)
 }
 
 function checkOf(line: string): string {

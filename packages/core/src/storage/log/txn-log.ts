@@ -3,7 +3,7 @@ import { assert } from '../../base/assert.ts'
 import type { Disk, WriteHandle } from '../../ports.ts'
 import { faultCode } from '../../ports.ts'
 import { endMarkBytes, writeEndMark } from './end-mark.ts'
-import { writeExtent } from './extent.ts'
+import { readExtent, writeExtent, type NotedExtent } from './extent.ts'
 import { logName, unfinishedName } from '../disk/files.ts'
 import type { LogBatch } from './log-batch.ts'
 
@@ -68,7 +68,8 @@ export class TxnLog {
   private readonly extentDirectory: string | undefined
   /** The last transaction that a recovery would find. */
   private durableZxid: bigint
-  private notedZxid: bigint | undefined
+  /** The newest note; undefined before the first, and where recovery may have written another. */
+  private noted: NotedExtent | undefined
   private firstOfFile: bigint | undefined
   private noting: Promise<void> = Promise.resolve()
   private isExtentKept = false
@@ -125,6 +126,7 @@ export class TxnLog {
     assert(!this.appending, 'an append is over before the history is replaced')
     this.roll()
     this.lastZxid = lastZxid
+    this.noted = undefined
   }
 
   async close(): Promise<void> {
@@ -138,7 +140,7 @@ export class TxnLog {
   // --- how far it goes -------------------------------------------------------------------------
 
   get isExtentNoted(): boolean {
-    return this.extentDirectory === undefined || this.notedZxid === this.durableZxid
+    return this.extentDirectory === undefined || this.noted?.zxid === this.durableZxid
   }
 
   /**
@@ -156,7 +158,10 @@ export class TxnLog {
    */
   async rebase(zxid: bigint): Promise<void> {
     this.durableZxid = zxid
-    await this.note({ zxid, log: undefined, isClosed: true }, true)
+    // In both lines: if one cannot be read later, the other must not claim what is cut off.
+    for (let line = 0; line < 2; line++) {
+      await this.note({ zxid, log: undefined, isClosed: true }, true)
+    }
   }
 
   /**
@@ -181,8 +186,10 @@ export class TxnLog {
     const { disk, extentDirectory } = this
     if (extentDirectory === undefined || this.isExtentKept) return Promise.resolve()
     const noting = this.noting.then(async () => {
-      await writeExtent(disk, extentDirectory, { ...extent, isSynced: this.forceSync }, isDurable)
-      this.notedZxid = extent.zxid
+      const newest = this.noted ?? (await readExtent(disk, extentDirectory))
+      const next = { ...extent, isSynced: this.forceSync }
+      this.noted = undefined
+      this.noted = await writeExtent(disk, extentDirectory, next, { newest, isDurable })
     })
     this.noting = noting.catch(() => {})
     return noting

@@ -118,10 +118,27 @@ test('a log that is gone with all that is noted in it is missed', async () => {
   await live(150, { isKilled: true })
   await disk.remove(newest)
   const log = 0x65n
-  await writeExtent(disk, directory, { zxid: 100n, log, isClosed: false, isSynced: true }, true)
+  const note = async (isClosed: boolean): Promise<void> => {
+    const newest = await readExtent(disk, directory)
+    const extent = { zxid: 100n, log, isClosed, isSynced: true }
+    await writeExtent(disk, directory, extent, { newest, isDurable: true })
+  }
+  await note(false)
   await expect(recoverTest(disk)).rejects.toThrow('log.65 was being written')
-  await writeExtent(disk, directory, { zxid: 100n, log, isClosed: true, isSynced: true }, true)
+  await note(true)
   expect(await recoverTest(disk)).toMatchObject({ zxid: 100n, lacksData: false })
+})
+
+test('a note that power failed in the middle of leaves the one before it', async () => {
+  for (let bytes = 0; bytes <= 512; bytes += 7) {
+    disk = new MemoryDisk({ forgetful: true })
+    await live(100)
+    const newest = await readExtent(disk, directory)
+    const extent = { zxid: 90n, log: undefined, isClosed: true, isSynced: true }
+    await writeExtent(disk, directory, extent, { newest, isDurable: false })
+    disk.crash(() => [[0, bytes]])
+    expect([90n, 100n]).toContain((await readExtent(disk, directory))?.zxid)
+  }
 })
 
 test('a directory without a note, or with one that cannot be read, starts and says so', async () => {
@@ -139,7 +156,8 @@ test('a directory without a note, or with one that cannot be read, starts and sa
 
 test('a link that leads nowhere is no log that never was', async () => {
   await live(100)
-  disk.fault = (call, path) => (call === 'openRead' && path.endsWith('log.1') ? 'ENOENT' : undefined)
+  disk.fault = (call, path) =>
+    call === 'openRead' && path.endsWith('log.1') ? 'ENOENT' : undefined
   await expect(recoverTest(disk)).rejects.toThrow(/log\.1: it leads nowhere/)
 })
 

@@ -19,7 +19,7 @@ import { hex, type RecoveryEvent } from './recovery-events.ts'
 import { RecoveryError } from './recovery-error.ts'
 import { EndCheck } from './missing-end.ts'
 import { replayLogs, type Replayed } from './replay.ts'
-import { readExtent, writeExtent, type Extent } from '../log/extent.ts'
+import { readExtent, writeExtent, type NotedExtent } from '../log/extent.ts'
 import {
   loadSnapshot,
   SnapshotError,
@@ -133,16 +133,18 @@ export async function recover<T extends RecoveryTarget>(
 async function noteReached(
   disk: Disk,
   directory: string,
-  before: Extent | undefined,
+  before: NotedExtent | undefined,
   zxid: bigint,
 ): Promise<void> {
   const isSynced = before?.isSynced ?? true
   const extent = { zxid, log: undefined, isClosed: true, isSynced }
+  const isLower = before !== undefined && before.zxid > zxid
   try {
-    await writeExtent(disk, directory, extent, true)
+    const noted = await writeExtent(disk, directory, extent, { newest: before, isDurable: true })
+    // Nor may the other line claim what is gone.
+    if (isLower) await writeExtent(disk, directory, extent, { newest: noted, isDurable: true })
   } catch (error) {
-    const mayBeWrong = before !== undefined && before.zxid > zxid
-    if (mayBeWrong || faultCode(error) !== 'ENOSPC') throw error
+    if (isLower || faultCode(error) !== 'ENOSPC') throw error
   }
 }
 
