@@ -463,6 +463,7 @@ function peerOptions(config: ServerConfig): PeerOptions {
       enforceQuota: config.enforceQuota,
       reconfigEnabled: config.reconfigEnabled,
       standaloneEnabled: config.ensemble?.standaloneEnabled ?? true,
+      multiAddressEnabled: config.ensemble?.multiAddress.enabled ?? false,
       closeSessionPaths: config.closeSessionTxnEnabled,
       txnBytesMax: txnBytesMax(config),
     },
