@@ -26,7 +26,11 @@ export { ConfigFiles } from './storage/config-files.ts'
 export { MemoryDisk, type DiskCall, type Tear } from './storage/disk/memory-disk.ts'
 export { purge } from './storage/purge.ts'
 export { RecoveryError } from './storage/recovery/recovery-error.ts'
-export { describeRecovery, type RecoveryEvent } from './storage/recovery/recovery-events.ts'
+export {
+  describeRecovery,
+  isRecoveryWarning,
+  type RecoveryEvent,
+} from './storage/recovery/recovery-events.ts'
 export { LogFileReader, readLogs, type LogEnd } from './storage/log/log-reader.ts'
 export { loadRestored, type RestoredDatabase } from './storage/recovery/restored.ts'
 export {

@@ -192,7 +192,7 @@ export class ClientPipeline implements AdmissionHost {
 
   private holdBack(connection: ClientConnection): void {
     connection.cutter.hold()
-    this.throttle(connection)
+    this.stopReading(connection)
   }
 
   /** The socket is gone. The session lives on until it is resumed or expires. */
@@ -326,7 +326,7 @@ export class ClientPipeline implements AdmissionHost {
       if (connection.queue.length === 0) {
         this.answerRead(connection, xid, type, reader, this.clock.nowMs)
         if (connection.out.position <= this.limits.unreadBytes) return true
-        this.hold(connection, 'unread_replies')
+        this.throttle(connection, 'unread_replies')
         return false
       }
       const body = this.keeper.keep(reader.view, reader.position, end)
@@ -360,11 +360,11 @@ export class ClientPipeline implements AdmissionHost {
     this.heldBytes += length
     if (this.isLarge(length)) this.largeBytes += length
     if (connection.heldBytes > this.limits.outstandingBytesPerConnection) {
-      this.hold(connection, 'outstanding_bytes_per_connection')
+      this.throttle(connection, 'outstanding_bytes_per_connection')
       return false
     }
     if (this.heldBytes > this.limits.outstandingBytes && !isAdministrator(connection)) {
-      this.hold(connection, 'outstanding_bytes')
+      this.throttle(connection, 'outstanding_bytes')
       return false
     }
     return goesOn
@@ -470,23 +470,28 @@ export class ClientPipeline implements AdmissionHost {
   private admitMore(connection: ClientConnection): boolean {
     this.outstanding++
     if (connection.queue.length > this.limits.outstandingPerConnection) {
-      this.hold(connection, 'outstanding_requests_per_connection')
+      this.throttle(connection, 'outstanding_requests_per_connection')
       return false
     }
     if (this.outstanding <= this.outstandingMax || isAdministrator(connection)) return true
-    this.hold(connection, 'outstanding_requests')
+    this.throttle(connection, 'outstanding_requests')
     return false
   }
 
-  /** Reads no further from a connection until there is room again. */
-  private hold(connection: ClientConnection, limit: LimitName): void {
+  /** Reads no further from a connection that has reached a limit, until there is room again. */
+  private throttle(connection: ClientConnection, limit: LimitName): void {
+    if (connection.isThrottled) return
+    this.stopReading(connection)
+    this.limitReached(limit, connection.link.address)
+  }
+
+  private stopReading(connection: ClientConnection): void {
     if (connection.isThrottled) return
     connection.isThrottled = true
     connection.waitingSinceMs ??= this.clock.nowMs
     this.stats.throttleWaits++
     this.throttled.add(connection)
     connection.link.pause()
-    this.limitReached(limit, connection.link.address)
   }
 
   /** A client has asked for more than it can have. */
@@ -625,7 +630,7 @@ export class ClientPipeline implements AdmissionHost {
     const room = this.limits.unreadBytes - connection.link.unsentBytes
     for (let next = queue.first; next?.kind === 'read'; next = queue.first) {
       if (out.position > room) {
-        this.hold(connection, 'unread_replies')
+        this.throttle(connection, 'unread_replies')
         return
       }
       if (!this.answerFirst(connection, next)) return

@@ -256,6 +256,7 @@ export class ServerProcess {
       directory: logDir,
       preAllocBytes: options.preAllocBytes,
       lastZxid: db.lastZxid,
+      extentDirectory: snapshotDir,
     })
     log.tell = (zxid, isReplaced) => this.events.logged(zxid, isReplaced)
     const ports = { authenticator, trace: (event: TraceEvent) => this.traced(event) }
