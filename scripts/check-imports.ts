@@ -13,7 +13,8 @@ const allowed: Readonly<Record<string, readonly string[]>> = {
   core: ['@zabra/protocol'],
   client: ['@zabra/protocol'],
   recipes: ['@zabra/client'],
-  server: ['node', '@zabra/protocol', '@zabra/core'],
+  server: ['node', '@zabra/protocol', '@zabra/core', '@zabra/console'],
+  console: ['preact', 'preact/hooks', '@preact/signals'],
   cli: ['node', '@zabra/protocol', '@zabra/client', '@zabra/recipes'],
   simulator: ['@zabra/protocol', '@zabra/core', '@zabra/client', '@zabra/recipes'],
 }
@@ -61,6 +62,7 @@ const alsoInTestsOf: Readonly<Record<string, readonly string[]>> = {
   client: ['@zabra/server', 'esbuild'],
   recipes: ['@zabra/client', '@zabra/server'],
   cli: ['@zabra/server'],
+  server: ['ajv/dist/2020.js'],
 }
 
 const importPattern = /(?:^|\n)\s*(?:import|export)\b[^'"]*?from\s*'([^']+)'|import\('([^']+)'\)/g
@@ -164,7 +166,7 @@ function* sources(directory: string): IterableIterator<string> {
     const path = join(directory, entry.name)
     if (entry.isDirectory()) {
       if (entry.name !== 'dist' && entry.name !== 'node_modules') yield* sources(path)
-    } else if (entry.name.endsWith('.ts')) {
+    } else if (/\.tsx?$/.test(entry.name)) {
       yield path
     }
   }

@@ -7,6 +7,7 @@
  */
 export { AssertionError } from './base/assert.ts'
 export { Database, type DatabaseOptions, type LoggedDigest } from './state/database.ts'
+export { noNode } from './state/tree/tree.ts'
 export { grantsEach, type AclRules } from './state/acl/permission.ts'
 export { Peer } from './peer/peer.ts'
 export { PeerBase, RestoreRefusal, type PeerOptions, type PeerPorts } from './peer/peer-base.ts'

@@ -40,7 +40,18 @@ export {
   xids,
   type EventType,
 } from './codes.ts'
-export { lastSlash, nameOf, parentOf, pathProblem } from './path.ts'
+export { joinPath, lastSlash, nameOf, parentOf, pathProblem } from './path.ts'
+export { nodeKindOf, ttlMsOf, type NodeKind } from './node-kind.ts'
+export {
+  candidatesAmong,
+  contenderId,
+  lineOf,
+  type Candidate,
+  type Contender,
+  type Line,
+  type LineKind,
+  type Standing,
+} from './contention.ts'
 export {
   codes,
   inline,

@@ -52,3 +52,8 @@ export function parentOf(path: string): string {
 export function nameOf(path: string): string {
   return path.slice(lastSlash(path) + 1)
 }
+
+/** The path of a child. */
+export function joinPath(parent: string, name: string): string {
+  return parent === '/' ? `/${name}` : `${parent}/${name}`
+}

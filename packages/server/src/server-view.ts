@@ -5,6 +5,7 @@ import type {
   Membership,
   PeerBase,
   ReadHandle,
+  SessionPasswords,
   Summary,
   TakenSnapshot,
   ZabStats,
@@ -13,6 +14,7 @@ import type { ServerState } from '@zabra/protocol'
 import type { ServerConfig } from './config/config.ts'
 import type { EnsembleConfig } from './config/ensemble-config.ts'
 import type { ClientSocket } from './net/client-socket.ts'
+import type { Turn } from './turn.ts'
 
 /** A running server as its own monitoring sees it. */
 export interface ServerView {
@@ -25,6 +27,8 @@ export interface ServerView {
   /** What all clients together have been sent and have not read. */
   readonly unreadBytes: number
   readonly authenticator: Authenticator
+  readonly passwords: SessionPasswords
+  readonly turn: Turn
   readonly startedWallMs: number
   /** How long loading took, and how many transactions it replayed. */
   readonly startup: { readonly loadMs: number; readonly recordsReplayed: number }

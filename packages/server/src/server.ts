@@ -23,6 +23,7 @@ import {
   type PeerOptions,
   type PeerPorts,
   type RecoveryOptions,
+  type SessionPasswords,
   type TraceEvent,
 } from '@zabra/core'
 import type { ServerState } from '@zabra/protocol'
@@ -190,6 +191,14 @@ export class RunningServer implements ServerView {
     return this.parts.authenticator
   }
 
+  get passwords(): ServerView['passwords'] {
+    return this.parts.passwords
+  }
+
+  get turn(): ServerView['turn'] {
+    return this.parts.turn
+  }
+
   get startup(): ServerView['startup'] {
     return this.parts.startup
   }
@@ -294,6 +303,7 @@ interface Parts {
   readonly snapshotDir: string
   readonly logDir: string
   readonly authenticator: Authenticator
+  readonly passwords: SessionPasswords
   readonly dbOptions: DatabaseOptions
   readonly startup: ServerView['startup']
 }
@@ -423,6 +433,7 @@ async function load(
       snapshotDir,
       logDir,
       authenticator,
+      passwords,
       dbOptions,
       startup,
     },

@@ -1,9 +1,10 @@
+import { nodeKindOf } from '@zabra/protocol'
 import { defineCommand } from '../framework/command.ts'
 import { UsageError } from '../framework/errors.ts'
 import { exitCodes } from '../framework/exit-codes.ts'
 import { globPattern, regexOf } from '../node/patterns.ts'
 import { cleanPath, nameOf } from '../node/paths.ts'
-import { hex, kindOf, statJson } from '../node/stat.ts'
+import { hex, statJson } from '../node/stat.ts'
 import { walk, type WalkedNode } from '../node/walk.ts'
 
 const kinds = ['persistent', 'ephemeral', 'container', 'ttl'] as const
@@ -57,7 +58,7 @@ export const command = defineCommand({
       if (stat === undefined) return kind === undefined && owner === undefined && minSize === 0
       const ageMs = nowMs - Number(stat.mtime)
       return (
-        (kind === undefined || kindOf(stat) === kind) &&
+        (kind === undefined || nodeKindOf(stat) === kind) &&
         (owner === undefined || hex(stat.ephemeralOwner) === owner) &&
         stat.dataLength >= minSize &&
         stat.dataLength <= maxSize &&

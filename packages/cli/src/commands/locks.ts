@@ -1,6 +1,7 @@
 import { defineCommand } from '../framework/command.ts'
 import { exitCodes } from '../framework/exit-codes.ts'
-import { findLines, type Line } from '../holding/find-lines.ts'
+import type { Line } from '@zabra/protocol'
+import { findLines } from '../holding/find-lines.ts'
 import { cleanPath } from '../node/paths.ts'
 import { hex, isoTime } from '../node/stat.ts'
 import { lasting } from '../output/ago.ts'

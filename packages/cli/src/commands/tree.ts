@@ -1,6 +1,6 @@
+import { nodeKindOf } from '@zabra/protocol'
 import { defineCommand } from '../framework/command.ts'
 import { cleanPath, nameOf } from '../node/paths.ts'
-import { kindOf } from '../node/stat.ts'
 import { walk } from '../node/walk.ts'
 import { counted, sizeText } from '../output/units.ts'
 
@@ -37,7 +37,7 @@ export const command = defineCommand({
       progress.add()
       count++
       const { path, depth, stat, children } = node
-      const kind = stat === undefined ? undefined : kindOf(stat)
+      const kind = stat === undefined ? undefined : nodeKindOf(stat)
       if (out.json) {
         nodes.push({
           path,

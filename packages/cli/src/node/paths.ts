@@ -1,8 +1,6 @@
 import { UsageError } from '../framework/errors.ts'
 
-export function joinPath(parent: string, name: string): string {
-  return parent === '/' ? `/${name}` : `${parent}/${name}`
-}
+export { joinPath } from '@zabra/protocol'
 
 export function parentOf(path: string): string {
   const slash = path.lastIndexOf('/')

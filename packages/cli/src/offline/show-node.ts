@@ -1,10 +1,11 @@
+import { nodeKindOf } from '@zabra/protocol'
 import type { Output } from '../output/output.ts'
-import { hex, isoTime, kindOf } from '../node/stat.ts'
+import { hex, isoTime } from '../node/stat.ts'
 import type { StoredNode } from './snapshots.ts'
 
 /** Prints a node of a snapshot on one line. */
 export function showNode({ path, data, stat }: StoredNode, out: Output, withData: boolean): void {
-  const kind = kindOf(stat)
+  const kind = nodeKindOf(stat)
   if (out.json) {
     out.dataLine({
       path,

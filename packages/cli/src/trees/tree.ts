@@ -1,8 +1,8 @@
+import { nodeKindOf, ttlMsOf, type NodeKind } from '@zabra/protocol'
 import { noData, type Acl, type Client } from '@zabra/client'
 import { CommandError } from '../framework/errors.ts'
 import { exitCodes } from '../framework/exit-codes.ts'
 import { isWithin } from '../node/paths.ts'
-import { kindOf, ttlMsOf, type NodeKind } from '../node/stat.ts'
 import { walk } from '../node/walk.ts'
 
 /**
@@ -54,7 +54,7 @@ export async function* readNodes(
         exitCode: exitCodes.notAllowed,
         hint: '--auth digest:USER:PASSWORD presents an identity',
       })
-    const kind = kindOf(stat)
+    const kind = nodeKindOf(stat)
     yield {
       path: top === '/' ? path : path.slice(top.length) || '/',
       data,

@@ -1,7 +1,9 @@
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import type { Logger } from '../logger.ts'
 import type { ServerView } from '../server-view.ts'
-import { BrowserGuard, isLoopback } from './commands/browsers.ts'
+import { ApiHandler } from '../api/handler.ts'
+import { isLoopback } from '../config/loopback.ts'
+import { BrowserGuard } from './commands/browsers.ts'
 import { CommandHandler } from './commands/handler.ts'
 import { listenHttp, refuseMethod, sendText, type Handler } from './http-server.ts'
 import { metricsText, metricsType } from './metrics/prometheus.ts'
@@ -24,29 +26,33 @@ export async function startAdmin(
   const { idleTimeoutMs } = admin
   const adminPort = { name: 'the admin port', host: admin.address, port: admin.port, idleTimeoutMs }
   const metricsPort = { name: 'the metrics port', ...metrics, idleTimeoutMs }
+  const api = admin.enabled && view.config.api.enabled ? new ApiHandler(view, logger) : undefined
   const commands = admin.enabled
-    ? await listenHttp(adminHandler(view), adminPort, logger)
+    ? await listenHttp(adminHandler(view, api), adminPort, logger)
     : undefined
   const exporter = metrics.enabled
     ? await listenHttp(metricsHandler(view), metricsPort, logger)
     : undefined
+  if (commands === undefined) api?.stop()
   if (commands === undefined && exporter === undefined) return undefined
   return {
     url: commands?.url,
     metricsUrl: exporter === undefined ? undefined : `${exporter.url}/metrics`,
     async stop() {
+      api?.stop()
       await Promise.all([commands?.stop(), exporter?.stop()])
     },
   }
 }
 
-function adminHandler(view: ServerView): Handler {
+function adminHandler(view: ServerView, api: ApiHandler | undefined): Handler {
   const { commandUrl } = view.config.admin
   const commands = new CommandHandler(view)
   const pages = pagesOf(view)
   const browsers = new BrowserGuard(view.config)
   return async (request, response) => {
-    const { pathname, searchParams } = urlOf(request)
+    const url = urlOf(request)
+    const { pathname, searchParams } = url
     const page = pages.get(pathname)
     if (page !== undefined) {
       // Elsewhere orchestrators and Prometheus ask for them by any name.
@@ -57,6 +63,9 @@ function adminHandler(view: ServerView): Handler {
     if (pathname === commandUrl || pathname.startsWith(`${commandUrl}/`)) {
       const name = pathname.slice(commandUrl.length + 1)
       return commands.answer(name, searchParams, request, response)
+    }
+    if (api !== undefined && pathname.startsWith('/api/')) {
+      return api.answer(url, request, response)
     }
     sendText(response, 404, 'not found\n')
   }

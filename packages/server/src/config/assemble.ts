@@ -1,6 +1,7 @@
 import type { Id } from '@zabra/protocol'
 import type { EnsembleFindings } from './ensemble.ts'
 import type { Values } from './keys.ts'
+import { isLoopback } from './loopback.ts'
 import type { ServerConfig, Store, Throttling, Tls } from './server-config.ts'
 import type { Sources } from './sources.ts'
 
@@ -100,6 +101,11 @@ export function assemble(parts: Parts): ServerConfig {
     adminAccess: {
       identities: adminIdentities(values['admin.identities']),
       allowedHosts: values['admin.allowedHosts'],
+    },
+    api: {
+      enabled: values['api.enabled'],
+      anonymous:
+        values['api.anonymous'] ?? (isLoopback(values['admin.serverAddress']) ? 'write' : 'none'),
     },
     skipAcl: values.skipACL,
     eagerAclCheck: values.enableEagerACLCheck,

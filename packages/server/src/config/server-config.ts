@@ -94,6 +94,11 @@ export interface ServerConfig {
     readonly identities: readonly Id[]
     readonly allowedHosts: readonly string[]
   }
+  /** The HTTP API and the console on the admin port. */
+  readonly api: {
+    readonly enabled: boolean
+    readonly anonymous: 'none' | 'metadata' | 'read' | 'write'
+  }
 
   readonly skipAcl: boolean
   readonly eagerAclCheck: boolean

@@ -28,7 +28,7 @@ export class Authorization {
     if (authorization === undefined || authorization.trim() === '') {
       return { status: 401, error: 'Auth info is missing for the command' }
     }
-    const address = (request.socket.remoteAddress ?? '').replace(/^::ffff:(?=.*\.)/, '')
+    const address = addressOf(request)
     const waitMs = this.guesses.waitMs(address, performance.now())
     if (waitMs === undefined) return { status: 429, error: 'Too many wrong passwords; try later' }
     if (waitMs > 0) await delay(waitMs)
@@ -40,22 +40,36 @@ export class Authorization {
   }
 
   private refuseUnlessAllowed(authorization: string, address: string): Refusal | undefined {
-    const [, scheme = '', auth] = /^(\S+)(?:\s+(.*))?$/s.exec(authorization.trim()) ?? []
-    const token = auth === undefined ? null : encodeText(auth)
+    const { scheme, token } = parseAuthorization(authorization)
     const identities = this.view.authenticator.authenticate(scheme, token, address)
     if (identities === undefined) return { status: 401, error: 'Not authenticated' }
-    return this.mayAdminister(identities) ? undefined : { status: 403, error: 'Not authorized' }
+    return mayAdminister(this.view, identities)
+      ? undefined
+      : { status: 403, error: 'Not authorized' }
   }
+}
 
-  private mayAdminister(identities: readonly Id[]): boolean {
-    const { config, peer } = this.view
-    const admins = config.adminAccess.identities
-    const isAdmin = ({ scheme, id }: Id): boolean =>
-      scheme === 'super' || admins.some((other) => other.scheme === scheme && other.id === id)
-    const { db } = peer
-    return (
-      identities.some(isAdmin) ||
-      grantsEach(db.aclOf(db.tree.find('/')), permissions.all, identities)
-    )
-  }
+/** Whether one of these identities is an administrator's. */
+export function mayAdminister({ config, peer }: ServerView, identities: readonly Id[]): boolean {
+  const admins = config.adminAccess.identities
+  const isAdmin = ({ scheme, id }: Id): boolean =>
+    scheme === 'super' || admins.some((other) => other.scheme === scheme && other.id === id)
+  const { db } = peer
+  return (
+    identities.some(isAdmin) || grantsEach(db.aclOf(db.tree.find('/')), permissions.all, identities)
+  )
+}
+
+/** Splits `SCHEME AUTH`. */
+export function parseAuthorization(header: string): {
+  readonly scheme: string
+  readonly token: Uint8Array | null
+} {
+  const [, scheme = '', auth] = /^(\S+)(?:\s+(.*))?$/s.exec(header.trim()) ?? []
+  return { scheme, token: auth === undefined ? null : encodeText(auth) }
+}
+
+/** The address of a client; IPv4 ones of a socket for both families come as ::ffff:a.b.c.d. */
+export function addressOf({ socket }: IncomingMessage): string {
+  return (socket.remoteAddress ?? '').replace(/^::ffff:(?=.*\.)/, '')
 }

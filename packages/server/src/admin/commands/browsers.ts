@@ -59,8 +59,3 @@ export class BrowserGuard {
 function isOriginOf(origin: string, host: string): boolean {
   return URL.canParse(origin) && new URL(origin).host === host.toLowerCase()
 }
-
-/** Whether only programs on this machine reach what listens there. */
-export function isLoopback(address: string): boolean {
-  return address === 'localhost' || address === '::1' || address.startsWith('127.')
-}

@@ -1,6 +1,6 @@
 import { defaultLimits } from '@zabra/core'
 import { property } from '../key.ts'
-import { choice, int, list, path, text } from '../value-types.ts'
+import { bool, choice, int, list, path, text } from '../value-types.ts'
 
 const positive = { min: 1, outside: 'default' } as const
 const ours = { range: positive, departs: "zabra's own." }
@@ -97,5 +97,22 @@ export const guards = {
     [],
     "Names by which the admin port may be asked for, besides addresses, localhost, the machine's name and the members of the ensemble.",
     { defaultText: 'none', departs: "zabra's own." },
+  ),
+  'api.enabled': property(
+    bool,
+    true,
+    'The HTTP API and the console are served by the admin port.',
+    {
+      departs: "zabra's own.",
+    },
+  ),
+  'api.anonymous': property(
+    choice(['none', 'metadata', 'read', 'write']),
+    undefined,
+    'What the HTTP API lets everybody do who is no administrator: nothing, see names and stats, see data, or change the tree. ACLs hold besides.',
+    {
+      defaultText: 'write where admin.serverAddress is a loopback address, else none',
+      departs: "zabra's own.",
+    },
   ),
 } as const

@@ -1,0 +1,137 @@
+import type { IncomingMessage } from 'node:http'
+import { encodeText } from '@zabra/protocol'
+import { addressOf, mayAdminister, parseAuthorization } from '../admin/commands/authorization.ts'
+import type { ServerView } from '../server-view.ts'
+import { ApiError, badRequest } from './api-error.ts'
+import { InternalClient, type Credentials } from './internal-client.ts'
+
+/** What a caller may do, least first; ACLs hold besides. */
+export const roles = ['none', 'metadata', 'read', 'write', 'admin'] as const
+export type Role = (typeof roles)[number]
+
+export function includes(role: Role, needed: Role): boolean {
+  return roles.indexOf(role) >= roles.indexOf(needed)
+}
+
+/** Somebody who calls the API, with a client of the server that acts for him. */
+export interface Caller {
+  readonly client: InternalClient
+  readonly role: Role
+}
+
+const idleMsMax = 60_000
+const checkMs = 5_000
+/** Sessions that callers can make the server hold. */
+const clientsMax = 64
+
+/** One client for each address with its credentials: opened when it is needed, closed when idle. */
+export class Clients {
+  private readonly view: ServerView
+  private readonly open = new Map<string, Promise<InternalClient>>()
+  private readonly checks: NodeJS.Timeout
+
+  constructor(view: ServerView) {
+    this.view = view
+    this.checks = setInterval(() => void this.closeIdle(performance.now() - idleMsMax), checkMs)
+    this.checks.unref()
+  }
+
+  get sessionIds(): Promise<ReadonlySet<bigint>> {
+    return this.settled().then((clients) => new Set(clients.map(([, { sessionId }]) => sessionId)))
+  }
+
+  /** The role of everybody who proves nothing. */
+  get anonymous(): Role {
+    return this.view.config.api.anonymous
+  }
+
+  /** Runs work for whoever sends a request; the client stays open meanwhile. */
+  async use<T>(request: IncomingMessage, work: (caller: Caller) => Promise<T>): Promise<T> {
+    const address = addressOf(request)
+    const header = request.headers.authorization?.trim() ?? ''
+    const client = await this.clientOf(address, header)
+    client.uses++
+    try {
+      const isAdmin = header !== '' && mayAdminister(this.view, client.identities)
+      return await work({ client, role: isAdmin ? 'admin' : this.anonymous })
+    } finally {
+      client.uses--
+      client.lastUsedMs = performance.now()
+    }
+  }
+
+  stop(): void {
+    clearInterval(this.checks)
+    void this.closeIdle(Infinity)
+  }
+
+  private async clientOf(address: string, header: string): Promise<InternalClient> {
+    const key = `${address}\n${header}`
+    const known = await this.open.get(key)?.catch(() => undefined)
+    if (known?.isOpen === true) return known
+    const credentials = header === '' ? undefined : credentialsIn(header)
+    if (this.open.size >= clientsMax) await this.makeRoom()
+    // Another request may have opened one meanwhile.
+    const other = this.open.get(key)
+    if (other !== undefined && (await isOpen(other))) return other
+    const opening = InternalClient.open(this.view, address, credentials)
+    this.open.set(key, opening)
+    try {
+      const client = await opening
+      client.onClose(() => this.forget(key, opening))
+      return client
+    } catch (error) {
+      this.forget(key, opening)
+      throw error
+    }
+  }
+
+  private forget(key: string, opening: Promise<InternalClient>): void {
+    if (this.open.get(key) === opening) this.open.delete(key)
+  }
+
+  /** Closes the one that was not used for the longest time. */
+  private async makeRoom(): Promise<void> {
+    const idle = (await this.settled()).filter(([, { uses }]) => uses === 0)
+    idle.sort(([, a], [, b]) => a.lastUsedMs - b.lastUsedMs)
+    const [longest] = idle
+    if (longest === undefined) {
+      throw new ApiError(503, 'tooManyClients', 'Too many clients use the API at the same time')
+    }
+    const [key, client] = longest
+    this.open.delete(key)
+    client.dispose()
+  }
+
+  private async closeIdle(usedBeforeMs: number): Promise<void> {
+    for (const [key, client] of await this.settled()) {
+      if (client.uses > 0 && usedBeforeMs !== Infinity) continue
+      if (client.lastUsedMs > usedBeforeMs) continue
+      this.open.delete(key)
+      client.dispose()
+    }
+  }
+
+  private async settled(): Promise<(readonly [key: string, client: InternalClient])[]> {
+    const entries = [...this.open].map(async ([key, opening]) => {
+      const client = await opening.catch(() => undefined)
+      return client === undefined ? undefined : ([key, client] as const)
+    })
+    return (await Promise.all(entries)).filter((entry) => entry !== undefined)
+  }
+}
+
+async function isOpen(opening: Promise<InternalClient>): Promise<boolean> {
+  return (await opening.catch(() => undefined))?.isOpen === true
+}
+
+/** `Basic` is `digest` as browsers and curl write it. */
+function credentialsIn(header: string): Credentials {
+  const { scheme, token } = parseAuthorization(header)
+  if (scheme.toLowerCase() === 'basic') {
+    const text = Buffer.from(Buffer.from(token ?? []).toString(), 'base64').toString()
+    if (!text.includes(':')) throw badRequest('Authorization: Basic does not hold user:password')
+    return { scheme: 'digest', token: encodeText(text) }
+  }
+  return { scheme, token }
+}

@@ -1,0 +1,198 @@
+import type { IncomingMessage, ServerResponse } from 'node:http'
+import { BrowserGuard } from '../admin/commands/browsers.ts'
+import { addressOf } from '../admin/commands/authorization.ts'
+import { refuseMethod } from '../admin/http-server.ts'
+import { isLoopback } from '../config/loopback.ts'
+import type { Logger } from '../logger.ts'
+import type { ServerView } from '../server-view.ts'
+import { ApiError, badRequest, notServing, toApiError } from './api-error.ts'
+import { Clients, includes, type Role } from './clients.ts'
+import type { InternalClient } from './internal-client.ts'
+import { MetricsRing } from './metrics-ring.ts'
+import { apiRoot, openApi } from './openapi.ts'
+import { Query, readBody, streamed, type Call, type Route, type Services } from './route.ts'
+import { routes } from './routes/index.ts'
+import { problemOf } from './schema.ts'
+
+const jsonType = 'application/json'
+const bytesType = 'application/octet-stream'
+/** Base64 and the rest of a body, beside the data itself. */
+const bodyOverhead = 65_536
+
+/** The HTTP API below `/api` of the admin port. */
+export class ApiHandler {
+  private readonly services: Services
+  private readonly browsers: BrowserGuard
+  private readonly logger: Logger
+  private readonly document = JSON.stringify(openApi(routes))
+  private readonly table = new Map<string, Route[]>()
+  /** Only programs on this machine can ask. */
+  private readonly isLocal: boolean
+
+  constructor(view: ServerView, logger: Logger) {
+    this.services = { view, clients: new Clients(view), metrics: new MetricsRing(view) }
+    this.browsers = new BrowserGuard(view.config)
+    this.logger = logger
+    this.isLocal = isLoopback(view.config.admin.address)
+    for (const route of routes) {
+      const path = `${apiRoot}${route.path}`
+      this.table.set(path, [...(this.table.get(path) ?? []), route])
+    }
+  }
+
+  stop(): void {
+    this.services.clients.stop()
+    this.services.metrics.stop()
+  }
+
+  async answer(url: URL, request: IncomingMessage, response: ServerResponse): Promise<void> {
+    try {
+      await this.dispatch(url, request, response)
+    } catch (error) {
+      const refusal = toApiError(error, url.searchParams.get('path') ?? undefined)
+      if (refusal === undefined) throw error
+      refuse(response, refusal)
+    }
+  }
+
+  private async dispatch(
+    { pathname, searchParams }: URL,
+    request: IncomingMessage,
+    response: ServerResponse,
+  ): Promise<void> {
+    const foreign = this.browsers.refuse(request)
+    if (foreign !== undefined) throw new ApiError(foreign.status, 'foreign', foreign.error)
+    const { method = 'GET' } = request
+    if (pathname === '/api/openapi.json') {
+      if (method !== 'GET' && method !== 'HEAD') return refuseMethod(response, 'GET, HEAD')
+      return sendJson(response, 200, this.document)
+    }
+    const candidates = this.table.get(pathname)
+    if (candidates === undefined) throw new ApiError(404, 'noRoute', `There is no ${pathname}`)
+    const wanted = method === 'HEAD' ? 'GET' : method
+    const route = candidates.find((each) => each.method === wanted)
+    if (route === undefined) {
+      return refuseMethod(response, candidates.map((each) => each.method).join(', '))
+    }
+    await this.run(route, searchParams, request, response)
+  }
+
+  private async run(
+    route: Route,
+    parameters: URLSearchParams,
+    request: IncomingMessage,
+    response: ServerResponse,
+  ): Promise<void> {
+    const { services } = this
+    const query = new Query(parameters, route.parameters)
+    const type = request.headers['content-type']?.split(';', 1)[0]?.trim().toLowerCase()
+    const isBytes = route.takesBytes === true && type === bytesType
+    // A page of another origin cannot send these types without asking first.
+    if (route.method !== 'GET' && type !== jsonType && !isBytes) {
+      const types = route.takesBytes === true ? `${jsonType} or ${bytesType}` : jsonType
+      throw new ApiError(415, 'contentType', `Content-Type must be ${types}`)
+    }
+    const needed: Role =
+      route.role === 'private' ? (this.isLocal ? 'metadata' : 'admin') : route.role
+    const isAnonymous = (request.headers.authorization ?? '').trim() === ''
+    if (isAnonymous && !includes(services.clients.anonymous, needed)) throw denied(true)
+    // Whoever may do it anyway need not wait for the rest of what is sent.
+    const body =
+      route.method === 'GET'
+        ? { body: undefined, bytes: undefined }
+        : await this.bodyOf(route, request, isBytes)
+    const gone = new AbortController()
+    response.once('close', () => gone.abort())
+    const signal = gone.signal
+    const base = { ...services, request, response, signal, query, ...body }
+    // Without a leader nobody's credentials can be looked at.
+    if (route.isAlwaysAnswered === true && !services.view.peer.isServing) {
+      const role = services.clients.anonymous
+      if (!includes(role, needed)) throw notServing()
+      return this.carryOut(route, { ...base, role, client: undefined })
+    }
+    await services.clients.use(request, ({ client, role }) => {
+      if (!includes(role, needed)) throw denied(false)
+      return this.carryOut(route, { ...base, role, client })
+    })
+  }
+
+  private async carryOut(
+    route: Route,
+    { client, ...rest }: Omit<Call, 'client'> & { readonly client: InternalClient | undefined },
+  ): Promise<void> {
+    const call: Call = {
+      ...rest,
+      get client() {
+        if (client === undefined) throw notServing()
+        return client
+      },
+    }
+    const answer = await route.handle(call)
+    if (route.method !== 'GET') this.audit(route, call)
+    if (answer !== streamed) sendJson(call.response, 200, JSON.stringify(answer))
+  }
+
+  private async bodyOf(
+    { body: schema }: Route,
+    request: IncomingMessage,
+    isBytes: boolean,
+  ): Promise<Pick<Call, 'body' | 'bytes'>> {
+    const dataMax = this.services.view.config.juteMaxBuffer
+    const bytes = await readBody(request, Math.ceil((dataMax * 4) / 3) + bodyOverhead)
+    if (isBytes) return { body: undefined, bytes }
+    if (schema === undefined) return { body: undefined, bytes: undefined }
+    let json: unknown
+    try {
+      json = JSON.parse(Buffer.from(bytes).toString())
+    } catch {
+      throw badRequest('The body is not JSON')
+    }
+    const problem = problemOf(schema, json)
+    if (problem !== undefined) throw badRequest(problem)
+    return { body: json, bytes: undefined }
+  }
+
+  /** Who changed what, in the log of the server. */
+  private audit({ method, path }: Route, { request, client, query, body }: Call): void {
+    const user = client.identities
+      .map(({ scheme, id }) => `${scheme}:${scheme === 'digest' ? id?.split(':')[0] : id}`)
+      .join(',')
+    const { path: inBody } = (body ?? {}) as { readonly path?: string }
+    const what = inBody ?? query.text('path') ?? query.text('id') ?? ''
+    this.logger.info(`api: ${method} ${path} ${what} by ${user} from ${addressOf(request)}`)
+  }
+}
+
+function denied(isAnonymous: boolean): ApiError {
+  return isAnonymous
+    ? new ApiError(401, 'signIn', 'Credentials are needed for this; see api.anonymous')
+    : new ApiError(403, 'role', 'These credentials do not allow this; see admin.identities')
+}
+
+function refuse(
+  response: ServerResponse,
+  { status, code, message, path, details }: ApiError,
+): void {
+  if (response.headersSent) {
+    response.destroy()
+    return
+  }
+  // What was sent along may not have been read, so nothing can follow it on this connection.
+  response.shouldKeepAlive = false
+  // A scheme that browsers do not know, or they would ask for a password themselves.
+  if (status === 401) response.setHeader('WWW-Authenticate', 'zabra')
+  const error = { code, message, ...(path === undefined ? {} : { path }), ...details }
+  sendJson(response, status, JSON.stringify({ error }))
+}
+
+function sendJson(response: ServerResponse, status: number, json: string): void {
+  const body = Buffer.from(json)
+  response.writeHead(status, {
+    'Content-Type': jsonType,
+    'Content-Length': body.length,
+    'Cache-Control': 'no-store',
+    'X-Content-Type-Options': 'nosniff',
+  })
+  response.end(body)
+}

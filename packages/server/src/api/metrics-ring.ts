@@ -1,0 +1,118 @@
+import type { ServerView } from '../server-view.ts'
+import { integer, number, object, array } from './schema.ts'
+
+const everyMs = 5_000
+const keptMs = 3_600_000
+const samplesMax = keptMs / everyMs
+
+const columns = [
+  'time',
+  'requestsPerSecond',
+  'readMs',
+  'readMsP99',
+  'writeMs',
+  'writeMsP99',
+  'syncMs',
+  'connections',
+  'outstanding',
+  'znodes',
+  'watches',
+] as const
+
+/** One moment of a server; latencies are of the time since the moment before. */
+export type Sample = { readonly [Name in (typeof columns)[number]]: number }
+
+export const sampleSchema = object(
+  Object.fromEntries(columns.map((name) => [name, name === 'time' ? integer : number])),
+)
+export const samplesSchema = object({ everyMs: integer, samples: array(sampleSchema) })
+
+/** What a counter has added since it was last looked at. */
+interface Totals {
+  readonly requests: number
+  readonly read: Totalled
+  readonly write: Totalled
+  readonly sync: Totalled
+  readonly atMs: number
+}
+interface Totalled {
+  readonly count: number
+  readonly sum: number
+}
+
+/** The last hour of this server, in memory. */
+export class MetricsRing {
+  readonly everyMs = everyMs
+  private readonly view: ServerView
+  private readonly samples: Sample[] = []
+  private readonly listeners = new Set<(sample: Sample) => void>()
+  private readonly timer: NodeJS.Timeout
+  private last: Totals
+
+  constructor(view: ServerView) {
+    this.view = view
+    this.last = totalsOf(view)
+    this.timer = setInterval(() => this.take(), everyMs).unref()
+  }
+
+  /** Oldest first. */
+  get all(): readonly Sample[] {
+    return this.samples
+  }
+
+  onSample(listener: (sample: Sample) => void): () => void {
+    this.listeners.add(listener)
+    return () => this.listeners.delete(listener)
+  }
+
+  take(): Sample {
+    const { last, view } = this
+    const { peer } = view
+    const { stats } = peer
+    const now = totalsOf(view)
+    const meanOf = (name: 'read' | 'write' | 'sync'): number => {
+      const count = now[name].count - last[name].count
+      return count > 0 ? rounded((now[name].sum - last[name].sum) / count) : 0
+    }
+    const seconds = Math.max(0.001, (now.atMs - last.atMs) / 1000)
+    const sample: Sample = {
+      time: Date.now(),
+      // The count starts again with the command srst.
+      requestsPerSecond: rounded(Math.max(0, now.requests - last.requests) / seconds),
+      readMs: meanOf('read'),
+      readMsP99: stats.readLatency.percentile(0.99) ?? 0,
+      writeMs: meanOf('write'),
+      writeMsP99: stats.writeLatency.percentile(0.99) ?? 0,
+      syncMs: meanOf('sync'),
+      connections: view.sockets.size,
+      outstanding: peer.outstandingRequests,
+      znodes: peer.db.tree.size,
+      watches: peer.db.watches.count,
+    }
+    this.last = now
+    this.samples.push(sample)
+    if (this.samples.length > samplesMax) this.samples.shift()
+    for (const listener of this.listeners) listener(sample)
+    return sample
+  }
+
+  stop(): void {
+    clearInterval(this.timer)
+    this.listeners.clear()
+  }
+}
+
+function totalsOf({ peer: { stats }, disk }: ServerView): Totals {
+  const total = ({ count, sum }: Totalled): Totalled => ({ count, sum })
+  return {
+    requests: stats.packetsReceived,
+    read: total(stats.readLatency),
+    write: total(stats.writeLatency),
+    sync: total(disk.syncMs),
+    atMs: performance.now(),
+  }
+}
+
+function rounded(value: number): number {
+  return Math.round(value * 100) / 100
+}

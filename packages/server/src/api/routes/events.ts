@@ -1,0 +1,116 @@
+import { eventTypes } from '@zabra/protocol'
+import { badRequest } from '../api-error.ts'
+import type { WatchEvent } from '../internal-client.ts'
+import { samplesSchema, type Sample } from '../metrics-ring.ts'
+import { streamed, type Call, type Route } from '../route.ts'
+
+const collectMs = 100
+const changesMax = 500
+const unreadBytesMax = 1024 * 1024
+const heartbeatMs = 10_000
+
+const kinds = new Map<number, string>([
+  [eventTypes.nodeCreated, 'created'],
+  [eventTypes.nodeDeleted, 'deleted'],
+  [eventTypes.nodeDataChanged, 'changed'],
+  [eventTypes.nodeChildrenChanged, 'children'],
+])
+
+export const events: readonly Route[] = [
+  {
+    method: 'GET',
+    path: '/metrics',
+    summary: 'The last hour of this server',
+    role: 'metadata',
+    isAlwaysAnswered: true,
+    answer: samplesSchema,
+    handle: ({ metrics }) =>
+      Promise.resolve({ everyMs: metrics.everyMs, samples: [...metrics.all] }),
+  },
+  {
+    method: 'GET',
+    path: '/events',
+    summary:
+      'Server-sent events: changes at a path and below it, and metrics. It ends when the server stops serving',
+    role: 'metadata',
+    parameters: {
+      path: { kind: 'path', description: 'Changes at this znode and below it' },
+      metrics: { kind: 'flag', description: 'Each new moment of the metrics' },
+    },
+    answer: 'text/event-stream',
+    handle: stream,
+  },
+]
+
+async function stream({ client, metrics, query, response, signal }: Call): Promise<unknown> {
+  const path = query.text('path')
+  const wantsMetrics = query.flag('metrics')
+  if (path === undefined && !wantsMetrics) throw badRequest('path or metrics is missing')
+  const ends: (() => void)[] = []
+  const send = (event: string, data: object): void => {
+    response.write(`event: ${event}\ndata: ${JSON.stringify(data)}\n\n`)
+    // Whoever does not read gets nothing more, rather than a part.
+    if (response.writableLength > unreadBytesMax) response.destroy()
+  }
+  try {
+    if (path !== undefined) {
+      const changes = new Changes((told) => send('changes', told))
+      ends.push(await client.watch(path, (event) => changes.add(event)), () => changes.stop())
+    }
+    if (wantsMetrics) ends.push(metrics.onSample((sample: Sample) => send('metrics', sample)))
+    response.writeHead(200, {
+      'Content-Type': 'text/event-stream',
+      'Cache-Control': 'no-store',
+      'X-Content-Type-Options': 'nosniff',
+    })
+    send('ready', {})
+    const heartbeat = setInterval(() => response.write(':\n\n'), heartbeatMs)
+    ends.push(() => clearInterval(heartbeat))
+    await new Promise<void>((resolve) => {
+      ends.push(client.onClose(resolve))
+      signal.addEventListener('abort', () => resolve())
+      if (signal.aborted || !client.isOpen) resolve()
+    })
+  } finally {
+    for (const end of ends) end()
+  }
+  response.end()
+  return streamed
+}
+
+interface Told {
+  readonly changes: readonly { readonly type: string; readonly path: string }[]
+  /** There were more than are told. */
+  readonly isTruncated: boolean
+}
+
+/** Collects changes for a moment: what many writes do to one znode is told once. */
+class Changes {
+  private readonly tell: (told: Told) => void
+  private readonly collected = new Map<string, { readonly type: string; readonly path: string }>()
+  private isTruncated = false
+  private timer: NodeJS.Timeout | undefined
+
+  constructor(tell: (told: Told) => void) {
+    this.tell = tell
+  }
+
+  add({ type: code, path }: WatchEvent): void {
+    const type = kinds.get(code) ?? 'changed'
+    if (this.collected.size < changesMax) this.collected.set(`${type} ${path}`, { type, path })
+    else this.isTruncated = true
+    this.timer ??= setTimeout(() => this.flush(), collectMs)
+  }
+
+  private flush(): void {
+    this.timer = undefined
+    const told = { changes: [...this.collected.values()], isTruncated: this.isTruncated }
+    this.collected.clear()
+    this.isTruncated = false
+    this.tell(told)
+  }
+
+  stop(): void {
+    clearTimeout(this.timer)
+  }
+}

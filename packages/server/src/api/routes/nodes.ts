@@ -1,0 +1,200 @@
+import { errorCodes, joinPath } from '@zabra/protocol'
+import { ApiError, isRefused, Refused } from '../api-error.ts'
+import { pathParameter, streamed, type Call, type Route } from '../route.ts'
+import { array, boolean, integer, nullable, object, text } from '../schema.ts'
+import { aclJson, aclSchema, nodeJson, nodeSchema } from '../shapes.ts'
+import { childrenOf, statOf } from '../tree.ts'
+
+const pageMax = 1000
+
+/** What can be seen of znodes. */
+export const nodes: readonly Route[] = [
+  {
+    method: 'GET',
+    path: '/node',
+    summary: 'A znode without its data',
+    role: 'metadata',
+    parameters: { path: pathParameter },
+    answer: nodeSchema,
+    errors: [404],
+    async handle({ client, view, query }) {
+      const path = query.path()
+      const { stat } = await client.call('exists', { path, watch: false })
+      return nodeJson(view, path, stat)
+    },
+  },
+  {
+    method: 'GET',
+    path: '/data',
+    summary: 'The data of a znode; Range asks for a part of it',
+    role: 'read',
+    parameters: { path: pathParameter },
+    answer: 'application/octet-stream',
+    errors: [404, 416],
+    handle: data,
+  },
+  {
+    method: 'GET',
+    path: '/children',
+    summary: 'A page of the children of a znode, in the order of their names',
+    role: 'metadata',
+    parameters: {
+      path: pathParameter,
+      offset: { kind: 'integer', description: 'How many to leave out' },
+      limit: { kind: 'integer', description: 'How many at most', minimum: 1, maximum: pageMax },
+      filter: { kind: 'text', description: 'Only names that contain this' },
+    },
+    answer: object({
+      node: nodeSchema,
+      total: integer,
+      matching: integer,
+      offset: integer,
+      children: array(nodeSchema, pageMax),
+    }),
+    errors: [404],
+    handle: children,
+  },
+  {
+    method: 'GET',
+    path: '/acl',
+    summary: 'The ACL of a znode',
+    role: 'metadata',
+    parameters: { path: pathParameter },
+    answer: object({ acl: aclSchema, aversion: integer }),
+    errors: [404],
+    async handle({ client, query }) {
+      const { acl, stat } = await client.call('getACL', { path: query.path() })
+      return { acl: aclJson(acl), aversion: stat.aversion }
+    },
+  },
+  {
+    method: 'GET',
+    path: '/quota',
+    summary: 'The quota of a znode and what is used of it; null where it has none',
+    role: 'metadata',
+    parameters: { path: pathParameter },
+    answer: object({
+      path: text,
+      limits: nullable(
+        object({ count: integer, bytes: integer, countHardLimit: integer, byteHardLimit: integer }),
+      ),
+      used: nullable(object({ count: integer, bytes: integer })),
+      isEnforced: boolean,
+    }),
+    errors: [404],
+    handle: quota,
+  },
+]
+
+async function data({ client, query, request, response, signal }: Call): Promise<unknown> {
+  const path = query.path()
+  const { data: bytes, stat } = await client.call('getData', { path, watch: false })
+  const all = bytes ?? new Uint8Array(0)
+  // A part of one version must not be taken for a part of another.
+  const tag = `"${stat.mzxid.toString(16)}"`
+  const wanted = request.headers.range
+  const ifRange = request.headers['if-range']
+  const range =
+    wanted === undefined || (ifRange !== undefined && ifRange !== tag)
+      ? undefined
+      : rangeIn(wanted, all.length)
+  if (range === 'outside') {
+    response.setHeader('Content-Range', `bytes */${all.length}`)
+    throw new ApiError(416, 'range', `The data has ${all.length} bytes`, path)
+  }
+  const part = range === undefined ? all : all.subarray(range.start, range.end)
+  response.writeHead(range === undefined ? 200 : 206, {
+    'Content-Type': 'application/octet-stream',
+    'Content-Length': part.length,
+    'Accept-Ranges': 'bytes',
+    ETag: tag,
+    'Zabra-Version': stat.version,
+    'Cache-Control': 'no-store',
+    // Data is anybody's: it must not become a page of this origin.
+    'Content-Disposition': 'attachment',
+    'Content-Security-Policy': "default-src 'none'; sandbox",
+    'X-Content-Type-Options': 'nosniff',
+    ...(range === undefined
+      ? {}
+      : { 'Content-Range': `bytes ${range.start}-${range.end - 1}/${all.length}` }),
+  })
+  if (!signal.aborted) response.end(part)
+  return streamed
+}
+
+/** One range as RFC 9110 has it; undefined where the header asks for what is not offered. */
+function rangeIn(
+  header: string,
+  length: number,
+): { readonly start: number; readonly end: number } | 'outside' | undefined {
+  const [, first = '', last = ''] = /^bytes=(\d*)-(\d*)$/.exec(header.trim()) ?? []
+  if (first === '' && last === '') return undefined
+  if (first === '') {
+    const start = Math.max(0, length - Number(last))
+    return start < length ? { start, end: length } : 'outside'
+  }
+  const start = Number(first)
+  const end = last === '' ? length : Math.min(length, Number(last) + 1)
+  if (last !== '' && Number(last) < start) return undefined
+  return start < length ? { start, end } : 'outside'
+}
+
+async function children({ client, query, view }: Call): Promise<unknown> {
+  const path = query.path()
+  const { stat, names } = await childrenOf(client, path)
+  const filter = query.text('filter') ?? ''
+  const matching = filter === '' ? names : names.filter((name) => name.includes(filter))
+  const offset = query.integer('offset') ?? 0
+  const page = matching.slice(offset, offset + (query.integer('limit') ?? 100))
+  const stats = await Promise.all(page.map((name) => statOf(client, joinPath(path, name))))
+  return {
+    node: nodeJson(view, path, stat),
+    total: names.length,
+    matching: matching.length,
+    offset,
+    children: page.flatMap((name, at) => {
+      const child = stats[at]
+      return child === undefined ? [] : [nodeJson(view, joinPath(path, name), child)]
+    }),
+  }
+}
+
+async function quota({ client, query, view }: Call): Promise<unknown> {
+  const path = query.path()
+  if ((await statOf(client, path)) === undefined) throw new Refused(errorCodes.noNode)
+  const folder = path === '/' ? '/zookeeper/quota' : `/zookeeper/quota${path}`
+  const [limits, used] = await Promise.all(
+    ['zookeeper_limits', 'zookeeper_stats'].map((name) => numbersAt(client, `${folder}/${name}`)),
+  )
+  const limit = (name: string): number => limits?.[name] ?? -1
+  return {
+    path,
+    limits:
+      limits === undefined
+        ? null
+        : {
+            count: limit('count'),
+            bytes: limit('bytes'),
+            countHardLimit: limit('countHardLimit'),
+            byteHardLimit: limit('byteHardLimit'),
+          },
+    used: used === undefined ? null : { count: used['count'] ?? 0, bytes: used['bytes'] ?? 0 },
+    isEnforced: view.config.enforceQuota,
+  }
+}
+
+async function numbersAt(
+  client: Call['client'],
+  path: string,
+): Promise<Readonly<Record<string, number>> | undefined> {
+  try {
+    const { data: bytes } = await client.call('getData', { path, watch: false })
+    const pairs = Buffer.from(bytes ?? [])
+      .toString()
+      .matchAll(/(\w+)=(-?\d+)/g)
+    return Object.fromEntries(Array.from(pairs, ([, name = '', value]) => [name, Number(value)]))
+  } catch (error) {
+    if (isRefused(error, 'noNode')) return undefined
+    throw error
+  }
+}

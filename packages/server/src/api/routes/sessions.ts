@@ -1,0 +1,133 @@
+import { operationName } from '@zabra/protocol'
+import { addressOf } from '../../admin/commands/authorization.ts'
+import type { ServerView } from '../../server-view.ts'
+import { ApiError, badRequest } from '../api-error.ts'
+import { InternalClient } from '../internal-client.ts'
+import { type Call, type Route } from '../route.ts'
+import { array, boolean, integer, nullable, number, object, text } from '../schema.ts'
+import { hex } from '../shapes.ts'
+
+const pageMax = 1000
+
+export const sessions: readonly Route[] = [
+  {
+    method: 'GET',
+    path: '/sessions',
+    summary: 'A page of the sessions that this server knows, those connected to it first',
+    role: 'private',
+    parameters: {
+      offset: { kind: 'integer', description: 'How many to leave out' },
+      limit: { kind: 'integer', description: 'How many at most', minimum: 1, maximum: pageMax },
+    },
+    answer: object({
+      total: integer,
+      offset: integer,
+      sessions: array(
+        object({
+          id: text,
+          timeoutMs: integer,
+          isLocal: boolean,
+          ephemerals: integer,
+          isOfApi: boolean,
+          connection: nullable(
+            object({
+              address: text,
+              port: integer,
+              since: text,
+              lastHeardMsAgo: integer,
+              lastOperation: nullable(text),
+              requests: integer,
+              outstanding: integer,
+              meanLatencyMs: number,
+              maxLatencyMs: number,
+              identities: array(text),
+            }),
+          ),
+        }),
+      ),
+    }),
+    handle: list,
+  },
+  {
+    method: 'DELETE',
+    path: '/sessions',
+    summary: 'Ends a session, with its ephemeral znodes',
+    role: 'admin',
+    parameters: {
+      id: { kind: 'text', description: 'The session, as 0x and hexadecimal', isRequired: true },
+    },
+    answer: object({ id: text, isDone: boolean }),
+    errors: [404],
+    handle: end,
+  },
+]
+
+async function list({ view, clients, query }: Call): Promise<unknown> {
+  const { db, localSessions } = view.peer
+  const ofApi = await clients.sessionIds
+  const connected = new Map(
+    Array.from(view.sockets, (socket) => [socket.connection.sessionId, socket] as const),
+  )
+  const local = new Map(
+    Array.from(localSessions?.all() ?? [], ({ id, timeoutMs }) => [id, timeoutMs] as const),
+  )
+  const all = [...local.keys(), ...[...db.sessions.keys()].filter((id) => !local.has(id))]
+  const ordered = [
+    ...all.filter((id) => connected.has(id)),
+    ...all.filter((id) => !connected.has(id)),
+  ]
+  const offset = query.integer('offset') ?? 0
+  const page = ordered.slice(offset, offset + (query.integer('limit') ?? 100))
+  return {
+    total: all.length,
+    offset,
+    sessions: page.map((id) => ({
+      id: hex(id),
+      timeoutMs: local.get(id) ?? db.sessions.get(id) ?? 0,
+      isLocal: local.has(id),
+      ephemerals: db.tree.ephemeralsOf(id).size,
+      isOfApi: ofApi.has(id),
+      connection: connectionJson(view, connected.get(id)),
+    })),
+  }
+}
+
+function connectionJson(
+  view: ServerView,
+  socket: (ServerView['sockets'] extends ReadonlySet<infer Socket> ? Socket : never) | undefined,
+): object | null {
+  if (socket === undefined) return null
+  const { connection, address, port } = socket
+  const { session, latency } = connection
+  const heardMs = (session?.expiresAtMs ?? view.peer.nowMs) - connection.timeoutMs
+  const sinceMs = Math.min(heardMs, view.peer.nowMs)
+  return {
+    address,
+    port,
+    since: new Date(connection.openedWallMs).toISOString(),
+    lastHeardMsAgo: Math.max(
+      0,
+      Math.round(view.peer.nowMs - Math.max(sinceMs, connection.lastResponseMs)),
+    ),
+    lastOperation: operationName(connection.lastOperation) ?? null,
+    requests: connection.packetsReceived,
+    outstanding: connection.queue.length,
+    meanLatencyMs: Math.round(latency.mean * 100) / 100,
+    maxLatencyMs: latency.max,
+    identities: connection.identities.map(
+      ({ scheme, id }) => `${scheme}:${(scheme === 'digest' ? id?.split(':')[0] : id) ?? ''}`,
+    ),
+  }
+}
+
+async function end({ view, query, request }: Call): Promise<unknown> {
+  const given = query.text('id') ?? ''
+  if (!/^0x[0-9a-f]{1,16}$/i.test(given)) throw badRequest('id: expected 0x and hexadecimal digits')
+  const id = BigInt.asIntN(64, BigInt(given))
+  const { db, localSessions } = view.peer
+  const isKnown = db.sessions.has(id) || localSessions?.get(id) !== undefined
+  if (!isKnown || !(await InternalClient.endSession(view, addressOf(request), id))) {
+    throw new ApiError(404, 'noSession', `There is no session ${hex(id)}`)
+  }
+  return { id: hex(id), isDone: true }
+}

@@ -1,0 +1,34 @@
+import { serverState } from '../../admin/server-state.ts'
+import { versionText } from '../../admin/version.ts'
+import { roles } from '../clients.ts'
+import type { Route } from '../route.ts'
+import { array, boolean, choice, integer, object, text } from '../schema.ts'
+
+export const whoami: readonly Route[] = [
+  {
+    method: 'GET',
+    path: '/whoami',
+    summary: 'Who the server takes the caller for, and what it lets it do',
+    role: 'none',
+    answer: object({
+      role: choice(...roles),
+      identities: array(object({ scheme: text, id: text })),
+      server: object({ version: text, state: text, dataBytesMax: integer, isReadOnly: boolean }),
+    }),
+    handle: ({ client, role, view }) =>
+      Promise.resolve({
+        role,
+        identities: client.identities.map(({ scheme, id }) => ({
+          scheme: scheme ?? '',
+          // What follows the user is a digest of the password.
+          id: (scheme === 'digest' ? id?.split(':')[0] : id) ?? '',
+        })),
+        server: {
+          version: versionText,
+          state: serverState(view),
+          dataBytesMax: view.config.juteMaxBuffer,
+          isReadOnly: view.peer.isReadOnly,
+        },
+      }),
+  },
+]

@@ -1,0 +1,122 @@
+import { noNode } from '@zabra/core'
+import { nodeKindOf, nameOf, permissions, ttlMsOf, type Acl, type Stat } from '@zabra/protocol'
+import type { ServerView } from '../server-view.ts'
+import { badRequest } from './api-error.ts'
+import { array, choice, integer, nullable, object, text, type Schema } from './schema.ts'
+
+/** 64-bit numbers as ZooKeeper writes them: hexadecimal and unsigned. */
+export function hex(value: bigint): string {
+  return `0x${BigInt.asUintN(64, value).toString(16)}`
+}
+
+export function isoTime(ms: bigint): string {
+  const time = new Date(Number(ms))
+  return Number.isNaN(time.getTime()) ? String(ms) : time.toISOString()
+}
+
+const hexText: Schema = { type: 'string', pattern: '^0x[0-9a-f]{1,16}$' }
+
+export const nodeSchema = object({
+  path: text,
+  name: text,
+  kind: choice('persistent', 'ephemeral', 'container', 'ttl'),
+  czxid: hexText,
+  mzxid: hexText,
+  pzxid: hexText,
+  ctime: text,
+  mtime: text,
+  version: integer,
+  cversion: integer,
+  aversion: integer,
+  ephemeralOwner: nullable(hexText),
+  ttlMs: nullable(integer),
+  dataLength: integer,
+  numChildren: integer,
+})
+
+/** A znode without its data: zxids and sessions in hexadecimal, times in ISO 8601. */
+export function nodeJson({ peer }: ServerView, path: string, stat: Stat) {
+  // Clients are not told the owner of containers and TTL nodes; the tree knows it.
+  const { tree } = peer.db
+  const id = tree.find(path)
+  const owned = id === noNode ? stat : { ephemeralOwner: tree.owner(id) }
+  const kind = nodeKindOf(owned)
+  return {
+    path,
+    name: nameOf(path),
+    kind,
+    czxid: hex(stat.czxid),
+    mzxid: hex(stat.mzxid),
+    pzxid: hex(stat.pzxid),
+    ctime: isoTime(stat.ctime),
+    mtime: isoTime(stat.mtime),
+    version: stat.version,
+    cversion: stat.cversion,
+    aversion: stat.aversion,
+    ephemeralOwner: kind === 'ephemeral' ? hex(stat.ephemeralOwner) : null,
+    ttlMs: kind === 'ttl' ? ttlMsOf(owned) : null,
+    dataLength: stat.dataLength,
+    numChildren: stat.numChildren,
+  }
+}
+
+const letters = { c: 'create', r: 'read', w: 'write', d: 'delete', a: 'admin' } as const
+
+export const aclSchema = array(
+  object({
+    perms: { type: 'string', pattern: '^(?!.*(.).*\\1)[crwda]*$', description: 'of c, r, w, d, a' },
+    scheme: text,
+    id: text,
+  }),
+)
+
+export interface AclJson {
+  readonly perms: string
+  readonly scheme: string
+  readonly id: string
+}
+
+export function aclJson(acl: readonly Acl[]): AclJson[] {
+  return acl.map(({ perms, id: { scheme, id } }) => ({
+    perms: Object.entries(letters)
+      .filter(([, name]) => (perms & permissions[name]) !== 0)
+      .map(([letter]) => letter)
+      .join(''),
+    scheme: scheme ?? '',
+    id: id ?? '',
+  }))
+}
+
+export function aclFrom(entries: readonly AclJson[]): Acl[] {
+  return entries.map(({ perms, scheme, id }) => ({
+    perms: Array.from(perms).reduce(
+      (bits, letter) => bits | permissions[letters[letter as keyof typeof letters]],
+      0,
+    ),
+    id: { scheme, id },
+  }))
+}
+
+export const openAcl: Acl[] = [{ perms: permissions.all, id: { scheme: 'world', id: 'anyone' } }]
+
+/** Data in JSON: as text, or in base64 where it is none. */
+export interface DataJson {
+  readonly data?: string
+  readonly encoding?: 'utf8' | 'base64'
+}
+
+export const dataFields = {
+  data: { ...text, description: 'Text, or base64; empty without it' },
+  encoding: choice('utf8', 'base64'),
+}
+
+export function dataFrom({ data = '', encoding = 'utf8' }: DataJson): Uint8Array {
+  const bytes = Buffer.from(data, encoding)
+  if (
+    encoding === 'base64' &&
+    bytes.toString('base64').replace(/=+$/, '') !== data.replace(/=+$/, '')
+  ) {
+    throw badRequest('data is not valid base64')
+  }
+  return bytes
+}
