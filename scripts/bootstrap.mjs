@@ -27,4 +27,5 @@ if (!existsSync(stamp) || readFileSync(stamp, 'utf8') !== wanted) {
   writeFileSync(stamp, wanted)
 }
 run('building', process.execPath, [join(root, 'node_modules', 'typescript', 'bin', 'tsc'), '-b'])
+await import('../packages/console/build.mjs')
 await import('./bundle.mjs')

@@ -10,7 +10,8 @@ export const bundle = inPackages('cli/dist/bundle/zabra.js')
 /** Whether nothing was compiled since. */
 export function isFresh() {
   const madeMs = modifiedMs(bundle)
-  return sources.every((name) => modifiedMs(inPackages(`${name}/tsconfig.tsbuildinfo`)) < madeMs)
+  const made = sources.map((name) => `${name}/tsconfig.tsbuildinfo`)
+  return [...made, 'console/dist/index.js'].every((file) => modifiedMs(inPackages(file)) < madeMs)
 }
 
 function modifiedMs(path) {

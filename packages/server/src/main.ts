@@ -76,6 +76,7 @@ function announce(server: RunningServer, tookMs: number): void {
   ]
   if (config.dataLogDir !== config.dataDir) lines.push(`  logs      ${resolve(config.dataLogDir)}`)
   if (server.adminAddress !== undefined) lines.push(`  admin     ${server.adminAddress}`)
+  if (server.consoleAddress !== undefined) lines.push(`  console   ${server.consoleAddress}`)
   if (server.metricsAddress !== undefined) lines.push(`  metrics   ${server.metricsAddress}`)
   if (hasPort) lines.push(`  connect   zkCli.sh -server ${server.connectString}`)
   writeOrLose(process.stdout, `${lines.join('\n')}\n`)

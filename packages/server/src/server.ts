@@ -137,6 +137,11 @@ export class RunningServer implements ServerView {
     return this.admin?.url
   }
 
+  /** Where a browser finds the console. */
+  get consoleAddress(): string | undefined {
+    return this.admin?.consoleUrl
+  }
+
   /** Where Prometheus finds the metrics, when the provider of ZooKeeper is configured. */
   get metricsAddress(): string | undefined {
     return this.admin?.metricsUrl

@@ -4,6 +4,7 @@ import type { ServerView } from '../server-view.ts'
 import { ApiHandler } from '../api/handler.ts'
 import { isLoopback } from '../config/loopback.ts'
 import { BrowserGuard } from './commands/browsers.ts'
+import { isOfConsole, serveConsole } from './console.ts'
 import { CommandHandler } from './commands/handler.ts'
 import { listenHttp, refuseMethod, sendText, type Handler } from './http-server.ts'
 import { metricsText, metricsType } from './metrics/prometheus.ts'
@@ -12,6 +13,8 @@ import { readiness } from './probes.ts'
 export interface AdminServer {
   /** Where commands, probes and metrics are answered, if they are. */
   readonly url: string | undefined
+  /** Where the console is, if it is on. */
+  readonly consoleUrl: string | undefined
   /** The metrics port that ZooKeeper's Prometheus provider has, where it is asked for. */
   readonly metricsUrl: string | undefined
   stop(): Promise<void>
@@ -37,6 +40,7 @@ export async function startAdmin(
   if (commands === undefined && exporter === undefined) return undefined
   return {
     url: commands?.url,
+    consoleUrl: api === undefined || commands === undefined ? undefined : `${commands.url}/`,
     metricsUrl: exporter === undefined ? undefined : `${exporter.url}/metrics`,
     async stop() {
       api?.stop()
@@ -66,6 +70,12 @@ function adminHandler(view: ServerView, api: ApiHandler | undefined): Handler {
     }
     if (api !== undefined && pathname.startsWith('/api/')) {
       return api.answer(url, request, response)
+    }
+    if (api !== undefined && isOfConsole(pathname)) {
+      // The page itself tells nothing, but its origin must be one of this server.
+      const refusal = browsers.refuseHost(request)
+      if (refusal !== undefined) return sendText(response, refusal.status, `${refusal.error}\n`)
+      return serveConsole(pathname, request, response)
     }
     sendText(response, 404, 'not found\n')
   }

@@ -30,10 +30,9 @@ export class BrowserGuard {
 
   /** Why a request is refused, if it is. */
   refuse({ method, headers }: IncomingMessage): Refusal | undefined {
+    const foreign = this.refuseHost({ headers })
+    if (foreign !== undefined) return foreign
     const { host = '', origin } = headers
-    if (!this.isOurs(host)) {
-      return { status: 403, error: 'Host is not one of this server; see admin.allowedHosts' }
-    }
     if (origin !== undefined && !isOriginOf(origin, host)) {
       return { status: 403, error: 'Pages of another origin may not use this port' }
     }
@@ -46,6 +45,13 @@ export class BrowserGuard {
       return { status: 415, error: `Content-Type ${type.split(';', 1)[0]} is not taken` }
     }
     return undefined
+  }
+
+  /** The same by the host alone: a link on any page may lead to a page of ours. */
+  refuseHost({ headers }: Pick<IncomingMessage, 'headers'>): Refusal | undefined {
+    return this.isOurs(headers.host ?? '')
+      ? undefined
+      : { status: 403, error: 'Host is not one of this server; see admin.allowedHosts' }
   }
 
   /** An address cannot be made to lead here by somebody else, as a name can. */

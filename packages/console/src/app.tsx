@@ -1,0 +1,122 @@
+import { signal } from '@preact/signals'
+import type { ComponentType } from 'preact'
+import { Dialog } from './dialog.tsx'
+import { EnsembleView } from './ensemble.tsx'
+import { LocksView } from './locks.tsx'
+import { SessionsView } from './sessions.tsx'
+import { SignIn } from './sign-in.tsx'
+import {
+  announcement,
+  credentials,
+  hrefOf,
+  isSigningIn,
+  link,
+  place,
+  signInReason,
+  views,
+  who,
+  type View,
+} from './state.ts'
+import { TreeView } from './tree-view.tsx'
+
+const titles: Readonly<Record<View, string>> = {
+  tree: 'Tree',
+  ensemble: 'Ensemble',
+  sessions: 'Sessions',
+  locks: 'Locks',
+}
+const pages: Readonly<Record<View, ComponentType>> = {
+  tree: TreeView,
+  ensemble: EnsembleView,
+  sessions: SessionsView,
+  locks: LocksView,
+}
+
+type Theme = 'light' | 'dark'
+const themeKey = 'zabra.theme'
+const preferred: Theme = matchMedia('(prefers-color-scheme: dark)').matches ? 'dark' : 'light'
+const theme = signal<Theme>((localStorage.getItem(themeKey) as Theme | null) ?? preferred)
+theme.subscribe((value) => (document.documentElement.dataset['theme'] = value))
+
+function switchTheme(): void {
+  theme.value = theme.value === 'dark' ? 'light' : 'dark'
+  localStorage.setItem(themeKey, theme.value)
+}
+
+export function App() {
+  const { view } = place.value
+  const Page = pages[view]
+  const reason = signInReason.value
+  return (
+    <>
+      <header class="bar">
+        <a class="brand" href={hrefOf('tree')}>
+          zabra
+        </a>
+        <nav aria-label="Views">
+          {views.map((each) => (
+            <a key={each} href={hrefOf(each)} aria-current={each === view ? 'page' : undefined}>
+              {titles[each]}
+            </a>
+          ))}
+        </nav>
+        <span class="grow" />
+        <Status />
+        <button type="button" onClick={switchTheme}>
+          {theme.value === 'dark' ? 'Light' : 'Dark'}
+        </button>
+        <button
+          type="button"
+          onClick={() => {
+            if (credentials.value === undefined) isSigningIn.value = true
+            else credentials.value = undefined
+          }}
+        >
+          {credentials.value === undefined ? 'Sign in' : `Sign out ${credentials.value.user}`}
+        </button>
+      </header>
+      {link.value === 'lost' && (
+        <p class="banner" role="alert">
+          The connection to the server is lost. What you see may be out of date; trying again.
+        </p>
+      )}
+      <main aria-label={titles[view]}>
+        <h1 class="hidden">{titles[view]}</h1>
+        {reason === undefined ? who.value !== undefined && <Page /> : <SignIn reason={reason} />}
+      </main>
+      {isSigningIn.value && (
+        <Dialog title="Sign in" onClose={() => (isSigningIn.value = false)}>
+          <SignIn />
+        </Dialog>
+      )}
+      <div class="hidden" role="status" aria-live="polite">
+        {announcement.value}
+      </div>
+    </>
+  )
+}
+
+function Status() {
+  const found = who.value
+  const texts = { live: 'Live', lost: 'Not connected', connecting: 'Connecting' }
+  return (
+    <span class={`status ${link.value}`}>
+      <span class="dot" aria-hidden="true" />
+      {texts[link.value]}
+      {found !== undefined && link.value === 'live' && (
+        <span class="muted wide">
+          {' '}
+          {found.server.state}, you may {mayText[found.role]}
+        </span>
+      )}
+    </span>
+  )
+}
+
+const mayText = {
+  none: 'see nothing',
+  metadata: 'see names',
+  read: 'read',
+  write: 'change',
+  admin: 'administer',
+} as const

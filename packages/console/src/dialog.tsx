@@ -1,0 +1,40 @@
+import type { ComponentChildren } from 'preact'
+import { useEffect, useRef } from 'preact/hooks'
+
+interface Props {
+  readonly title: string
+  readonly onClose: () => void
+  readonly children: ComponentChildren
+}
+
+/** A modal dialog; Escape closes it, and the focus stays inside. */
+export function Dialog({ title, onClose, children }: Props) {
+  const ref = useRef<HTMLDialogElement>(null)
+  useEffect(() => {
+    const before = document.activeElement
+    ref.current?.showModal()
+    return () => {
+      if (before instanceof HTMLElement) before.focus()
+    }
+  }, [])
+  return (
+    <dialog ref={ref} aria-label={title} onClose={onClose}>
+      <header>
+        <h2>{title}</h2>
+        <button type="button" onClick={onClose} aria-label="Close">
+          ✕
+        </button>
+      </header>
+      {children}
+    </dialog>
+  )
+}
+
+export function Problem({ error }: { readonly error: unknown }) {
+  if (error === undefined) return null
+  return (
+    <p class="problem" role="alert">
+      {error instanceof Error ? error.message : String(error)}
+    </p>
+  )
+}

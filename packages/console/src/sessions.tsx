@@ -1,0 +1,161 @@
+import { useState } from 'preact/hooks'
+import { change, get, type Session } from './api.ts'
+import { Dialog, Problem } from './dialog.tsx'
+import { countText, lastingText } from './format.ts'
+import { usePolled } from './polled.ts'
+import { announcement, isAdmin } from './state.ts'
+
+const pageSize = 200
+
+interface Page {
+  readonly total: number
+  readonly offset: number
+  readonly sessions: readonly Session[]
+}
+
+export function SessionsView() {
+  const [offset, setOffset] = useState(0)
+  const [ending, setEnding] = useState<Session | undefined>(undefined)
+  const ask = (): Promise<Page> => get<Page>('/sessions', { offset, limit: pageSize })
+  const { value, error, again } = usePolled(ask, 2000, String(offset))
+  return (
+    <div class="page">
+      <Problem error={error} />
+      {value !== undefined && (
+        <>
+          <div class="line">
+            <h2 class="grow">{countText(value.total)} sessions</h2>
+            {value.total > pageSize && (
+              <>
+                <span>
+                  {countText(value.offset + 1)} to {countText(value.offset + value.sessions.length)}
+                </span>
+                <button
+                  type="button"
+                  disabled={offset === 0}
+                  onClick={() => setOffset(Math.max(0, offset - pageSize))}
+                >
+                  Previous
+                </button>
+                <button
+                  type="button"
+                  disabled={offset + pageSize >= value.total}
+                  onClick={() => setOffset(offset + pageSize)}
+                >
+                  Next
+                </button>
+              </>
+            )}
+          </div>
+          <div class="scroll" tabIndex={0} role="region" aria-label="Sessions">
+            <table>
+              <thead>
+                <tr>
+                  {[
+                    'Session',
+                    'Client',
+                    'Last heard',
+                    'Timeout',
+                    'Ephemerals',
+                    'Requests',
+                    'Latency',
+                    'Last',
+                  ].map((name) => (
+                    <th key={name} scope="col">
+                      {name}
+                    </th>
+                  ))}
+                  {isAdmin.value && <th scope="col">Change</th>}
+                </tr>
+              </thead>
+              <tbody>
+                {value.sessions.map((session) => (
+                  <Line key={session.id} session={session} onEnd={() => setEnding(session)} />
+                ))}
+              </tbody>
+            </table>
+          </div>
+        </>
+      )}
+      {ending !== undefined && (
+        <EndDialog
+          session={ending}
+          onClose={() => {
+            setEnding(undefined)
+            again()
+          }}
+        />
+      )}
+    </div>
+  )
+}
+
+function Line({ session, onEnd }: { readonly session: Session; readonly onEnd: () => void }) {
+  const { id, connection, timeoutMs, ephemerals, isOfApi, isLocal } = session
+  const users = connection?.identities.filter((each) => !each.startsWith('ip:')) ?? []
+  return (
+    <tr>
+      <th scope="row">
+        <code>{id}</code>
+        {isLocal && <div class="muted">local</div>}
+      </th>
+      <td>
+        {connection === null
+          ? isOfApi
+            ? 'this console or the API'
+            : 'not connected here'
+          : `${connection.address}:${connection.port}`}
+        {users.length > 0 && <div class="muted">{users.join(', ')}</div>}
+      </td>
+      <td>{connection === null ? '–' : `${lastingText(connection.lastHeardMsAgo)} ago`}</td>
+      <td>{lastingText(timeoutMs)}</td>
+      <td>{countText(ephemerals)}</td>
+      <td>{connection === null ? '–' : countText(connection.requests)}</td>
+      <td>
+        {connection === null
+          ? '–'
+          : `${connection.meanLatencyMs} ms, at most ${connection.maxLatencyMs}`}
+      </td>
+      <td>{connection?.lastOperation ?? '–'}</td>
+      {isAdmin.value && (
+        <td>
+          <button type="button" class="danger" onClick={onEnd} aria-label={`End session ${id}`}>
+            End
+          </button>
+        </td>
+      )}
+    </tr>
+  )
+}
+
+function EndDialog({
+  session,
+  onClose,
+}: {
+  readonly session: Session
+  readonly onClose: () => void
+}) {
+  const [error, setError] = useState<unknown>(undefined)
+  const end = async (event: Event): Promise<void> => {
+    event.preventDefault()
+    try {
+      await change('DELETE', '/sessions', { id: session.id })
+      announcement.value = `Session ${session.id} has ended`
+      onClose()
+    } catch (fault) {
+      setError(fault)
+    }
+  }
+  return (
+    <Dialog title={`End session ${session.id}`} onClose={onClose}>
+      <form onSubmit={(event) => void end(event)}>
+        <p>
+          Its client is disconnected, and its {countText(session.ephemerals)} ephemeral znodes are
+          deleted: locks and registrations that they stand for are lost.
+        </p>
+        <Problem error={error} />
+        <button class="danger">End session</button>
+      </form>
+    </Dialog>
+  )
+}

@@ -1,0 +1,59 @@
+/** What all views share: where the page is, who uses it, and whether the server is there. */
+import { computed, signal } from '@preact/signals'
+import type { Role, Sample, WhoAmI } from './api.ts'
+
+export const views = ['tree', 'ensemble', 'sessions', 'locks'] as const
+export type View = (typeof views)[number]
+
+export interface Place {
+  readonly view: View
+  readonly query: URLSearchParams
+}
+
+function placeIn(hash: string): Place {
+  const [name = '', query = ''] = hash.replace(/^#\/?/, '').split('?', 2)
+  const view = views.find((each) => each === name) ?? 'tree'
+  return { view, query: new URLSearchParams(query) }
+}
+
+export const place = signal<Place>(placeIn(location.hash))
+addEventListener('hashchange', () => (place.value = placeIn(location.hash)))
+
+export function hrefOf(view: View, query: Readonly<Record<string, string>> = {}): string {
+  const text = new URLSearchParams(query).toString()
+  return `#/${view}${text === '' ? '' : `?${text}`}`
+}
+
+export function go(view: View, query: Readonly<Record<string, string>> = {}): void {
+  location.hash = hrefOf(view, query)
+}
+
+/** In memory only: gone with the page. */
+export const credentials = signal<{ readonly user: string; readonly header: string } | undefined>(
+  undefined,
+)
+export const who = signal<WhoAmI | undefined>(undefined)
+const order: readonly Role[] = ['none', 'metadata', 'read', 'write', 'admin']
+const rank = computed(() => order.indexOf(who.value?.role ?? 'none'))
+export const mayRead = computed(() => rank.value >= order.indexOf('read'))
+export const mayWrite = computed(() => rank.value >= order.indexOf('write'))
+export const isAdmin = computed(() => rank.value >= order.indexOf('admin'))
+
+export type Link = 'connecting' | 'live' | 'lost'
+export const link = signal<Link>('connecting')
+/** Grows with each new connection: what is shown must be loaded again. */
+export const generation = signal(0)
+/** Why the page shows nothing, where somebody has to sign in. */
+export const signInReason = signal<string | undefined>(undefined)
+export const isSigningIn = signal(false)
+
+export interface Change {
+  readonly type: string
+  readonly path: string
+}
+type ChangeListener = (changes: readonly Change[], isTruncated: boolean) => void
+export const changeListeners = new Set<ChangeListener>()
+export const sampleListeners = new Set<(sample: Sample) => void>()
+
+/** What has just happened, for those who do not see the page. */
+export const announcement = signal('')
