@@ -244,7 +244,7 @@ function DeleteDialog({ node, onClose }: { readonly node: Node; readonly onClose
   const [error, setError] = useState<unknown>(undefined)
   useEffect(() => {
     change<Counts>('DELETE', '/node', { path, recursive, dryRun: true }).then(setImpact, setError)
-  }, [path])
+  }, [path, recursive])
   const submit = async (event: Event): Promise<void> => {
     event.preventDefault()
     try {
@@ -262,8 +262,11 @@ function DeleteDialog({ node, onClose }: { readonly node: Node; readonly onClose
         {impact === undefined && error === undefined && <p>Counting what is below it.</p>}
         {impact !== undefined && (
           <p>
-            This deletes <strong>{countText(impact.nodes)} znodes</strong> with{' '}
-            {bytesText(impact.bytes)} of data
+            This deletes{' '}
+            <strong>
+              {countText(impact.nodes)} {impact.nodes === 1 ? 'znode' : 'znodes'}
+            </strong>{' '}
+            with {bytesText(impact.bytes)} of data
             {impact.ephemerals > 0 &&
               `, ${countText(impact.ephemerals)} of them ephemeral: their sessions still use them`}
             . It cannot be undone.
