@@ -127,7 +127,6 @@ async function open(theme: 'light' | 'dark', width = 1200, height = 760): Promis
   const context = await browser.newContext({
     colorScheme: theme,
     viewport: { width, height },
-    bypassCSP: true,
   })
   const page = await context.newPage()
   page.setDefaultTimeout(patienceMs)
@@ -135,6 +134,9 @@ async function open(theme: 'light' | 'dark', width = 1200, height = 760): Promis
     if (!request.url().startsWith(base)) foreign.push(request.url())
   })
   page.on('pageerror', (error) => errors.push(error.message))
+  page.on('console', (message) => {
+    if (message.text().includes('Content Security Policy')) errors.push(message.text())
+  })
   await page.goto(base)
   await page.locator('.status.live').waitFor()
   return page

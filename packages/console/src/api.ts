@@ -17,6 +17,8 @@ export interface Node {
   readonly ttlMs: number | null
   readonly dataLength: number
   readonly numChildren: number
+  /** Only its name is known: the ACL does not let it be read. */
+  readonly isHidden?: true
 }
 export interface Children {
   readonly node: Node
@@ -24,6 +26,7 @@ export interface Children {
   readonly matching: number
   readonly offset: number
   readonly children: readonly Node[]
+  readonly hidden: readonly string[]
 }
 export interface AclEntry {
   readonly perms: string
@@ -105,6 +108,7 @@ export interface Line {
   readonly path: string
   readonly kind: string
   readonly total: number
+  readonly hidden: number
   readonly contenders: readonly Contender[]
 }
 export interface Impact {

@@ -10,7 +10,7 @@ const stateTexts = {
   serving: 'serves',
   notServing: 'does not serve',
   unreachable: 'not reachable',
-  unknown: 'not known: its line names no client port',
+  unknown: 'no client port is configured',
 } as const
 
 export function EnsembleView() {

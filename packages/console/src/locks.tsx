@@ -31,7 +31,7 @@ export function LocksView() {
               {value.isTruncated &&
                 `Only ${countText(value.scanned)} znodes were looked at: there may be more. `}
               {value.unreadable > 0 &&
-                `${countText(value.unreadable)} znodes hide their children from you.`}
+                `${countText(value.unreadable)} ${value.unreadable === 1 ? 'znode hides its' : 'znodes hide their'} children from you.`}
             </p>
           )}
           <div class="cards">
@@ -63,6 +63,11 @@ function LineCard({ line }: { readonly line: Line }) {
           <ContenderLine key={each.node} contender={each} />
         ))}
       </ol>
+      {line.hidden > 0 && (
+        <p class="notice">
+          {countText(line.hidden)} more are hidden by their ACLs: one of them may hold it.
+        </p>
+      )}
       {contenders.length < total && (
         <p class="muted">{countText(total - contenders.length)} more wait.</p>
       )}

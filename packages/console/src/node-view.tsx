@@ -273,7 +273,10 @@ function DeleteDialog({ node, onClose }: { readonly node: Node; readonly onClose
           </p>
         )}
         {impact !== undefined && impact.unreadable > 0 && (
-          <p class="problem">{impact.unreadable} znodes hide their children from you.</p>
+          <p class="problem">
+            Some of them hide their children from you ({impact.unreadable}): nothing will be
+            deleted.
+          </p>
         )}
         <Problem error={error} />
         <button class="danger" disabled={impact === undefined}>

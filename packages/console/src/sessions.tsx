@@ -24,7 +24,9 @@ export function SessionsView() {
       {value !== undefined && (
         <>
           <div class="line">
-            <h2 class="grow">{countText(value.total)} sessions</h2>
+            <h2 class="grow">
+              {countText(value.total)} {value.total === 1 ? 'session' : 'sessions'}
+            </h2>
             {value.total > pageSize && (
               <>
                 <span>

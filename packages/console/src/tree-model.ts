@@ -71,6 +71,22 @@ function put(path: string, branch: Branch): void {
   branches.value = new Map(branches.value).set(path, branch)
 }
 
+/** In the order of names, with those that may not be read. */
+function childrenIn(parent: string, { children, hidden }: Children): readonly Node[] {
+  if (hidden.length === 0) return children
+  return [...children, ...hidden.map((name) => hiddenNode(joinPath(parent, name)))].sort((a, b) =>
+    a.name < b.name ? -1 : 1,
+  )
+}
+
+function hiddenNode(path: string): Node {
+  const name = path.slice(path.lastIndexOf('/') + 1)
+  const zxids = { czxid: '', mzxid: '', pzxid: '', ctime: '', mtime: '' }
+  const numbers = { version: 0, cversion: 0, aversion: 0, dataLength: 0, numChildren: 0 }
+  const rest = { kind: 'persistent', ephemeralOwner: null, ttlMs: null, isHidden: true } as const
+  return { path, name, ...zxids, ...numbers, ...rest }
+}
+
 /** Loads the children that were loaded before, or the first page. */
 export async function load(path: string, count = pageSize): Promise<void> {
   if (loading.has(path)) return
@@ -85,9 +101,9 @@ export async function load(path: string, count = pageSize): Promise<void> {
         limit: pageSize,
       })
       total = page.total
-      children.push(...page.children)
+      children.push(...childrenIn(path, page))
       if (path === '/') root.value = page.node
-      if (page.children.length === 0) break
+      if (page.children.length + page.hidden.length === 0) break
     } while (children.length < Math.min(count, total))
     put(path, { total, children })
   } catch (error) {
@@ -110,7 +126,7 @@ export async function loadMore(path: string): Promise<void> {
     const offset = branch.children.length
     const page = await get<Children>('/children', { path, offset, limit: pageSize })
     const known = new Set(branch.children.map((child) => child.path))
-    const fresh = page.children.filter((child) => !known.has(child.path))
+    const fresh = childrenIn(path, page).filter((child) => !known.has(child.path))
     put(path, { total: page.total, children: [...branch.children, ...fresh] })
   } catch (error) {
     if (!(error instanceof ApiError)) throw error
@@ -137,7 +153,9 @@ export async function reveal(path: string): Promise<void> {
     if (!branches.value.has(parent)) await load(parent)
     const branch = branches.value.get(parent)
     if (branch !== undefined && !branch.children.some((each) => each.path === child)) {
-      const node = await get<Node>('/node', { path: child }).catch(() => undefined)
+      const node = await get<Node>('/node', { path: child }).catch((fault: unknown) =>
+        fault instanceof ApiError && fault.code === 'noAuth' ? hiddenNode(child) : undefined,
+      )
       if (node === undefined) return
       const children = [...branch.children, node]
       put(parent, { ...branch, children, total: Math.max(branch.total, children.length) })

@@ -152,7 +152,8 @@ function RowLine({ row, at, isSelected }: RowProps) {
     )
   }
   const isOpen = expanded.value.has(path)
-  const hasChildren = node === undefined || node.numChildren > 0
+  const isHidden = node?.isHidden === true
+  const hasChildren = node === undefined || isHidden || node.numChildren > 0
   return (
     <div
       id={`row-${at}`}
@@ -179,6 +180,7 @@ function RowLine({ row, at, isSelected }: RowProps) {
       </span>
       <span class="name">{node?.name || '/'}</span>
       {node !== undefined && node.kind !== 'persistent' && <span class="badge">{node.kind}</span>}
+      {isHidden && <span class="badge hidden-mark">hidden</span>}
       {node !== undefined && node.numChildren > 0 && (
         <span class="count">{node.numChildren.toLocaleString('en-US')}</span>
       )}

@@ -203,6 +203,22 @@ describe('znodes', () => {
     expect((await page({ limit: 1 })).body.error?.code).toBe('noAuth')
   })
 
+  test('that may not be read are listed by name, and do not hide the others', async () => {
+    const client = await connect()
+    const mine = [{ perms: 31, id: { scheme: 'digest', id: digestOf('boss:secret') } }]
+    await client.create('/p')
+    await client.create('/p/open')
+    await client.must('create', { path: '/p/shut', data: Buffer.from('x'), acl: mine, flags: 0 })
+    expect((await call('GET', '/children?path=/p')).body).toMatchObject({
+      total: 2,
+      children: [{ name: 'open' }],
+      hidden: ['shut'],
+    })
+    expect((await call('GET', '/node?path=/p/shut')).body.error?.code).toBe('noAuth')
+    // To delete a znode is a right of its parent's ACL.
+    expect((await call('DELETE', '/node?path=/p/shut')).body).toMatchObject({ isDone: true })
+  })
+
   test('have ACLs', async () => {
     await create('/a')
     const acl = [{ perms: 'r', scheme: 'world', id: 'anyone' }]

@@ -145,7 +145,8 @@ function ownNumbers(view: ServerView): Looked {
   }
 }
 
-async function lookAt({ client, addresses }: ServerSpec): Promise<Looked> {
+/** Another server, by what its client port says. */
+export async function lookAt({ client, addresses }: ServerSpec): Promise<Looked> {
   if (client === undefined) return { state: 'unknown', numbers: nothing }
   const { port } = client
   const isEvery = client.host === undefined || /^(?:0\.0\.0\.0|::)$/.test(client.host)
@@ -158,7 +159,7 @@ async function lookAt({ client, addresses }: ServerSpec): Promise<Looked> {
 }
 
 /** What the words of a server say, zabra's or Apache's. */
-export function numbersIn(srvr: string, mntr: string): Numbers {
+function numbersIn(srvr: string, mntr: string): Numbers {
   const line = (name: string): string | undefined =>
     new RegExp(`^${name}: *(.*)$`, 'm').exec(srvr)?.[1]?.trim()
   const numberOf = (given: string | undefined): number | null =>

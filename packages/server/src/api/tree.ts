@@ -3,12 +3,16 @@ import { isRefused } from './api-error.ts'
 import type { InternalClient } from './internal-client.ts'
 import { Slices, sortInSlices } from './slices.ts'
 
-/** Undefined where there is no such znode. */
-export async function statOf(client: InternalClient, path: string): Promise<Stat | undefined> {
+/** Undefined where there is no such znode; `hidden` where its ACL does not let the caller read it. */
+export async function statOf(
+  client: InternalClient,
+  path: string,
+): Promise<Stat | 'hidden' | undefined> {
   try {
     return (await client.call('exists', { path, watch: false })).stat
   } catch (error) {
     if (isRefused(error, 'noNode')) return undefined
+    if (isRefused(error, 'noAuth')) return 'hidden'
     throw error
   }
 }
@@ -29,7 +33,7 @@ export async function childrenOf(client: InternalClient, path: string): Promise<
   if (last?.path === path) {
     const stat = await statOf(client, path)
     // The ACL may have changed as well as the list.
-    if (stat !== undefined && sameList(stat, last.stat)) return { ...last, stat }
+    if (typeof stat === 'object' && sameList(stat, last.stat)) return { ...last, stat }
   }
   const body = await client.callForBody('getChildren2', { path, watch: false })
   const listing = { path, ...(await readListing(body)) }

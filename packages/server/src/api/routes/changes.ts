@@ -210,7 +210,7 @@ export async function withNodeOnConflict<T>(
   } catch (error) {
     if (!isRefused(error, 'badVersion')) throw error
     const stat = await statOf(client, path)
-    const node = stat === undefined ? null : nodeJson(view, path, stat)
+    const node = typeof stat === 'object' ? nodeJson(view, path, stat) : null
     const { status, code, message } = toApiError(error)!
     throw new ApiError(status, code, message, path, { node })
   }

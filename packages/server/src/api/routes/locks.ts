@@ -34,6 +34,7 @@ export const locks: readonly Route[] = [
           path: text,
           kind: choice('lock', 'read/write lock', 'election', 'semaphore', 'simple lock'),
           total: integer,
+          hidden: integer,
           contenders: array(
             object({
               node: text,
@@ -71,8 +72,8 @@ async function list({ client, query, role, signal }: Call): Promise<unknown> {
     if (isUnreadable) unreadable++
     const candidates = candidatesAmong(children)
     if (candidates.length > 0) {
-      const line = await read(client, path, candidates, mayRead)
-      if (line !== undefined) lines.push(lineJson(line, mayRead))
+      const { line, hidden } = await read(client, path, candidates, mayRead)
+      if (line !== undefined) lines.push(lineJson(line, hidden, mayRead))
     }
     if (lines.length >= linesMax || scanned >= scannedMax || performance.now() > untilMs) {
       isTruncated = true
@@ -87,7 +88,8 @@ async function read(
   parent: string,
   candidates: readonly Candidate[],
   mayRead: boolean,
-): Promise<Line | undefined> {
+): Promise<{ readonly line: Line | undefined; readonly hidden: number }> {
+  let hidden = 0
   const standing = candidates.map(async (candidate): Promise<Standing | undefined> => {
     const path = joinPath(parent, candidate.name)
     try {
@@ -100,19 +102,20 @@ async function read(
       if (!isRefused(error, 'noAuth')) throw error
     }
     const stat = await statOf(client, path)
-    return stat && { ...candidate, stat, id: '' }
+    if (stat === 'hidden') hidden++
+    return typeof stat === 'object' ? { ...candidate, stat, id: '' } : undefined
   })
-  return lineOf(
-    parent,
-    (await Promise.all(standing)).filter((each) => each !== undefined),
-  )
+  const found = (await Promise.all(standing)).filter((each) => each !== undefined)
+  return { line: lineOf(parent, found), hidden }
 }
 
-function lineJson({ path, kind, contenders }: Line, mayRead: boolean): object {
+function lineJson({ path, kind, contenders }: Line, hidden: number, mayRead: boolean): object {
   return {
     path,
     kind,
     total: contenders.length,
+    // Who holds it cannot be said for sure where some may not be read.
+    hidden,
     contenders: contenders.slice(0, contendersMax).map((each) => ({
       node: each.node,
       holds: each.holds,

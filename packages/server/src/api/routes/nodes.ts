@@ -50,6 +50,7 @@ export const nodes: readonly Route[] = [
       matching: integer,
       offset: integer,
       children: array(nodeSchema, pageMax),
+      hidden: array(text, pageMax),
     }),
     errors: [404],
     handle: children,
@@ -154,8 +155,10 @@ async function children({ client, query, view }: Call): Promise<unknown> {
     offset,
     children: page.flatMap((name, at) => {
       const child = stats[at]
-      return child === undefined ? [] : [nodeJson(view, joinPath(path, name), child)]
+      return typeof child === 'object' ? [nodeJson(view, joinPath(path, name), child)] : []
     }),
+    // Their names are on the list, but they may not be read.
+    hidden: page.filter((_, at) => stats[at] === 'hidden'),
   }
 }
 

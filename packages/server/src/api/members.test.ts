@@ -1,0 +1,28 @@
+import { expect, onTestFinished, test } from 'vitest'
+import { freePorts } from '../../test/support/free-ports.ts'
+import { startServer } from '../embedded.ts'
+import { hex } from './shapes.ts'
+import { lookAt } from './members.ts'
+
+const specOf = (port: number | undefined) => ({
+  addresses: [{ host: '127.0.0.1', quorumPort: 1, electionPort: 2 }],
+  role: 'participant' as const,
+  client: port === undefined ? undefined : { host: '0.0.0.0', port },
+  secureClient: undefined,
+})
+
+test('a server is seen by the words of its client port', async () => {
+  const server = await startServer()
+  onTestFinished(() => server.stop())
+  const { state, numbers } = await lookAt(specOf(server.clientPort))
+  expect(state).toBe('serving')
+  expect(numbers).toMatchObject({ role: 'standalone', outstanding: 0, meanLatencyMs: 0 })
+  expect(hex(numbers.zxid!)).toBe(hex(server.peer.lastZxid))
+  expect(numbers.syncMs).toBeTypeOf('number')
+})
+
+test('a server that does not answer is not reachable, one without a port is not known', async () => {
+  const [port] = await freePorts(1)
+  expect((await lookAt(specOf(port))).state).toBe('unreachable')
+  expect((await lookAt(specOf(undefined))).state).toBe('unknown')
+})
