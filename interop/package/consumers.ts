@@ -68,6 +68,17 @@ export function javascript(
   }
 }
 
+/** A program that starts a server inside itself and uses it. */
+export function embedded(project: FreshProject): Check {
+  return {
+    name: 'a server inside a program',
+    run: () => {
+      project.write('embedded.mjs', program('embedded.mjs'))
+      return runs(project, 'embedded.mjs', '', `Node ${process.version}`)
+    },
+  }
+}
+
 async function runs(
   project: FreshProject,
   file: string,
