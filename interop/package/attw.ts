@@ -1,5 +1,5 @@
 import type { FreshProject } from './fresh-project.ts'
-import { failed, notRun, ok, type Check } from './outcome.ts'
+import { failed, notRun, ok, type Check } from '../src/checks.ts'
 
 /** Types and modules of each package agree, however it is imported. Only ES modules are promised. */
 export function attw(tarballs: readonly string[], project: FreshProject): Check {

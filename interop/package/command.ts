@@ -3,7 +3,7 @@ import { join } from 'node:path'
 import { repository } from '../../scripts/release/published-packages.ts'
 import { installation } from './facts.ts'
 import type { FreshProject } from './fresh-project.ts'
-import { failed, ok, type Check } from './outcome.ts'
+import { failed, ok, type Check } from '../src/checks.ts'
 
 const bytesMax = 4 * 1024 * 1024
 const startMs = 30_000

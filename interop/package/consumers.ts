@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import type { FreshProject } from './fresh-project.ts'
-import { failed, notRun, ok, type Check, type Outcome } from './outcome.ts'
+import { failed, notRun, ok, type Check, type Outcome } from '../src/checks.ts'
 
 const program = (name: string): string =>
   readFileSync(join(import.meta.dirname, 'consumer', name), 'utf8')

@@ -3,7 +3,7 @@ import { join } from 'node:path'
 import type { PackedPackage } from '../../scripts/release/pack-all.ts'
 import { repository } from '../../scripts/release/published-packages.ts'
 import { runTool } from '../src/tools.ts'
-import { failed, ok, type Check } from './outcome.ts'
+import { failed, ok, type Check } from '../src/checks.ts'
 
 const everyPackageHas = ['LICENSE', 'README.md', 'package.json']
 const addresses = ['repository', 'homepage', 'bugs', 'license', 'description', 'engines']

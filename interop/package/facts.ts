@@ -1,5 +1,5 @@
 import type { FreshProject } from './fresh-project.ts'
-import { failed, ok, type Check } from './outcome.ts'
+import { failed, ok, type Check } from '../src/checks.ts'
 
 /** Wide enough for any machine: what is guarded against is a package that does work at its start. */
 const importCpuMsMax = 200

@@ -9,7 +9,6 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { parseArgs } from 'node:util'
 import { startServer } from '@zabra/server'
-import { textTable } from '../src/text-table.ts'
 import { say } from '../src/tools.ts'
 import { packAll } from '../../scripts/release/pack-all.ts'
 import { embedded, javascript, typescript } from './consumers.ts'
@@ -18,7 +17,7 @@ import { attw } from './attw.ts'
 import { command } from './command.ts'
 import { contents } from './contents.ts'
 import { FreshProject } from './fresh-project.ts'
-import { failed, type Check, type Outcome } from './outcome.ts'
+import { report, runAll, type Check } from '../src/checks.ts'
 import { publint } from './publint.ts'
 
 /** The oldest that knows the types of buffers, and the newest of each later line. */
@@ -89,33 +88,4 @@ async function checks(): Promise<Check[]> {
       await projectWith('with-server-and-client', tarballsOf(...serverParts, '@zabra/client')),
     ),
   ]
-}
-
-async function runAll(all: readonly Check[]): Promise<Map<string, Outcome>> {
-  const outcomes = new Map<string, Outcome>()
-  for (const check of all) {
-    say(check.name)
-    outcomes.set(check.name, await check.run().catch((error: unknown) => failed(String(error))))
-  }
-  return outcomes
-}
-
-function report(outcomes: ReadonlyMap<string, Outcome>): void {
-  const words = { ok: 'ok', failed: 'FAIL', notRun: 'NOT RUN' } as const
-  const rows = [...outcomes].map(([name, outcome]) => [
-    name,
-    words[outcome.kind],
-    outcome.kind === 'ok' ? outcome.fact : '',
-  ])
-  console.log(`\n${textTable(rows)}\n`)
-  for (const [name, outcome] of outcomes) {
-    if (outcome.kind === 'failed') console.log(`FAILED ${name}\n${outcome.why}\n`)
-    if (outcome.kind === 'notRun') console.log(`!!! NOT RUN ${name}: ${outcome.why}\n`)
-  }
-  const count = (kind: Outcome['kind']): number =>
-    [...outcomes.values()].filter((outcome) => outcome.kind === kind).length
-  if (count('notRun') > 0)
-    console.log(`!!! ${count('notRun')} of ${outcomes.size} checks could NOT be run, see above`)
-  console.log(`${count('ok')} passed, ${count('failed')} failed`)
-  process.exitCode = count('failed') > 0 || count('ok') === 0 ? 1 : 0
 }
