@@ -32,6 +32,7 @@ const { values } = parseArgs({
   options: { keep: { type: 'boolean', default: false }, only: { type: 'string', default: '' } },
 })
 
+let built: Promise<Image> | undefined
 const folder = mkdtempSync(join(tmpdir(), 'zabra-deploy-'))
 try {
   report(await runAll(checks().filter(({ name }) => name.includes(values.only))))
@@ -77,8 +78,6 @@ function checks(): Check[] {
     check('Grafana: imported', needsGrafana),
   ]
 }
-
-let built: Promise<Image> | undefined
 
 /** Built when it is first asked for. */
 function image(): Promise<Image> {
