@@ -1,6 +1,7 @@
 import { existsSync, readdirSync, readFileSync } from 'node:fs'
 import { isBuiltin } from 'node:module'
 import { join } from 'node:path'
+import { buildSync } from 'esbuild'
 import { readManifest, repository, type Manifest } from './published-packages.ts'
 
 /** Where scripts/bundle.mjs puts the command, relative to packages/cli. */
@@ -31,19 +32,29 @@ export function readBundledCommand(commandFolder: string): BundledCommand {
   const names = new Set(texts.flatMap(bundledPackages))
   return {
     files,
-    imports: [...new Set(texts.flatMap(packagesImported))].toSorted(),
+    imports: packagesImported(files.map((file) => join(folder, file))),
     contains: new Map([...names].toSorted().map((name) => [name, describe(name, commandFolder)])),
   }
 }
 
-/** The packages that a module imports, statically or when needed. Node's own are not among them. */
-export function packagesImported(module: string): string[] {
-  const pattern =
-    /^\s*(?:import|export)\b[^'"\n]*?(?:from\s*)?["']([^"'\n]+)["']|\bimport\(\s*["']([^"'\n]+)["']\s*\)|\b__require\(["']([^"'\n]+)["']\)/gm
-  return [...module.matchAll(pattern)]
-    .map(([, fixed, lazy, required]) => (fixed ?? lazy ?? required)!)
-    .filter((specifier) => !/^[./#]/.test(specifier) && !isBuiltin(specifier))
-    .map(packageOf)
+/** The packages that modules import, statically or when needed. Node's own are not among them. */
+export function packagesImported(modules: readonly string[]): string[] {
+  const { metafile } = buildSync({
+    entryPoints: [...modules],
+    outdir: 'nowhere',
+    write: false,
+    metafile: true,
+    bundle: true,
+    packages: 'external',
+    platform: 'node',
+    format: 'esm',
+    logLevel: 'silent',
+  })
+  const specifiers = Object.values(metafile.inputs)
+    .flatMap(({ imports }) => imports.filter(({ external }) => external === true))
+    .map(({ path }) => path)
+    .filter((specifier) => !isBuiltin(specifier))
+  return [...new Set(specifiers.map(packageOf))].toSorted()
 }
 
 /** esbuild writes the path of each module it includes into a comment. */

@@ -1,4 +1,7 @@
-import { expect, test } from 'vitest'
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { expect, onTestFinished, test } from 'vitest'
 import { bundledPackages, commandManifest, packagesImported } from './bundled-command.ts'
 import { inDependencyOrder, repository, type Manifest } from './published-packages.ts'
 import { absoluteLinks } from './readme-links.ts'
@@ -51,17 +54,21 @@ test('a link of a README that leads nowhere is an error', () => {
 })
 
 test('what a bundle imports is found, Node and its own chunks apart', () => {
+  const folder = mkdtempSync(join(tmpdir(), 'zabra-bundle-'))
+  onTestFinished(() => rmSync(folder, { recursive: true }))
+  const entry = join(folder, 'entry.js')
+  writeFileSync(join(folder, 'chunk.js'), 'import "inner"\nexport const a = 1\n')
   const module = [
-    `import { readFileSync } from "node:fs";`,
-    `import fs from "fs";`,
-    `import { a } from "./chunk-1.js";`,
-    `import "side-effect";`,
-    `export * from "@scope/name/deep";`,
-    `const lazy = () => import("later/part.js");`,
-    `const old = __require("older");`,
-    `const text = 'import "nothing here"';`,
+    `import { readFileSync } from "node:fs"`,
+    `import fs from "fs"`,
+    `import { a } from "./chunk.js"`,
+    `export * from "@scope/name/deep"`,
+    `export const lazy = () => import("later/part.js")`,
+    `export const text = 'import "nothing here"'`,
+    `export const words = { import: "Make nodes from a file" }`,
   ].join('\n')
-  expect(packagesImported(module)).toEqual(['side-effect', '@scope/name', 'later', 'older'])
+  writeFileSync(entry, module)
+  expect(packagesImported([entry])).toEqual(['@scope/name', 'inner', 'later'])
 })
 
 test('what a bundle contains is found by the comments of esbuild', () => {
