@@ -16,6 +16,7 @@ import { facts } from './facts.ts'
 import { attw } from './attw.ts'
 import { command } from './command.ts'
 import { contents } from './contents.ts'
+import { executable } from './executable.ts'
 import { FreshProject } from './fresh-project.ts'
 import { report, runAll, type Check } from '../src/checks.ts'
 import { publint } from './publint.ts'
@@ -72,6 +73,7 @@ async function checks(): Promise<Check[]> {
     ...facts('@zabra/recipes', withRecipes, { packages: recipesParts, bytesMax: 2 * megabyte }),
     ...facts('@zabra/server', withServer, { packages: serverParts, bytesMax: 8 * megabyte }),
     ...command(withCommand, withRecipes, tarballsOf('zabra')[0]!),
+    executable(withRecipes, folder),
     contents(packed, folder),
     publint(
       packed.map(({ tarball }) => tarball),
