@@ -147,6 +147,10 @@ async function run(script: string, image: Image): Promise<void> {
   await must('unshare', [
     ...namespaces,
     ...enter,
-    ...['/usr/sbin/chroot', image.root, '/bin/sh', '-ec', inside],
+    '/usr/sbin/chroot',
+    image.root,
+    '/bin/sh',
+    '-ec',
+    inside,
   ])
 }

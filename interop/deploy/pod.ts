@@ -77,7 +77,15 @@ export class Pod {
     ]
     const [command, ...rest] = [
       ...address.enter,
-      ...['unshare', '--mount', '--pid', '--fork', '--kill-child', 'sh', '-ec', script, 'sh'],
+      'unshare',
+      '--mount',
+      '--pid',
+      '--fork',
+      '--kill-child',
+      'sh',
+      '-ec',
+      script,
+      'sh',
       ...argv,
     ]
     const child = spawn(command!, rest, { stdio: ['ignore', 'pipe', 'pipe'] })

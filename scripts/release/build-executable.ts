@@ -78,11 +78,11 @@ function embedManifest(file: string): Plugin {
   const namespace = 'embedded-manifest'
   return {
     name: namespace,
-    setup({ onResolve, onLoad }) {
-      onResolve({ filter: /^node:fs$/ }, ({ path, importer }) =>
+    setup(bundling) {
+      bundling.onResolve({ filter: /^node:fs$/ }, ({ path, importer }) =>
         basename(importer) === 'version.js' ? { path, namespace } : undefined,
       )
-      onLoad({ filter: /.*/, namespace }, () => {
+      bundling.onLoad({ filter: /.*/, namespace }, () => {
         const text = JSON.stringify(readFileSync(file, 'utf8'))
         return { contents: `export const readFileSync = () => ${text}` }
       })

@@ -29,11 +29,11 @@ export function readBundledCommand(commandFolder: string): BundledCommand {
     .map((file) => file.replaceAll('\\', '/'))
     .toSorted()
   const texts = files.map((file) => readFileSync(join(folder, file), 'utf8'))
-  const names = new Set(texts.flatMap(bundledPackages))
+  const names = [...new Set(texts.flatMap(bundledPackages))].toSorted((a, b) => (a < b ? -1 : 1))
   return {
     files,
     imports: packagesImported(files.map((file) => join(folder, file))),
-    contains: new Map([...names].toSorted().map((name) => [name, describe(name, commandFolder)])),
+    contains: new Map(names.map((name) => [name, describe(name, commandFolder)])),
   }
 }
 
