@@ -19,10 +19,10 @@ const failuresExplained = 3
 async function one(seed: number, kind: SeedKind, showTrace: boolean): Promise<boolean> {
   console.log(`seed ${seed}`)
   const result = await runSeed({ seed, ...kind })
-  console.log(`fingerprint ${result.fingerprint.toString(16)}`)
+  console.log(`fingerprint ${result.transcript.fingerprint.toString(16)}`)
   for (const line of describeCounts(result.counts)) console.log(line)
   if (result.violations.length === 0) {
-    if (showTrace) for (const line of result.trace) console.log(line)
+    if (showTrace) for (const line of result.transcript.lines) console.log(line)
     console.log('nothing violated')
     return true
   }

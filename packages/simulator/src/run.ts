@@ -19,10 +19,11 @@ import { heal, inject } from './faults/inject.ts'
 import { leaderOf } from './faults/leader-of.ts'
 import { drawFaults, drawHandOvers, type Fault } from './faults/schedule.ts'
 import { recoveryOf } from './history/recorder.ts'
+import type { Transcript } from './history/transcript.ts'
 import { dumpTree } from './history/tree-dump.ts'
 import type { Mutant } from './mutants/mutant.ts'
 import { drawProgram, roots, type WorkStep } from './workload/program.ts'
-import { hash, Random } from './world/random.ts'
+import { Random } from './world/random.ts'
 
 /** What a run is of, where that is not left to its seed. */
 export interface RunKind {
@@ -44,12 +45,10 @@ export interface RunOptions extends RunKind {
 export interface RunResult {
   readonly seed: number
   readonly violations: readonly string[]
-  readonly trace: readonly string[]
+  readonly transcript: Transcript
   readonly counts: ReadonlyMap<string, number>
   readonly steps: number
   readonly faults: number
-  /** Of the whole trace: two runs of one seed have the same. */
-  readonly fingerprint: number
 }
 
 const setupMsMax = 30_000
@@ -138,11 +137,10 @@ class Run {
     return {
       seed: this.options.seed,
       violations: recorder.violations,
-      trace: recorder.lines,
       counts: recorder.counts,
       steps: this.program.length,
       faults: this.faults.length,
-      fingerprint: hash(recorder.lines.join('\n')),
+      transcript: recorder.transcript,
     }
   }
 
@@ -285,7 +283,9 @@ class Run {
     for (const server of servers) {
       const db = server.process?.peer?.db
       if (!isEnsemble && db !== undefined) this.see(server.name, db)
-      await Promise.race([server.stop(), this.live(20_000)])
+      let isStopped = false
+      void server.stop().then(() => (isStopped = true))
+      await this.live(20_000, () => isStopped)
       if (db === undefined) continue
       await recorder.readLog(server.disk.files, server.options.journal.logDir, db.lastZxid)
       const recovered = await recorder.beforeStart(server)
@@ -365,7 +365,7 @@ class Run {
     checkRealTimeOrder(history, ofWhat, report)
     checkSyncs(history, report)
     checkWatches(history, timeline, report)
-    this.count(checkLinearizable(history, timeline, ofWhat, report))
+    this.count(checkLinearizable(history, timeline, isEnsemble, report))
   }
 
   private countEnsemble(): void {
@@ -382,7 +382,7 @@ class Run {
     if (this.isChanging) recorder.count('runs in which members change')
   }
 
-  private count({ configurations, undecided }: Search): void {
+  private count({ configurations, partitions, undecided }: Search): void {
     const { history, recorder, world, network, servers } = this.cluster
     const answered = history.operations.filter(({ result }) => result !== undefined)
     recorder.count('runs')
@@ -398,6 +398,7 @@ class Run {
     recorder.count('events', world.events)
     recorder.count('virtual seconds', Math.round(world.nowMs / 1000))
     recorder.count('linearizability: configurations', configurations)
+    recorder.count('linearizability: trees', partitions)
     recorder.count('linearizability: undecided trees', undecided)
     for (const { disk } of servers) {
       recorder.count('disk calls', disk.calls)

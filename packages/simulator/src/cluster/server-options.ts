@@ -13,6 +13,8 @@ export interface ServerOptions {
   readonly database: DatabaseOptions
   readonly preAllocBytes: number
   readonly tickPeriodMs: number
+  /** While it looks for a leader, or joins one: that is decided by waits of a few hundred ms. */
+  readonly electionTickPeriodMs: number
   /** Undefined for a server on its own. */
   readonly ensemble: EnsembleSettings | undefined
 }
@@ -56,6 +58,7 @@ export function drawServerOptions(random: Random, neverUsedMsMax: number): Serve
     },
     preAllocBytes: random.pick([0, 4096, 65_536, 65_536, 2 * 1024 * 1024]),
     tickPeriodMs: Math.floor(tickMs / 4),
+    electionTickPeriodMs: 20,
     ensemble: undefined,
   }
 }
@@ -84,8 +87,7 @@ export function asEnsemble(
     journal: { ...options.journal, logBytesMax },
     // Their disks are copied often, to see what a power failure would leave.
     preAllocBytes: Math.min(options.preAllocBytes, 65_536),
-    // An election is decided by waits of a few hundred milliseconds.
-    tickPeriodMs: 20,
+    tickPeriodMs: Math.min(options.tickPeriodMs, 100),
     ensemble: {
       self,
       membership: known,

@@ -360,7 +360,9 @@ export class ServerProcess {
   }
 
   private tickLater(): void {
-    this.world.after(this.options.tickPeriodMs, () => {
+    const { tickPeriodMs, electionTickPeriodMs } = this.options
+    const isElecting = this.peer instanceof EnsemblePeer && !this.peer.isServing
+    this.world.after(isElecting ? electionTickPeriodMs : tickPeriodMs, () => {
       if (!this.isAlive || this.isStopping) return
       this.enter(() => {
         if (this.isStopping) return

@@ -125,7 +125,7 @@ export class SimServer {
       end.acceptedInLife = life
       process.accept(end, from)
     }
-    this.network.acceptors.set(this.name, { accept })
+    this.network.listen(this.name, { accept })
   }
 
   startLater(delayMs: number): void {
@@ -137,7 +137,7 @@ export class SimServer {
     if (process === undefined || !process.alive) return
     this.recorder.trace(`${this.name} ${how} while ${this.phase}`)
     this.recorder.count(how === 'is killed' ? 'kills' : 'power failures')
-    this.network.acceptors.delete(this.name)
+    this.network.unlisten(this.name)
     if (how === 'is killed') process.kill()
     else process.losePower()
   }
@@ -154,7 +154,7 @@ export class SimServer {
     if (process === undefined || !process.isServing || process.paused) return
     this.recorder.trace(`${this.name} stops`)
     this.recorder.count('clean stops')
-    this.network.acceptors.delete(this.name)
+    this.network.unlisten(this.name)
     await process.stop()
   }
 
@@ -168,7 +168,7 @@ export class SimServer {
 
   private zab(event: ZabEvent): void {
     const lastZxid = this.process?.peer?.lastZxid ?? 0n
-    this.recorder.trace(`${this.name} at ${lastZxid.toString(16)}: ${describeZab(event)}`)
+    this.recorder.trace(() => `${this.name} at ${lastZxid.toString(16)}: ${describeZab(event)}`)
     this.recorder.count(`zab: ${event.type}${howOf(event)}`)
     const { ensemble } = this.recorder
     ensemble?.zab(this.name, event, lastZxid)
@@ -204,7 +204,7 @@ export class SimServer {
   private ended(error: Error): void {
     this.recorder.trace(`${this.name} ends: ${error.name}: ${error.message}`)
     this.recorder.count(`ended by ${error.name}`)
-    this.network.acceptors.delete(this.name)
+    this.network.unlisten(this.name)
     // Only a fault that this life really met excuses its end.
     if (this.disk.faults === this.faultsBefore || !isExcusable(error)) {
       this.recorder.violation(`${this.name} stopped by itself: ${error.stack ?? error.message}`)
