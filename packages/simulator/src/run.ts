@@ -54,6 +54,15 @@ export interface RunResult {
 const setupMsMax = 30_000
 const progressMsMax = 120_000
 const visitsMax = 6
+/** Faults with a course of their own, and how long that may take. */
+const slowFaults: ReadonlySet<string> = new Set([
+  'strandedLeader',
+  'staleLeader',
+  'lateFollower',
+  'withdrawnAck',
+  'crashAtCall',
+])
+const slowFaultMs = 7000
 /** Once so much is wrong, more of it tells nothing. */
 const violationsMax = 20
 
@@ -73,6 +82,8 @@ class Run {
   /** Servers whose disks are still full when everything else has healed: no quorum needs them. */
   private readonly fullServers: readonly SimServer[]
   private readonly seen: SeenTree[] = []
+  /** When all were set up. */
+  private livesFromMs = 0
   /** What the servers of an ensemble agree on in the end. */
   private agreed: ReadonlyMap<bigint, Uint8Array> | undefined
 
@@ -177,6 +188,7 @@ class Run {
   private schedule(): void {
     const { cluster } = this
     const { world, clients } = cluster
+    this.livesFromMs = world.nowMs
     const { without } = this.options
     for (const [i, step] of this.program.entries()) {
       if (without?.steps.has(i) === true) continue
@@ -197,12 +209,22 @@ class Run {
     }
   }
 
+  /** Until when faults go on: by then, those that take their own time are over as well. */
+  private get lastFaultEndsMs(): number {
+    return Math.max(
+      0,
+      ...this.faults.map(({ atMs, forMs, kind }) => {
+        return this.livesFromMs + atMs + forMs + (slowFaults.has(kind) ? slowFaultMs : 0)
+      }),
+    )
+  }
+
   /** Nothing fails any more: within bounded time everybody is served, and the dead are buried. */
   private async recoverFromEverything(): Promise<void> {
     const { cluster } = this
     const { clients, history, recorder } = cluster
     // What was scheduled late still happens; only then is there peace.
-    await this.live(7000)
+    await this.live(this.lastFaultEndsMs - cluster.world.nowMs)
     heal(cluster)
     for (const { disk } of this.fullServers) disk.condition.isFull = true
     const isQuiet = (): boolean => clients.every((client) => client.isIdle)
@@ -215,7 +237,7 @@ class Run {
     }
     for (const { disk } of this.fullServers) disk.condition.isFull = false
     if (this.fullServers.length > 0) recorder.count('runs with a full minority')
-    await this.live(cluster.tickMs * 25)
+    await this.live(cluster.tickMs * 25, () => this.undead().length === 0)
     if (recorder.ensemble !== undefined) await this.tour()
     for (const client of clients) client.ask({ op: 'sync', path: '/a' })
     await this.live(progressMsMax, isQuiet)
