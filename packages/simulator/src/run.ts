@@ -22,7 +22,7 @@ import { recoveryOf } from './history/recorder.ts'
 import type { Transcript } from './history/transcript.ts'
 import { dumpTree } from './history/tree-dump.ts'
 import type { Mutant } from './mutants/mutant.ts'
-import { drawProgram, roots, type WorkStep } from './workload/program.ts'
+import { drawProgram, makeMany, roots, type WorkStep } from './workload/program.ts'
 import { Random } from './world/random.ts'
 
 /** What a run is of, where that is not left to its seed. */
@@ -61,6 +61,7 @@ const slowFaults: ReadonlySet<string> = new Set([
   'lateFollower',
   'withdrawnAck',
   'crashAtCall',
+  'crashAtKind',
 ])
 const slowFaultMs = 7000
 /** Once so much is wrong, more of it tells nothing. */
@@ -77,6 +78,8 @@ class Run {
   private readonly program: readonly WorkStep[]
   private readonly faults: readonly Fault[]
   private readonly durationMs: number
+  /** In one directory, made at first. */
+  private readonly manyNodes: number
   private readonly isChanging: boolean
   private readonly changes: readonly ChangeStep[]
   /** Servers whose disks are still full when everything else has healed: no quorum needs them. */
@@ -110,16 +113,21 @@ class Run {
       isChanging: this.isChanging,
       mutant,
     })
-    const durationMs = plan.between(2000, 15_000)
+    const size = drawn.fork('size')
+    // Some runs last, and some have a tree that takes a while to write and to send.
+    const times = size.chance(0.05) ? size.between(2, 6) : 1
+    this.manyNodes = size.chance(0.2) ? size.pick([40, 150, 500]) : 0
+    const durationMs = plan.between(2000, 15_000) * times
     this.durationMs = durationMs
     const { random } = this.cluster
     this.program = drawProgram(random.fork('program'), {
       clients,
       durationMs,
-      steps: plan.between(40, 250),
+      steps: plan.between(40, 250) * times,
       dataBytesMax: plan.pick([50, 600, 5000]),
+      manyNodes: this.manyNodes,
     })
-    const faults = plan.chance(0.1) ? 0 : plan.between(1, 14)
+    const faults = plan.chance(0.1) ? 0 : plan.between(1, 14) * times
     const isEnsemble = servers > 1
     this.faults = [
       ...drawFaults(random.fork('faults'), { clients, durationMs, faults, isEnsemble }),
@@ -180,6 +188,7 @@ class Run {
     for (const path of roots) {
       first!.ask({ op: 'create', kind: 'create', path, data: '', acl: 'open', flags: 0 })
     }
+    for (const request of makeMany(this.manyNodes)) first!.ask(request)
     await this.live(setupMsMax, () => clients.every((client) => client.isIdle))
     if (!clients.every((client) => client.isIdle))
       this.violate('the clients got no answer at first')
@@ -262,7 +271,10 @@ class Run {
     const patient = clients.filter(({ patienceMs }) => patienceMs > 8 * network.options.delayMsMax)
     const isServing = (): boolean => servers.every((server) => server.process?.peer?.isServing)
     await this.live(progressMsMax, isServing)
-    for (const { name } of servers) {
+    for (const { name, options } of servers) {
+      // There it goes, where leaders take no clients.
+      const takesNone = options.ensemble?.zab.leaderServes === false
+      if (takesNone && leaderOf(this.cluster)?.name === name) continue
       let left = patient
       // One that has not heard yet of what a client has seen turns it away, and rightly.
       for (let attempt = 1; left.length > 0 && attempt <= visitsMax; attempt++) {
@@ -408,6 +420,7 @@ class Run {
     const { history, recorder, world, network, servers } = this.cluster
     const answered = history.operations.filter(({ result }) => result !== undefined)
     recorder.count('runs')
+    if (this.manyNodes > 0) recorder.count('runs with a large tree')
     this.countEnsemble()
     recorder.count('operations answered', answered.length)
     recorder.count('operations unanswered', history.operations.length - answered.length)
@@ -427,13 +440,14 @@ class Run {
       recorder.count('bits flipped', disk.flips)
       recorder.count('syncs failed', disk.failedSyncs)
       recorder.count('refused for space', disk.refusedForSpace)
+      recorder.count('calls failed', disk.failedCalls)
     }
   }
 }
 
 /** Half of the runs are of ensembles, most of them small. */
 function drawServers(random: Random): number {
-  return random.chance(0.5) ? 1 : random.chance(0.8) ? 3 : 5
+  return random.chance(0.5) ? 1 : random.chance(0.78) ? 3 : random.chance(0.8) ? 5 : 7
 }
 
 /** In some runs members come and go. */

@@ -254,6 +254,7 @@ export class ServerProcess {
     const log = new WatchedTxnLog(disk, {
       directory: logDir,
       preAllocBytes: options.preAllocBytes,
+      forceSync: options.forceSync,
       lastZxid: db.lastZxid,
     })
     log.tell = (zxid, isReplaced) => this.events.logged(zxid, isReplaced)

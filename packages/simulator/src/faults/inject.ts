@@ -1,4 +1,4 @@
-import { EnsemblePeer } from '@zabra/core'
+import { EnsemblePeer, type DiskCall } from '@zabra/core'
 import type { Cluster } from '../cluster/cluster.ts'
 import type { SimServer } from '../cluster/server.ts'
 import { emptyOne } from './empty.ts'
@@ -32,7 +32,15 @@ export function inject(cluster: Cluster, fault: Fault): void {
       void server.stop().then(() => server.startLater(forMs))
       return
     case 'crashAtCall':
+      condition.crashesAt = undefined
       condition.callsUntilCrash = amount
+      return
+    case 'crashAtKind':
+      condition.crashesAt = callAt(amount)
+      condition.callsUntilCrash = 1 + Math.round((amount % 1) * 10)
+      return
+    case 'failedCall':
+      condition.failsNext = { kind: callAt(amount * 12), hasEffect: forMs % 4 === 0 }
       return
     case 'pause': {
       const { process } = server
@@ -149,6 +157,25 @@ export function inject(cluster: Cluster, fault: Fault): void {
   }
 }
 
+const diskCalls: readonly DiskCall[] = [
+  'list',
+  'openRead',
+  'read',
+  'create',
+  'openWrite',
+  'write',
+  'sync',
+  'setSize',
+  'rename',
+  'remove',
+  'syncDirectory',
+  'makeDirectory',
+]
+
+function callAt(amount: number): DiskCall {
+  return diskCalls[Math.min(diskCalls.length - 1, Math.floor(amount))]!
+}
+
 function handOver(cluster: Cluster): void {
   const { process } = leaderOf(cluster) ?? {}
   if (process?.paused !== false || !(process.peer instanceof EnsemblePeer)) return
@@ -193,6 +220,7 @@ export function heal(cluster: Cluster): void {
     condition.failsNextSync = false
     condition.flipChance = 0
     condition.callsUntilCrash = Infinity
+    condition.crashesAt = condition.failsNext = undefined
     server.process?.resume()
     server.startLater(0)
   }

@@ -16,6 +16,8 @@ const weights = {
   kill: 3,
   stop: 2,
   crashAtCall: 8,
+  crashAtKind: 6,
+  failedCall: 3,
   pause: 3,
   diskFull: 2,
   failedSync: 2,
@@ -93,6 +95,9 @@ function amountOf(kind: FaultKind, random: Random): number {
   switch (kind) {
     case 'crashAtCall':
       return random.between(1, random.chance(0.5) ? 8 : 60)
+    case 'crashAtKind':
+      // The part before the point says which kind, and what is behind it how many are let through.
+      return random.between(0, 11) + random.pick([0, 0, 0.1, 0.2, 0.3])
     case 'slowDisk':
       return random.between(5, 100)
     case 'wallJump':

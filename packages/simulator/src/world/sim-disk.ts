@@ -15,6 +15,10 @@ export interface DiskCondition {
   flipChance: number
   /** After so many more calls, the machine stops in the middle of one. */
   callsUntilCrash: number
+  /** Only calls of this kind count for that. */
+  crashesAt: DiskCall | undefined
+  /** The next call of this kind fails, having had its effect or not. */
+  failsNext: { readonly kind: DiskCall; readonly hasEffect: boolean } | undefined
 }
 
 interface Call {
@@ -33,6 +37,8 @@ export class SimDisk {
     failsNextSync: false,
     flipChance: 0,
     callsUntilCrash: Infinity,
+    crashesAt: undefined,
+    failsNext: undefined,
   }
   /** Called before a file goes. */
   onRemove: ((path: string) => Promise<void>) | undefined
@@ -43,6 +49,7 @@ export class SimDisk {
   flips = 0
   failedSyncs = 0
   refusedForSpace = 0
+  failedCalls = 0
   calls = 0
   readonly inFlight = new Set<Call>()
   readonly world: World
@@ -55,7 +62,7 @@ export class SimDisk {
 
   /** How often it did something else than it was asked. */
   get faults(): number {
-    return this.flips + this.failedSyncs + this.refusedForSpace
+    return this.flips + this.failedSyncs + this.refusedForSpace + this.failedCalls
   }
 
   /** As a process sees it: every call takes time and is answered only while the process lives. */
@@ -167,7 +174,10 @@ export class SimDisk {
     work: () => Promise<T>,
   ): Promise<T> {
     const effect = async (): Promise<T> => {
+      const fails = this.takeFailure(kind)
+      if (fails?.hasEffect === false) throw fault('EIO')
       const value = await work()
+      if (fails !== undefined) throw fault('EIO')
       this.onDone?.(kind, path)
       return value
     }
@@ -176,8 +186,10 @@ export class SimDisk {
         this.calls++
         const entry: Call = { kind, path, effect }
         this.inFlight.add(entry)
-        if (--this.condition.callsUntilCrash <= 0) {
+        const { crashesAt = kind } = this.condition
+        if (crashesAt === kind && --this.condition.callsUntilCrash <= 0) {
           this.condition.callsUntilCrash = Infinity
+          this.condition.crashesAt = undefined
           this.onCrashPoint?.(kind, path)
           return
         }
@@ -197,6 +209,14 @@ export class SimDisk {
     return (
       (isSync ? 1 + this.random.next() * 4 : this.random.next() * 0.3) * this.condition.slowness
     )
+  }
+
+  private takeFailure(kind: DiskCall): DiskCondition['failsNext'] {
+    const { failsNext } = this.condition
+    if (failsNext?.kind !== kind) return undefined
+    this.condition.failsNext = undefined
+    this.failedCalls++
+    return failsNext
   }
 
   private refuseWhenFull(): void {

@@ -23,6 +23,8 @@ export interface ZabOptions {
    * others have to come again. No bound where left out.
    */
   readonly syncsMax?: { readonly snaps: number; readonly diffs: number }
+  /** How much of a history or a snapshot is sent before the loop turns. */
+  readonly sliceBytes?: number
   /** Every learner is sent everything, whatever it lacks. */
   readonly alwaysSendSnapshot?: boolean
 }
