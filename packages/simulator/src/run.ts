@@ -62,6 +62,7 @@ const slowFaults: ReadonlySet<string> = new Set([
   'withdrawnAck',
   'crashAtCall',
   'crashAtKind',
+  'crashInTakeover',
 ])
 const slowFaultMs = 7000
 /** Once so much is wrong, more of it tells nothing. */
@@ -117,6 +118,7 @@ class Run {
     // Some runs last, and some have a tree that takes a while to write and to send.
     const times = size.chance(0.05) ? size.between(2, 6) : 1
     this.manyNodes = size.chance(0.2) ? size.pick([40, 150, 500]) : 0
+    this.cluster.manyNodes = this.manyNodes
     const durationMs = plan.between(2000, 15_000) * times
     this.durationMs = durationMs
     const { random } = this.cluster

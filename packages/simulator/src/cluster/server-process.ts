@@ -384,7 +384,8 @@ export class ServerProcess {
     const { sessionId } = link.connection
     if (link.connection.packetsReceived > before && sessionId !== 0n) {
       this.lastHeardMs.set(sessionId, Math.floor(this.monotonicMs))
-      this.heard.add(sessionId)
+      // Of one that is still being made, the leader cannot be told.
+      if (peer.db.sessions.has(sessionId)) this.heard.add(sessionId)
     }
     if (peer.hasBatch) this.scheduleTurn()
   }

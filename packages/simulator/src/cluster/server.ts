@@ -9,7 +9,7 @@ import type { Recorder } from '../history/recorder.ts'
 import type { Mutant } from '../mutants/mutant.ts'
 import type { Network, StreamEnd } from '../world/network.ts'
 import type { Random } from '../world/random.ts'
-import { SimDisk } from '../world/sim-disk.ts'
+import { crashAtKind, SimDisk } from '../world/sim-disk.ts'
 import type { World } from '../world/world.ts'
 import type { ServerOptions } from './server-options.ts'
 import { writeConfig } from './config-file.ts'
@@ -171,12 +171,21 @@ export class SimServer {
     this.recorder.trace(() => `${this.name} at ${lastZxid.toString(16)}: ${describeZab(event)}`)
     this.recorder.count(`zab: ${event.type}${howOf(event)}`)
     const { ensemble } = this.recorder
-    ensemble?.zab(this.name, event, lastZxid)
+    ensemble?.zab(this.name, event, lastZxid, this.epochs?.current ?? 0n)
     this.goesBy(event)
+    if (event.type === 'takingOver') this.crashIfDue()
     const db = this.process?.peer?.db
     if (event.type === 'looking' && db !== undefined && this.epochs !== undefined) {
       void ensemble?.promises.votes(this, db, this.epochs.current)
     }
+  }
+
+  private crashIfDue(): void {
+    const { condition } = this.disk
+    const { crashesInTakeover } = condition
+    if (crashesInTakeover === undefined) return
+    condition.crashesInTakeover = undefined
+    crashAtKind(condition, crashesInTakeover)
   }
 
   private goesBy(event: ZabEvent): void {

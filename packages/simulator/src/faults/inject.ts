@@ -1,6 +1,8 @@
-import { EnsemblePeer, type DiskCall } from '@zabra/core'
+import { EnsemblePeer } from '@zabra/core'
 import type { Cluster } from '../cluster/cluster.ts'
 import type { SimServer } from '../cluster/server.ts'
+import { callAt, crashAtKind } from '../world/sim-disk.ts'
+import { churn } from './churn.ts'
 import { emptyOne } from './empty.ts'
 import { lateFollower } from './late.ts'
 import { leaderOf } from './leader-of.ts'
@@ -36,8 +38,13 @@ export function inject(cluster: Cluster, fault: Fault): void {
       condition.callsUntilCrash = amount
       return
     case 'crashAtKind':
-      condition.crashesAt = callAt(amount)
-      condition.callsUntilCrash = 1 + Math.round((amount % 1) * 10)
+      crashAtKind(condition, amount)
+      return
+    case 'crashInTakeover':
+      for (const { disk } of cluster.servers) disk.condition.crashesInTakeover = amount
+      return
+    case 'churn':
+      churn(cluster, server, fault, churnedPaths(cluster))
       return
     case 'failedCall':
       condition.failsNext = { kind: callAt(amount * 12), hasEffect: forMs % 4 === 0 }
@@ -157,23 +164,12 @@ export function inject(cluster: Cluster, fault: Fault): void {
   }
 }
 
-const diskCalls: readonly DiskCall[] = [
-  'list',
-  'openRead',
-  'read',
-  'create',
-  'openWrite',
-  'write',
-  'sync',
-  'setSize',
-  'rename',
-  'remove',
-  'syncDirectory',
-  'makeDirectory',
-]
-
-function callAt(amount: number): DiskCall {
-  return diskCalls[Math.min(diskCalls.length - 1, Math.floor(amount))]!
+/** Some of what is there, next to each other and far apart. */
+function churnedPaths({ manyNodes }: Cluster): string[] {
+  const few = ['/a/x0', '/a/x1', '/b/x0', '/b/x2']
+  const step = Math.max(1, Math.floor(manyNodes / 7))
+  const many = Array.from({ length: 7 }, (_, i) => `/a/large/n${i * step}`)
+  return manyNodes === 0 ? few : [...few, ...many]
 }
 
 function handOver(cluster: Cluster): void {
@@ -220,7 +216,7 @@ export function heal(cluster: Cluster): void {
     condition.failsNextSync = false
     condition.flipChance = 0
     condition.callsUntilCrash = Infinity
-    condition.crashesAt = condition.failsNext = undefined
+    condition.crashesAt = condition.failsNext = condition.crashesInTakeover = undefined
     server.process?.resume()
     server.startLater(0)
   }

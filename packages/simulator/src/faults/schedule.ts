@@ -18,6 +18,7 @@ const weights = {
   crashAtCall: 8,
   crashAtKind: 6,
   failedCall: 3,
+  churn: 5,
   pause: 3,
   diskFull: 2,
   failedSync: 2,
@@ -36,6 +37,7 @@ const ensembleWeights = {
   leaderCrash: 8,
   leaderPause: 3,
   strandedLeader: 16,
+  crashInTakeover: 6,
   staleLeader: 5,
   lateFollower: 6,
   withdrawnAck: 6,
@@ -96,6 +98,7 @@ function amountOf(kind: FaultKind, random: Random): number {
     case 'crashAtCall':
       return random.between(1, random.chance(0.5) ? 8 : 60)
     case 'crashAtKind':
+    case 'crashInTakeover':
       // The part before the point says which kind, and what is behind it how many are let through.
       return random.between(0, 11) + random.pick([0, 0, 0.1, 0.2, 0.3])
     case 'slowDisk':

@@ -1,6 +1,6 @@
 /** What a server says of its disk, held against what a power failure right then would leave. */
 import type { Database, MemoryDisk } from '@zabra/core'
-import { decodeText, packetTypes, type QuorumPacket } from '@zabra/protocol'
+import { decodeText, packetTypes, Reader, type QuorumPacket } from '@zabra/protocol'
 import type { SimServer } from '../cluster/server.ts'
 import type { EnsembleRecord } from './ensemble-record.ts'
 import { counterOf, epochOf, hex } from './zxids.ts'
@@ -57,13 +57,15 @@ export class Promises {
   }
 
   /** A promise or an acknowledgement is about to be sent. */
-  said(server: SimServer, { type, zxid }: QuorumPacket, epoch: bigint): void {
+  said(server: SimServer, { type, zxid, data }: QuorumPacket, epoch: bigint): void {
     const { recorder, ensemble } = this
     if (type === packetTypes.ackEpoch) {
       const { accepted } = durableEpochs(server)
       if (accepted === undefined || accepted < epoch) {
         recorder.violation(`${server.name} promises epoch ${epoch} and has ${accepted} on disk`)
       }
+      const current = data === null ? -1 : new Reader(data).int()
+      if (current >= 0) ensemble.claimed(server.name, epoch, { epoch: BigInt(current), zxid })
     } else if (type === packetTypes.ack && counterOf(zxid) === 0n) {
       const { current } = durableEpochs(server)
       if (current === undefined || current < epochOf(zxid)) {

@@ -1,4 +1,5 @@
 import type { Database, Disk, EnsemblePeer, Journal, Peer, TxnLog } from '@zabra/core'
+import type { ZabKnobs } from '../cluster/server-options.ts'
 import type { Shape } from '../cluster/shape.ts'
 import type { SimDisk } from '../world/sim-disk.ts'
 
@@ -27,5 +28,7 @@ export interface Mutant {
   readonly isChanging?: boolean
   /** Where it shows only if followers take the observers. */
   readonly observerMasters?: boolean
+  /** Where it shows only if leaders are configured so. */
+  readonly zab?: ZabKnobs
   readonly joined?: (peer: EnsemblePeer) => void
 }

@@ -17,8 +17,35 @@ export interface DiskCondition {
   callsUntilCrash: number
   /** Only calls of this kind count for that. */
   crashesAt: DiskCall | undefined
+  /** As `crashAtKind`, once a leader begins to bring it up. */
+  crashesInTakeover: number | undefined
   /** The next call of this kind fails, having had its effect or not. */
   failsNext: { readonly kind: DiskCall; readonly hasEffect: boolean } | undefined
+}
+
+/** How many calls of a kind are let through is behind the point. */
+export function crashAtKind(condition: DiskCondition, amount: number): void {
+  condition.crashesAt = callAt(amount)
+  condition.callsUntilCrash = 1 + Math.round((amount % 1) * 10)
+}
+
+const diskCalls: readonly DiskCall[] = [
+  'list',
+  'openRead',
+  'read',
+  'create',
+  'openWrite',
+  'write',
+  'sync',
+  'setSize',
+  'rename',
+  'remove',
+  'syncDirectory',
+  'makeDirectory',
+]
+
+export function callAt(amount: number): DiskCall {
+  return diskCalls[Math.min(diskCalls.length - 1, Math.floor(amount))]!
 }
 
 interface Call {
@@ -38,6 +65,7 @@ export class SimDisk {
     flipChance: 0,
     callsUntilCrash: Infinity,
     crashesAt: undefined,
+    crashesInTakeover: undefined,
     failsNext: undefined,
   }
   /** Called before a file goes. */
