@@ -9,11 +9,14 @@ import type { Recorder } from '../history/recorder.ts'
 import type { Mutant } from '../mutants/mutant.ts'
 import type { Network, StreamEnd } from '../world/network.ts'
 import type { Random } from '../world/random.ts'
-import { crashAtKind, SimDisk } from '../world/sim-disk.ts'
+import { crashAtKind, SimDisk, takeoverLost } from '../world/sim-disk.ts'
 import type { World } from '../world/world.ts'
 import type { ServerOptions } from './server-options.ts'
 import { writeConfig } from './config-file.ts'
 import { isExcusable, ServerProcess, type ProcessClock } from './server-process.ts'
+
+/** Within so much time after it begins, what a leader brings up may lose that. */
+const takeoverMsMax = 60
 
 /** A server: a disk that survives, and processes that come and go. */
 export class SimServer {
@@ -185,7 +188,14 @@ export class SimServer {
     const { crashesInTakeover } = condition
     if (crashesInTakeover === undefined) return
     condition.crashesInTakeover = undefined
-    crashAtKind(condition, crashesInTakeover)
+    if (crashesInTakeover < takeoverLost) {
+      crashAtKind(condition, crashesInTakeover)
+      return
+    }
+    const afterMs = ((crashesInTakeover - takeoverLost) % 1) * takeoverMsMax
+    this.world.after(afterMs, () => {
+      for (const stream of this.process?.peerNetwork?.streams() ?? []) stream.reset()
+    })
   }
 
   private goesBy(event: ZabEvent): void {

@@ -19,6 +19,11 @@ export function churn(cluster: Cluster, server: SimServer, fault: Fault, paths: 
     if (!server.isServing || journal === undefined) return
     condition.slowness = 5 + amount * 60
     void journal.snapshotNow()
+    // What is listed after a snapshot is what may be purged: it has its name, and nothing else is done.
+    if (forMs % 3 === 0) {
+      condition.crashesAt = 'list'
+      condition.callsUntilCrash = 1
+    }
     world.after(Math.min(forMs, 1000), () => (condition.slowness = 1))
     for (let round = 0; round < rounds; round++) {
       const path = paths[(forMs + round * round) % paths.length]!

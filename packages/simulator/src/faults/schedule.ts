@@ -1,3 +1,4 @@
+import { takeoverLost } from '../world/sim-disk.ts'
 import type { Random } from '../world/random.ts'
 
 /** Something that goes wrong at one moment, and for how long. */
@@ -97,8 +98,9 @@ function amountOf(kind: FaultKind, random: Random): number {
   switch (kind) {
     case 'crashAtCall':
       return random.between(1, random.chance(0.5) ? 8 : 60)
-    case 'crashAtKind':
     case 'crashInTakeover':
+      return random.chance(0.4) ? takeoverLost + random.next() : random.between(0, 11)
+    case 'crashAtKind':
       // The part before the point says which kind, and what is behind it how many are let through.
       return random.between(0, 11) + random.pick([0, 0, 0.1, 0.2, 0.3])
     case 'slowDisk':

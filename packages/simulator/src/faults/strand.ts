@@ -55,7 +55,7 @@ function strand(cluster: Cluster, leader: SimServer, fault: Fault): void {
   const isHurried = forMs % 3 === 0
   // Then it joins the next leader before those who elected that have promised to follow.
   if (isHurried) for (const { disk } of rest) disk.condition.slowness = 30 + amount * 150
-  if (forMs % 4 === 0) leader.disk.condition.crashesInTakeover = (amount * 997) % 12
+  if (forMs % 4 === 0) leader.disk.condition.crashesInTakeover = (amount * 997) % 17
   const untilMs = world.nowMs + strandedMsMax
   const comeBack = (): void => {
     for (const [from, to] of cut) network.unblock(from, to)

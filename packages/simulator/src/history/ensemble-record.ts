@@ -234,6 +234,14 @@ export class EnsembleRecord {
     }
     if (event.type === 'synchronising') this.plans.set(serverName(event.sid), event.plan)
     if (event.type === 'leading') this.leads(server, event.epoch)
+    if (event.type === 'following') this.follows(server, event.epoch)
+  }
+
+  /** Nobody is up to date with a leader that has no quorum yet. */
+  private follows(server: string, epoch: bigint): void {
+    // One that gives up the very moment it has its quorum, for a change of members, never leads.
+    if (this.reigns.has(epoch) || this.changes.size > 0) return
+    this.recorder.violation(`${server} follows in epoch ${epoch}, which nobody leads`)
   }
 
   private leads(server: string, epoch: bigint): void {

@@ -12,7 +12,7 @@ export interface LinkInside {
 export function ofLeader(
   name: string,
   change: (leader: Record<string, unknown>, peer: EnsemblePeer) => void,
-  options: Pick<Mutant, 'shape' | 'isChanging' | 'zab'> = {},
+  options: Pick<Mutant, 'shape' | 'isChanging' | 'observerMasters' | 'zab'> = {},
 ): Mutant {
   return { name, servers: 3, ...options, joined: (peer) => onRole(peer, 'leader', change) }
 }

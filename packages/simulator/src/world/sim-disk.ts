@@ -17,11 +17,13 @@ export interface DiskCondition {
   callsUntilCrash: number
   /** Only calls of this kind count for that. */
   crashesAt: DiskCall | undefined
-  /** As `crashAtKind`, once a leader begins to bring it up. */
+  /** As `crashAtKind`, once a leader begins to bring it up; from `takeoverLost` on it loses the leader. */
   crashesInTakeover: number | undefined
   /** The next call of this kind fails, having had its effect or not. */
   failsNext: { readonly kind: DiskCall; readonly hasEffect: boolean } | undefined
 }
+
+export const takeoverLost = 12
 
 /** How many calls of a kind are let through is behind the point. */
 export function crashAtKind(condition: DiskCondition, amount: number): void {
