@@ -17,7 +17,7 @@ import type { SimServer } from './cluster/server.ts'
 import { drawShape, isEnough, type Shape } from './cluster/shape.ts'
 import { heal, inject } from './faults/inject.ts'
 import { leaderOf } from './faults/leader-of.ts'
-import { drawFaults, drawHandOvers, type Fault } from './faults/schedule.ts'
+import { drawFaults, drawFavored, drawHandOvers, type Fault } from './faults/schedule.ts'
 import { recoveryOf } from './history/recorder.ts'
 import type { Transcript } from './history/transcript.ts'
 import { dumpTree } from './history/tree-dump.ts'
@@ -63,8 +63,10 @@ const slowFaults: ReadonlySet<string> = new Set([
   'crashAtCall',
   'crashAtKind',
   'crashInTakeover',
+  'followerAway',
+  'twoHistories',
 ])
-const slowFaultMs = 7000
+const slowFaultMs = 12_000
 /** Once so much is wrong, more of it tells nothing. */
 const violationsMax = 20
 
@@ -133,6 +135,7 @@ class Run {
     const isEnsemble = servers > 1
     this.faults = [
       ...drawFaults(random.fork('faults'), { clients, durationMs, faults, isEnsemble }),
+      ...drawFavored(random.fork('favored faults'), mutant?.faults ?? [], { clients, durationMs }),
       ...(isEnsemble ? drawHandOvers(random.fork('hand-overs'), { durationMs }) : []),
     ]
     // Who is needed for a quorum is not known ahead where members change.

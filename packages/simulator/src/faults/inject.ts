@@ -2,6 +2,7 @@ import { EnsemblePeer } from '@zabra/core'
 import type { Cluster } from '../cluster/cluster.ts'
 import type { SimServer } from '../cluster/server.ts'
 import { callAt, crashAtKind } from '../world/sim-disk.ts'
+import { followerAway } from './away.ts'
 import { churn } from './churn.ts'
 import { emptyOne } from './empty.ts'
 import { lateFollower } from './late.ts'
@@ -9,6 +10,7 @@ import { leaderOf } from './leader-of.ts'
 import type { Fault } from './schedule.ts'
 import { staleLeader } from './stale.ts'
 import { strandLeader } from './strand.ts'
+import { twoHistories } from './two-histories.ts'
 import { withdrawnAck } from './withdrawn.ts'
 
 /** Makes a fault happen now. */
@@ -42,6 +44,12 @@ export function inject(cluster: Cluster, fault: Fault): void {
       return
     case 'crashInTakeover':
       for (const { disk } of cluster.servers) disk.condition.crashesInTakeover = amount
+      return
+    case 'followerAway':
+      followerAway(cluster, fault)
+      return
+    case 'twoHistories':
+      twoHistories(cluster, fault)
       return
     case 'churn':
       churn(cluster, server, fault, churnedPaths(cluster))

@@ -39,6 +39,8 @@ const ensembleWeights = {
   leaderPause: 3,
   strandedLeader: 16,
   crashInTakeover: 6,
+  twoHistories: 5,
+  followerAway: 5,
   staleLeader: 5,
   lateFollower: 6,
   withdrawnAck: 6,
@@ -80,6 +82,27 @@ export function drawFaults(random: Random, options: ScheduleOptions): Fault[] {
       amount: amountOf(kind, random),
     }
   }).toSorted((a, b) => a.atMs - b.atMs)
+}
+
+const favoredMax = 4
+
+/** More of some kinds, besides what else is drawn. */
+export function drawFavored(
+  random: Random,
+  kinds: readonly FaultKind[],
+  { clients, durationMs }: Pick<ScheduleOptions, 'clients' | 'durationMs'>,
+): Fault[] {
+  if (kinds.length === 0) return []
+  return Array.from({ length: random.between(1, favoredMax) }, (): Fault => {
+    const kind = random.pick(kinds)
+    return {
+      atMs: 100 + random.next() * durationMs,
+      kind,
+      forMs: random.between(10, 3000),
+      client: random.between(0, clients - 1),
+      amount: amountOf(kind, random),
+    }
+  })
 }
 
 /** In some runs the leader is told, now and then, to make place for another. */

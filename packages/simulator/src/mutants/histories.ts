@@ -26,6 +26,7 @@ export const historyMutants: readonly Mutant[] = [
   {
     name: 'a snapshot under way goes on when a role ends',
     servers: 3,
+    faults: ['churn', 'strandedLeader'],
     joined: (peer) => replace(journalOf(peer), 'abandonSnapshot', () => () => {}),
   },
   {
@@ -41,6 +42,8 @@ export const historyMutants: readonly Mutant[] = [
         },
       )
     }),
+    servers: 5,
+    faults: ['twoHistories'],
     disk: (disk) => {
       const own = changed(disk, {
         list: async (directory) => {
@@ -55,22 +58,27 @@ export const historyMutants: readonly Mutant[] = [
   ofLearner(
     'a snapshot that ends before the own log keeps the name its leader gave it',
     (learner) => replace<[bigint], bigint>(learner, 'nameOfSnapshot', () => (zxid) => zxid),
-    { zab: { alwaysSendSnapshot: true } },
+    { zab: { alwaysSendSnapshot: true }, faults: ['strandedLeader', 'crashInTakeover'] },
   ),
   {
     name: 'a walk through the tree writes what was born meanwhile',
     servers: 3,
+    faults: ['churn'],
     joined: ignoreNewborn,
   },
-  ofLeader('memory has dropped what the log was read up to', (leader) => {
-    const log = inside(leader, 'parts', 'committedLog')
-    replace<[bigint, Older | undefined], unknown>(
-      leader,
-      'planFor',
-      (original) => (zxid, older) =>
-        original(zxid, older && { ...older, before: (log as { min?: bigint }).min! }),
-    )
-  }),
+  ofLeader(
+    'memory has dropped what the log was read up to',
+    (leader) => {
+      const log = inside(leader, 'parts', 'committedLog')
+      replace<[bigint, Older | undefined], unknown>(
+        leader,
+        'planFor',
+        (original) => (zxid, older) =>
+          original(zxid, older && { ...older, before: (log as { min?: bigint }).min! }),
+      )
+    },
+    { faults: ['followerAway'] },
+  ),
 ]
 
 function journalOf(peer: EnsemblePeer): object {

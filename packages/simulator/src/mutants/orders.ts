@@ -83,6 +83,7 @@ const onDisk: readonly Mutant[] = [
   {
     name: 'a snapshot is stored before the log has what it contains',
     servers: 3,
+    faults: ['churn'],
     joined: (peer) => {
       const source = new Proxy(peer, {
         get: (target, name): unknown => {
@@ -214,8 +215,10 @@ const amongServers: readonly Mutant[] = [
       },
     )
   }),
-  ofLearner('a database that is half taken over counts as whole', (learner) =>
-    Object.defineProperty(learner, 'isTorn', { get: () => false, set: () => {} }),
+  ofLearner(
+    'a database that is half taken over counts as whole',
+    (learner) => Object.defineProperty(learner, 'isTorn', { get: () => false, set: () => {} }),
+    { zab: { alwaysSendSnapshot: true }, faults: ['crashInTakeover', 'strandedLeader'] },
   ),
   ofLearner('every other sign of life names no session', (learner) => {
     let calls = 0

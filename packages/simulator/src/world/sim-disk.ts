@@ -24,6 +24,8 @@ export interface DiskCondition {
 }
 
 export const takeoverLost = 12
+/** When a tree from a leader is stored, and nothing that was there before is gone for certain. */
+export const crashAtSync = 10.1
 
 /** How many calls of a kind are let through is behind the point. */
 export function crashAtKind(condition: DiskCondition, amount: number): void {
