@@ -1,6 +1,5 @@
 /** Errors in the order in which things become durable, are told, and count. */
 import type { Disk, EnsemblePeer, SnapshotSource, WriteHandle } from '@zabra/core'
-import { packetTypes } from '@zabra/protocol'
 import { delaying } from './broadcast.ts'
 import { changed } from './changed-disk.ts'
 import { inside, replace } from './inside.ts'
@@ -8,12 +7,6 @@ import type { Mutant } from './mutant.ts'
 import { ofLeader, ofLearner, type LinkInside } from './roles.ts'
 
 type Send = Parameters<LinkInside['send']>
-
-interface Handled {
-  readonly type: number
-  readonly zxid: bigint
-  readonly data?: Uint8Array | null
-}
 
 const isLog = (path: string): boolean => /\/(new\.)?log\.[0-9a-f]+$/.test(path)
 const isSnapshot = (path: string): boolean => /\/snapshot\.[0-9a-f]+/.test(path)
@@ -210,8 +203,8 @@ const amongServers: readonly Mutant[] = [
         original(learner, zxid)
         const last = inside(leader, 'outstanding').last as { zxid: bigint } | undefined
         if ((zxid & 0xffff_ffffn) !== 0n || last === undefined) return
-        const { acknowledge } = leader as { acknowledge?(sid: bigint, zxid: bigint): void }
-        acknowledge!.call(leader, learner.sid, last.zxid)
+        const acknowledge = leader.acknowledge as (sid: bigint, zxid: bigint) => void
+        acknowledge.call(leader, learner.sid, last.zxid)
       },
     )
   }),
