@@ -39,8 +39,8 @@ export class Cluster {
   readonly history = new History()
   readonly servers: readonly SimServer[]
   readonly clients: readonly SimClient[]
-  /** In the large directory. */
-  manyNodes = 0
+  /** In the large directory; undefined where there are no trees that anybody may write to. */
+  manyNodes: number | undefined
   /** Who changes the members. */
   readonly admin: Admin
   private readonly names: readonly string[]

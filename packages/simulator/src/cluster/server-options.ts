@@ -71,7 +71,7 @@ export function drawServerOptions(random: Random, neverUsedMsMax: number): Serve
       hashSeed: random.between(1, 0x7ffffffe),
       acl: { skipAcl: false, schemes },
     },
-    forceSync: true,
+    forceSync: knobs.chance(0.9),
     preAllocBytes: random.pick([0, 4096, 65_536, 65_536, 2 * 1024 * 1024]),
     tickPeriodMs: Math.floor(tickMs / 4),
     electionTickPeriodMs: 20,
@@ -102,6 +102,7 @@ export function asEnsemble(
     ...options,
     peer: { ...options.peer, rules, serverId: Number(self) },
     journal: { ...options.journal, logBytesMax },
+    forceSync: true,
     // Their disks are copied often, to see what a power failure would leave.
     preAllocBytes: Math.min(options.preAllocBytes, 65_536),
     tickPeriodMs: Math.min(options.tickPeriodMs, 100),

@@ -135,9 +135,11 @@ export class SimServer {
     this.world.after(delayMs, () => void this.start())
   }
 
-  crash(how: 'power fails' | 'is killed'): void {
+  crash(wanted: 'power fails' | 'is killed'): void {
     const { process } = this
     if (process === undefined || !process.alive) return
+    // Without syncs nothing is promised to outlast the machine.
+    const how = this.options.forceSync ? wanted : 'is killed'
     this.recorder.trace(`${this.name} ${how} while ${this.phase}`)
     this.recorder.count(how === 'is killed' ? 'kills' : 'power failures')
     this.network.unlisten(this.name)

@@ -25,7 +25,7 @@ export function churn(cluster: Cluster, server: SimServer, fault: Fault, paths: 
       condition.callsUntilCrash = 1
     }
     world.after(Math.min(forMs, 1000), () => (condition.slowness = 1))
-    for (let round = 0; round < rounds; round++) {
+    for (let round = 0; round < rounds && paths.length > 0; round++) {
       const path = paths[(forMs + round * round) % paths.length]!
       world.after(1 + round * 5, () => {
         for (const request of remade(path)) clients[fault.client]!.ask(request)

@@ -174,6 +174,7 @@ export function inject(cluster: Cluster, fault: Fault): void {
 
 /** Some of what is there, next to each other and far apart. */
 function churnedPaths({ manyNodes }: Cluster): string[] {
+  if (manyNodes === undefined) return []
   const few = ['/a/x0', '/a/x1', '/b/x0', '/b/x2']
   const step = Math.max(1, Math.floor(manyNodes / 7))
   const many = Array.from({ length: 7 }, (_, i) => `/a/large/n${i * step}`)
