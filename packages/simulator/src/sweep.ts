@@ -30,7 +30,7 @@ export type Outcome = {
   readonly counts: [string, number][]
 }
 
-const seedsAtOnce = 10
+const seedsAtOnce = 5
 const saveEveryMs = 5000
 const reportEveryMs = 60_000
 
