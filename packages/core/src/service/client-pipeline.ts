@@ -2,6 +2,7 @@ import {
   codes,
   AuthPacket,
   errorCodes,
+  FrameLengthError,
   MalformedError,
   Reader,
   requestHeaderBytes,
@@ -216,6 +217,7 @@ export class ClientPipeline implements AdmissionHost {
   private refuseFrame(connection: ClientConnection, error: unknown): void {
     if (!(error instanceof MalformedError)) throw error
     const { address } = connection.link
+    if (error instanceof FrameLengthError) this.stats.limitsReached.request_bytes++
     this.trace({ type: 'badFrame', address, reason: error.message })
     this.close(connection)
   }

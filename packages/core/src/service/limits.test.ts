@@ -307,3 +307,11 @@ test('large requests of a client that does not read make room for those of other
   expect(deaf.connection.state).toBe('closed')
   expect(other.isPaused).toBe(false)
 })
+
+test('a request that is too long costs its connection, and is counted', () => {
+  const server = new LonePeer({ frameBytesMax: 2000 })
+  const client = server.connect()
+  client.sendBytes(Buffer.from([0, 1, 0, 0]))
+  expect(client.connection.state).toBe('closed')
+  expect(server.peer.stats.limitsReached.request_bytes).toBe(1)
+})
