@@ -26,7 +26,11 @@ export { ConfigFiles } from './storage/config-files.ts'
 export { MemoryDisk, type DiskCall, type Tear } from './storage/disk/memory-disk.ts'
 export { purge } from './storage/purge.ts'
 export { RecoveryError } from './storage/recovery/recovery-error.ts'
-export { describeRecovery, type RecoveryEvent } from './storage/recovery/recovery-events.ts'
+export {
+  describeRecovery,
+  isRecoveryWarning,
+  type RecoveryEvent,
+} from './storage/recovery/recovery-events.ts'
 export { LogFileReader, readLogs, type LogEnd } from './storage/log/log-reader.ts'
 export { loadRestored, type RestoredDatabase } from './storage/recovery/restored.ts'
 export {
@@ -35,6 +39,7 @@ export {
   writeSnapshot,
   type SnapshotSink,
 } from './storage/snapshot/snapshot.ts'
+export { snapshotReach, type SnapshotReach } from './storage/snapshot/snapshot-reach.ts'
 export { DiskFullError, LogFailedError, TxnLog } from './storage/log/txn-log.ts'
 export type { Compression } from './storage/snapshot/snapshot-output.ts'
 export type { Transform } from './storage/snapshot/snapshot-input.ts'

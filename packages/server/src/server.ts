@@ -4,6 +4,7 @@ import {
   CommittedLog,
   defaultLimits,
   describeRecovery,
+  isRecoveryWarning,
   faultCode,
   Journal,
   loadDatabase,
@@ -322,9 +323,12 @@ async function load(
     whenEmpty: {
       isUnexpected: !config.autoCreateDb,
       permission: { directory: config.dataLogDir, name: 'initialize' },
-      othersHaveIt: config.ensemble !== undefined,
     },
-    trace: (event) => everyLine.info(describeRecovery(event)),
+    othersHaveIt: config.ensemble !== undefined,
+    trace(event) {
+      if (isRecoveryWarning(event)) everyLine.warn(describeRecovery(event))
+      else everyLine.info(describeRecovery(event))
+    },
   }
   const dbOptions = databaseOptions(config, authenticator.schemes)
   const committedLog = new CommittedLog(config.ensemble?.commitLogCount)
@@ -336,7 +340,9 @@ async function load(
     preAllocBytes: config.preAllocBytes,
     forceSync: config.forceSync,
     lastZxid: db.lastZxid,
+    extentDirectory: snapshotDir,
   })
+  if (recovered.lacksData) log.keepExtent()
   let fail!: (error: Error) => void
   const failed = new Promise<never>((_, reject) => (fail = reject))
   failed.catch(() => {}) // Whoever cares waits for it.
@@ -351,7 +357,7 @@ async function load(
     (await joinEnsemble(
       {
         db,
-        lacksAll: recovered.lacksAll,
+        lacksData: recovered.lacksData,
         databaseOptions: dbOptions,
         recovery,
         disk,
@@ -476,6 +482,7 @@ function peerOptions(config: ServerConfig): PeerOptions {
       enforceQuota: config.enforceQuota,
       reconfigEnabled: config.reconfigEnabled,
       standaloneEnabled: config.ensemble?.standaloneEnabled ?? true,
+      multiAddressEnabled: config.ensemble?.multiAddress.enabled ?? false,
       closeSessionPaths: config.closeSessionTxnEnabled,
       txnBytesMax: txnBytesMax(config),
       multiOperationsMax: config.multiOperationsMax,

@@ -94,6 +94,7 @@ export class ClientPipeline implements AdmissionHost {
   readonly connectionThrottle: ConnectionThrottle | undefined
   /** False: this server has better things to do than to serve clients. */
   takesClients = true
+  private isHeld = false
   private largeBytes = 0
   /** Bytes of the requests in flight that are weighed. */
   private heldBytes = 0
@@ -174,12 +175,25 @@ export class ClientPipeline implements AdmissionHost {
     this.stats.bytesReceived += length
     // What comes behind a handshake has to wait, and not all of it in our memory.
     if (connection.state === 'connecting') connection.link.pause()
+    if (this.isHeld) this.holdBack(connection)
     try {
       connection.cutter.push(bytes, length, connection)
     } catch (error) {
       this.refuseFrame(connection, error)
     }
     this.upstream?.settle?.()
+    this.upstream?.allRead?.()
+  }
+
+  /** While this is on nobody is read from: what is sent meanwhile waits. */
+  hold(isOn: boolean): void {
+    this.isHeld = isOn
+    if (!isOn) this.readOn()
+  }
+
+  private holdBack(connection: ClientConnection): void {
+    connection.cutter.hold()
+    this.stopReading(connection)
   }
 
   /** The socket is gone. The session lives on until it is resumed or expires. */
@@ -211,6 +225,7 @@ export class ClientPipeline implements AdmissionHost {
       this.refuseFrame(connection, error)
     }
     this.upstream?.settle?.()
+    this.upstream?.allRead?.()
   }
 
   /** A malformed frame costs the connection it came on, nothing else. */
@@ -313,7 +328,7 @@ export class ClientPipeline implements AdmissionHost {
       if (connection.queue.length === 0) {
         this.answerRead(connection, xid, type, reader, this.clock.nowMs)
         if (connection.out.position <= this.limits.unreadBytes) return true
-        this.hold(connection, 'unread_replies')
+        this.throttle(connection, 'unread_replies')
         return false
       }
       const body = this.keeper.keep(reader.view, reader.position, end)
@@ -347,12 +362,12 @@ export class ClientPipeline implements AdmissionHost {
     this.heldBytes += length
     if (this.isLarge(length)) this.largeBytes += length
     if (connection.heldBytes > this.limits.outstandingBytesPerConnection) {
-      this.hold(connection, 'outstanding_bytes_per_connection')
+      this.throttle(connection, 'outstanding_bytes_per_connection')
       return false
     }
     if (this.heldBytes > this.limits.outstandingBytes) this.shedParked()
     if (this.heldBytes > this.limits.outstandingBytes && !isAdministrator(connection)) {
-      this.hold(connection, 'outstanding_bytes')
+      this.throttle(connection, 'outstanding_bytes')
       return false
     }
     return goesOn
@@ -458,23 +473,28 @@ export class ClientPipeline implements AdmissionHost {
   private admitMore(connection: ClientConnection): boolean {
     if (!connection.isParked) this.outstanding++
     if (connection.queue.length > this.limits.outstandingPerConnection) {
-      this.hold(connection, 'outstanding_requests_per_connection')
+      this.throttle(connection, 'outstanding_requests_per_connection')
       return false
     }
     if (this.outstanding <= this.outstandingMax || isAdministrator(connection)) return true
-    this.hold(connection, 'outstanding_requests')
+    this.throttle(connection, 'outstanding_requests')
     return false
   }
 
-  /** Reads no further from a connection until there is room again. */
-  private hold(connection: ClientConnection, limit: LimitName): void {
+  /** Reads no further from a connection that has reached a limit, until there is room again. */
+  private throttle(connection: ClientConnection, limit: LimitName): void {
+    if (connection.isThrottled) return
+    this.stopReading(connection)
+    this.limitReached(limit, connection.link.address)
+  }
+
+  private stopReading(connection: ClientConnection): void {
     if (connection.isThrottled) return
     connection.isThrottled = true
     connection.waitingSinceMs ??= this.clock.nowMs
     this.stats.throttleWaits++
     this.throttled.add(connection)
     connection.link.pause()
-    this.limitReached(limit, connection.link.address)
   }
 
   /** A client has asked for more than it can have. */
@@ -538,6 +558,7 @@ export class ClientPipeline implements AdmissionHost {
   /** This server stops serving: its clients go elsewhere. */
   stopServing(): void {
     this.upstream = undefined
+    this.isHeld = false
     for (const connection of this.connections) {
       if (connection.state !== 'greeting') this.close(connection)
     }
@@ -612,7 +633,7 @@ export class ClientPipeline implements AdmissionHost {
     const room = this.limits.unreadBytes - connection.link.unsentBytes
     for (let next = queue.first; next?.kind === 'read'; next = queue.first) {
       if (out.position > room) {
-        this.hold(connection, 'unread_replies')
+        this.throttle(connection, 'unread_replies')
         this.park(connection)
         return
       }
@@ -690,6 +711,7 @@ export class ClientPipeline implements AdmissionHost {
 
   /** There is room again: connections that were stopped are read from, each in its turn. */
   readOn(): void {
+    if (this.isHeld) return
     for (const connection of this.throttled) {
       if (this.isFull && !isAdministrator(connection)) return
       this.readOnFrom(connection)
@@ -827,8 +849,6 @@ export class ClientPipeline implements AdmissionHost {
     const { reader } = this
     // Requests before it are decided by whom they were sent.
     this.upstream?.settle?.()
-    // Proving who one is, is a sign of life too.
-    this.upstream?.touch(connection)
     if (type === codes.sasl) {
       // No SASL here: success with nothing to say, as Apache answers without a login section.
       reader.buffer()

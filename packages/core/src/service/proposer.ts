@@ -76,6 +76,9 @@ export interface Proposal extends TxnHeader {
 export class Proposer implements GlobalUpstream {
   readonly sessions: SessionTracker
   acceptsWrites = true
+  /** Where others may lead by now, a sync is more than a read. */
+  readonly sync?: (ticket: WriteTicket) => void
+  readonly allRead: (() => void) | undefined
   private readonly db: Database
   private readonly pipeline: ClientPipeline
   private readonly options: ProposerOptions
@@ -118,6 +121,10 @@ export class Proposer implements GlobalUpstream {
       /** Whether a session not known here may be one that another server keeps for itself. */
       mayBeLocal?: (sessionId: bigint) => boolean
       onProposed?: (zxid: bigint, batch: LogBatch) => void
+      /** Calls back once this server is known to have decided alone until now. */
+      confirm?: ((confirmed: () => void) => void) | undefined
+      /** Told when all that clients have sent is read. */
+      allRead?: (() => void) | undefined
       /** How the members of the ensemble are changed. */
       reconfiguring?: Reconfiguring
     },
@@ -151,6 +158,16 @@ export class Proposer implements GlobalUpstream {
     this.mayPropose = parts.mayPropose
     this.mayBeLocal = parts.mayBeLocal
     this.onProposed = parts.onProposed
+    const { confirm, allRead } = parts
+    this.allRead = allRead
+    if (confirm !== undefined) {
+      this.sync = (ticket) => {
+        // What its client asked for before comes before it.
+        this.settle()
+        if (this.mayPropose?.(this.nextZxid) === false) return
+        confirm(() => this.pipeline.synced(ticket))
+      }
+    }
     this.reclaimer = new Reclaimer(this.db.tree, options.reclaim)
     this.sessions = new SessionTracker(options.tickMs)
     for (const [id, timeoutMs] of this.db.sessions) {

@@ -175,9 +175,12 @@ export function membersOf(ids: readonly bigint[], version = 0n): Membership {
   return { version, servers, hierarchy: undefined }
 }
 
-/** Three voters, that stay what they are unless it is said otherwise. */
+/** Three voters and an observer, that stay what they are unless it is said otherwise. */
 export function threeMembers(isEnabled = false): MembershipState {
-  return new MembershipState(membersOf([1n, 2n, 3n]), { isEnabled })
+  const { servers, ...rest } = membersOf([1n, 2n, 3n])
+  const observer = { ...servers.get(1n)!, role: 'observer' } as const
+  const all = new Map([...servers, [4n, observer] as const])
+  return new MembershipState({ ...rest, servers: all }, { isEnabled })
 }
 
 export async function makeParts(lastZxid: string, accepted: bigint): Promise<TestParts> {

@@ -83,8 +83,8 @@ function* quotas(view: ServerView): IterableIterator<Value> {
     const bytesMax = tighter(limits.get('byteHardLimit'), limits.get('bytes'))
     add('count_limit', countMax, 'Znodes that a subtree may have.')
     add('bytes_limit', bytesMax, 'Bytes that a subtree may have.')
-    add('count_usage', usage.get('count'), 'Znodes that a subtree has.')
-    add('bytes_usage', usage.get('bytes'), 'Bytes that a subtree has.')
+    add('count_usage', usage.count, 'Znodes that a subtree has.')
+    add('bytes_usage', usage.bytes, 'Bytes that a subtree has.')
   }
   for (const sameName of names.values()) yield* sameName
 }
