@@ -10,10 +10,16 @@ const allowed: Readonly<Record<string, readonly string[]>> = {
   protocol: [],
   core: ['@zabra/protocol'],
   client: ['@zabra/protocol'],
-  recipes: ['@zabra/client'],
+  recipes: ['@zabra/client', '@zabra/client/internal'],
   server: ['node', '@zabra/protocol', '@zabra/core'],
   cli: ['node', '@zabra/server'],
-  simulator: ['@zabra/protocol', '@zabra/core', '@zabra/client', '@zabra/recipes'],
+  simulator: [
+    '@zabra/protocol',
+    '@zabra/core',
+    '@zabra/client',
+    '@zabra/client/internal',
+    '@zabra/recipes',
+  ],
 }
 
 /** A simulation has no socket, file or clock; what starts many of them does. */

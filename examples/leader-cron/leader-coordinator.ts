@@ -70,7 +70,7 @@ export class LeaderCoordinator implements RunCoordinator, AsyncDisposable {
         last === undefined
           ? transaction.create(node, time)
           : transaction.set(node, time, { ifVersion: last.version })
-      await term.guard<readonly unknown[]>(claim).commit()
+      await term.guard(claim).commit()
       return true
     } catch (error) {
       if (isRefusal(error, 'noNode', 'nodeExists', 'badVersion')) return false
@@ -95,13 +95,8 @@ export class LeaderCoordinator implements RunCoordinator, AsyncDisposable {
   }
 
   private async lastBegun(node: string): Promise<{ time: string; version: number } | undefined> {
-    try {
-      const { data, stat } = await this.client.get(node, { codec: text })
-      return { time: data, version: stat.version }
-    } catch (error) {
-      if (isRefusal(error, 'noNode')) return undefined
-      throw error
-    }
+    const found = await this.client.find(node, { codec: text })
+    return found && { time: found.data, version: found.stat.version }
   }
 }
 

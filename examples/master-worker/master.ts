@@ -155,7 +155,7 @@ export class Master {
               { state: 'failed', error: `${task.losses} workers were lost with it` },
               { codec: statusCodec },
             )
-      await this.leadership.guard<readonly unknown[]>(move).commit()
+      await this.leadership.guard(move).commit()
     })
   }
 

@@ -39,7 +39,7 @@ export class Submitter {
   /** Waits for the output; throws a TaskFailedError where there is none. */
   async result(id: string, signal?: AbortSignal): Promise<unknown> {
     const path = paths.status(id)
-    for await (const _ of this.client.watch(path, { initial: true, renew: true, signal })) {
+    for await (const _ of this.client.watch(path, { initial: true, signal })) {
       const read = () => this.client.get(path, { codec: statusCodec, signal })
       const { data } = await persevere(this.client, read)
       if (data.state === 'done') return data.output

@@ -1,14 +1,14 @@
 import {
   ConnectionLossError,
   isRefusal,
-  makeGuid,
+  joinPath,
   SessionExpiredError,
   text,
   type CallOptions,
   type Client,
   type Codec,
 } from '@zabra/client'
-import { checkedPath } from './arguments.ts'
+import { checkPath, makeGuid } from '@zabra/client/internal'
 import { childrenAndWait } from './bells.ts'
 import { firstOf } from './first-of.ts'
 import { LostError, policyOf, type HoldOptions, type LossPolicy } from './held.ts'
@@ -16,7 +16,7 @@ import { limited, orAborted, underAll } from './limits.ts'
 import { Lock } from './lock.ts'
 import { persist, readNode } from './node.ts'
 import { numberOf, Outbox } from './outbox.ts'
-import { ensureParent, join } from './parents.ts'
+import { ensureParent } from './parents.ts'
 import { QueueItem, type Taking } from './queue-item.ts'
 import { compareSequence, sequenceMax } from './sequence.ts'
 import { Serial } from './serial.ts'
@@ -65,17 +65,17 @@ export class ItemStore<T> {
     const { codec } = options
     if (codec === undefined)
       throw new TypeError('codec is missing: it says how values are written down, as json() does')
-    this.path = checkedPath(client, path)
+    this.path = checkPath(path)
     this.client = client.patient
-    this.entries = join(path, 'entries')
-    this.taken = join(path, 'taken')
+    this.entries = joinPath(path, 'entries')
+    this.taken = joinPath(path, 'taken')
     this.order = order
     this.codec = codec
     this.lostOn = policyOf(options)
     this.id = makeGuid(() => client.host.random())
-    this.clients = join(path, 'clients')
+    this.clients = joinPath(path, 'clients')
     this.outbox = new Outbox(client, this.entries, this.clients)
-    this.line = new Lock(client, join(path, 'line'))
+    this.line = new Lock(client, joinPath(path, 'line'))
     this.claims = new Witness(client, this.clients)
   }
 
@@ -224,14 +224,14 @@ export class ItemStore<T> {
   /** Makes the nodes that say who works on it; undefined where somebody does already. */
   private async mark(name: string): Promise<Taking | undefined> {
     const { client, id } = this
-    const entry = join(this.entries, name)
-    const taken = join(this.taken, name)
-    const holder = join(this.clients, name)
+    const entry = joinPath(this.entries, name)
+    const taken = joinPath(this.taken, name)
+    const holder = joinPath(this.clients, name)
     const ephemeral = { ephemeral: true }
     let stale: readonly string[] = []
     for (;;) {
       const ownName = `consumer-${makeGuid(() => client.host.random())}`
-      const own = join(this.clients, ownName)
+      const own = joinPath(this.clients, ownName)
       try {
         const { results } = await this.claims.commit((transaction) => {
           // Set besides, as nobody does but these consumers: its version tells it from kazoo's.
@@ -266,7 +266,7 @@ export class ItemStore<T> {
       await ensureParent(client, this.clients)
       return []
     }
-    const own = join(this.clients, text.decode(node.data))
+    const own = joinPath(this.clients, text.decode(node.data))
     const isThere = (await readNode(client, own)) !== undefined
     return isThere ? [holder, own] : [holder]
   }
@@ -310,7 +310,7 @@ export class ItemStore<T> {
   ): Promise<ReadonlyMap<string, bigint>> {
     const { client, czxids: known } = this
     const read = async ({ name }: ItemName): Promise<bigint | undefined> => {
-      const path = join(this.entries, name)
+      const path = joinPath(this.entries, name)
       const stat = await persist(client, signal, () => client.exists(path, { signal }))
       return stat?.czxid
     }

@@ -1,8 +1,7 @@
-import type { CallOptions, Client } from '@zabra/client'
-import { checkedPath } from './arguments.ts'
+import { joinPath, type CallOptions, type Client } from '@zabra/client'
+import { checkPath } from '@zabra/client/internal'
 import { lineUpIfAny } from './contenders.ts'
 import type { Held, HoldOptions } from './held.ts'
-import { join } from './parents.ts'
 import {
   checkedOptions,
   takeTurn,
@@ -28,7 +27,7 @@ export class Lock {
   constructor(client: Client, path: string, options: LockOptions = {}) {
     this.client = client.patient
     this.options = checkedOptions(options)
-    this.line = lockLine(checkedPath(client, path))
+    this.line = lockLine(checkPath(path))
   }
 
   /** Waits until it is held. Not reentrant: who asks twice waits for themselves. */
@@ -45,7 +44,7 @@ export class Lock {
   async queue(options: CallOptions = {}): Promise<string[]> {
     const { parent, marks } = this.line
     const all = await lineUpIfAny(this.client, parent, marks, options)
-    return all.map(({ name }) => join(parent, name))
+    return all.map(({ name }) => joinPath(parent, name))
   }
 }
 

@@ -1,5 +1,5 @@
 import type { CallOptions, Client } from '@zabra/client'
-import { checkedPath } from './arguments.ts'
+import { checkPath } from '@zabra/client/internal'
 import type { Held, HoldOptions } from './held.ts'
 import type { AcquireOptions } from './lock.ts'
 import { checkedOptions, takeTurn, tryTurn, type Line, type LockOptions } from './turn.ts'
@@ -20,7 +20,7 @@ export class ReadWriteLock {
 
   constructor(client: Client, path: string, options: LockOptions = {}) {
     this.client = client.patient
-    this.path = checkedPath(client, path)
+    this.path = checkPath(path)
     this.options = checkedOptions(options)
   }
 

@@ -85,7 +85,7 @@ test('a holder that does not answer is removed when its time is over, and is tol
   expect(await lost).toMatchObject({ reason: 'deleted' })
   expect(held.token).toBeGreaterThan(deaf.token)
   const late = deaf.guard(first.transaction().create('/deaf-late')).commit()
-  await expect(late).rejects.toMatchObject({ reason: 'noNode' })
+  await expect(late).rejects.toMatchObject({ code: 'lost', reason: 'deleted' })
 })
 
 test('a refusal does not help where the limit counts for everybody', async () => {

@@ -2,20 +2,20 @@ import {
   ClosedError,
   ConnectionLossError,
   isRefusal,
+  joinPath,
   text,
   ZabraError,
   type CallOptions,
   type Client,
   type Data,
 } from '@zabra/client'
-import { checkedPath } from './arguments.ts'
+import { checkPath, markErrorKind } from '@zabra/client/internal'
 import { untilChanged } from './bells.ts'
 import type { Contender } from './contenders.ts'
 import type { Held, HeldByNode } from './held.ts'
 import { limited, orAborted, underAll } from './limits.ts'
 import type { AcquireOptions } from './lock.ts'
 import { persist } from './node.ts'
-import { join } from './parents.ts'
 import { readerLine, writerLine, writerMarks } from './read-write-lock.ts'
 import { checkedOptions, takeTurn, type Line, type LockOptions, type Wait } from './turn.ts'
 
@@ -49,6 +49,9 @@ export interface RevokeOptions {
 
 /** The holder was asked to give something back, and will not. */
 export class RefusedError extends ZabraError {
+  static {
+    markErrorKind(this, 'RefusedError')
+  }
   override readonly name = 'RefusedError'
   readonly code = 'refused'
   readonly retriable = false
@@ -70,7 +73,7 @@ export class RevocableLock {
 
   constructor(client: Client, path: string, options: LockOptions = {}) {
     this.client = client.patient
-    this.path = checkedPath(client, path)
+    this.path = checkPath(path)
     this.options = checkedOptions(options)
   }
 
@@ -122,7 +125,7 @@ class Asking {
     try {
       await underAll([signal, first.signal], (either) => {
         const holders = holdersOf(ahead).map(({ name }) => this.urge(name, signal, either))
-        const gone = untilChanged(client, join(this.path, blocker.name), either)
+        const gone = untilChanged(client, joinPath(this.path, blocker.name), either)
         return Promise.race([...holders, gone])
       })
     } finally {
@@ -132,7 +135,7 @@ class Asking {
 
   /** The question is put also where one stops waiting for this holder before it is answered. */
   private async urge(name: string, asking: AbortSignal, signal: AbortSignal): Promise<void> {
-    const path = join(this.path, name)
+    const path = joinPath(this.path, name)
     const { removeAfterMs, evenIfRefused = false, ifRefused } = this.options
     try {
       const askedAtMs = await orAborted(this.ask(name, path, asking), signal)

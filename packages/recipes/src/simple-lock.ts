@@ -1,12 +1,12 @@
 import {
   ConnectionLossError,
   isRefusal,
-  makeGuid,
+  joinPath,
   type CallOptions,
   type Client,
   type Stat,
 } from '@zabra/client'
-import { checkedPath } from './arguments.ts'
+import { checkPath, makeGuid } from '@zabra/client/internal'
 import { untilGone } from './bells.ts'
 import {
   deleteOwn,
@@ -19,7 +19,7 @@ import {
 } from './held.ts'
 import { limited, orAborted } from './limits.ts'
 import { persist } from './node.ts'
-import { ensureParent, join } from './parents.ts'
+import { ensureParent } from './parents.ts'
 import { pause, refusedPauseMs } from './pause.ts'
 import { checkedOptions, type LockOptions } from './turn.ts'
 
@@ -35,13 +35,13 @@ export class SimpleLock {
 
   constructor(client: Client, path: string, options: LockOptions = {}) {
     this.client = client.patient
-    this.path = checkedPath(client, path)
+    this.path = checkPath(path)
     this.options = checkedOptions(options)
   }
 
   acquire(options: CallOptions & HoldOptions = {}): Promise<Held> {
     const { client, path } = this
-    const node = join(path, 'held')
+    const node = joinPath(path, 'held')
     const wait = async (signal: AbortSignal): Promise<Held> => {
       for (;;) {
         const held = await this.attempt(signal, options)
@@ -75,8 +75,8 @@ export class SimpleLock {
    */
   private async make(): Promise<Parts | undefined> {
     const { client, path } = this
-    const own = join(path, `holder-${makeGuid(() => client.host.random())}`)
-    const node = join(path, 'held')
+    const own = joinPath(path, `holder-${makeGuid(() => client.host.random())}`)
+    const node = joinPath(path, 'held')
     const { id = '', acl } = this.options
     for (;;) {
       try {

@@ -1,6 +1,7 @@
 import {
   ClosedError,
   ConnectionLossError,
+  joinPath,
   SessionExpiredError,
   type Acl,
   type CallOptions,
@@ -10,7 +11,7 @@ import { untilChanged } from './bells.ts'
 import { lineUp, lineUpIfAny, type Contender } from './contenders.ts'
 import { HeldByNode, LostError, policyOf, type HoldOptions, type LossPolicy } from './held.ts'
 import { limited, underAll } from './limits.ts'
-import { below, join } from './parents.ts'
+import { below } from './parents.ts'
 
 /** A line of ephemeral sequential nodes under one parent, in which each waits for some ahead. */
 export interface Line {
@@ -125,7 +126,7 @@ async function enterLine(
   signal: AbortSignal,
 ): Promise<HeldByNode> {
   const options = { ephemeral: true, sequential: true, protect: true, acl, signal }
-  const create = () => client.create(join(parent, name), id, options)
+  const create = () => client.create(joinPath(parent, name), id, options)
   return new HeldByNode(client, await below(client, parent, { signal, acl }, create))
 }
 
@@ -151,7 +152,8 @@ async function untilFirst(
 }
 
 function untilBlockerGone(parent: string): (wait: Wait) => Promise<void> {
-  return ({ client, blocker, signal }) => untilChanged(client, join(parent, blocker.name), signal)
+  return ({ client, blocker, signal }) =>
+    untilChanged(client, joinPath(parent, blocker.name), signal)
 }
 
 async function look(

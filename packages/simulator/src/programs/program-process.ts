@@ -1,4 +1,4 @@
-import type { Host, ServerAddress, Stream, StreamEvents } from '@zabra/client'
+import type { Host, ServerAddress, Stream, StreamEvents } from '@zabra/client/internal'
 import type { Network, StreamEnd } from '../world/network.ts'
 import type { Random } from '../world/random.ts'
 import type { World } from '../world/world.ts'
