@@ -37,7 +37,7 @@ const allowedInTests = ['node', 'vitest', 'fast-check', '@zabra/protocol', '@zab
 /** Clients are tested against real servers. */
 const alsoInTestsOf: Readonly<Record<string, readonly string[]>> = {
   client: ['@zabra/server', 'esbuild'],
-  recipes: ['@zabra/client', '@zabra/server'],
+  recipes: ['@zabra/client', '@zabra/server', 'esbuild'],
 }
 
 const importPattern = /(?:^|\n)\s*(?:import|export)\b[^'"]*?from\s*'([^']+)'|import\('([^']+)'\)/g

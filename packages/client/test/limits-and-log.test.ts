@@ -168,6 +168,7 @@ test('a logger that throws does not stop the session', async () => {
     const client = await fixture.open({ logger: { warn, info: warn } })
     await client.sync()
     await client.close()
+    await new Promise((resolve) => setImmediate(resolve))
     expect(uncaught).toContainEqual(expect.objectContaining({ message: 'a bug of the logger' }))
   } finally {
     process.removeAllListeners('uncaughtException')
