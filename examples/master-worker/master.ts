@@ -1,5 +1,5 @@
 import { ClosedError, ConnectionLossError, isRefusal, type Client } from '@zabra/client'
-import type { Held } from '@zabra/recipes'
+import { LostError, type Held } from '@zabra/recipes'
 import { Bell } from '../support/bell.ts'
 import { paths, statusCodec, taskCodec, type Task } from './layout.ts'
 
@@ -167,6 +167,8 @@ export class Master {
     try {
       await step()
     } catch (error) {
+      // Deposed: the loop ends by its signal.
+      if (error instanceof LostError) return
       if (!isRefusal(error, 'noNode', 'nodeExists', 'badVersion', 'notEmpty')) throw error
     }
   }

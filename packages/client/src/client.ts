@@ -56,7 +56,7 @@ import { protectedCreate } from './protected-create.ts'
 import { readOps, readValues, type ReadQuery, type ReadResults } from './read-all.ts'
 import type { ClientStats } from './request-stats.ts'
 import { formatZxid, type Stat } from './stat.ts'
-import type { SessionInfo, State } from './state.ts'
+import type { ResumableSession, SessionInfo, State } from './state.ts'
 import { Transaction } from './transaction.ts'
 import { LiveWatching, type Watching, type WatchOptions } from './watching/watching.ts'
 import { deleteTree, ensurePath, type TreePort } from './whole-trees.ts'
@@ -234,6 +234,22 @@ export class Client implements AsyncDisposable {
   /** Ends the session, and with it its ephemeral nodes. Calls made before are still answered. */
   close(): Promise<void> {
     return this.live.close()
+  }
+
+  /**
+   * Ends this client and leaves its session alive, for another one to go on with: ephemeral nodes stay
+   * where that connects within the session timeout. What recipes hold counts as lost here. Resolves
+   * once what was asked before is answered; to undefined where there is no session.
+   *
+   *     const session = await client.detach()
+   *     const next = await connect(servers, { session })
+   */
+  async detach(options: CallOptions = {}): Promise<ResumableSession | undefined> {
+    const { lastZxid } = this
+    const session = await this.live.detach(options)
+    if (session === undefined) return undefined
+    const { id, password } = session
+    return { id, password, lastZxid: this.lastZxid > lastZxid ? this.lastZxid : lastZxid }
   }
 
   [Symbol.asyncDispose](): Promise<void> {

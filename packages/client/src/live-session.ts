@@ -307,6 +307,43 @@ export class LiveSession {
     return this.closing
   }
 
+  /**
+   * Ends the client and not the session, once what was sent is answered. Undefined where there is no
+   * session to go on with.
+   */
+  async detach({ signal, timeoutMs = closeMsMax }: CallOptions): Promise<SessionInfo | undefined> {
+    checkTimeout(timeoutMs)
+    signal?.throwIfAborted()
+    if (this.isClosed) throw this.closedError()
+    let said!: (goodbye: Promise<void>) => void
+    this.closing = new Promise((resolve) => (said = resolve))
+    this.tellClosing()
+    const detached = this.answered(timeoutMs, signal).then(() => {
+      const { session } = this
+      this.finish(undefined)
+      return session
+    })
+    said(detached.then(() => {}))
+    return detached
+  }
+
+  /** Resolves when nothing that was sent awaits its reply, or there is no time left for that. */
+  private answered(timeoutMs: number, signal: AbortSignal | undefined): Promise<void> {
+    return new Promise((resolve) => {
+      const stop: (() => void)[] = []
+      const end = (): void => {
+        for (const undo of stop) undo()
+        resolve()
+      }
+      if (this.current.name !== 'connected') return end()
+      // Replies come in order: that of the last request is the last one.
+      const last = new Call(kinds.exists, { path: '/', watch: false })
+      this.conversation.submit(last).then(end, end)
+      stop.push(this.host.timer(timeoutMs, end))
+      if (signal !== undefined) stop.push(this.aborts.add(signal, end))
+    })
+  }
+
   /** Before the server lets others have what this session holds. */
   private tellClosing(): void {
     for (const listener of this.closingListeners) this.guarded(listener)

@@ -13,7 +13,7 @@ export interface ClientOptions {
   /** How long the session outlives a lost connection; the server has its bounds. 30 s by default. */
   readonly sessionTimeoutMs?: number
   /** A session to go on with. */
-  readonly session?: ResumableSession
+  readonly session?: ResumableSession | undefined
   /** Whether a server without a quorum will do, for reads. */
   readonly readOnly?: boolean
   /** Identities for every connection. */

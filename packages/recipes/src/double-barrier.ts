@@ -30,7 +30,7 @@ export class DoubleBarrier {
     this.path = checkPath(path)
     this.ready = joinPath(path, 'ready')
     this.members = checkedCount('members', members)
-    this.options = checkedOptions(options)
+    this.options = checkedOptions(client, 'DoubleBarrier', options)
   }
 
   /** Waits until all are there. Who comes too early for the next round waits for the end of this. */

@@ -29,7 +29,7 @@ export class Election {
 
   constructor(client: Client, path: string, options: LockOptions = {}) {
     this.client = client.patient
-    this.options = checkedOptions(options)
+    this.options = checkedOptions(client, 'Election', options)
     this.line = {
       parent: checkPath(path),
       name: 'latch-',

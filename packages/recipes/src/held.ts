@@ -131,6 +131,7 @@ export class HeldByNode implements Held {
   private readonly controller = new AbortController()
   private readonly stopListening: () => void
   private releasing: Promise<void> | undefined
+  private isHandingOn = false
 
   constructor(client: Client, node: HeldNode) {
     this.client = client.patient
@@ -193,6 +194,16 @@ export class HeldByNode implements Held {
     return this
   }
 
+  /** Does what deletes the node on purpose: for whoever listens it is given back, not lost. */
+  async handOn<T>(act: () => Promise<T>): Promise<T> {
+    this.isHandingOn = true
+    try {
+      return await act()
+    } finally {
+      this.isHandingOn = false
+    }
+  }
+
   private judge(state: State): void {
     if (state.name === 'closed') this.lose('closed')
     else if (state.name === 'expired' || state.name === 'connecting') this.lose('expired')
@@ -220,12 +231,12 @@ export class HeldByNode implements Held {
     const again = (event?: WatchEvent): void => {
       if (this.signal.aborted) return
       // Nothing is left to be watched then, and a watch on nothing would stay for ever.
-      if (event?.type === 'deleted') this.lose('deleted')
+      if (event?.type === 'deleted') this.lose(this.isHandingOn ? 'released' : 'deleted')
       else this.watchNode()
     }
     this.client.exists(this.path, { watch: again }).then(
       (stat) => {
-        if (stat?.czxid !== this.token) this.lose('deleted')
+        if (stat?.czxid !== this.token) this.lose(this.isHandingOn ? 'released' : 'deleted')
       },
       (error: unknown) => {
         if (error instanceof ConnectionLossError) again()

@@ -21,6 +21,7 @@ import { holdAll } from './hold-all.ts'
 import { limited, underAll } from './limits.ts'
 import { lockLine } from './lock.ts'
 import { below } from './parents.ts'
+import { runHeld } from './right.ts'
 import {
   checkedOptions,
   takeTurn,
@@ -55,7 +56,7 @@ export class Semaphore {
     this.locks = joinPath(path, 'locks')
     this.leases = joinPath(path, 'leases')
     this.permits = checkedCount('permits', permits)
-    this.options = checkedOptions(options)
+    this.options = checkedOptions(client, 'Semaphore', options)
   }
 
   /** Several permits come together or not at all; who asks for many is not overtaken. */
@@ -74,6 +75,14 @@ export class Semaphore {
       }
     }
     return limited(this.client, options, wait, false, { path: this.path, what: 'not acquired' })
+  }
+
+  /** As `Lock.run`. */
+  run<T>(
+    work: (held: Held) => Promise<T> | T,
+    options: TurnOptions & PermitOptions = {},
+  ): Promise<T> {
+    return runHeld(() => this.acquire(options), work)
   }
 
   /** Undefined where there are too few, or somebody waits for some. */

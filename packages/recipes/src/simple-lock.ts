@@ -21,6 +21,7 @@ import { limited, orAborted } from './limits.ts'
 import { persist } from './node.ts'
 import { ensureParent } from './parents.ts'
 import { pause, refusedPauseMs } from './pause.ts'
+import { runHeld } from './right.ts'
 import { checkedOptions, type LockOptions } from './turn.ts'
 
 /**
@@ -36,7 +37,7 @@ export class SimpleLock {
   constructor(client: Client, path: string, options: LockOptions = {}) {
     this.client = client.patient
     this.path = checkPath(path)
-    this.options = checkedOptions(options)
+    this.options = checkedOptions(client, 'SimpleLock', options)
   }
 
   acquire(options: CallOptions & HoldOptions = {}): Promise<Held> {
@@ -50,6 +51,14 @@ export class SimpleLock {
       }
     }
     return limited(client, options, wait, false, { path, what: 'not acquired' })
+  }
+
+  /** As `Lock.run`. */
+  run<T>(
+    work: (held: Held) => Promise<T> | T,
+    options: CallOptions & HoldOptions = {},
+  ): Promise<T> {
+    return runHeld(() => this.acquire(options), work)
   }
 
   /** Undefined where somebody else has it. */
