@@ -38,6 +38,8 @@ interface Terms {
 
 const codec = json<Terms>()
 const renewalsPerTtl = 3
+/** Timers may be early by a fraction of a millisecond: rather stop early than look again and again. */
+const deadlineSlackMs = 1
 
 /**
  * A right that outlives sessions, and restarts of its holder: a node that stays, with the holder's
@@ -247,9 +249,10 @@ class HeldLease implements Held {
   private watchDeadline(): void {
     this.cancelDeadline()
     if (this.signal.aborted) return
-    const leftMs = this.untilMs - this.client.nowMs()
-    this.cancelDeadline = this.client.host.timer(Math.max(0, leftMs), () => {
-      if (this.client.nowMs() >= this.untilMs) this.lose('expired')
+    const { client } = this
+    const leftMs = (): number => this.untilMs - deadlineSlackMs - client.nowMs()
+    this.cancelDeadline = client.host.timer(Math.max(0, leftMs()), () => {
+      if (leftMs() <= deadlineSlackMs) this.lose('expired')
       else this.watchDeadline()
     })
   }

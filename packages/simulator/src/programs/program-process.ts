@@ -89,6 +89,11 @@ export class ProgramProcess implements Host {
     return startMs + (this.world.nowMs - this.startedAtMs) * this.parts.rate
   }
 
+  /** The same for all programs: what is due is due by this clock. */
+  wallMs(): number {
+    return this.world.nowMs
+  }
+
   random(): number {
     return this.parts.random.next()
   }
