@@ -16,7 +16,7 @@ import {
   versionOf,
 } from './calls/arguments.ts'
 import { createRequest } from './calls/create-request.ts'
-import { dataBytes } from './calls/data-bytes.ts'
+import { dataBytes, noData } from './calls/data-bytes.ts'
 import * as kinds from './calls/kinds.ts'
 import {
   callNames,
@@ -341,7 +341,7 @@ export class Client implements AsyncDisposable {
     return this.attempt(() => {
       checkOptionNames('put', options, putNames)
       checkParents(options.parents)
-      return this.putData(path, dataBytes(value, options.codec, path), options)
+      return this.putData(path, dataBytes(value, options.codec, path) ?? noData, options)
     })
   }
 
@@ -686,7 +686,7 @@ export class Client implements AsyncDisposable {
 
   private createCall(
     path: string,
-    data: Uint8Array,
+    data: Uint8Array | null,
     options: CreateOptions,
   ): Call<CreateTtlRequest, kinds.Created> {
     const { kind, request } = createRequest(this.paths, path, data, options, this.defaultAcl)
@@ -697,7 +697,7 @@ export class Client implements AsyncDisposable {
 
   private createBelow(
     path: string,
-    data: Uint8Array,
+    data: Uint8Array | null,
     options: CreateOptions,
     parents: true | ParentOptions,
   ): Promise<kinds.Created> {
@@ -717,7 +717,7 @@ export class Client implements AsyncDisposable {
 
   private createProtected(
     path: string,
-    data: Uint8Array,
+    data: Uint8Array | null,
     options: CreateOptions,
   ): Promise<kinds.Created> {
     // The deadline ends the waiting; what was begun goes on until it is known what became of it.

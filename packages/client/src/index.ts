@@ -35,6 +35,7 @@ export {
 export type { AclAndStat, Children, Created, Data, Identity } from './calls/kinds.ts'
 export type { Permissions } from './calls/acls.ts'
 export { acl } from './node-host/acl.ts'
+export { noData } from './calls/data-bytes.ts'
 export type { OneShotWatch, WatchEvent } from './machine/watch-registry.ts'
 export type {
   AuthOption,

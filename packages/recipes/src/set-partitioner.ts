@@ -72,31 +72,38 @@ export class SetPartitioner {
     work: (share: Share) => Promise<unknown>,
     { signal = new AbortController().signal }: RunOptions = {},
   ): Promise<void> {
-    const party = new Party(this.client, joinPath(this.path, 'party'))
-    await using presence = await party.join(this.id, { signal })
-    await using guests = await party.watch({ signal })
     try {
-      await underAll([signal, guests.signal, presence.signal], async (end) => {
-        for (;;) {
-          const members = await this.untilSettled(guests, end)
-          const changed = new AbortController()
-          const stop = guests.onChange((now) => {
-            if (now.join() !== members.join()) changed.abort(new Error('members have come or gone'))
-          })
-          try {
-            // Between the look and the listening somebody may have come.
-            if (guests.current.join() !== members.join()) continue
-            await underAll([end, changed.signal], (either) => this.workOn(members, work, either))
-          } catch (error) {
-            if (!changed.signal.aborted || error !== changed.signal.reason) throw error
-          } finally {
-            stop()
-          }
-        }
-      })
+      await this.takePart(work, signal)
     } catch (error) {
       if (!signal.aborted || error !== signal.reason) throw error
     }
+  }
+
+  private async takePart(
+    work: (share: Share) => Promise<unknown>,
+    signal: AbortSignal,
+  ): Promise<void> {
+    const party = new Party(this.client, joinPath(this.path, 'party'))
+    await using presence = await party.join(this.id, { signal })
+    await using guests = await party.watch({ signal })
+    await underAll([signal, guests.signal, presence.signal], async (end) => {
+      for (;;) {
+        const members = await this.untilSettled(guests, end)
+        const changed = new AbortController()
+        const stop = guests.onChange((now) => {
+          if (now.join() !== members.join()) changed.abort(new Error('members have come or gone'))
+        })
+        try {
+          // Between the look and the listening somebody may have come.
+          if (guests.current.join() !== members.join()) continue
+          await underAll([end, changed.signal], (either) => this.workOn(members, work, either))
+        } catch (error) {
+          if (!changed.signal.aborted || error !== changed.signal.reason) throw error
+        } finally {
+          stop()
+        }
+      }
+    })
   }
 
   /** As kazoo does it: every n-th item of the sorted set, by the place among the sorted members. */
