@@ -119,12 +119,7 @@ export class Election {
 
   private async read(name: string, signal: AbortSignal): Promise<Candidate | undefined> {
     const path = joinPath(this.line.parent, name)
-    try {
-      const { data, stat } = await this.client.get(path, { signal, codec: text })
-      return { id: data, epoch: stat.czxid, path }
-    } catch (error) {
-      if (isRefusal(error, 'noNode')) return undefined
-      throw error
-    }
+    const found = await this.client.find(path, { signal, codec: text })
+    return found && { id: found.data, epoch: found.stat.czxid, path }
   }
 }

@@ -1,5 +1,5 @@
 import { setImmediate } from 'node:timers/promises'
-import { isRefusal, SessionExpiredError, TimeoutError, type Client } from '@zabra/client'
+import { SessionExpiredError, TimeoutError, type Client } from '@zabra/client'
 import { expect, test } from 'vitest'
 import { longerThanTests, useServer } from '../test/support/server.ts'
 import { aborted, expire, nextState, openProxied, untilChildren } from '../test/support/trouble.ts'

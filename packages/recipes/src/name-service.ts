@@ -86,13 +86,8 @@ export class NameService<T> {
 
   /** What the name stands for; undefined where it stands for nothing. */
   async lookup(name: string, options: ReadOptions = {}): Promise<T | undefined> {
-    try {
-      const { data } = await this.client.get(joinPath(this.path, name), options)
-      return this.meaning(data)
-    } catch (error) {
-      if (isRefusal(error, 'noNode')) return undefined
-      throw error
-    }
+    const found = await this.client.find(joinPath(this.path, name), options)
+    return found && this.meaning(found.data)
   }
 
   /** Waits until the name stands for something; rejects where that cannot be understood. */
@@ -232,14 +227,7 @@ export class NameService<T> {
 
   private find(at: string, signal: AbortSignal): Promise<Data | undefined> {
     const { client } = this
-    return persist(client, signal, async () => {
-      try {
-        return await client.get(at, { signal })
-      } catch (error) {
-        if (isRefusal(error, 'noNode')) return undefined
-        throw error
-      }
-    })
+    return persist(client, signal, () => client.find(at, { signal }))
   }
 
   // --- lost replies ----------------------------------------------------------------------------

@@ -1,4 +1,4 @@
-import { ConnectionLossError, isRefusal, OperationError } from '@zabra/client'
+import { ConnectionLossError, OperationError } from '@zabra/client'
 import { expect, test } from 'vitest'
 import { longerThanTests, useServer } from '../test/support/server.ts'
 import {

@@ -1,5 +1,5 @@
 import {
-  acl as acls,
+  acl as aclWords,
   isRefusal,
   noData,
   type Acl,
@@ -93,7 +93,7 @@ export async function applyDifferences(
 function creation(path: string, { data, acl, kind, ttlMs }: TreeNode): Step {
   const bytes = path.length + (data?.length ?? 0) + 64
   const options = {
-    acl: acl ?? acls.open,
+    acl: acl ?? aclWords.open,
     container: kind === 'container',
     ...(kind === 'ttl' && ttlMs !== undefined ? { ttlMs } : {}),
   }

@@ -25,7 +25,7 @@ export function entry(scheme: string, id: string, perms: Permissions): readonly 
 
 function bitsOf(perms: Permissions): number {
   if (typeof perms === 'number' && (perms & permissions.all) === perms && perms > 0) return perms
-  const letters = typeof perms === 'string' ? [...perms] : []
+  const letters = typeof perms === 'string' ? perms.split('') : []
   if (letters.length === 0 || letters.some((letter) => bits[letter] === undefined))
     throw new TypeError(`permissions are letters of 'cdrwa', not ${shown(perms)}`)
   return letters.reduce((all, letter) => all | bits[letter]!, 0)

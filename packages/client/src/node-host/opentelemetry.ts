@@ -78,7 +78,7 @@ export function instrument({ tracer, meter }: InstrumentOptions): () => void {
       if (repeats > 0) span.setAttribute('zabra.repeats', repeats)
       if (error !== undefined) {
         span.setAttribute('error.type', typeOf(error))
-        span.setStatus({ code: errorStatus, message: String(error) })
+        span.setStatus({ code: errorStatus, message: messageOf(error) })
         if (error instanceof Error) span.recordException(error)
       }
       span.end()
@@ -105,6 +105,10 @@ function attributesOf({ operation, path, server }: RequestTrace, hasPath = true)
       ? { 'server.address': server.slice(0, colon), 'server.port': Number(server.slice(colon + 1)) }
       : {}),
   }
+}
+
+function messageOf(error: unknown): string {
+  return error instanceof Error ? error.message : 'aborted'
 }
 
 function typeOf(error: unknown): string {

@@ -29,6 +29,7 @@ export function coordinated<Args extends readonly unknown[]>(
   return async (...args) => {
     const one = typeof coordinator === 'function' ? coordinator() : coordinator
     if (one === undefined) return
+    // oxlint-disable-next-line no-restricted-globals -- writes a time down, and reads no clock
     const time = new Date(Math.floor(one.wallMs() / everyMs) * everyMs).toISOString()
     let isOurs: boolean
     try {

@@ -24,11 +24,6 @@ export const moreRecipeMutants: readonly ProgramMutant[] = [
     client: hidingFirst((path) => path.startsWith('/multi/')),
   },
   {
-    name: 'several locks are guarded by none of them',
-    workload: 'multi-lock',
-    held: (held) => replace(held, 'guard', () => (transaction: Transaction) => transaction),
-  },
-  {
     name: 'a downgraded lock goes to the end of the line',
     workload: 'downgrade',
     client: (client) => {
