@@ -93,7 +93,7 @@ test('a late reply is not taken for that of the next call', async () => {
 
 test('a program ends although its last call had a default deadline', async () => {
   const program = `
-    import { connect } from '${new URL('../src/index.ts', import.meta.url).href}'
+    const { connect } = await import(${JSON.stringify(new URL('../src/index.ts', import.meta.url).href)})
     const client = await connect('${fixture.connectString}')
     await client.exists('/')
     await client.close()
