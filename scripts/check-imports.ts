@@ -12,10 +12,16 @@ const allowed: Readonly<Record<string, readonly string[]>> = {
   protocol: [],
   core: ['@zabra/protocol'],
   client: ['@zabra/protocol'],
-  recipes: ['@zabra/client'],
+  recipes: ['@zabra/client', '@zabra/client/internal'],
   server: ['node', '@zabra/protocol', '@zabra/core'],
   cli: ['node', '@zabra/protocol', '@zabra/client', '@zabra/recipes'],
-  simulator: ['@zabra/protocol', '@zabra/core', '@zabra/client', '@zabra/recipes'],
+  simulator: [
+    '@zabra/protocol',
+    '@zabra/core',
+    '@zabra/client',
+    '@zabra/client/internal',
+    '@zabra/recipes',
+  ],
 }
 
 /**
@@ -64,7 +70,7 @@ const allowedInTests = ['node', 'vitest', 'fast-check', '@zabra/protocol', '@zab
 /** Clients are tested against real servers. */
 const alsoInTestsOf: Readonly<Record<string, readonly string[]>> = {
   client: ['@zabra/server', 'esbuild'],
-  recipes: ['@zabra/client', '@zabra/server'],
+  recipes: ['@zabra/client', '@zabra/server', 'esbuild'],
   cli: ['@zabra/server'],
 }
 

@@ -4,6 +4,7 @@ import type { Mutant } from './mutant.ts'
 import { orderMutants } from './orders.ts'
 import { pipelineMutants } from './pipeline.ts'
 import type { ProgramMutant } from './program-mutant.ts'
+import { moreRecipeMutants } from './more-recipes.ts'
 import { recipeMutants } from './recipes.ts'
 import { storageMutants } from './storage.ts'
 
@@ -16,4 +17,8 @@ export const mutants: readonly Mutant[] = [
 ]
 
 /** The same for programs on the client, and for recipes. */
-export const programMutants: readonly ProgramMutant[] = [...clientMutants, ...recipeMutants]
+export const programMutants: readonly ProgramMutant[] = [
+  ...clientMutants,
+  ...recipeMutants,
+  ...moreRecipeMutants,
+]
