@@ -1,6 +1,7 @@
 import { clientMutants } from './client.ts'
 import { ensembleMutants } from './ensemble.ts'
 import type { Mutant } from './mutant.ts'
+import { orderMutants } from './orders.ts'
 import { pipelineMutants } from './pipeline.ts'
 import type { ProgramMutant } from './program-mutant.ts'
 import { recipeMutants } from './recipes.ts'
@@ -11,6 +12,7 @@ export const mutants: readonly Mutant[] = [
   ...storageMutants,
   ...pipelineMutants,
   ...ensembleMutants,
+  ...orderMutants,
 ]
 
 /** The same for programs on the client, and for recipes. */
