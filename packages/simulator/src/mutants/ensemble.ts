@@ -1,4 +1,5 @@
 import { broadcastMutants } from './broadcast.ts'
+import { certaintyMutants } from './certainty.ts'
 import { epochMutants } from './epochs.ts'
 import { memberMutants } from './members.ts'
 import type { Mutant } from './mutant.ts'
@@ -14,4 +15,5 @@ export const ensembleMutants: readonly Mutant[] = [
   ...sessionMutants,
   ...memberMutants,
   ...observerMutants,
+  ...certaintyMutants,
 ]
