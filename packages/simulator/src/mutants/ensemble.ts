@@ -1,5 +1,4 @@
 import { broadcastMutants } from './broadcast.ts'
-import { certaintyMutants } from './certainty.ts'
 import { epochMutants } from './epochs.ts'
 import { memberMutants } from './members.ts'
 import type { Mutant } from './mutant.ts'
@@ -15,5 +14,4 @@ export const ensembleMutants: readonly Mutant[] = [
   ...sessionMutants,
   ...memberMutants,
   ...observerMutants,
-  ...certaintyMutants,
 ]

@@ -1,7 +1,7 @@
 /** npm run sim:mutants: each deliberate error must be caught, and here is how soon. */
 import { runPrograms } from '../programs/run-programs.ts'
 import { run } from '../run.ts'
-import { mutants, programMutants } from './index.ts'
+import { mutants, programMutants, rareMutants } from './index.ts'
 import { isVoid } from './verdict.ts'
 
 const seedsMax = 300
@@ -9,7 +9,7 @@ const seedsMax = 300
 const only = process.argv[2]
 let missed = 0
 const trials = [
-  ...mutants.map((mutant) => {
+  ...[...mutants, ...rareMutants].map((mutant) => {
     return { name: mutant.name, violated: (seed: number) => run({ seed, mutant }) }
   }),
   ...programMutants.map((mutant) => {
