@@ -1,6 +1,6 @@
 /** The simulator itself: it repeats what it does, finds nothing wrong, and finds what is. */
 import { expect, test } from 'vitest'
-import { mutants, run, shrink, type Mutant } from './index.ts'
+import { mutants, rareMutants, run, shrink, type Mutant } from './index.ts'
 import { replace } from './mutants/inside.ts'
 import { isVoid } from './mutants/verdict.ts'
 
