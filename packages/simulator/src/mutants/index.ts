@@ -1,3 +1,4 @@
+import { certaintyMutants } from './certainty.ts'
 import { clientMutants } from './client.ts'
 import { ensembleMutants } from './ensemble.ts'
 import type { Mutant } from './mutant.ts'
@@ -15,6 +16,9 @@ export const mutants: readonly Mutant[] = [
   ...ensembleMutants,
   ...orderMutants,
 ]
+
+/** As the others, but it takes more seeds to catch them than a test should wait for. */
+export const rareMutants: readonly Mutant[] = certaintyMutants
 
 /** The same for programs on the client, and for recipes. */
 export const programMutants: readonly ProgramMutant[] = [
