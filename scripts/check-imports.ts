@@ -46,6 +46,7 @@ const alsoIn: Readonly<Record<string, readonly string[]>> = {
   'packages/cli/src/commands/server.ts': ['@zabra/server'],
   'packages/cli/src/commands/dev.ts': ['@zabra/server'],
   'packages/cli/src/trees/yaml-file.ts': ['yaml'],
+  'packages/cli/src/trees/snapshot-file.ts': ['@zabra/core'],
 }
 
 /** Modules that every test may use. */
