@@ -243,8 +243,8 @@ describe('export, import and diff', () => {
 
   function newestSnapshot(dataDir: string): string {
     const zxid = (name: string): number => Number.parseInt(name.slice('snapshot.'.length), 16)
-    const names = readdirSync(join(dataDir, 'version-2'))
-    const snapshots = names.filter((name) => name.startsWith('snapshot.'))
+    const files = readdirSync(join(dataDir, 'version-2'))
+    const snapshots = files.filter((name) => name.startsWith('snapshot.'))
     return join(dataDir, 'version-2', snapshots.toSorted((a, b) => zxid(a) - zxid(b)).at(-1)!)
   }
 

@@ -41,7 +41,8 @@ export function compareTrees(
       if (fields.length > 0)
         differences.push({ type: 'different', path, fields, wanted: one, found: other })
     } else if (counts(one)) differences.push({ type: 'missing', path, wanted: one })
-    else if (counts(other)) differences.push({ type: 'extra', path, found: other })
+    else if (counts(other) && !used.has(path))
+      differences.push({ type: 'extra', path, found: other })
   }
   return differences.toSorted((a, b) => order(a.path, b.path))
 }
