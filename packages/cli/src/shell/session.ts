@@ -137,8 +137,11 @@ export class ShellSession {
     const [name = '', ...rest] = words
     try {
       if (name === 'help') return await this.help(rest)
-      if (Object.hasOwn(zkCommands, name)) return await this.executeZk(name, rest)
-      if (Object.hasOwn(commands, name)) return await this.executeOwn(words)
+      const isOwn = Object.hasOwn(commands, name)
+      // Both have `get`; zkCli.sh has no long options.
+      const isZk = Object.hasOwn(zkCommands, name) && !(isOwn && rest.some(isLongOption))
+      if (isZk) return await this.executeZk(name, rest)
+      if (isOwn) return await this.executeOwn(words)
       this.complain(`Command not found: ${name}`)
       const { nearest } = await import('../framework/nearest.ts')
       const near = nearest(name, [...Object.keys(zkCommands), ...Object.keys(commands)])
@@ -154,7 +157,6 @@ export class ShellSession {
     const command = zkCommands[name]!
     const usage = (): string =>
       [`${name} ${command.usage}`, ...(command.explained ?? [])].join('\n')
-    if (words.includes('--help')) return this.help([name])
     const { flags, args } = parseZk(command, words, usage)
     if (command.isLocal !== true && this.current === undefined) {
       this.out.line('Not connected')
@@ -208,4 +210,8 @@ export class ShellSession {
     if (name === 'expired' && before.name !== 'expired') this.watches.tellState('Expired')
     this.onState()
   }
+}
+
+function isLongOption(word: string): boolean {
+  return /^--[a-z]/.test(word)
 }
