@@ -44,7 +44,7 @@ const clientOnNode = ['packages/client/src/transport/', 'packages/client/src/nod
 /** Files of the command that may load more: other commands must not load the server, nor YAML. */
 const alsoIn: Readonly<Record<string, readonly string[]>> = {
   'packages/cli/src/commands/server.ts': ['@zabra/server'],
-  'packages/cli/src/commands/dev.ts': ['@zabra/server'],
+  'packages/cli/src/commands/dev-member.ts': ['@zabra/server'],
   'packages/cli/src/trees/yaml-file.ts': ['yaml'],
   'packages/cli/src/trees/snapshot-file.ts': ['@zabra/core'],
 }
