@@ -45,6 +45,11 @@ const clientOnNode = ['packages/client/src/transport/', 'packages/client/src/nod
 const alsoIn: Readonly<Record<string, readonly string[]>> = {
   'packages/cli/src/commands/server.ts': ['@zabra/server'],
   'packages/cli/src/commands/dev-member.ts': ['@zabra/server'],
+  'packages/cli/src/commands/config/check.ts': ['@zabra/server'],
+  'packages/cli/src/offline/files.ts': ['@zabra/core', '@zabra/server'],
+  'packages/cli/src/offline/replay.ts': ['@zabra/core', '@zabra/server'],
+  'packages/cli/src/offline/snapshots.ts': ['@zabra/core', '@zabra/server'],
+  'packages/cli/src/offline/transactions.ts': ['@zabra/core'],
   'packages/cli/src/trees/yaml-file.ts': ['yaml'],
   'packages/cli/src/trees/snapshot-file.ts': ['@zabra/core'],
 }
