@@ -51,7 +51,6 @@ const alsoIn: Readonly<Record<string, readonly string[]>> = {
   'packages/cli/src/offline/snapshots.ts': ['@zabra/core', '@zabra/server'],
   'packages/cli/src/offline/transactions.ts': ['@zabra/core'],
   'packages/cli/src/trees/yaml-file.ts': ['yaml'],
-  'packages/cli/src/trees/snapshot-file.ts': ['@zabra/core'],
 }
 
 /** Modules that every test may use. */

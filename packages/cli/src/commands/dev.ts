@@ -1,6 +1,6 @@
 import { mkdirSync, mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
-import { join, resolve } from 'node:path'
+import { join, resolve as resolvePath } from 'node:path'
 import { openClient } from '../connection/connect.ts'
 import { addressOf, Member, type MemberPlan } from '../dev/member.ts'
 import { freePorts, portsFrom } from '../dev/ports.ts'
@@ -53,7 +53,7 @@ With -- PROGRAM it runs a program, with ZABRA_SERVERS in its environment, and en
     const top =
       options.dataDir === undefined
         ? mkdtempSync(join(tmpdir(), 'zabra-dev-'))
-        : resolve(options.dataDir)
+        : resolvePath(options.dataDir)
     const isKept = options.keep === true || !isTemporary
     mkdirSync(top, { recursive: true })
     const members: Member[] = []

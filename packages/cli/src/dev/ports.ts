@@ -34,6 +34,6 @@ export async function freePorts(count: number): Promise<number[]> {
 export async function portsFrom(first: number, count: number): Promise<number[] | undefined> {
   const wanted = Array.from({ length: count }, (_, index) => first + index)
   const servers = await Promise.all(wanted.map(openPort))
-  await Promise.all(servers.map((server) => server && close(server)))
+  for (const server of servers) if (server !== undefined) await close(server)
   return servers.includes(undefined) ? undefined : wanted
 }

@@ -7,7 +7,7 @@ import { run } from '../framework/run.ts'
 import type { Io } from '../framework/io.ts'
 import type { Output } from '../output/output.ts'
 import { commands } from '../table/index.ts'
-import { servers } from '../table/servers.ts'
+import { servers as serverCommands } from '../table/servers.ts'
 import { tokenize } from './tokenize.ts'
 import { Watches } from './watches.ts'
 import { zkCommands } from './zk/index.ts'
@@ -185,7 +185,7 @@ export class ShellSession {
   private executeOwn(words: readonly string[]): Promise<number> {
     const { io, signal, settings, surface } = this
     const { current: client } = this
-    if (Object.hasOwn(servers, words[0] ?? ''))
+    if (Object.hasOwn(serverCommands, words[0] ?? ''))
       throw new ZkUsageError(`\`${words[0]}\` does not run inside a shell`)
     return run(commands, words, {
       io,

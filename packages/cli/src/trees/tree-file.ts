@@ -1,9 +1,10 @@
 import { noData, type Acl } from '@zabra/client'
 import { CommandError } from '../framework/errors.ts'
 import { aclTexts, parseAclText, sameAcl } from '../node/acl-text.ts'
+import type { NodeKind } from '../node/kind.ts'
 import { dataFromJson, dataJson } from '../node/data.ts'
 import { isWithin, parentOf } from '../node/paths.ts'
-import { pathBelow, type NodeKind, type Tree, type TreeNode } from './tree.ts'
+import { pathBelow, type Tree, type TreeNode } from './tree.ts'
 
 /** What a file says of all its nodes. */
 export interface FileHead {

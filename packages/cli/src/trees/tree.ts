@@ -1,12 +1,10 @@
 import { noData, type Acl, type Client } from '@zabra/client'
 import { CommandError } from '../framework/errors.ts'
 import { exitCodes } from '../framework/exit-codes.ts'
+import type { NodeKind } from '../node/kind.ts'
 import { isWithin } from '../node/paths.ts'
 import { isEphemeral } from '../node/stat.ts'
 import { walk } from '../node/walk.ts'
-
-/** Servers tell clients of ephemeral nodes only; a snapshot and a file may tell more. */
-export type NodeKind = 'persistent' | 'ephemeral' | 'container' | 'ttl'
 
 /**
  * A node as a file or an ensemble has it, apart from when and by which transactions it came to be.

@@ -94,7 +94,7 @@ export class SnapshotInput {
 
 /** Opens a snapshot as plain bytes, however it is stored. */
 export async function openSnapshotInput(
-  disk: Pick<Disk, 'openRead'>,
+  disk: Disk,
   path: string,
   method: SnapshotCompression,
   compression?: Compression,

@@ -176,7 +176,7 @@ function writeAcls(writer: Writer, source: SnapshotSource): void {
 
 /** Loads a snapshot into a sink; throws SnapshotError when it is not sound from end to end. */
 export async function loadSnapshot(
-  disk: Pick<Disk, 'openRead'>,
+  disk: Disk,
   directory: string,
   file: string,
   sink: SnapshotSink,
