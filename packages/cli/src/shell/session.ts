@@ -97,14 +97,15 @@ export class ShellSession {
     })
   }
 
-  async close(): Promise<void> {
+  /** Without a word about it where the shell just ends, as zkCli.sh does. */
+  async close({ isEnd = false } = {}): Promise<void> {
     const client = this.current
     if (client === undefined) return
     this.current = undefined
     this.watches.forget()
     const wasConnected = client.state.name === 'connected'
     await client.close()
-    if (wasConnected) this.watches.tellState('Closed')
+    if (wasConnected && !isEnd) this.watches.tellState('Closed')
     this.onState()
   }
 
