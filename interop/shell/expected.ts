@@ -68,6 +68,10 @@ const expected: readonly Expected[] = [
       right.join() === 'out Connecting to 127.0.0.1:PORT,exit 0',
   },
   {
+    reason: 'a history of nothing is empty, and not `0 - null`',
+    applies: ({ command, left }) => command === 'history' && left.includes('out 0 - null'),
+  },
+  {
     reason: 'a file that cannot be read is reported in the words of Node',
     applies: isOneOf('reconfig -file /nope'),
   },

@@ -2,6 +2,7 @@ import { mkdirSync, mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join, resolve as resolvePath } from 'node:path'
 import { openClient } from '../connection/connect.ts'
+import { launcher } from '../dev/launcher.ts'
 import { addressOf, Member, type MemberPlan } from '../dev/member.ts'
 import { freePorts, portsFrom } from '../dev/ports.ts'
 import { roleOf } from '../dev/role.ts'
@@ -59,7 +60,8 @@ With -- PROGRAM it runs a program, with ZABRA_SERVERS in its environment, and en
     const members: Member[] = []
     try {
       const plans = await planMembers(top, count, options.port)
-      members.push(...plans.map((plan) => new Member(plan, plans)))
+      const words = await launcher()
+      members.push(...plans.map((plan) => new Member(plan, plans, words)))
       const servers = plans.map(addressOf).join(',')
       await untilReady(members, servers, signal)
       const readyMs = Math.round(performance.now() - startedMs)

@@ -47,7 +47,7 @@ export class Member {
   /** Resolves with words for how it ended. */
   readonly ended: Promise<string>
 
-  constructor(plan: MemberPlan, all: readonly MemberPlan[]) {
+  constructor(plan: MemberPlan, all: readonly MemberPlan[], launcher: readonly string[]) {
     this.plan = plan
     this.logFile = join(plan.folder, 'server.log')
     mkdirSync(join(plan.folder, 'data'), { recursive: true })
@@ -55,11 +55,10 @@ export class Member {
     const file = join(plan.folder, 'zoo.cfg')
     writeFileSync(file, `${settingsOf(plan, all).join('\n')}\n`)
     const log = openSync(this.logFile, 'a')
-    const program = process.argv[1] ?? ''
-    const args = [...process.execArgv, program, 'dev-member', file]
+    const [program = '', ...args] = [...launcher, 'dev-member', file]
     // The server ends with its stdin, so that none stays behind whatever becomes of this process. In a
     // group of its own, because Ctrl-C is for `zabra dev`, which stops the servers in order.
-    this.child = spawn(process.execPath, args, { stdio: ['pipe', log, log], detached: true })
+    this.child = spawn(program, args, { stdio: ['pipe', log, log], detached: true })
     closeSync(log)
     this.child.stdin?.on('error', () => {})
     this.ended = new Promise((resolve) => {
