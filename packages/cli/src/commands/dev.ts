@@ -60,7 +60,7 @@ With -- PROGRAM it runs a program, with ZABRA_SERVERS in its environment, and en
     const members: Member[] = []
     try {
       const plans = await planMembers(top, count, options.port)
-      const words = await launcher()
+      const words = launcher()
       members.push(...plans.map((plan) => new Member(plan, plans, words)))
       const servers = plans.map(addressOf).join(',')
       await untilReady(members, servers, signal)

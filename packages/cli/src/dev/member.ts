@@ -55,7 +55,7 @@ export class Member {
     const file = join(plan.folder, 'zoo.cfg')
     writeFileSync(file, `${settingsOf(plan, all).join('\n')}\n`)
     const log = openSync(this.logFile, 'a')
-    const [program = '', ...args] = [...launcher, 'dev-member', file]
+    const [program, ...args] = [...launcher, 'dev-member', file]
     // The server ends with its stdin, so that none stays behind whatever becomes of this process. In a
     // group of its own, because Ctrl-C is for `zabra dev`, which stops the servers in order.
     this.child = spawn(program, args, { stdio: ['pipe', log, log], detached: true })
