@@ -1,4 +1,6 @@
-// Imports point one way, and the pure packages know no Node: this fails when they do not.
+// Imports point one way: between packages, and between the folders of a package that has layers.
+// Pure packages do not import Node. This program fails when an import breaks one of these rules,
+// and prints the graph of folders.
 import { readdirSync, readFileSync } from 'node:fs'
 import { dirname, join, relative } from 'node:path'
 import { fileURLToPath } from 'node:url'
@@ -16,16 +18,30 @@ const allowed: Readonly<Record<string, readonly string[]>> = {
   simulator: ['@zabra/protocol', '@zabra/core', '@zabra/client', '@zabra/recipes'],
 }
 
-/** A simulation has no socket, file or clock; what starts many of them does. */
+/**
+ * The folders of a package, lowest first: a file imports from its own folder and from folders
+ * before it, types included. Files outside these folders, such as `ports.ts`, belong to no layer.
+ */
+const layers: Readonly<Record<string, readonly string[]>> = {
+  core: ['base', 'membership', 'state', 'operations', 'storage', 'service', 'consensus', 'peer'],
+}
+
+/** Imports that point against the layers, each with its reason. */
+const exceptions: Readonly<Record<string, string>> = {
+  'core/src/state/database.ts -> core/src/operations/apply.ts':
+    'the database applies transactions; operations know the database only as a type',
+}
+
+/** A simulation has no socket, file or clock; the programs that start simulations do. */
 const mayUseNode: ReadonlySet<string> = new Set([
   'packages/simulator/src/main.ts',
   'packages/simulator/src/sweep.ts',
 ])
 
-/** Where the client meets Node; the rest of it knows only its host. */
+/** The part of the client that meets Node; the rest knows only its host. */
 const clientOnNode = ['packages/client/src/transport/', 'packages/client/src/node-host/']
 
-/** What tests may use everywhere. */
+/** Modules that every test may use. */
 const allowedInTests = ['node', 'vitest', 'fast-check', '@zabra/protocol', '@zabra/core']
 
 /** Clients are tested against real servers. */
@@ -36,23 +52,12 @@ const alsoInTestsOf: Readonly<Record<string, readonly string[]>> = {
 
 const importPattern = /(?:^|\n)\s*(?:import|export)\b[^'"]*?from\s*'([^']+)'|import\('([^']+)'\)/g
 
-function isOnNode(file: string): boolean {
-  return mayUseNode.has(file) || clientOnNode.some((folder) => file.startsWith(folder))
-}
-
-function* sources(directory: string): IterableIterator<string> {
-  for (const entry of readdirSync(directory, { withFileTypes: true })) {
-    const path = join(directory, entry.name)
-    if (entry.isDirectory()) {
-      if (entry.name !== 'dist' && entry.name !== 'node_modules') yield* sources(path)
-    } else if (entry.name.endsWith('.ts')) {
-      yield path
-    }
-  }
-}
-
 const problems: string[] = []
+const used = new Set<string>()
+/** How many imports lead from one folder of a package to another. */
+const arrows = new Map<string, number>()
 let files = 0
+
 for (const name of readdirSync(join(root, 'packages'))) {
   const rules = allowed[name]
   if (rules === undefined) {
@@ -66,21 +71,87 @@ for (const name of readdirSync(join(root, 'packages'))) {
     const may = isTest ? [...rules, ...allowedInTests, ...(alsoInTestsOf[name] ?? [])] : rules
     for (const match of readFileSync(file, 'utf8').matchAll(importPattern)) {
       const target = match[1] ?? match[2] ?? ''
-      const where = relative(root, file)
+      const where = slashed(relative(root, file))
       if (target.startsWith('.')) {
-        const inside = !relative(directory, join(dirname(file), target)).startsWith('..')
+        const reached = join(dirname(file), target)
+        const inside = !relative(directory, reached).startsWith('..')
         // Tests share what supports them.
         const isShared = isTest && target.includes('/test/support/')
         if (!inside && !isShared) problems.push(`${where} reaches out of its package: ${target}`)
+        else if (!isTest) checkLayers(name, where, slashed(relative(root, reached)))
         continue
       }
       const wanted = target.startsWith('node:') ? 'node' : target
-      if (wanted === 'node' && isOnNode(where.replaceAll('\\', '/'))) continue
+      if (wanted === 'node' && isOnNode(where)) continue
       if (!may.includes(wanted)) problems.push(`${where} may not import ${target}`)
     }
   }
 }
+for (const exception of Object.keys(exceptions)) {
+  if (!used.has(exception)) problems.push(`no import needs this exception any more: ${exception}`)
+}
 
+for (const [name, folders] of Object.entries(layers)) printGraph(name, folders)
 for (const problem of problems) console.error(problem)
 console.log(`${files} files, ${problems.length} imports in the wrong direction`)
 process.exitCode = problems.length === 0 ? 0 : 1
+
+/** Notes an import between two layers, and complains when it points upward. */
+function checkLayers(name: string, from: string, to: string): void {
+  const order = layers[name]
+  if (order === undefined) return
+  const [source, target] = [folderOf(name, from), folderOf(name, to)]
+  if (source === undefined || target === undefined || source === target) return
+  if (!order.includes(source)) problems.push(`${from} is in no layer of ${name}`)
+  if (!order.includes(target)) problems.push(`${to} is in no layer of ${name}`)
+  const arrow = `${name}: ${source} -> ${target}`
+  arrows.set(arrow, (arrows.get(arrow) ?? 0) + 1)
+  if (order.indexOf(target) < order.indexOf(source)) return
+  const exception = `${from} -> ${to}`.replaceAll('packages/', '')
+  if (exceptions[exception] === undefined) {
+    problems.push(`${from} imports from a higher layer: ${to}`)
+  } else {
+    used.add(exception)
+  }
+}
+
+/** The layer of a file, by its folder below `src`; undefined for a file outside the layers. */
+function folderOf(name: string, path: string): string | undefined {
+  const prefix = `packages/${name}/src/`
+  if (!path.startsWith(prefix)) return undefined
+  const [folder, ...rest] = path.slice(prefix.length).split('/')
+  return rest.length === 0 ? undefined : folder
+}
+
+function printGraph(name: string, folders: readonly string[]): void {
+  console.log(`${name}/src, lowest layer first; the number counts imports`)
+  for (const folder of folders) {
+    const below = folders.flatMap((other) => {
+      const count = arrows.get(`${name}: ${folder} -> ${other}`)
+      return count === undefined ? [] : [`${other} ${count}`]
+    })
+    console.log(`  ${folder.padEnd(12)} ${below.length === 0 ? '' : '-> '}${below.join(', ')}`)
+  }
+  for (const [exception, reason] of Object.entries(exceptions)) {
+    if (exception.startsWith(`${name}/`)) console.log(`  exception: ${exception} (${reason})`)
+  }
+}
+
+function isOnNode(file: string): boolean {
+  return mayUseNode.has(file) || clientOnNode.some((folder) => file.startsWith(folder))
+}
+
+function slashed(path: string): string {
+  return path.replaceAll('\\', '/')
+}
+
+function* sources(directory: string): IterableIterator<string> {
+  for (const entry of readdirSync(directory, { withFileTypes: true })) {
+    const path = join(directory, entry.name)
+    if (entry.isDirectory()) {
+      if (entry.name !== 'dist' && entry.name !== 'node_modules') yield* sources(path)
+    } else if (entry.name.endsWith('.ts')) {
+      yield path
+    }
+  }
+}

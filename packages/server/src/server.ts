@@ -8,7 +8,7 @@ import {
   loadDatabase,
   MemoryDisk,
   Peer,
-  rememberer,
+  recordInto,
   RestoreRefusal,
   Summary,
   TxnLog,
@@ -313,7 +313,7 @@ async function load(
   }
   const dbOptions = databaseOptions(config, authenticator.schemes)
   const committedLog = new CommittedLog(config.ensemble?.commitLogCount)
-  const remember = config.ensemble === undefined ? undefined : rememberer(committedLog)
+  const remember = config.ensemble === undefined ? undefined : recordInto(committedLog)
   const { db, recovered } = await loadDatabase(disk, recovery, dbOptions, remember)
   const loadedAt = performance.now()
   const log = new TxnLog(disk, {

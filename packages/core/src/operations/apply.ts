@@ -1,5 +1,5 @@
 import { errorCodes, type Txn, type TxnHeader } from '@zabra/protocol'
-import type { Database } from '../database.ts'
+import type { Database } from '../state/database.ts'
 import { applyCloseSession, applyCreateSession } from './sessions.ts'
 import { applyCreate } from './create.ts'
 import { applyDelete } from './delete.ts'

@@ -1,8 +1,8 @@
 import { errorCodes } from '@zabra/protocol'
 import { expect, test } from 'vitest'
-import { Database } from '../database.ts'
-import { ByteKeeper } from '../pipeline/byte-keeper.ts'
-import { Projection } from '../pipeline/projection.ts'
+import { Database } from '../state/database.ts'
+import { ByteKeeper } from '../base/byte-keeper.ts'
+import { Projection } from '../state/projection/projection.ts'
 import { prepareCreate } from './create.ts'
 
 const { badArguments, noNode, nodeExists } = errorCodes

@@ -6,12 +6,12 @@ import {
   type Acl,
   type TxnHeader,
 } from '@zabra/protocol'
-import { fixAcl } from '../acl/permission.ts'
-import type { Database } from '../database.ts'
-import { field, ttlMsMax, ttlOwner } from '../tree/layout.ts'
-import { creationChecksum, stampCreation } from '../tree/stat.ts'
-import { dataBehind, keepScanned, type ScannedPath } from '../tree/scanned-path.ts'
-import { noNode } from '../tree/tree.ts'
+import { fixAcl } from '../state/acl/permission.ts'
+import type { Database } from '../state/database.ts'
+import { field, ttlMsMax, ttlOwner } from '../state/tree/layout.ts'
+import { creationChecksum, stampCreation } from '../state/tree/stat.ts'
+import { dataBehind, keepScanned, type ScannedPath } from '../state/tree/scanned-path.ts'
+import { noNode } from '../state/tree/tree.ts'
 import {
   hasParent,
   isLegal,

@@ -1,9 +1,9 @@
 import { errorCodes, permissions, type TxnHeader } from '@zabra/protocol'
-import type { Database } from '../database.ts'
-import type { ProjectedNode } from '../pipeline/projection.ts'
-import { field, isTtlOwner, ttlOf } from '../tree/layout.ts'
-import { writeZxid } from '../tree/stat.ts'
-import { noNode } from '../tree/tree.ts'
+import type { Database } from '../state/database.ts'
+import type { ProjectedNode } from '../state/projection/projection.ts'
+import { field, isTtlOwner, ttlOf } from '../state/tree/layout.ts'
+import { writeZxid } from '../state/tree/stat.ts'
+import { noNode } from '../state/tree/tree.ts'
 import { hasParent, isVersionWrong, mayDo, type Preparation, type Prepared } from './preparation.ts'
 
 const undeletable: ReadonlySet<string> = new Set([

@@ -1,9 +1,9 @@
 import { pathProblem, type Id, type SimpleTxn } from '@zabra/protocol'
-import type { AclEntry } from '../acl/acl-table.ts'
-import { allows, type Growth } from '../acl/permission.ts'
-import type { Database } from '../database.ts'
-import type { Projection } from '../pipeline/projection.ts'
-import type { Keeper, ScannedPath } from '../tree/scanned-path.ts'
+import type { AclEntry } from '../state/acl/acl-table.ts'
+import { allows, type Growth } from '../state/acl/permission.ts'
+import type { Database } from '../state/database.ts'
+import type { Projection } from '../state/projection/projection.ts'
+import type { Keeper, ScannedPath } from '../state/tree/scanned-path.ts'
 import type { Reconfiguring } from './reconfig.ts'
 
 /** Settings that decide what is refused. */

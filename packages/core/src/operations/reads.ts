@@ -21,11 +21,11 @@ import {
   type Reader,
   type Writer,
 } from '@zabra/protocol'
-import { allows, maskAcl } from '../acl/permission.ts'
-import type { Database } from '../database.ts'
-import { noNode, type NodeId } from '../tree/tree.ts'
-import { anyMode, watchModes } from '../watch/watch-table.ts'
-import type { Watcher } from '../watch/watches.ts'
+import { allows, maskAcl } from '../state/acl/permission.ts'
+import type { Database } from '../state/database.ts'
+import { noNode, type NodeId } from '../state/tree/tree.ts'
+import { anyMode, watchModes } from '../state/watch/watch-table.ts'
+import type { Watcher } from '../state/watch/watches.ts'
 
 /** A connection, as far as reading is concerned. */
 export interface Requester extends Watcher {

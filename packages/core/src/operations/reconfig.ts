@@ -1,15 +1,15 @@
 import { encodeText, errorCodes, permissions } from '@zabra/protocol'
-import { assert } from '../assert.ts'
-import { configPath } from '../database.ts'
-import { field } from '../tree/layout.ts'
+import { assert } from '../base/assert.ts'
+import { configPath } from '../state/database.ts'
+import { field } from '../state/tree/layout.ts'
 import {
   formatMembership,
   parseMembership,
   sameMembership,
   type Membership,
-} from '../zab/membership.ts'
-import type { ServerId } from '../zab/quorum.ts'
-import { parseServerSpec, type HostPort, type ServerSpec } from '../zab/server-spec.ts'
+} from '../membership/membership.ts'
+import type { ServerId } from '../membership/quorum.ts'
+import { parseServerSpec, type HostPort, type ServerSpec } from '../membership/server-spec.ts'
 import { mayDo, type Preparation, type Prepared } from './preparation.ts'
 
 /** What a leader knows about the members, and lets be done about them. */

@@ -7,7 +7,7 @@ import {
   type CreateSessionTxn,
   type TxnHeader,
 } from '@zabra/protocol'
-import type { Database } from '../database.ts'
+import type { Database } from '../state/database.ts'
 import { applyDelete, stageRemoval } from './delete.ts'
 import type { Preparation, Prepared } from './preparation.ts'
 

@@ -1,8 +1,8 @@
 import { errorCodes, pathProblem, permissions, type Acl, type SetAclTxn } from '@zabra/protocol'
-import { fixAcl } from '../acl/permission.ts'
-import type { Database } from '../database.ts'
-import { field } from '../tree/layout.ts'
-import { noNode } from '../tree/tree.ts'
+import { fixAcl } from '../state/acl/permission.ts'
+import type { Database } from '../state/database.ts'
+import { field } from '../state/tree/layout.ts'
+import { noNode } from '../state/tree/tree.ts'
 import { isVersionWrong, mayDo, type Preparation, type Prepared } from './preparation.ts'
 
 export function prepareSetAcl(

@@ -1,8 +1,8 @@
 import { errorCodes, permissions, type TxnHeader } from '@zabra/protocol'
-import type { Database } from '../database.ts'
-import { field } from '../tree/layout.ts'
-import { writeTime, writeZxid } from '../tree/stat.ts'
-import { noNode } from '../tree/tree.ts'
+import type { Database } from '../state/database.ts'
+import { field } from '../state/tree/layout.ts'
+import { writeTime, writeZxid } from '../state/tree/stat.ts'
+import { noNode } from '../state/tree/tree.ts'
 import {
   isLegal,
   isVersionWrong,

@@ -1,10 +1,10 @@
-import type { Decision } from '../election/election.ts'
+import type { Decision } from '../consensus/election/election.ts'
 import type { Host } from '../ports.ts'
-import { within } from '../zab/deferred.ts'
-import { dialPauses } from '../zab/dial-pauses.ts'
-import { LinkLostError, PacketLink, type PeerWire } from '../zab/packet-link.ts'
-import type { ServerId } from '../zab/quorum.ts'
-import type { Door, EnsembleOptions, PeerNetwork } from './ensemble-parts.ts'
+import { within } from '../base/deferred.ts'
+import { dialPauses } from '../consensus/zab/links/dial-pauses.ts'
+import { LinkLostError, PacketLink, type PeerWire } from '../consensus/zab/links/packet-link.ts'
+import type { ServerId } from '../membership/quorum.ts'
+import type { PeerPort, EnsembleOptions, PeerNetwork } from './ensemble-parts.ts'
 
 export interface DiallerParts {
   readonly network: PeerNetwork
@@ -74,7 +74,7 @@ export class Dialler {
     }
   }
 
-  private async dial(server: ServerId, door: Door): Promise<PacketLink> {
+  private async dial(server: ServerId, door: PeerPort): Promise<PacketLink> {
     const { host, network, nowMs } = this.parts
     const { tickMs, initLimit, dialLimit = initLimit, rules } = this.options
     const attach = (wire: PeerWire): PacketLink => new PacketLink(wire, nowMs(), rules.txnBytesMax)

@@ -1,28 +1,32 @@
-import type { Database, DatabaseOptions } from '../database.ts'
-import type { ElectionTiming } from '../election/election.ts'
-import type { LinkAction } from '../election/links.ts'
+import type { Database, DatabaseOptions } from '../state/database.ts'
+import type { ElectionTiming } from '../consensus/election/election.ts'
+import type { LinkAction } from '../consensus/election/links.ts'
 import type { Disk, Host } from '../ports.ts'
-import type { RecoveryOptions } from '../storage/recovery.ts'
-import type { TxnLog } from '../storage/txn-log.ts'
-import type { CommittedLog } from '../zab/committed-log.ts'
-import type { ConfigStore } from '../zab/config-book.ts'
-import type { Epochs } from '../zab/epochs.ts'
-import type { LearnerView } from '../zab/led-learner.ts'
-import type { Membership } from '../zab/membership.ts'
-import type { ZabOptions, ZabTrace } from '../zab/options.ts'
-import type { PacketLink, PeerWire } from '../zab/packet-link.ts'
-import type { ServerId } from '../zab/quorum.ts'
+import type { RecoveryOptions } from '../storage/recovery/recovery.ts'
+import type { TxnLog } from '../storage/log/txn-log.ts'
+import type { CommittedLog } from '../consensus/zab/history/committed-log.ts'
+import type { ConfigStore } from '../membership/membership-state.ts'
+import type { Epochs } from '../consensus/zab/history/epochs.ts'
+import type { LearnerView } from '../consensus/zab/learner-progress.ts'
+import type { Membership } from '../membership/membership.ts'
+import type { ZabOptions, ZabTrace } from '../consensus/zab/options.ts'
+import type { PacketLink, PeerWire } from '../consensus/zab/links/packet-link.ts'
+import type { ServerId } from '../membership/quorum.ts'
 import type { PeerOptions, PeerPorts } from './peer-base.ts'
 
 /** Where learners come in: the leader's quorum port, or where followers take observers. */
-export type Door = 'quorum' | 'observers'
+export type PeerPort = 'quorum' | 'observers'
 
 /** The network between servers, as the host provides it. */
 export interface PeerNetwork {
   /** Connects to a server. Bytes that come go to the link's `received`. */
-  dial(server: ServerId, attach: (wire: PeerWire) => PacketLink, door?: Door): Promise<PacketLink>
+  dial(
+    server: ServerId,
+    attach: (wire: PeerWire) => PacketLink,
+    door?: PeerPort,
+  ): Promise<PacketLink>
   /** Whether learners can connect here; each one goes to `acceptLearner`. */
-  listen(isOn: boolean, door?: Door): void
+  listen(isOn: boolean, door?: PeerPort): void
   /** Where the members are from now on; of a change under way both places are known. */
   reconfigure(committed: Membership, seen: Membership | undefined): void
   /** Carries out what the election's connections ask for; `message` never comes here. */

@@ -1,36 +1,36 @@
 import { encodeNotification, readNotification, type ServerState } from '@zabra/protocol'
-import { AssertionError } from '../assert.ts'
-import { Election, type Decision } from '../election/election.ts'
-import { Links } from '../election/links.ts'
-import type { Clock } from '../pipeline/client-pipeline.ts'
-import { LocalSessions, type GlobalUpstream } from '../pipeline/local-sessions.ts'
-import { NoQuorum } from '../pipeline/no-quorum.ts'
-import { Proposer } from '../pipeline/proposer.ts'
-import type { Upstream } from '../pipeline/upstream.ts'
+import { AssertionError } from '../base/assert.ts'
+import { Election, type Decision } from '../consensus/election/election.ts'
+import { Links } from '../consensus/election/links.ts'
+import type { Clock } from '../service/client-pipeline.ts'
+import { LocalSessions, type GlobalUpstream } from '../service/sessions/local-sessions.ts'
+import { NoQuorum } from '../service/no-quorum.ts'
+import { Proposer } from '../service/proposer.ts'
+import type { Upstream } from '../service/upstream.ts'
 import { faultCode } from '../ports.ts'
-import { serverIdOf } from '../session/session-ids.ts'
-import { SessionTracker } from '../session/tracker.ts'
-import type { LogBatch } from '../storage/log-batch.ts'
-import { RecoveryError } from '../storage/recovery-error.ts'
-import type { RestoredDatabase } from '../storage/restored.ts'
-import { TruncateError } from '../storage/truncate.ts'
-import type { LoggedTxn } from '../zab/committed-log.ts'
-import { ConfigBook } from '../zab/config-book.ts'
-import { Deferred, within } from '../zab/deferred.ts'
-import { readHistory } from '../zab/history.ts'
-import { Leader, type LeaderParts } from '../zab/leader.ts'
-import { Learner, OlderEpochError } from '../zab/learner.ts'
-import { changeBetween, sameMembership, type Membership } from '../zab/membership.ts'
-import { ObserverMaster } from '../zab/observer-master.ts'
-import type { ZabEvent, ZabTrace } from '../zab/options.ts'
-import { PacketLink, type PeerWire } from '../zab/packet-link.ts'
-import type { ServerId } from '../zab/quorum.ts'
-import { readConfig, RoleChange } from '../zab/role-change.ts'
-import { ZabStats } from '../zab/zab-stats.ts'
+import { serverIdOf } from '../service/sessions/session-ids.ts'
+import { SessionTracker } from '../service/sessions/tracker.ts'
+import type { LogBatch } from '../storage/log/log-batch.ts'
+import { RecoveryError } from '../storage/recovery/recovery-error.ts'
+import type { RestoredDatabase } from '../storage/recovery/restored.ts'
+import { TruncateError } from '../storage/log/truncate.ts'
+import type { LoggedTxn } from '../consensus/zab/history/committed-log.ts'
+import { MembershipState } from '../membership/membership-state.ts'
+import { Deferred, within } from '../base/deferred.ts'
+import { readHistory } from '../consensus/zab/history/history.ts'
+import { Leader, type LeaderParts } from '../consensus/zab/leader.ts'
+import { Learner, OlderEpochError } from '../consensus/zab/learner.ts'
+import { changeBetween, sameMembership, type Membership } from '../membership/membership.ts'
+import { ObserverMaster } from '../consensus/zab/observer-master.ts'
+import type { ZabEvent, ZabTrace } from '../consensus/zab/options.ts'
+import { PacketLink, type PeerWire } from '../consensus/zab/links/packet-link.ts'
+import type { ServerId } from '../membership/quorum.ts'
+import { readConfig, RoleChange } from '../consensus/zab/role-change.ts'
+import { ZabStats } from '../consensus/zab/zab-stats.ts'
 import { Dialler } from './dialler.ts'
-import type { Door, EnsembleOptions, EnsembleParts, Leadership } from './ensemble-parts.ts'
+import type { PeerPort, EnsembleOptions, EnsembleParts, Leadership } from './ensemble-parts.ts'
 import type { Journal } from './journal.ts'
-import { NoRoomError, OwnHistory } from './own-history.ts'
+import { NoRoomError, LocalHistory } from './local-history.ts'
 import { PeerBase } from './peer-base.ts'
 import { Restoring } from './restoring.ts'
 
@@ -57,11 +57,11 @@ export class EnsemblePeer extends PeerBase {
   private readonly parts: EnsembleParts
   private readonly tell: ZabTrace
   private readonly options: EnsembleOptions
-  private readonly configs: ConfigBook
+  private readonly configs: MembershipState
   private readonly election: Election
   private readonly links: Links
   private readonly noSessions: SessionTracker
-  private readonly history: OwnHistory
+  private readonly history: LocalHistory
   private readonly dialler: Dialler
   private readonly restoring: Restoring
   private leader: Leader | undefined
@@ -96,7 +96,7 @@ export class EnsemblePeer extends PeerBase {
     parts.committedLog.onAdded = ({ payload }) =>
       this.zabStats.committed(payload, this.state, this.clock.wallMs)
     this.options = options
-    this.configs = new ConfigBook(options.membership, {
+    this.configs = new MembershipState(options.membership, {
       isEnabled: options.rules.reconfigEnabled,
       store: parts.configStore,
       onChange: (before) => this.configChanged(before),
@@ -111,7 +111,7 @@ export class EnsemblePeer extends PeerBase {
     })
     this.links = new Links({ self: options.self, addresses: options.electionAddresses })
     this.noSessions = new SessionTracker(options.tickMs)
-    this.history = new OwnHistory({
+    this.history = new LocalHistory({
       ...parts,
       batch: () => this.batch,
       journal: () => this.journal,
@@ -564,7 +564,7 @@ export class EnsemblePeer extends PeerBase {
     return this.configs.saved
   }
 
-  private configChanged(before: Pick<ConfigBook, 'committed' | 'seen'>): void {
+  private configChanged(before: Pick<MembershipState, 'committed' | 'seen'>): void {
     const { committed, seen } = this.configs
     this.election.reconfigure({ committed, lastSeen: seen })
     this.parts.network.reconfigure(committed, seen)
@@ -575,7 +575,7 @@ export class EnsemblePeer extends PeerBase {
     this.traceChange(before)
   }
 
-  private traceChange(before: Pick<ConfigBook, 'committed' | 'seen'>): void {
+  private traceChange(before: Pick<MembershipState, 'committed' | 'seen'>): void {
     const { committed, seen } = this.configs
     const { zabTrace } = this.parts
     if (committed.version !== before.committed.version) {
@@ -599,7 +599,7 @@ export class EnsemblePeer extends PeerBase {
   }
 
   /** Others have logged a change of which we have not heard, and in which we have a vote. */
-  private hearOf(config: Membership): boolean {
+  private adoptProposedConfig(config: Membership): boolean {
     this.configs.see(config)
     if (this.configs.seen?.version !== config.version || this.decided === undefined) return false
     this.startElection()
@@ -663,7 +663,7 @@ export class EnsemblePeer extends PeerBase {
   }
 
   /** A server has come to be led by us, or to observe what we follow. */
-  acceptLearner(wire: PeerWire, door: Door = 'quorum'): PacketLink {
+  acceptLearner(wire: PeerWire, door: PeerPort = 'quorum'): PacketLink {
     const link = new PacketLink(wire, this.clock.nowMs, this.options.rules.txnBytesMax)
     const master = door === 'quorum' ? this.leader : this.learner?.observers
     if (master === undefined) link.close()
@@ -684,7 +684,7 @@ export class EnsemblePeer extends PeerBase {
       const { send, decision, newerConfig, proposedConfig } = this.election.takeReady()
       const isBegunAnew =
         (newerConfig !== undefined && this.adopt(newerConfig)) ||
-        (proposedConfig !== undefined && this.hearOf(proposedConfig))
+        (proposedConfig !== undefined && this.adoptProposedConfig(proposedConfig))
       isBusy = isBegunAnew
       for (const { to, notification } of send) this.links.send(to, encodeNotification(notification))
       for (const action of this.links.takeActions()) {

@@ -1,15 +1,15 @@
-import { forgetAllBut } from '../storage/forget.ts'
+import type { SnapshotSource } from '../state/snapshot-source.ts'
+import { forgetAllBut } from '../storage/disk/forget.ts'
 import { purge } from '../storage/purge.ts'
 import {
   sliceBytesDefault,
   writeSnapshot,
   type SnapshotOptions,
-  type SnapshotSource,
-} from '../storage/snapshot.ts'
-import type { Compression } from '../storage/snapshot-output.ts'
-import { DiskFullError, type TxnLog } from '../storage/txn-log.ts'
-import type { LogBatch } from '../storage/log-batch.ts'
-import { Summary } from '../pipeline/stats.ts'
+} from '../storage/snapshot/snapshot.ts'
+import type { Compression } from '../storage/snapshot/snapshot-output.ts'
+import { DiskFullError, type TxnLog } from '../storage/log/txn-log.ts'
+import type { LogBatch } from '../storage/log/log-batch.ts'
+import { Summary } from '../base/statistics.ts'
 import type { Disk, Host } from '../ports.ts'
 
 /** Whoever has batches to be logged. */

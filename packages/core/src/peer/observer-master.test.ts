@@ -3,7 +3,7 @@ import { afterEach, describe, expect, test } from 'vitest'
 import { TestEnsemble, type Said } from '../../test/support/ensemble.ts'
 import type { TestClient } from '../../test/support/test-client.ts'
 import type { TestServer } from '../../test/support/test-server.ts'
-import { Deferred } from '../zab/deferred.ts'
+import { Deferred } from '../base/deferred.ts'
 
 let ensemble: TestEnsemble
 /** Who was told of a committed transaction as observers are, and by whom. */

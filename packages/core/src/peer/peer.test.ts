@@ -12,11 +12,11 @@ import {
   xids,
 } from '@zabra/protocol'
 import { expect, test } from 'vitest'
-import { Database } from '../database.ts'
-import type { ClientConnection, ClientLink } from '../pipeline/connection.ts'
-import { op } from '../pipeline/opcodes.ts'
-import { recordPrefixBytes, type LogBatch } from '../storage/log-batch.ts'
-import { noNode } from '../tree/tree.ts'
+import { Database } from '../state/database.ts'
+import type { ClientConnection, ClientLink } from '../service/connection.ts'
+import { op } from '../operations/opcodes.ts'
+import { recordPrefixBytes, type LogBatch } from '../storage/log/log-batch.ts'
+import { noNode } from '../state/tree/tree.ts'
 import { Peer } from './peer.ts'
 
 const schemes = new Set(['digest'])

@@ -4,7 +4,7 @@ import { afterEach, beforeEach, describe, expect, test } from 'vitest'
 import { TestEnsemble, type Said } from '../../test/support/ensemble.ts'
 import type { TestClient } from '../../test/support/test-client.ts'
 import type { TestServer } from '../../test/support/test-server.ts'
-import { parseMembership } from '../zab/membership.ts'
+import { parseMembership } from '../membership/membership.ts'
 
 let ensemble: TestEnsemble
 let said: Said[]

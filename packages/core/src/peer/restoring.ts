@@ -1,19 +1,19 @@
 import type { Host } from '../ports.ts'
-import type { RestoredDatabase } from '../storage/restored.ts'
-import type { CommittedLog } from '../zab/committed-log.ts'
-import type { ConfigBook } from '../zab/config-book.ts'
-import { Deferred, within } from '../zab/deferred.ts'
-import { epochOf, type Epochs } from '../zab/epochs.ts'
-import type { Leader } from '../zab/leader.ts'
+import type { RestoredDatabase } from '../storage/recovery/restored.ts'
+import type { CommittedLog } from '../consensus/zab/history/committed-log.ts'
+import type { MembershipState } from '../membership/membership-state.ts'
+import { Deferred, within } from '../base/deferred.ts'
+import { epochOf, type Epochs } from '../consensus/zab/history/epochs.ts'
+import type { Leader } from '../consensus/zab/leader.ts'
 import type { Journal } from './journal.ts'
-import type { OwnHistory } from './own-history.ts'
+import type { LocalHistory } from './local-history.ts'
 import { renamed, RestoreRefusal } from './peer-base.ts'
 
 const overtaken = 'another server was elected, and nothing is restored: ask that one'
 
 export interface RestoringParts {
-  readonly history: OwnHistory
-  readonly configs: ConfigBook
+  readonly history: LocalHistory
+  readonly configs: MembershipState
   readonly committedLog: CommittedLog
   readonly epochs: Epochs
   readonly host: Host

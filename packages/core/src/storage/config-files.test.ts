@@ -1,8 +1,8 @@
 import { decodeText, encodeText } from '@zabra/protocol'
 import { beforeEach, expect, test } from 'vitest'
-import { parseMembership, type Membership } from '../zab/membership.ts'
+import { parseMembership, type Membership } from '../membership/membership.ts'
 import { ConfigFiles } from './config-files.ts'
-import { MemoryDisk } from './memory-disk.ts'
+import { MemoryDisk } from './disk/memory-disk.ts'
 
 let disk: MemoryDisk
 let files: ConfigFiles

@@ -1,8 +1,8 @@
 import { decodeText, encodeText } from '@zabra/protocol'
 import { faultCode, type Disk } from '../ports.ts'
-import type { ConfigStore } from '../zab/config-book.ts'
-import { formatMembership, type Membership } from '../zab/membership.ts'
-import type { ServerId } from '../zab/quorum.ts'
+import type { ConfigStore } from '../membership/membership-state.ts'
+import { formatMembership, type Membership } from '../membership/membership.ts'
+import type { ServerId } from '../membership/quorum.ts'
 
 /**
  * The members beside a server's configuration file, as Apache keeps them: those that are committed

@@ -1,9 +1,15 @@
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
-import { MemoryDisk } from './memory-disk.ts'
+import { MemoryDisk } from './disk/memory-disk.ts'
 import { planPurge, purge, type PurgeFiles } from './purge.ts'
-import { writeSnapshot } from './snapshot.ts'
-import { directory, range, recoverTest, TestDatabase, writeLog } from './testing.ts'
+import { writeSnapshot } from './snapshot/snapshot.ts'
+import {
+  directory,
+  range,
+  recoverTest,
+  TestDatabase,
+  writeLog,
+} from '../../test/support/storage.ts'
 
 const file = (kind: string, zxid: number, bytes = 10) => ({
   name: `${kind}.${zxid.toString(16)}`,

@@ -1,7 +1,7 @@
 /** Retention: which files are not needed any more. */
 import type { Disk } from '../ports.ts'
-import { listIfThere, logsAmong, snapshotsAmong, type StoredFile } from './files.ts'
-import { looksComplete } from './snapshot-validity.ts'
+import { listIfThere, logsAmong, snapshotsAmong, type StoredFile } from './disk/files.ts'
+import { looksComplete } from './snapshot/snapshot-validity.ts'
 
 export interface Retention {
   /** So many snapshots are kept, with the logs to go on from the oldest of them. */

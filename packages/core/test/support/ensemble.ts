@@ -2,7 +2,7 @@
 import type { PacketName } from '@zabra/protocol'
 import type { EnsembleOptions } from '../../src/peer/ensemble-parts.ts'
 import type { Host } from '../../src/ports.ts'
-import type { ServerId } from '../../src/zab/quorum.ts'
+import type { ServerId } from '../../src/membership/quorum.ts'
 import { TestNetwork } from './test-network.ts'
 import { TestServer } from './test-server.ts'
 

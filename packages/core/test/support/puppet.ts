@@ -9,19 +9,19 @@ import {
   type PacketName,
   type Txn,
 } from '@zabra/protocol'
-import { Database } from '../../src/database.ts'
-import { ClientPipeline, type Clock } from '../../src/pipeline/client-pipeline.ts'
-import { Proposer } from '../../src/pipeline/proposer.ts'
+import { Database } from '../../src/state/database.ts'
+import { ClientPipeline, type Clock } from '../../src/service/client-pipeline.ts'
+import { Proposer } from '../../src/service/proposer.ts'
 import type { Host } from '../../src/ports.ts'
-import { SessionIds } from '../../src/session/session-ids.ts'
-import { LogBatch } from '../../src/storage/log-batch.ts'
-import { MemoryDisk } from '../../src/storage/memory-disk.ts'
-import { ConfigBook } from '../../src/zab/config-book.ts'
-import { Epochs } from '../../src/zab/epochs.ts'
-import type { LeaderParts } from '../../src/zab/leader.ts'
-import type { Membership } from '../../src/zab/membership.ts'
-import { parseServerSpec } from '../../src/zab/server-spec.ts'
-import { PacketLink } from '../../src/zab/packet-link.ts'
+import { SessionIds } from '../../src/service/sessions/session-ids.ts'
+import { LogBatch } from '../../src/storage/log/log-batch.ts'
+import { MemoryDisk } from '../../src/storage/disk/memory-disk.ts'
+import { MembershipState } from '../../src/membership/membership-state.ts'
+import { Epochs } from '../../src/consensus/zab/history/epochs.ts'
+import type { LeaderParts } from '../../src/consensus/zab/leader.ts'
+import type { Membership } from '../../src/membership/membership.ts'
+import { parseServerSpec } from '../../src/membership/server-spec.ts'
+import { PacketLink } from '../../src/consensus/zab/links/packet-link.ts'
 
 const names = new Map(Object.entries(packetTypes).map(([name, type]) => [type as number, name]))
 
@@ -175,8 +175,8 @@ export function membersOf(ids: readonly bigint[], version = 0n): Membership {
 }
 
 /** Three voters, that stay what they are unless it is said otherwise. */
-export function threeMembers(isEnabled = false): ConfigBook {
-  return new ConfigBook(membersOf([1n, 2n, 3n]), { isEnabled })
+export function threeMembers(isEnabled = false): MembershipState {
+  return new MembershipState(membersOf([1n, 2n, 3n]), { isEnabled })
 }
 
 export async function makeParts(lastZxid: string, accepted: bigint): Promise<TestParts> {

@@ -11,7 +11,7 @@ import {
   type RequestOf,
 } from '@zabra/protocol'
 import type { EnsemblePeer } from '../../src/peer/ensemble-peer.ts'
-import type { ClientConnection, ClientLink } from '../../src/pipeline/connection.ts'
+import type { ClientConnection, ClientLink } from '../../src/service/connection.ts'
 import type { TestEnsemble } from './ensemble.ts'
 
 const open = [{ perms: 31, id: { scheme: 'world', id: 'anyone' } }]

@@ -1,8 +1,8 @@
-import type { LinkAction } from '../../src/election/links.ts'
-import type { Door, PeerNetwork } from '../../src/peer/ensemble-parts.ts'
+import type { LinkAction } from '../../src/consensus/election/links.ts'
+import type { PeerPort, PeerNetwork } from '../../src/peer/ensemble-parts.ts'
 import type { EnsemblePeer } from '../../src/peer/ensemble-peer.ts'
-import type { PacketLink, PeerWire } from '../../src/zab/packet-link.ts'
-import type { ServerId } from '../../src/zab/quorum.ts'
+import type { PacketLink, PeerWire } from '../../src/consensus/zab/links/packet-link.ts'
+import type { ServerId } from '../../src/membership/quorum.ts'
 import type { TestEnsemble } from './ensemble.ts'
 
 /** One end of a connection between two servers. */
@@ -52,7 +52,7 @@ class End {
 /** What one server reaches the others by. */
 export class TestNetwork implements PeerNetwork {
   peer!: EnsemblePeer
-  private readonly doors = new Set<Door>()
+  private readonly doors = new Set<PeerPort>()
   private readonly world: TestEnsemble
   private readonly self: ServerId
   private readonly elections = new Map<number, End>()
@@ -70,7 +70,7 @@ export class TestNetwork implements PeerNetwork {
     for (const end of this.ends) end.close()
   }
 
-  listen(isOn: boolean, door: Door = 'quorum'): void {
+  listen(isOn: boolean, door: PeerPort = 'quorum'): void {
     if (isOn) this.doors.add(door)
     else this.doors.delete(door)
   }
@@ -81,7 +81,7 @@ export class TestNetwork implements PeerNetwork {
   async dial(
     server: ServerId,
     attach: (wire: PeerWire) => PacketLink,
-    door: Door = 'quorum',
+    door: PeerPort = 'quorum',
   ): Promise<PacketLink> {
     await Promise.resolve()
     const there = this.reach(server)

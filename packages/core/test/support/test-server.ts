@@ -1,15 +1,15 @@
 import { EnsemblePeer } from '../../src/peer/ensemble-peer.ts'
-import { rememberer } from '../../src/peer/own-history.ts'
+import { recordInto } from '../../src/peer/local-history.ts'
 import { Journal } from '../../src/peer/journal.ts'
 import type { Host } from '../../src/ports.ts'
-import { loadDatabase } from '../../src/storage/load.ts'
-import { MemoryDisk } from '../../src/storage/memory-disk.ts'
-import { TxnLog } from '../../src/storage/txn-log.ts'
-import { CommittedLog } from '../../src/zab/committed-log.ts'
-import { Epochs } from '../../src/zab/epochs.ts'
-import { parseMembership, type Membership } from '../../src/zab/membership.ts'
-import type { ZabEvent } from '../../src/zab/options.ts'
-import type { ServerId } from '../../src/zab/quorum.ts'
+import { loadDatabase } from '../../src/storage/recovery/load.ts'
+import { MemoryDisk } from '../../src/storage/disk/memory-disk.ts'
+import { TxnLog } from '../../src/storage/log/txn-log.ts'
+import { CommittedLog } from '../../src/consensus/zab/history/committed-log.ts'
+import { Epochs } from '../../src/consensus/zab/history/epochs.ts'
+import { parseMembership, type Membership } from '../../src/membership/membership.ts'
+import type { ZabEvent } from '../../src/consensus/zab/options.ts'
+import type { ServerId } from '../../src/membership/quorum.ts'
 import type { TestEnsemble } from './ensemble.ts'
 import { TestClient } from './test-client.ts'
 import type { TestNetwork } from './test-network.ts'
@@ -76,7 +76,7 @@ export class TestServer {
       hashSeed: 1,
       acl: { skipAcl: world.skipAcl, schemes: new Set<string>() },
     }
-    const remember = rememberer(committedLog)
+    const remember = recordInto(committedLog)
     const { db } = await loadDatabase(disk, directories, databaseOptions, remember)
     const log = new TxnLog(disk, { directory, preAllocBytes: 0, lastZxid: db.lastZxid })
     const epochs = (this.epochs = await Epochs.load(disk, directory, db.lastZxid))

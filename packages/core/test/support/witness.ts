@@ -1,8 +1,8 @@
 /** Sees and hears all of an ensemble, and knows what Zab promises. */
 import { Reader } from '@zabra/protocol'
-import { decodeTxn } from '../../src/zab/decoded-txn.ts'
-import { epochOf, epochStart } from '../../src/zab/epochs.ts'
-import { majority, type QuorumVerifier, type ServerId } from '../../src/zab/quorum.ts'
+import { decodeTxn } from '../../src/consensus/zab/history/decoded-txn.ts'
+import { epochOf, epochStart } from '../../src/consensus/zab/history/epochs.ts'
+import { majority, type QuorumVerifier, type ServerId } from '../../src/membership/quorum.ts'
 import type { Said, TestEnsemble } from './ensemble.ts'
 import type { TestServer } from './test-server.ts'
 import { show } from './puppet.ts'

@@ -1,7 +1,7 @@
 import { connect, createServer, type Server, type Socket } from 'node:net'
 import { setTimeout as setTimeoutPromise } from 'node:timers/promises'
 import type {
-  Door,
+  PeerPort,
   EnsemblePeer,
   HostPort,
   LinkAction,
@@ -43,7 +43,7 @@ export class NodePeerNetwork implements PeerNetwork {
   private readonly options: PeerNetworkOptions
   private readonly logger: Logger
   private electionServer: Server | undefined
-  private readonly doors = new Map<Door, Server>()
+  private readonly doors = new Map<PeerPort, Server>()
   /** Told when the members are to find our client port elsewhere. */
   onClientMoved: ((address: HostPort) => void) | undefined
   private committed: Membership
@@ -220,12 +220,12 @@ export class NodePeerNetwork implements PeerNetwork {
    * The port is open only while this server leads, or takes observers; it may take a moment to be
    * free again.
    */
-  listen(isOn: boolean, door: Door = 'quorum'): void {
+  listen(isOn: boolean, door: PeerPort = 'quorum'): void {
     this.doors.get(door)?.close()
     this.doors.delete(door)
     for (const socket of this.learners[door]) if (!isOn) socket.end()
     if (!isOn || this.isStopped) return
-    const { host, port } = this.doorAt(this.own, door)
+    const { host, port } = this.endpointFor(this.own, door)
     const accept = (socket: Socket): Receiver => this.acceptLearner(socket, door)
     const server = createReadingServer({ allowHalfOpen: false }, accept)
     this.doors.set(door, server)
@@ -245,7 +245,7 @@ export class NodePeerNetwork implements PeerNetwork {
     bind()
   }
 
-  private acceptLearner(socket: Socket, door: Door): Receiver {
+  private acceptLearner(socket: Socket, door: PeerPort): Receiver {
     const sockets = this.learners[door]
     sockets.add(socket)
     socket.on('close', () => sockets.delete(socket))
@@ -257,9 +257,9 @@ export class NodePeerNetwork implements PeerNetwork {
   dial(
     server: ServerId,
     attach: (wire: PeerWire) => PacketLink,
-    door: Door = 'quorum',
+    door: PeerPort = 'quorum',
   ): Promise<PacketLink> {
-    const { host, port } = this.doorAt(this.addressOf(server), door)
+    const { host, port } = this.endpointFor(this.addressOf(server), door)
     return new Promise((resolve, reject) => {
       let wire: PeerSocket | undefined
       const onread = onRead(() => wire)
@@ -288,7 +288,10 @@ export class NodePeerNetwork implements PeerNetwork {
     return spec?.addresses[0]
   }
 
-  private doorAt({ host, quorumPort }: PeerAddress, door: Door): { host: string; port: number } {
+  private endpointFor(
+    { host, quorumPort }: PeerAddress,
+    door: PeerPort,
+  ): { host: string; port: number } {
     return { host, port: door === 'quorum' ? quorumPort : (this.options.observerMasterPort ?? 0) }
   }
 

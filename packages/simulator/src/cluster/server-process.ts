@@ -4,7 +4,7 @@ import {
   Journal,
   loadDatabase,
   Peer,
-  rememberer,
+  recordInto,
   type Authenticator,
   type ClientConnection,
   type ClientLink,
@@ -247,7 +247,7 @@ export class ServerProcess {
       logDir,
       trace: (event: { readonly type: string }) => this.events.traced(event),
     }
-    const remember = options.ensemble === undefined ? undefined : rememberer(committedLog)
+    const remember = options.ensemble === undefined ? undefined : recordInto(committedLog)
     const { db, recovered } = await loadDatabase(disk, recovery, options.database, remember)
     this.mutant?.loaded?.(db)
     this.events.started(db)

@@ -1,5 +1,5 @@
 import type {
-  Door,
+  PeerPort,
   EnsemblePeer,
   LinkAction,
   PacketLink,
@@ -30,7 +30,7 @@ export function serverName(server: ServerId): string {
   return `server-${server}`
 }
 
-function portOf(server: string, door: Door): string {
+function portOf(server: string, door: PeerPort): string {
   return `${server}:${door}`
 }
 
@@ -160,7 +160,7 @@ export class SimPeerNetwork implements PeerNetwork {
 
   // --- the quorum port -------------------------------------------------------------------------
 
-  listen(isOn: boolean, door: Door = 'quorum'): void {
+  listen(isOn: boolean, door: PeerPort = 'quorum'): void {
     const address = portOf(this.host.name, door)
     if (!isOn) {
       this.network.acceptors.delete(address)
@@ -182,7 +182,7 @@ export class SimPeerNetwork implements PeerNetwork {
   dial(
     server: ServerId,
     attach: (wire: PeerWire) => PacketLink,
-    door: Door = 'quorum',
+    door: PeerPort = 'quorum',
   ): Promise<PacketLink> {
     return new Promise((resolve, reject) => {
       this.connect(

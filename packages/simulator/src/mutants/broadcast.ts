@@ -72,7 +72,7 @@ export const broadcastMutants: readonly Mutant[] = [
   ofLeader('a leader commits what it alone has logged', (leader) => {
     const configs = inside(leader, 'parts', 'configs')
     const verifier = configs.verifier as object
-    replace<[], void>(leader, 'commitWhatCan', (original) => () => {
+    replace<[], void>(leader, 'advanceCommit', (original) => () => {
       configs.verifier = { ...verifier, isQuorum: (acks: ReadonlySet<bigint>) => acks.size > 0 }
       original()
       configs.verifier = verifier

@@ -9,9 +9,9 @@ import {
   type PacketName,
   type QuorumPacket,
 } from '@zabra/protocol'
-import { decodeTxn } from '../../../src/zab/decoded-txn.ts'
-import { counterOf, epochOf, epochStart } from '../../../src/zab/epochs.ts'
-import { readConfig } from '../../../src/zab/role-change.ts'
+import { decodeTxn } from '../../../src/consensus/zab/history/decoded-txn.ts'
+import { counterOf, epochOf, epochStart } from '../../../src/consensus/zab/history/epochs.ts'
+import { readConfig } from '../../../src/consensus/zab/role-change.ts'
 
 /** What a session is called in a transcript. */
 export type SessionNames = (sessionId: bigint) => string

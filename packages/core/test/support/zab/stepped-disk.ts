@@ -1,5 +1,5 @@
 import type { WriteHandle } from '../../../src/ports.ts'
-import type { MemoryDisk } from '../../../src/storage/memory-disk.ts'
+import type { MemoryDisk } from '../../../src/storage/disk/memory-disk.ts'
 
 export interface DiskWatch {
   /** Resolves when what is about to become durable may do so. */

@@ -1,4 +1,4 @@
-import type { ServerId } from '../../../src/zab/quorum.ts'
+import type { ServerId } from '../../../src/membership/quorum.ts'
 import { TestEnsemble } from '../ensemble.ts'
 import { stepDisk } from './stepped-disk.ts'
 import { SteppedNetwork } from './stepped-network.ts'

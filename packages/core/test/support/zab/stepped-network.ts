@@ -1,7 +1,7 @@
 import { QuorumPacket, Reader } from '@zabra/protocol'
-import type { Door } from '../../../src/peer/ensemble-parts.ts'
-import type { PacketLink, PeerWire } from '../../../src/zab/packet-link.ts'
-import type { ServerId } from '../../../src/zab/quorum.ts'
+import type { PeerPort } from '../../../src/peer/ensemble-parts.ts'
+import type { PacketLink, PeerWire } from '../../../src/consensus/zab/links/packet-link.ts'
+import type { ServerId } from '../../../src/membership/quorum.ts'
 import { TestNetwork } from '../test-network.ts'
 import { describePacket } from './describe.ts'
 import type { SteppedEnsemble } from './stepped-ensemble.ts'
@@ -10,7 +10,7 @@ import type { SteppedEnsemble } from './stepped-ensemble.ts'
 export class SteppedNetwork extends TestNetwork {
   private readonly ensemble: SteppedEnsemble
   private readonly id: ServerId
-  private readonly listening = new Set<Door>()
+  private readonly listening = new Set<PeerPort>()
   private readonly wires: Wire[] = []
 
   constructor(ensemble: SteppedEnsemble, id: ServerId) {
@@ -24,7 +24,7 @@ export class SteppedNetwork extends TestNetwork {
     return this.wires.some(({ isOpen }) => isOpen)
   }
 
-  override listen(isOn: boolean, door: Door = 'quorum'): void {
+  override listen(isOn: boolean, door: PeerPort = 'quorum'): void {
     if (isOn) this.listening.add(door)
     else this.listening.delete(door)
   }
@@ -32,7 +32,7 @@ export class SteppedNetwork extends TestNetwork {
   override async dial(
     server: ServerId,
     attach: (wire: PeerWire) => PacketLink,
-    door: Door = 'quorum',
+    door: PeerPort = 'quorum',
   ): Promise<PacketLink> {
     await Promise.resolve()
     const { ensemble, id } = this

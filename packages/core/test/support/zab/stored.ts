@@ -1,8 +1,8 @@
 /** What a restart would find on a disk if power failed now. */
 import { decodeText } from '@zabra/protocol'
-import { listIfThere, logsAmong, snapshotsAmong } from '../../../src/storage/files.ts'
-import { LogFileReader } from '../../../src/storage/log-reader.ts'
-import type { MemoryDisk } from '../../../src/storage/memory-disk.ts'
+import { listIfThere, logsAmong, snapshotsAmong } from '../../../src/storage/disk/files.ts'
+import { LogFileReader } from '../../../src/storage/log/log-reader.ts'
+import type { MemoryDisk } from '../../../src/storage/disk/memory-disk.ts'
 import { zxidText } from './describe.ts'
 
 export const directory = 'data/version-2'

@@ -1,0 +1,114 @@
+import { MalformedError } from '@zabra/protocol'
+import type { MembershipState } from '../../membership/membership-state.ts'
+import { Deferred } from '../../base/deferred.ts'
+import type { Epochs } from './history/epochs.ts'
+import { verifierOf, type Membership } from '../../membership/membership.ts'
+import type { ServerId } from '../../membership/quorum.ts'
+import type { LeaderStart } from './synchronisation.ts'
+
+export interface DiscoveryParts {
+  readonly self: ServerId
+  readonly configs: MembershipState
+  readonly epochs: Epochs
+}
+
+/**
+ * How a leader agrees with a quorum on an epoch: the first that none of them has promised before.
+ * None of those who promise it may have a longer history than the leader, unless it is certain that
+ * nothing of that was ever committed.
+ */
+export class Discovery {
+  /** Resolves when the epoch is certain, and promised by ourselves on disk. */
+  readonly chosen = new Deferred<bigint>()
+  /** Resolves when a quorum has promised it. */
+  readonly acknowledged = new Deferred<void>()
+  private readonly parts: DiscoveryParts
+  private readonly start: LeaderStart
+  private readonly onFailure: (error: Error) => void
+  private readonly joined = new Set<ServerId>()
+  /** Who has promised it and has no more than the leader. */
+  private readonly acks = new Set<ServerId>()
+  /** Who has promised it and has more, but could not be elected for that. */
+  private readonly ahead = new Set<ServerId>()
+  /** In whose log the proposed configuration is missing. */
+  private readonly unaware = new Set<ServerId>()
+  private isFrozen = false
+  private newEpoch = 0n
+  private promising: Promise<void> = Promise.resolve()
+
+  constructor(parts: DiscoveryParts, start: LeaderStart, onFailure: (error: Error) => void) {
+    this.parts = parts
+    this.start = start
+    this.onFailure = onFailure
+  }
+
+  /** As it would be with those who have joined so far, until it is chosen. */
+  get epoch(): bigint {
+    return this.newEpoch
+  }
+
+  /** Resolves when nothing is on its way to the disk. */
+  get settled(): Promise<void> {
+    return this.promising
+  }
+
+  /** Counts who would join; with a quorum the epoch is the first that none of them has accepted. */
+  join(sid: ServerId, acceptedEpoch: bigint): void {
+    if (this.isFrozen) return
+    if (acceptedEpoch >= this.newEpoch) this.newEpoch = acceptedEpoch + 1n
+    if (this.parts.configs.verifier.voters.has(sid)) this.joined.add(sid)
+    if (!this.isAgreed(this.joined)) return
+    this.isFrozen = true
+    void this.promise(this.newEpoch, () => this.chosen.resolve(this.newEpoch))
+  }
+
+  /** A server has promised the epoch, and says how far its history goes. */
+  acknowledge(sid: ServerId, currentEpoch: bigint, lastZxid: bigint): void {
+    if (this.isAgreed(this.countable)) return
+    const isAhead =
+      currentEpoch > this.start.epoch ||
+      (currentEpoch === this.start.epoch && lastZxid > this.start.zxid)
+    if (isAhead && this.mayLead(sid))
+      throw new MalformedError(`server ${sid} has a longer history than its leader`)
+    const { verifier, seen } = this.parts.configs
+    const acks = isAhead ? this.ahead : this.acks
+    if (verifier.voters.has(sid)) acks.add(sid)
+    if (seen !== undefined && lastZxid < seen.version) this.unaware.add(sid)
+    if (this.isAgreed(this.countable)) this.acknowledged.resolve()
+  }
+
+  /** Who has a vote only in what is proposed may not lead, however long its history is. */
+  private mayLead(sid: ServerId): boolean {
+    const { committed, seen } = this.parts.configs
+    return seen === undefined || verifierOf(committed).voters.has(sid)
+  }
+
+  /**
+   * What is committed, a quorum of the committed configuration has, and so the leader; unless what is
+   * proposed was committed, which nobody here knows, and decided alone from then on. Where those who
+   * may have logged it are no quorum, or those of it who are not known to lack a transaction are
+   * none, that did not happen.
+   */
+  private get countable(): ReadonlySet<ServerId> {
+    const { acks, ahead, unaware } = this
+    const { committed, seen } = this.parts.configs
+    if (ahead.size === 0 || seen === undefined) return acks
+    const isPossible = isQuorumWithout(committed, unaware) && isQuorumWithout(seen, acks)
+    return isPossible ? acks : new Set([...acks, ...ahead])
+  }
+
+  /** Promises, on disk, to take part in no epoch before this one. */
+  promise(epoch: bigint, done: () => void = () => {}): Promise<void> {
+    this.promising = this.parts.epochs.setAccepted(epoch).then(done, this.onFailure)
+    return this.promising
+  }
+
+  private isAgreed(servers: ReadonlySet<ServerId>): boolean {
+    return servers.has(this.parts.self) && this.parts.configs.verifier.isQuorum(servers)
+  }
+}
+
+function isQuorumWithout(config: Membership, servers: ReadonlySet<ServerId>): boolean {
+  const verifier = verifierOf(config)
+  return verifier.isQuorum(new Set([...verifier.voters].filter((sid) => !servers.has(sid))))
+}

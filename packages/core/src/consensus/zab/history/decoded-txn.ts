@@ -1,0 +1,36 @@
+import {
+  digestVersion,
+  MalformedError,
+  Reader,
+  readTxnBody,
+  txnDigestBytes,
+  TxnHeader,
+  type Txn,
+} from '@zabra/protocol'
+import { op } from '../../../operations/opcodes.ts'
+import type { LoggedTxn } from './committed-log.ts'
+
+/** A transaction with what its bytes say. */
+export interface DecodedTxn extends LoggedTxn {
+  readonly header: TxnHeader
+  readonly txn: Txn
+  /** What the tree must be afterwards, where the one who made it said so. */
+  readonly digest: bigint | undefined
+}
+
+/** A check outside a multi, which some old leaders propose: it changes nothing. */
+const checkType = 13
+const nothing: Txn = { type: op.error, body: { err: 0 } }
+
+/** Throws a MalformedError for what no server could apply: such a thing must not reach a log. */
+export function decodeTxn(zxid: bigint, payload: Uint8Array): DecodedTxn {
+  const reader = new Reader(payload)
+  const header = TxnHeader.read(reader)
+  if (header.zxid !== zxid) {
+    throw new MalformedError(`transaction ${header.zxid.toString(16)} as ${zxid.toString(16)}`)
+  }
+  if (header.type === checkType) return { zxid, payload, header, txn: nothing, digest: undefined }
+  const txn = readTxnBody(reader, header.type)
+  const hasDigest = reader.remaining >= txnDigestBytes && reader.int() === digestVersion
+  return { zxid, payload, header, txn, digest: hasDigest ? reader.long() : undefined }
+}

@@ -1,0 +1,39 @@
+/** How fast something long is sent: no faster than it is taken, and never all the time there is. */
+import type { Host } from '../../../ports.ts'
+import type { LoggedTxn } from '../history/committed-log.ts'
+import { TimeoutError } from '../../../base/deferred.ts'
+import type { PacketLink } from './packet-link.ts'
+
+/** A snapshot is sent no faster than the learner takes it. */
+const unsentBytesMax = 4 * 1024 * 1024
+/** So much of a history is sent before the loop turns. */
+const historySliceBytes = 64 * 1024
+
+/** Lets the loop turn, and the learner take what it was sent; not for ever, though. */
+export async function drained(host: Host, limitMs: number, link: PacketLink): Promise<void> {
+  const startedMs = host.monotonicMs()
+  do {
+    await host.delay(1).done
+    if (host.monotonicMs() - startedMs > limitMs) {
+      throw new TimeoutError('a learner does not take what it is sent')
+    }
+  } while (link.unsentBytes > unsentBytesMax && !link.isClosed)
+}
+
+/** Each as proposed and committed at once; `pause` comes between slices. */
+export async function sendHistory(
+  link: PacketLink,
+  txns: readonly LoggedTxn[],
+  pause: () => Promise<void>,
+): Promise<void> {
+  let bytes = 0
+  for (const { zxid, payload } of txns) {
+    link.send('proposal', zxid, payload)
+    link.send('commit', zxid)
+    bytes += payload.length
+    if (bytes < historySliceBytes) continue
+    bytes = 0
+    await pause()
+    if (link.isClosed) return
+  }
+}

@@ -1,0 +1,54 @@
+import { expect, test } from 'vitest'
+import { Database } from '../state/database.ts'
+import { LogBatch } from '../storage/log/log-batch.ts'
+import { MemoryDisk } from '../storage/disk/memory-disk.ts'
+import { TxnLog } from '../storage/log/txn-log.ts'
+import { CommittedLog } from '../consensus/zab/history/committed-log.ts'
+import { PacketLink, type PeerWire } from '../consensus/zab/links/packet-link.ts'
+import { sendSnapshot } from '../consensus/zab/links/snapshot-stream.ts'
+import type { Journal } from './journal.ts'
+import { LocalHistory } from './local-history.ts'
+
+const databaseOptions = {
+  extendedTypes: true,
+  digests: true,
+  hashSeed: 0,
+  acl: { schemes: new Set<string>(), skipsChecks: false },
+} as unknown as ConstructorParameters<typeof Database>[0]
+const deafWire: PeerWire = { flushSoon() {}, close() {}, unsentBytes: 0 }
+
+test('what a leader sends is not exact from the moment at which it is ours', async () => {
+  const sent = new Database(databaseOptions)
+  sent.createSystemNodes()
+  const from = new PacketLink(deafWire, 0)
+  await sendSnapshot(from, sent.snapshotSource(), () => Promise.resolve())
+  const to = new PacketLink(deafWire, 0)
+  to.received(from.out.written(), 0)
+
+  const disk = new MemoryDisk()
+  const db = new Database(databaseOptions)
+  db.createSystemNodes()
+  let isExactAfter: boolean | undefined
+  const journal = {
+    // Who waits to take a snapshot goes on right here, before anybody else.
+    undisturbed: async (work: () => Promise<void>) => {
+      await work()
+      isExactAfter = db.isExact
+    },
+  } as unknown as Journal
+  const batch = new LogBatch()
+  const history = new LocalHistory({
+    db,
+    databaseOptions,
+    recovery: { snapshotDir: 'data', logDir: 'data' },
+    disk,
+    log: new TxnLog(disk, { directory: 'data' }),
+    committedLog: new CommittedLog(500),
+    wake: () => {},
+    batch: () => batch,
+    journal: () => journal,
+  })
+  await history.loadFrom(to, 0x300000000n)
+  expect(db.lastZxid).toBe(0x300000000n)
+  expect(isExactAfter).toBe(false)
+})

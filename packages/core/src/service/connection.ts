@@ -1,0 +1,114 @@
+import { FrameCutter, Writer, type FrameSink, type Id } from '@zabra/protocol'
+import { Fifo } from '../base/fifo.ts'
+import type { Requester } from '../operations/reads.ts'
+import type { Session } from './sessions/tracker.ts'
+import { Summary } from '../base/statistics.ts'
+import type { WriteTicket } from './write-ticket.ts'
+
+/** The host's side of a connection: the socket. */
+export interface ClientLink {
+  /** The client's address, without port. */
+  readonly address: string
+  /** `connection.out` has something to send before this turn ends. */
+  flushSoon(): void
+  /** To be closed once everything in `connection.out` is sent. */
+  close(): void
+  /** What was handed over by flushing and has not left yet. */
+  readonly unsentBytes: number
+  /** Stop, or go on, delivering received bytes. */
+  pause(): void
+  resume(): void
+}
+
+/** A read that waits for writes of its own connection, or a refusal that waits for its turn. */
+export interface QueuedRead {
+  readonly kind: 'read'
+  readonly xid: number
+  readonly type: number
+  /** The body, kept; undefined where only `error` is to be answered. */
+  readonly body: Uint8Array | undefined
+  readonly error: number
+  readonly receivedMs: number
+  largeBytes?: number
+  /** Those the connection had when the request was read; what is proven later is for later ones. */
+  readonly identities: Id[]
+}
+export type Queued = QueuedRead | WriteTicket
+
+type State = 'greeting' | 'connecting' | 'open' | 'closed'
+
+/** One client connection: who it is, what it waits for, and what it is about to be sent. */
+export class ClientConnection implements Requester, FrameSink {
+  readonly link: ClientLink
+  readonly out: Writer
+  readonly cutter: FrameCutter
+  readonly openedMs: number
+  readonly openedWallMs: number
+  identities: Id[]
+  state: State = 'greeting'
+  session: Session | undefined
+  sessionId = 0n
+  timeoutMs = 0
+  /** Whether the client's handshake knows the read-only flag. */
+  knowsReadOnly = false
+  lastFiring = 0
+  /** Reading stopped because too much is outstanding. */
+  isThrottled = false
+  /** Since when what it sent has had to wait; undefined when nothing does. */
+  waitingSinceMs: number | undefined
+  /** What is read now has waited longer than it may. */
+  isLate = false
+  /** Told of the length of a frame of which a part has come. */
+  announce: ((bytes: number) => void) | undefined
+  /** Oldest first; replies leave in this order. */
+  readonly queue = new Fifo<Queued>()
+  private readonly onFrame: (
+    connection: ClientConnection,
+    bytes: Uint8Array,
+    start: number,
+    end: number,
+  ) => boolean
+
+  // What monitoring shows.
+  packetsReceived = 0
+  packetsSent = 0
+  lastOperation = 0
+  lastXid = -1
+  lastZxid = -1n
+  lastResponseMs = 0
+  lastLatencyMs = 0
+  readonly latency = new Summary()
+
+  constructor(
+    link: ClientLink,
+    options: { frameBytesMax: number; nowMs: number; wallMs: number },
+    onFrame: ClientConnection['onFrame'],
+  ) {
+    this.link = link
+    this.out = new Writer(0)
+    this.cutter = new FrameCutter(options.frameBytesMax)
+    this.openedMs = options.nowMs
+    this.openedWallMs = options.wallMs
+    this.identities = [{ scheme: 'ip', id: link.address }]
+    this.onFrame = onFrame
+  }
+
+  frame(bytes: Uint8Array, start: number, end: number): boolean {
+    return this.onFrame(this, bytes, start, end)
+  }
+
+  deliver(frame: Uint8Array): void {
+    if (this.state === 'closed') return
+    this.out.raw(frame)
+    this.packetsSent++
+    this.link.flushSoon()
+  }
+
+  resetStats(): void {
+    this.packetsReceived = this.packetsSent = this.lastOperation = 0
+    this.lastXid = -1
+    this.lastZxid = -1n
+    this.lastResponseMs = this.lastLatencyMs = 0
+    this.latency.reset()
+  }
+}

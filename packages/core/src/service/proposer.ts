@@ -1,0 +1,453 @@
+import {
+  defaultPacketFieldBytesMax,
+  digestVersion,
+  errorCodes,
+  MalformedError,
+  TxnHeader,
+  writeTxnBody,
+  type Id,
+  type Reader,
+  type Txn,
+  type Writer,
+} from '@zabra/protocol'
+import { assert } from '../base/assert.ts'
+import type { Growth } from '../state/acl/permission.ts'
+import type { Database } from '../state/database.ts'
+import { Fifo } from '../base/fifo.ts'
+import { prepareDeleteContainer } from '../operations/delete.ts'
+import type { Caller, OperationRules, Preparation, PreparedTxn } from '../operations/preparation.ts'
+import type { Reconfiguring } from '../operations/reconfig.ts'
+import { prepareCloseSession, prepareCreateSession } from '../operations/sessions.ts'
+import { SessionTracker, type Session } from './sessions/tracker.ts'
+import type { LogBatch } from '../storage/log/log-batch.ts'
+import type { Trace } from './trace.ts'
+import { ByteKeeper } from '../base/byte-keeper.ts'
+import type { ClientPipeline, Clock } from './client-pipeline.ts'
+import type { ClientConnection } from './connection.ts'
+import { decide, readWrite } from '../operations/decide.ts'
+import { op } from '../operations/opcodes.ts'
+import { digestOf } from '../state/tree/digest.ts'
+import { rememberPath } from '../state/tree/scanned-path.ts'
+import { Projection } from '../state/projection/projection.ts'
+import { Reclaimer, type ReclaimOptions } from './reclaimer.ts'
+import type { GlobalUpstream } from './sessions/local-sessions.ts'
+import type { WriteTicket } from './write-ticket.ts'
+
+export interface ProposerOptions {
+  readonly tickMs: number
+  readonly rules: OperationRules
+  readonly reclaim: ReclaimOptions
+}
+
+type Mutable<T> = { -readonly [Name in keyof T]: T[Name] }
+
+const { sessionExpired, sessionMoved } = errorCodes
+/** So many are decided together at most: the log need not wait for the others. */
+const undecidedMax = 64
+/** Of the longest transaction; a request may be half as long by itself. */
+const growthPart = 4
+const expiredSession: Txn = { type: op.error, body: { err: sessionExpired } }
+const movedSession: Txn = { type: op.error, body: { err: sessionMoved } }
+
+/** A transaction on its way: logged or being logged, not yet committed. It is its own header. */
+export interface Proposal extends TxnHeader {
+  readonly txn: Txn
+  /** Whom to answer here; undefined for another server's client and for the server itself. */
+  readonly ticket: WriteTicket | undefined
+  /** The digest the tree must have afterwards. */
+  readonly digestHigh: number
+  readonly digestLow: number
+  /** How many nodes it has in the projection. */
+  readonly staged: number
+}
+
+/**
+ * Makes transactions of requests: decides each against the projected state, in the order in which
+ * they were read, gives it its zxid, and puts it into the batch that is logged next. Keeps the
+ * sessions, since only who decides may end one.
+ *
+ * Of many that come at once some are read, then decided, then encoded: all of this code together
+ * does not fit into the cache that a processor has for it, so that to go through it for each of
+ * them takes a tenth longer.
+ */
+export class Proposer implements GlobalUpstream {
+  readonly sessions: SessionTracker
+  acceptsWrites = true
+  private readonly db: Database
+  private readonly pipeline: ClientPipeline
+  private readonly options: ProposerOptions
+  private readonly clock: Clock
+  private readonly trace: Trace
+  private readonly projection: Projection
+  private readonly reclaimer: Reclaimer
+  private readonly keeper = new ByteKeeper()
+  private readonly batch: () => LogBatch
+  private readonly inFlight = new Fifo<Proposal>()
+  /** Of writes that were read and not decided yet. */
+  private readonly undecided = new Fifo<WriteTicket>()
+  /** So many of the last that are in flight are not in a batch yet. */
+  private unencoded = 0
+  private nextZxid: bigint
+  /** The time of the clock as transactions hold it. */
+  private time = 0n
+  private timeMs = 0
+  private readonly growthMax: number
+  /** One for all: what is prepared is proposed before the next. */
+  private readonly prepared: Mutable<Omit<Preparation, 'caller'>> & {
+    caller: Mutable<Caller> & { growth: Growth }
+  }
+  private readonly mayBeLocal: ((sessionId: bigint) => boolean) | undefined
+  private readonly mayPropose: ((zxid: bigint) => boolean) | undefined
+  /** Told of each transaction as it is proposed; the bytes are those of the log. */
+  private readonly onProposed: ((zxid: bigint, batch: LogBatch) => void) | undefined
+
+  constructor(
+    parts: {
+      pipeline: ClientPipeline
+      clock: Clock
+      trace: Trace
+      /** Where the next record goes. */
+      batch: () => LogBatch
+      /** The zxid before the first; the last applied one unless a new epoch begins. */
+      lastZxid?: bigint
+      /** Asked before each transaction; none follows where the answer is no. */
+      mayPropose?: (zxid: bigint) => boolean
+      /** Whether a session not known here may be one that another server keeps for itself. */
+      mayBeLocal?: (sessionId: bigint) => boolean
+      onProposed?: (zxid: bigint, batch: LogBatch) => void
+      /** How the members of the ensemble are changed. */
+      reconfiguring?: Reconfiguring
+    },
+    options: ProposerOptions,
+  ) {
+    this.pipeline = parts.pipeline
+    this.db = parts.pipeline.db
+    this.clock = parts.clock
+    this.trace = parts.trace
+    this.batch = parts.batch
+    this.options = options
+    this.projection = new Projection(this.db)
+    const { txnBytesMax = defaultPacketFieldBytesMax } = options.rules
+    this.growthMax = txnBytesMax / growthPart
+    this.nextZxid = (parts.lastZxid ?? this.db.lastZxid) + 1n
+    this.prepared = {
+      db: this.db,
+      projection: this.projection,
+      rules: options.rules,
+      caller: {
+        sessionId: 0n,
+        identities: [],
+        ephemeralError: undefined,
+        growth: { bytesLeft: 0 },
+      },
+      zxid: 0n,
+      time: 0n,
+      keeper: this.keeper,
+      reconfiguring: parts.reconfiguring,
+    }
+    this.mayPropose = parts.mayPropose
+    this.mayBeLocal = parts.mayBeLocal
+    this.onProposed = parts.onProposed
+    this.reclaimer = new Reclaimer(this.db.tree, options.reclaim)
+    this.sessions = new SessionTracker(options.tickMs)
+    for (const [id, timeoutMs] of this.db.sessions) {
+      this.sessions.add(id, timeoutMs, this.clock.nowMs)
+    }
+  }
+
+  // --- asked by the pipeline -------------------------------------------------------------------
+
+  write(ticket: WriteTicket, body: Reader): void {
+    ticket.write = readWrite(ticket.type, body, this.db.tree, this.keeper)
+    this.undecided.push(ticket)
+    if (this.undecided.length === undecidedMax) this.settle()
+  }
+
+  settle(): void {
+    const { undecided } = this
+    for (let left = undecided.length; left > 0; left--) this.decideOne(undecided.shift()!)
+    this.encodeAll()
+  }
+
+  private decideOne(ticket: WriteTicket): void {
+    const { sessionId, identities, session } = ticket.connection
+    const isLocal = session?.isLocal === true
+    const refusal = isLocal ? undefined : this.sessionProblem(sessionId, this)
+    const ephemeralError = isLocal ? (ticket.refusal ?? sessionExpired) : undefined
+    const p = this.preparation(sessionId, identities, ephemeralError)
+    const txn = refusal ?? decide(ticket.write!, p)
+    ticket.write = undefined
+    this.admit(ticket, sessionId, ticket.xid, txn)
+  }
+
+  createSession(ticket: WriteTicket): void {
+    const { sessionId, timeoutMs } = ticket.connection
+    this.startSession(ticket, sessionId, timeoutMs, this)
+  }
+
+  makeGlobal({ id, firstTimeoutMs }: Session): Session {
+    return this.startSession(undefined, id, firstTimeoutMs, this)
+  }
+
+  closeSession(ticket: WriteTicket): void {
+    this.endSession(ticket, ticket.xid, ticket.connection.sessionId)
+  }
+
+  resumeSession(connection: ClientConnection, sessionId: bigint): void {
+    const session = this.takeSession(sessionId, connection.timeoutMs, this)
+    this.pipeline.resumed(connection, sessionId, session)
+  }
+
+  sessionOf(sessionId: bigint): Session | undefined {
+    return this.sessions.get(sessionId)
+  }
+
+  touch({ session, timeoutMs }: ClientConnection): void {
+    this.sessions.touch(session!, timeoutMs, this.clock.nowMs)
+  }
+
+  /** What is applied where a proposer is upstream was proposed by it. */
+  applied(header: Proposal, txn: Txn): void {
+    this.projection.retire(header.staged)
+    if (txn.type === op.createSession) {
+      this.sessions.add(header.clientId, txn.body.timeOut, this.clock.nowMs)
+    } else if (txn.type === op.closeSession) {
+      this.sessions.remove(header.clientId)
+    }
+  }
+
+  // --- asked by other servers, for their clients -----------------------------------------------
+
+  /** A write that another server's client asked for; what cannot be read is a failed one. */
+  remoteWrite(
+    owner: object,
+    request: { sessionId: bigint; xid: number; type: number; identities: readonly Id[] },
+    body: Reader,
+  ): void {
+    const { sessionId, xid, type, identities } = request
+    this.settle()
+    const isLocal = this.sessions.get(sessionId) === undefined && this.mayBeLocal?.(sessionId)
+    let txn = isLocal === true ? undefined : this.sessionProblem(sessionId, owner)
+    const p = this.preparation(sessionId, identities, isLocal === true ? sessionExpired : undefined)
+    try {
+      txn ??= decide(readWrite(type, body, this.db.tree, this.keeper), p)
+    } catch (error) {
+      if (!(error instanceof MalformedError)) throw error
+      txn = { type: op.error, body: { err: errorCodes.marshallingError } }
+    }
+    this.propose(undefined, sessionId, xid, txn)
+  }
+
+  remoteCreateSession(owner: object, sessionId: bigint, timeoutMs: number): void {
+    this.startSession(undefined, sessionId, timeoutMs, owner)
+  }
+
+  remoteCloseSession(sessionId: bigint, xid: number): void {
+    this.endSession(undefined, xid, sessionId)
+  }
+
+  /** A client moves to another server: its writes are taken only from there from now on. */
+  takeSession(sessionId: bigint, timeoutMs: number, owner: object): Session | undefined {
+    const session = this.sessions.get(sessionId)
+    if (session === undefined || session.isClosing) return undefined
+    session.owner = owner
+    this.sessions.touch(session, timeoutMs, this.clock.nowMs)
+    return session
+  }
+
+  touchRemote(sessionId: bigint, timeoutMs: number): void {
+    const session = this.sessions.get(sessionId)
+    if (session !== undefined && !session.isClosing) {
+      this.sessions.touch(session, timeoutMs, this.clock.nowMs)
+    }
+  }
+
+  private startSession(
+    ticket: WriteTicket | undefined,
+    sessionId: bigint,
+    timeoutMs: number,
+    owner: object,
+  ): Session {
+    this.settle()
+    const txn = prepareCreateSession(timeoutMs)
+    assert(typeof txn !== 'number', 'a session can always be created')
+    // Known from now on: writes of its client may come before it is committed.
+    const session = this.sessions.add(sessionId, timeoutMs, this.clock.nowMs)
+    session.owner = owner
+    this.propose(ticket, sessionId, 0, txn)
+    return session
+  }
+
+  private sessionProblem(sessionId: bigint, owner: object): Txn | undefined {
+    const session = this.sessions.get(sessionId)
+    if (session === undefined || session.isClosing) return expiredSession
+    session.owner ??= owner
+    return session.owner === owner ? undefined : movedSession
+  }
+
+  // --- asked by the clock ----------------------------------------------------------------------
+
+  /** Time passed: sessions expire, containers and TTL nodes are reclaimed. */
+  tick(): void {
+    if (!this.acceptsWrites) return
+    for (const session of this.sessions.expire(this.clock.nowMs)) {
+      if (session.isClosing) continue
+      this.pipeline.stats.sessionsExpired++
+      this.trace({ type: 'sessionExpired', sessionId: session.id, timeoutMs: session.timeoutMs })
+      this.endSession(undefined, 0, session.id)
+    }
+    this.reclaim()
+  }
+
+  /** Ephemerals whose session nobody knows any more: their owner is gone, and so must they be. */
+  dropOrphans(): void {
+    for (const id of this.db.tree.sessionsWithEphemerals()) {
+      if (!this.db.sessions.has(id)) this.endSession(undefined, 0, id)
+    }
+  }
+
+  private reclaim(): void {
+    const paths = this.reclaimer.due(this.clock.nowMs, this.clock.wallMs)
+    for (const path of paths) {
+      const { neverUsedMsMax } = this.options.reclaim
+      const prepared = prepareDeleteContainer({ path, neverUsedMsMax }, this.preparation(0n, []))
+      if (typeof prepared !== 'number') this.propose(undefined, 0n, 0, prepared)
+    }
+    if (paths.length > 0) this.trace({ type: 'reclaimed', paths: paths.length })
+  }
+
+  private endSession(ticket: WriteTicket | undefined, xid: number, sessionId: bigint): void {
+    this.settle()
+    const session = this.sessions.get(sessionId)
+    if (session !== undefined) session.isClosing = true
+    const txn = prepareCloseSession(sessionId, this.preparation(sessionId, []))
+    assert(typeof txn !== 'number', 'a session can always be closed')
+    this.propose(ticket, sessionId, xid, txn)
+  }
+
+  // --- proposing and committing ----------------------------------------------------------------
+
+  private preparation(
+    sessionId: bigint,
+    identities: readonly Id[],
+    ephemeralError?: number,
+  ): Preparation {
+    const { prepared } = this
+    prepared.caller.sessionId = sessionId
+    prepared.caller.identities = identities
+    prepared.caller.ephemeralError = ephemeralError
+    prepared.caller.growth.bytesLeft = this.growthMax
+    prepared.zxid = this.nextZxid
+    prepared.time = this.now()
+    return prepared
+  }
+
+  private now(): bigint {
+    const { wallMs } = this.clock
+    if (this.timeMs !== wallMs) {
+      this.timeMs = wallMs
+      this.time = BigInt(wallMs)
+    }
+    return this.time
+  }
+
+  private propose(ticket: WriteTicket | undefined, sessionId: bigint, xid: number, txn: Txn): void {
+    this.admit(ticket, sessionId, xid, txn)
+    this.encodeAll()
+  }
+
+  /** Gives a transaction its zxid: from now on it is on its way. */
+  private admit(ticket: WriteTicket | undefined, sessionId: bigint, xid: number, txn: Txn): void {
+    const zxid = this.nextZxid
+    if (this.mayPropose?.(zxid) === false) return
+    this.nextZxid = zxid + 1n
+    const { high: digestHigh, low: digestLow } = this.projection.digest
+    const proposal: Proposal = {
+      clientId: sessionId,
+      cxid: xid,
+      zxid,
+      time: this.now(),
+      type: txn.type,
+      txn,
+      ticket,
+      digestHigh,
+      digestLow,
+      staged: this.projection.countStaged(),
+    }
+    this.inFlight.push(proposal)
+    this.unencoded++
+  }
+
+  /** Puts what was admitted into the log's next batch. */
+  private encodeAll(): void {
+    const { inFlight } = this
+    while (this.unencoded > 0) this.encode(inFlight.at(inFlight.length - this.unencoded--)!)
+  }
+
+  private encode(proposal: Proposal): void {
+    const { txn, zxid, digestHigh, digestLow } = proposal
+    const batch = this.batch()
+    batch.begin()
+    TxnHeader.write(batch.writer, proposal)
+    this.encodeBody(batch.writer, txn as PreparedTxn)
+    if (txn.type !== op.error && this.db.options.digests && !this.isCutShort(txn)) {
+      batch.writer.int(digestVersion)
+      batch.writer.longHalves(digestHigh, digestLow)
+    }
+    batch.end(zxid)
+    this.onProposed?.(zxid, batch)
+  }
+
+  private encodeBody(writer: Writer, txn: PreparedTxn): void {
+    const { type, scanned, bodyEnd } = txn
+    if (
+      bodyEnd !== undefined &&
+      scanned !== undefined &&
+      (type === op.create || type === op.create2)
+    ) {
+      const { ephemeral, parentCVersion } = txn.body
+      writer.rawView(scanned.view, scanned.start - 4, bodyEnd)
+      writer.bool(ephemeral)
+      writer.int(parentCVersion)
+      return
+    }
+    if (scanned !== undefined) rememberPath(scanned)
+    writeTxnBody(writer, txn)
+  }
+
+  /**
+   * The end of a session without its list, which was too long: Apache would take a digest for the
+   * list.
+   */
+  private isCutShort(txn: Txn): boolean {
+    if (txn.type !== op.closeSession || txn.body.paths2Delete !== undefined) return false
+    return this.options.rules.closeSessionPaths
+  }
+
+  get lastProposedZxid(): bigint {
+    return this.nextZxid - 1n
+  }
+
+  /** Everything up to here is committed: applied and answered, in order. */
+  commitUpTo(zxid: bigint): void {
+    const { inFlight } = this
+    for (
+      let next = inFlight.first;
+      next !== undefined && next.zxid <= zxid;
+      next = inFlight.first
+    ) {
+      inFlight.shift()
+      this.pipeline.commit(next.ticket, next, next.txn)
+      if (this.db.options.digests) this.verifyDigest(next)
+    }
+    this.pipeline.readOn()
+  }
+
+  /** What was predicted when the transaction was made is what the tree has become. */
+  private verifyDigest({ zxid, digestHigh, digestLow }: Proposal): void {
+    const { digest } = this.db.tree
+    if (digest.high === digestHigh && digest.low === digestLow) return
+    const expected = digestOf(digestHigh, digestLow)
+    this.db.onDigestMismatch?.({ zxid, expected, actual: digest.value })
+  }
+}

@@ -1,0 +1,41 @@
+import type { DigestMismatch } from '../state/database.ts'
+import type { QuotaExcess } from '../state/tree/quotas.ts'
+
+/** What happens inside, for logs, metrics, transcripts and tests. */
+export type TraceEvent =
+  | {
+      readonly type: 'sessionCreated'
+      readonly sessionId: bigint
+      readonly timeoutMs: number
+      readonly address: string
+    }
+  | {
+      readonly type: 'sessionResumed'
+      readonly sessionId: bigint
+      readonly timeoutMs: number
+      readonly address: string
+    }
+  | {
+      readonly type: 'sessionRefused'
+      readonly sessionId: bigint
+      readonly address: string
+      readonly reason: 'unknown' | 'password'
+    }
+  | {
+      readonly type: 'clientAhead'
+      readonly lastZxidSeen: bigint
+      readonly lastZxid: bigint
+      readonly address: string
+    }
+  | { readonly type: 'sessionExpired'; readonly sessionId: bigint; readonly timeoutMs: number }
+  | { readonly type: 'sessionClosed'; readonly sessionId: bigint }
+  | { readonly type: 'badFrame'; readonly address: string; readonly reason: string }
+  | { readonly type: 'unknownOperation'; readonly address: string; readonly operation: number }
+  | { readonly type: 'authFailed'; readonly address: string; readonly scheme: string | null }
+  | { readonly type: 'reclaimed'; readonly paths: number }
+  | { readonly type: 'writesSuspended' }
+  | { readonly type: 'writesResumed' }
+  | ({ readonly type: 'quotaExceeded' } & QuotaExcess)
+  | ({ readonly type: 'digestMismatch' } & DigestMismatch)
+
+export type Trace = (event: TraceEvent) => void

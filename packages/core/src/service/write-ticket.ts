@@ -1,0 +1,21 @@
+import type { ClientConnection } from './connection.ts'
+import type { DecodedWrite } from '../operations/decide.ts'
+
+/** A client's write from the moment it is read until it is applied and answered. */
+export interface WriteTicket {
+  readonly kind: 'write'
+  /** Who gets the reply, if still there. */
+  readonly connection: ClientConnection
+  readonly xid: number
+  /** The operation that was asked for; the transaction may be of another type: an error. */
+  readonly type: number
+  readonly receivedMs: number
+  /** What was asked for, until it is decided. */
+  write: DecodedWrite | undefined
+  /** The body of a sync, whose path is only echoed. */
+  readonly body?: Uint8Array
+  /** Why it will fail, where the client must be told another reason than the leader's. */
+  refusal?: number
+  /** What it counts for among large requests, where it is one. */
+  largeBytes?: number
+}

@@ -1,0 +1,445 @@
+/** The digest of the tree, as captured from Apache and as recomputed by whoever prepares. */
+import {
+  encodeText,
+  readTxnBody,
+  Reader,
+  TxnDigest,
+  TxnHeader,
+  Writer,
+  writeTxnBody,
+  type CloseSessionTxn,
+  type SimpleTxn,
+  type Txn,
+} from '@zabra/protocol'
+import fc from 'fast-check'
+import { describe, expect, test } from 'vitest'
+import { Database, type DigestMismatch } from './database.ts'
+import { prepareCreate } from '../operations/create.ts'
+import { prepareDelete } from '../operations/delete.ts'
+import type { Preparation, Prepared } from '../operations/preparation.ts'
+import { prepareCloseSession } from '../operations/sessions.ts'
+import { prepareSetAcl } from '../operations/set-acl.ts'
+import { prepareSetData } from '../operations/set-data.ts'
+import { ByteKeeper } from '../base/byte-keeper.ts'
+import { Projection } from './projection/projection.ts'
+import { adler32 } from '../base/checksum.ts'
+
+const open = [{ perms: 31, id: { scheme: 'world', id: 'anyone' } }]
+const sessionId = 0x0100000ce84e0000n
+
+function freshDatabase(): Database {
+  const db = new Database({
+    extendedTypes: true,
+    digests: true,
+    hashSeed: 7,
+    acl: { skipAcl: false, schemes: new Set() },
+  })
+  db.createSystemNodes()
+  return db
+}
+
+test('the digest of an empty tree is the one that Apache has', () => {
+  expect(freshDatabase().tree.digest.value).toBe(1371985504n)
+})
+
+function logged(header: TxnHeader, txn: Txn, treeDigest: bigint): Uint8Array {
+  const writer = new Writer()
+  TxnHeader.write(writer, header)
+  writeTxnBody(writer, txn)
+  TxnDigest.write(writer, { version: 2, treeDigest })
+  return writer.written()
+}
+
+/** The first two transactions of a log written by Apache. */
+const sessionStart = logged(
+  { clientId: sessionId, cxid: 0, zxid: 0x100000001n, time: 0x1a1ddffab61n, type: -10 },
+  { type: -10, body: { timeOut: 10_000 } },
+  1371985504n,
+)
+const createOfA = logged(
+  { clientId: sessionId, cxid: 1, zxid: 0x100000002n, time: 1794725882747n, type: 1 },
+  {
+    type: 1,
+    body: {
+      path: '/a',
+      data: encodeText('hello'),
+      acl: open,
+      ephemeral: false,
+      parentCVersion: 1,
+    },
+  },
+  8972839925n,
+)
+
+test('captured transactions are the bytes whose checksums the log holds', () => {
+  expect(sessionStart).toHaveLength(48)
+  expect(adler32(sessionStart) >>> 0).toBe(0xdb920b49)
+  expect(createOfA).toHaveLength(91)
+  expect(adler32(createOfA)).toBe(0x61bd0f02)
+})
+
+test('replaying captured transactions gives the digests that Apache logged', () => {
+  const db = freshDatabase()
+  const mismatches: DigestMismatch[] = []
+  db.onDigestMismatch = (mismatch) => mismatches.push(mismatch)
+  db.replay(new Reader(sessionStart))
+  expect(db.tree.digest.value).toBe(1371985504n)
+  db.replay(new Reader(createOfA))
+  expect(db.tree.digest.value).toBe(8972839925n)
+  expect(mismatches).toEqual([])
+  expect([db.lastZxid, db.sessions.get(sessionId)]).toEqual([0x100000002n, 10_000])
+})
+
+test('a digest that differs is noticed', () => {
+  const db = freshDatabase()
+  const mismatches: DigestMismatch[] = []
+  db.onDigestMismatch = (mismatch) => mismatches.push(mismatch)
+  const wrong = Uint8Array.from(createOfA)
+  wrong[wrong.length - 1]! ^= 1
+  db.replay(new Reader(wrong))
+  expect(mismatches).toEqual([
+    { zxid: 0x100000002n, expected: 8972839925n ^ 1n, actual: 8972839925n },
+  ])
+})
+
+test('a digest that differs while a database is loaded is told to whoever takes it over', () => {
+  const loaded = freshDatabase()
+  const wrong = Uint8Array.from(createOfA)
+  wrong[wrong.length - 1]! ^= 1
+  loaded.replay(new Reader(wrong))
+  expect(loaded.untoldMismatch).toMatchObject({ zxid: 0x100000002n, actual: 8972839925n })
+  const db = freshDatabase()
+  const mismatches: DigestMismatch[] = []
+  db.onDigestMismatch = (mismatch) => mismatches.push(mismatch)
+  db.adopt(loaded)
+  expect(mismatches).toEqual([loaded.untoldMismatch])
+})
+
+describe('a snapshot whose digest was noted while the next transaction was being applied', () => {
+  const before = { zxid: 0x100000001n, expected: 1371985504n, actual: 8972839925n }
+
+  function fuzzyDatabase(digest = before.expected): Database {
+    const db = freshDatabase()
+    db.replay(new Reader(createOfA))
+    db.digest(before.zxid, 2, digest)
+    return db
+  }
+
+  test('agrees once that transaction is replayed', () => {
+    const db = fuzzyDatabase()
+    db.replay(new Reader(sessionStart))
+    db.replay(new Reader(createOfA))
+    db.finishLoading()
+    expect(db.untoldMismatch).toBeUndefined()
+  })
+
+  test('is told of where that transaction does not explain it', () => {
+    const wrong = Uint8Array.from(createOfA)
+    wrong[wrong.length - 1]! ^= 1
+    const db = fuzzyDatabase()
+    db.replay(new Reader(sessionStart))
+    db.replay(new Reader(wrong))
+    expect(db.untoldMismatch).toEqual(before)
+  })
+
+  test('is told of where there is no such transaction', () => {
+    const db = fuzzyDatabase()
+    db.replay(new Reader(sessionStart))
+    expect(db.untoldMismatch).toBeUndefined()
+    db.finishLoading()
+    expect(db.untoldMismatch).toEqual(before)
+  })
+
+  test('is told of where the log has another digest for what was before', () => {
+    const db = fuzzyDatabase(5n)
+    db.replay(new Reader(sessionStart))
+    expect(db.untoldMismatch).toEqual({ ...before, expected: 5n })
+  })
+})
+
+describe('a tree that was sent while it changed', () => {
+  const create = (db: Database, zxid: bigint, path: string): void => {
+    const body = { path, data: null, acl: open, ephemeral: false, parentCVersion: 1 }
+    db.apply({ clientId: 1n, cxid: 1, zxid, time: 1n, type: 1 }, { type: 1, body })
+  }
+
+  test('has no digest that could be compared or remembered before it is exact', () => {
+    const db = freshDatabase()
+    const mismatches: DigestMismatch[] = []
+    db.onDigestMismatch = (mismatch) => mismatches.push(mismatch)
+    db.isExact = false
+    create(db, 0x100000080n, '/a')
+    db.checkDigest(0x100000080n, 1n)
+    expect([db.digestLog, mismatches]).toEqual([[], []])
+    db.isExact = true
+    create(db, 0x100000100n, '/b')
+    db.checkDigest(0x100000100n, 1n)
+    expect(db.digestLog.map(({ zxid }) => zxid)).toEqual([0x100000100n])
+    expect(mismatches.map(({ zxid }) => zxid)).toEqual([0x100000100n])
+  })
+
+  test('takes the place of another with the digests that were its own', () => {
+    const db = freshDatabase()
+    create(db, 0x100000080n, '/undone')
+    const other = freshDatabase()
+    other.isExact = false
+    create(other, 0x100000080n, '/sent')
+    db.adopt(other)
+    expect(db).toMatchObject({ isExact: false, digestLog: [], lastZxid: 0x100000080n })
+  })
+
+  test('is finished at its last transaction, though an epoch has begun since', () => {
+    const db = freshDatabase()
+    create(db, 0x100000001n, '/a')
+    const source = db.snapshotSource()
+    create(db, 0x100000002n, '/b')
+    db.advance(0x200000000n)
+    expect(source.finish().zxid).toBe(0x100000002n)
+    source.release()
+    expect(db.snapshotSource().finish().zxid).toBe(0x200000000n)
+  })
+})
+
+test('the digest is remembered after every 128th transaction, not where an epoch begins', () => {
+  const db = freshDatabase()
+  for (const zxid of [1n, 128n, 0x100000000n, 0x100000080n]) db.advance(zxid)
+  expect(db.digestLog.map(({ zxid }) => zxid)).toEqual([128n, 0x100000080n])
+})
+
+test('transactions that change nothing leave the digest alone', () => {
+  const db = freshDatabase()
+  const { value } = db.tree.digest
+  const txns: Txn[] = [
+    { type: -10, body: { timeOut: 1 } },
+    { type: -1, body: { err: -101 } },
+    { type: -11, body: { paths2Delete: [] } },
+    { type: 16, body: { path: '/zookeeper/config', data: encodeText('server.1'), version: -1 } },
+    {
+      type: 14,
+      body: {
+        txns: [
+          { type: 2, body: { path: '/zookeeper' } },
+          { type: -1, body: { err: -2 } },
+        ],
+      },
+    },
+  ]
+  for (const [i, txn] of txns.entries()) {
+    db.apply({ clientId: 1n, cxid: 0, zxid: BigInt(i + 1), time: 1n, type: txn.type }, txn)
+    expect(db.tree.digest.value, `transaction of type ${txn.type}`).toBe(value)
+  }
+})
+
+// --- the projection ------------------------------------------------------------------------------
+
+type Change = ['create' | 'ephemeral' | 'delete' | 'setData' | 'setAcl', string, string]
+type Step = Change | ['close'] | ['multi', Change, Change]
+
+const path = fc.constantFrom<string>('/a', '/a/b', '/a/b/c', '/é', '/zookeeper/x', '/a/e')
+const anyChange: fc.Arbitrary<Change> = fc.tuple(
+  fc.constantFrom('create', 'create', 'ephemeral', 'delete', 'setData', 'setAcl'),
+  path,
+  fc.string({ maxLength: 6 }),
+)
+const anyStep: fc.Arbitrary<Step> = fc.oneof(
+  { weight: 9, arbitrary: anyChange },
+  { weight: 4, arbitrary: fc.tuple(fc.constant('multi'), anyChange, anyChange) },
+  { weight: 1, arbitrary: fc.constant<['close']>(['close']) },
+)
+
+function prepare(step: Step, p: Preparation): Txn | number {
+  if (step[0] === 'close') return prepareCloseSession(sessionId, p)
+  if (step[0] !== 'multi') return prepareChange(step, p)
+  const [, ...changes] = step
+  return prepareAll(changes, p)
+}
+
+/** All or nothing, as `prepareMulti`, of which a change of an ACL can be no part. */
+function prepareAll(changes: readonly Change[], p: Preparation): Txn | number {
+  const txns: SimpleTxn[] = []
+  let refusal = 0
+  p.projection.attempt(() => {
+    for (const change of changes) {
+      const txn = prepareChange(change, p)
+      if (typeof txn === 'number') refusal = txn
+      else txns.push(txn)
+    }
+    return refusal === 0
+  })
+  return refusal === 0 ? { type: 14, body: { txns } } : refusal
+}
+
+function prepareChange([what, at, text]: Change, p: Preparation): Prepared {
+  const data = text === '' ? null : encodeText(text)
+  if (what === 'delete') return prepareDelete({ path: at, version: -1 }, p)
+  if (what === 'setData') return prepareSetData({ path: at, data, version: -1 }, p)
+  if (what === 'setAcl') return prepareSetAcl({ path: at, acl: open, version: -1 }, p)
+  const flags = what === 'ephemeral' ? 1 : 0
+  return prepareCreate(1, { path: at, data, acl: open, flags }, p)
+}
+
+test('the configuration has the time of its storing, as in Apache, and no part in the digest', () => {
+  const db = freshDatabase()
+  const { value } = db.tree.digest
+  db.setConfig(encodeText('server.1'), 7n, 1700000000000)
+  const id = db.tree.find('/zookeeper/config')
+  expect(db.tree.mtime(id)).toBe(1700000000000n)
+  expect(db.tree.digest.value).toBe(value)
+})
+
+test('what is prepared ahead of the tree foresees its digest, however far it is ahead', () => {
+  const steps = fc.array(fc.tuple(anyStep, fc.integer({ min: 0, max: 3 })), { maxLength: 50 })
+  fc.assert(
+    fc.property(steps, (all) => {
+      const db = freshDatabase()
+      const projection = new Projection(db)
+      const keeper = new ByteKeeper()
+      const rules = { enforceQuota: false, reconfigEnabled: false, closeSessionPaths: true }
+      const caller = { sessionId, identities: [] }
+      const pending: { header: TxnHeader; txn: Txn; digest: bigint; staged: number }[] = []
+      const applyOne = (): void => {
+        const { header, txn, digest, staged } = pending.shift()!
+        const writer = new Writer()
+        writeTxnBody(writer, txn)
+        db.apply(header, readTxnBody(new Reader(writer.written()), txn.type))
+        projection.retire(staged)
+        expect(db.tree.digest.value, `after a transaction of type ${txn.type}`).toBe(digest)
+      }
+      let zxid = 0n
+      for (const [each, applies] of all) {
+        zxid++
+        const time = 1000n + zxid
+        const txn = prepare(each, { db, projection, rules, caller, zxid, time, keeper })
+        if (typeof txn !== 'number') {
+          const header = { clientId: sessionId, cxid: 1, zxid, time, type: txn.type }
+          pending.push({
+            header,
+            txn,
+            digest: projection.digest.value,
+            staged: projection.countStaged(),
+          })
+        }
+        for (let i = 0; i < applies && pending.length > 0; i++) applyOne()
+      }
+      while (pending.length > 0) applyOne()
+      expect(projection.isEmpty).toBe(true)
+      expect(projection.digest.value).toBe(db.tree.digest.value)
+    }),
+    { numRuns: 2000 },
+  )
+})
+
+// --- fuzzy snapshots -----------------------------------------------------------------------------
+
+const acls = [open, [{ perms: 31, id: { scheme: 'digest', id: 'a:1' } }], [...open, ...open]]
+const anyTxn: fc.Arbitrary<Txn> = fc.oneof(
+  fc.record({
+    type: fc.constant(1 as const),
+    body: fc.record({
+      path,
+      data: fc.option(fc.uint8Array({ maxLength: 30 })),
+      acl: fc.constantFrom(...acls),
+      ephemeral: fc.boolean(),
+      parentCVersion: fc.constant(-1),
+    }),
+  }),
+  fc.record({ type: fc.constant(2 as const), body: fc.record({ path }) }),
+  fc.record({
+    type: fc.constant(5 as const),
+    body: fc.record({ path, data: fc.uint8Array({ maxLength: 30 }), version: fc.nat() }),
+  }),
+  fc.record({
+    type: fc.constant(7 as const),
+    body: fc.record({ path, acl: fc.constantFrom(...acls), version: fc.nat() }),
+  }),
+  fc.record({
+    type: fc.constant(-11 as const),
+    body: fc.constant<CloseSessionTxn>({ paths2Delete: [] }),
+  }),
+)
+
+/** A transaction as a leader would log it, or undefined where it would have refused. */
+function sensible(db: Database, txn: Txn): Txn | undefined {
+  const { tree } = db
+  if (txn.type === -11) {
+    const paths = [...tree.ephemeralsOf(sessionId)].map((id) => tree.pathOf(id))
+    return { type: -11, body: { paths2Delete: paths } }
+  }
+  if (!('path' in txn.body)) return txn
+  const id = tree.find(txn.body.path)
+  if (txn.type !== 1)
+    return id === 0 || (txn.type === 2 && tree.childCount(id) > 0) ? undefined : txn
+  const parent = tree.find(txn.body.path.slice(0, txn.body.path.lastIndexOf('/')))
+  if (id !== 0 || parent === 0 || tree.isEphemeral(parent)) return undefined
+  return { type: 1, body: { ...txn.body, parentCVersion: tree.createCount(parent) + 1 } }
+}
+
+/** All that a database holds, in a form that can be compared. */
+function contentOf(db: Database): unknown {
+  const nodes: Record<string, unknown> = {}
+  const { tree } = db
+  const visit = (id: number): void => {
+    const stat = new Uint8Array(68)
+    tree.copyStat(id, new DataView(stat.buffer))
+    const data = tree.data(id)
+    const text = data === null ? null : Buffer.from(data).toString('hex')
+    nodes[tree.pathOf(id)] = [text, Buffer.from(stat).toString('hex'), db.aclOf(id).acl]
+    for (const child of tree.children(id)) visit(child)
+  }
+  visit(tree.find('/'))
+  const { size, dataBytes, ephemeralCount, digest } = tree
+  return { nodes, size, dataBytes, ephemeralCount, digest: digest.value, lastZxid: db.lastZxid }
+}
+
+test('a snapshot taken while everything changes, and the log from its start, give it all back', () => {
+  const before = fc.array(anyTxn, { maxLength: 30 })
+  const slices = fc.array(fc.array(anyTxn, { maxLength: 8 }), { maxLength: 12 })
+  fc.assert(
+    fc.property(before, slices, before, (first, during, last) => {
+      const db = freshDatabase()
+      const log: { header: TxnHeader; txn: Txn }[] = []
+      const apply = (given: Txn): void => {
+        const txn = sensible(db, given)
+        if (txn === undefined) return
+        const zxid = db.lastZxid + 1n
+        const header = { clientId: sessionId, cxid: 1, zxid, time: 1000n + zxid, type: txn.type }
+        log.push({ header, txn })
+        db.apply(header, txn)
+      }
+      for (const txn of first) apply(txn)
+      const source = db.snapshotSource()
+      const table = [...source.acls()]
+      const writer = new Writer()
+      for (const txns of during) {
+        if (!source.writeNodes(writer, 150)) break
+        for (const txn of txns) apply(txn)
+      }
+      while (source.writeNodes(writer, 150));
+      const end = source.finish()
+      source.release()
+      for (const txn of last) apply(txn)
+
+      const restored = freshTarget()
+      restored.onDigestMismatch = (mismatch) => expect(mismatch).toBeUndefined()
+      for (const [id, acl] of table) restored.acl(id, [...acl])
+      const reader = new Reader(writer.written())
+      while (reader.remaining > 0) restored.node(reader)
+      restored.advance(source.zxid)
+      restored.digest(end.zxid, 2, end.digest!)
+      for (const { header, txn } of log) {
+        if (header.zxid <= source.zxid) continue
+        restored.apply(header, txn)
+        if (header.zxid === end.zxid) expect(restored.tree.digest.value).toBe(end.digest)
+      }
+      restored.finishLoading()
+      expect(contentOf(restored)).toEqual(contentOf(db))
+    }),
+    { numRuns: 150 },
+  )
+})
+
+function freshTarget(): Database {
+  const db = new Database(freshDatabase().options)
+  db.isLoading = true
+  return db
+}

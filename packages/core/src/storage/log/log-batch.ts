@@ -1,0 +1,57 @@
+import { endOfRecord, Writer } from '@zabra/protocol'
+import { assert } from '../../base/assert.ts'
+import { adler32OfView } from '../../base/checksum.ts'
+
+/** Checksum and length stand before the payload of a record, the end mark after it. */
+export const recordPrefixBytes = 12
+export const recordBytesOver = recordPrefixBytes + 1
+
+/**
+ * Log records that will become durable together, already in the form of the file.
+ *
+ * The payload of a record goes into `writer` between `begin` and `end`. Nothing is allocated for
+ * a record, and `reset` keeps the buffer for the next batch.
+ */
+export class LogBatch {
+  readonly writer: Writer
+  records = 0
+  firstZxid = 0n
+  lastZxid = 0n
+  /** Where the payload of the current or last record starts in `writer`. */
+  payloadStart = 0
+
+  constructor(capacity = 64 * 1024) {
+    this.writer = new Writer(capacity)
+  }
+
+  begin(): void {
+    this.writer.longHalves(0, 0)
+    this.writer.int(0)
+    this.payloadStart = this.writer.position
+  }
+
+  end(zxid: bigint): void {
+    assert(zxid > this.lastZxid, 'zxids grow within a batch')
+    const { writer, payloadStart } = this
+    const payloadEnd = writer.position
+    writer.intAt(payloadStart - 8, adler32OfView(writer.view, payloadStart, payloadEnd))
+    writer.intAt(payloadStart - 4, payloadEnd - payloadStart)
+    writer.byte(endOfRecord)
+    if (this.records === 0) this.firstZxid = zxid
+    this.lastZxid = zxid
+    this.records++
+  }
+
+  /** Whose transaction the last one is: its header begins with that. */
+  get lastClientId(): bigint {
+    return this.writer.view.getBigInt64(this.payloadStart)
+  }
+
+  reset(): void {
+    this.writer.reset()
+    this.records = 0
+    this.firstZxid = 0n
+    this.lastZxid = 0n
+    this.payloadStart = 0
+  }
+}

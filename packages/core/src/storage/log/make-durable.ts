@@ -1,0 +1,93 @@
+import { endOfRecord } from '@zabra/protocol'
+import type { Disk } from '../../ports.ts'
+import { adler32 } from '../../base/checksum.ts'
+import { endMarkBytes, readEndMark } from './end-mark.ts'
+import { recordBytesOver } from './log-batch.ts'
+import { checksumHolds, intAt, type LogFileReader } from './log-reader.ts'
+import { RecoveryError } from '../recovery/recovery-error.ts'
+
+/** Where no mark tells how long the last write was, no write was longer than this. */
+const unmarkedBytes = 16 * 1024 * 1024
+
+/**
+ * What was read may be in the system's cache only: a process that was killed, or that stopped
+ * because a sync failed, leaves a write behind that no disk may ever have seen. It counts from now
+ * on, so it is written again, which a sync alone after a failed one would not do, and synced, the
+ * name of the file with it. What came before the last write was durable when that one began. The
+ * last change may also have been a cut: what it cut off would be back after a loss of power.
+ */
+export async function makeDurable(disk: Disk, log: LogFileReader): Promise<void> {
+  const isMarked = log.end.reason === 'endMark'
+  await rewrite(disk, log, isMarked ? await markedWrite(log) : await unmarkedEnd(log), log.bytes)
+}
+
+/** The same, where what follows the last sound record is cut off. */
+export async function cutOff(disk: Disk, log: LogFileReader): Promise<void> {
+  await rewrite(disk, log, await unmarkedEnd(log), log.end.position)
+}
+
+interface Stretch {
+  readonly start: number
+  readonly bytes: Uint8Array
+}
+
+async function rewrite(
+  disk: Disk,
+  { path }: LogFileReader,
+  { start, bytes }: Stretch,
+  size: number,
+): Promise<void> {
+  const file = await disk.openWrite(path)
+  try {
+    // To the length that it has already would be no change, and nothing to sync.
+    await file.setSize(size + 1)
+    await file.setSize(size)
+    await file.write(bytes, start)
+    await file.sync()
+  } finally {
+    await file.close()
+  }
+  await disk.syncDirectory(path.slice(0, path.lastIndexOf('/')))
+}
+
+// What is written back is read a second time here, and must be vouched for.
+
+async function markedWrite(log: LogFileReader): Promise<Stretch> {
+  const { position } = log.end
+  const mark = await log.peek(position, endMarkBytes)
+  const start = readEndMark(mark, 0, mark.length) ?? position
+  const bytes = await log.peek(start, position + endMarkBytes - start)
+  if (start === position || !isSound(bytes)) throw fickle(log.path)
+  return { start, bytes }
+}
+
+async function unmarkedEnd(log: LogFileReader): Promise<Stretch> {
+  const { position } = log.end
+  const start = Math.max(0, position - unmarkedBytes)
+  const bytes = await log.peek(start, position - start)
+  const again = await log.peek(start, position - start)
+  if (adler32(bytes, 0, bytes.length) !== adler32(again, 0, again.length)) throw fickle(log.path)
+  return { start, bytes }
+}
+
+function fickle(path: string): RecoveryError {
+  return new RecoveryError(
+    path,
+    'its last bytes do not read the same twice',
+    'look for what is wrong with the disk or the memory, and start again',
+  )
+}
+
+/** Whole records, each with its checksum, and the mark behind them. */
+function isSound(bytes: Uint8Array): boolean {
+  const recordsEnd = bytes.length - endMarkBytes
+  let at = 0
+  while (at < recordsEnd) {
+    const length = intAt(bytes, at + 8)
+    const next = at + length + recordBytesOver
+    if (length < 0 || next > recordsEnd || bytes[next - 1] !== endOfRecord) return false
+    if (!checksumHolds(bytes, at, length)) return false
+    at = next
+  }
+  return at === recordsEnd && readEndMark(bytes, at, bytes.length) !== undefined
+}

@@ -1,0 +1,101 @@
+import type { Disk } from '../../ports.ts'
+import { listIfThere, logsAmong, snapshotsAmong } from '../disk/files.ts'
+import { LogFileReader } from './log-reader.ts'
+
+/** The log does not hold the transaction it is to be cut after. */
+export class TruncateError extends Error {
+  override readonly name = 'TruncateError'
+}
+
+/**
+ * Forgets everything after a transaction, durably: later records, later logs, and every snapshot
+ * that might contain their effects. Afterwards a recovery ends at that transaction.
+ */
+export async function truncateAfter(
+  disk: Disk,
+  { snapshotDir, logDir }: { snapshotDir: string; logDir: string },
+  zxid: bigint,
+): Promise<void> {
+  const snapshots = snapshotsAmong(await listIfThere(disk, snapshotDir))
+  if (!snapshots.some((snapshot) => snapshot.zxid <= zxid)) {
+    throw new TruncateError(`no snapshot in ${snapshotDir} is as old as ${zxid.toString(16)}`)
+  }
+  const logs = logsAmong(await listIfThere(disk, logDir))
+  const base = snapshots.findLast((snapshot) => snapshot.zxid <= zxid)!.zxid
+  if (lacksBeginning(logs, base, zxid)) {
+    throw new TruncateError(`no log in ${logDir} goes on from snapshot ${base.toString(16)}`)
+  }
+  const isSnapshotEnd = snapshots.some((snapshot) => snapshot.zxid === zxid)
+  const cut = await findCut(disk, logDir, logs, zxid)
+  if (cut?.holdsIt !== true && !isSnapshotEnd) {
+    throw new TruncateError(`no log in ${logDir} holds ${zxid.toString(16)}`)
+  }
+  // Snapshots go first: after a crash in between, recovery must not find one that is ahead.
+  for (const { name } of snapshots.filter((snapshot) => snapshot.zxid > zxid)) {
+    await disk.remove(`${snapshotDir}/${name}`)
+  }
+  await disk.syncDirectory(snapshotDir)
+  // The newest first and each durably: a crash in between must leave no gap among them.
+  for (const { name } of logs.filter((log) => log.zxid > zxid).toReversed()) {
+    await disk.remove(`${logDir}/${name}`)
+    await disk.syncDirectory(logDir)
+  }
+  if (cut === undefined) return
+  const file = await disk.openWrite(`${logDir}/${cut.name}`)
+  try {
+    await file.setSize(cut.position)
+    await file.sync()
+  } finally {
+    await file.close()
+  }
+}
+
+/**
+ * Whether transactions are missing between a snapshot and the first log. Newer snapshots hold what
+ * they did, but those are about to go.
+ */
+function lacksBeginning(
+  logs: readonly { readonly zxid: bigint }[],
+  snapshot: bigint,
+  upTo: bigint,
+): boolean {
+  const first = logs[0]?.zxid
+  if (first === undefined || snapshot === upTo) return false
+  return first > snapshot + 1n && first >> 32n === snapshot >> 32n
+}
+
+interface Cut {
+  readonly name: string
+  /** Where what follows the transaction begins. */
+  readonly position: number
+  readonly holdsIt: boolean
+}
+
+/** Undefined where nothing is to be cut: the transaction lies behind what the log holds. */
+async function findCut(
+  disk: Disk,
+  logDir: string,
+  logs: readonly { readonly name: string; readonly zxid: bigint }[],
+  zxid: bigint,
+): Promise<Cut | undefined> {
+  const holder = logs.findLast((log) => log.zxid <= zxid)
+  if (holder === undefined) return undefined
+  const { name } = holder
+  const log = await LogFileReader.open(disk, `${logDir}/${name}`)
+  try {
+    let holdsIt = false
+    for await (const records of log) {
+      while (records.next()) {
+        if (records.zxid > zxid) return { name, position: records.position, holdsIt }
+        holdsIt ||= records.zxid === zxid
+      }
+    }
+    const { reason, position } = log.end
+    if (holdsIt) return { name, position, holdsIt }
+    // What cannot be read now may be read again by the next who looks.
+    if (reason === 'end' || reason === 'endMark' || reason === 'noHeader') return undefined
+    throw new TruncateError(`${logDir}/${name} cannot be read as far as ${zxid.toString(16)}`)
+  } finally {
+    await log.close()
+  }
+}

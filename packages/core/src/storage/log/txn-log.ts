@@ -1,0 +1,246 @@
+import { encode, FileHeader, fileHeaderBytes, fileVersion, logMagic } from '@zabra/protocol'
+import { assert } from '../../base/assert.ts'
+import type { Disk, WriteHandle } from '../../ports.ts'
+import { faultCode } from '../../ports.ts'
+import { endMarkBytes, writeEndMark } from './end-mark.ts'
+import { logName, unfinishedName } from '../disk/files.ts'
+import type { LogBatch } from './log-batch.ts'
+
+export interface TxnLogOptions {
+  readonly directory: string
+  /** How far a file is lengthened ahead of its records; 0 switches that off. */
+  readonly preAllocBytes?: number
+  /** False leaves it to the operating system when bytes become durable. */
+  readonly forceSync?: boolean
+  /** The last record that recovery found: appends go on after it. */
+  readonly lastZxid?: bigint
+}
+
+/** There is no room for the batch. Nothing is lost: the same append may be tried again later. */
+export class DiskFullError extends Error {
+  override readonly name = 'DiskFullError'
+}
+
+/** The log can no longer promise anything: a write or a sync failed, and the process must stop. */
+export class LogFailedError extends Error {
+  override readonly name = 'LogFailedError'
+}
+
+export const preAllocBytesDefault = 64 * 1024 * 1024
+/** The file grows when its records come this close to its end. */
+const marginBytes = 4096
+/** How much real zeros are written at a time, and how near the records come before the next. */
+const fillBytes = 1024 * 1024
+const fillMarginBytes = 256 * 1024
+/** Above this a batch pays for its own allocation: filling first would write everything twice. */
+const fillBatchBytesMax = 64 * 1024
+
+const fileHeader = encode(FileHeader, { magic: logMagic, version: fileVersion, dbid: 0n })
+let zeros: Uint8Array | undefined
+
+/**
+ * Appends batches to the newest `log.<zxid>` of a directory.
+ *
+ * An append is one write to a file opened for durable writes, so one trip through the thread pool;
+ * or none, where it is waited for.
+ * Files are lengthened ahead as Apache does it, and the next megabyte is filled with real zeros
+ * while nobody waits, so that making a small batch durable changes no metadata.
+ */
+export class TxnLog {
+  /** Counted from the last `roll`, or from the start. */
+  bytesSinceRoll = 0
+  recordsSinceRoll = 0
+  lastZxid: bigint
+  private readonly disk: Disk
+  private readonly directory: string
+  private readonly preAllocBytes: number
+  readonly forceSync: boolean
+  private file: WriteHandle | undefined
+  private path = ''
+  private position = 0
+  private size = 0
+  /** Up to here there are real zeros ahead of the records, or will be when `filling` is done. */
+  private filledTo = 0
+  private filling: Promise<void> | undefined
+  private rollWanted = false
+  private appending = false
+  private failure: LogFailedError | undefined
+  /** Files left behind by a roll, on their way to being closed. */
+  private closing: Promise<void> = Promise.resolve()
+
+  constructor(disk: Disk, options: TxnLogOptions) {
+    this.disk = disk
+    this.directory = options.directory
+    this.preAllocBytes = options.preAllocBytes ?? preAllocBytesDefault
+    this.forceSync = options.forceSync ?? true
+    this.lastZxid = options.lastZxid ?? 0n
+  }
+
+  /** The file being written, if there is one. */
+  get currentFile(): string | undefined {
+    return this.file === undefined ? undefined : this.path
+  }
+
+  /**
+   * Resolves when every record of the batch is durable. One append at a time; the batch must not
+   * change until then. `isAwaited` says that there is nothing else to do meanwhile.
+   */
+  async append(batch: LogBatch, isAwaited = false): Promise<void> {
+    assert(!this.appending, 'one append at a time')
+    assert(batch.records > 0, 'a batch holds records')
+    assert(batch.firstZxid > this.lastZxid, 'zxids grow from batch to batch')
+    if (this.failure !== undefined) throw this.failure
+    this.appending = true
+    try {
+      await this.write(batch, isAwaited)
+      this.lastZxid = batch.lastZxid
+      this.recordsSinceRoll += batch.records
+    } catch (error) {
+      throw await this.judge(error)
+    } finally {
+      this.appending = false
+    }
+  }
+
+  /** The next append starts a new file. */
+  roll(): void {
+    if (this.file !== undefined) this.rollWanted = true
+    this.bytesSinceRoll = 0
+    this.recordsSinceRoll = 0
+  }
+
+  /** The history was replaced: the next append starts a new file, after this transaction. */
+  restart(lastZxid: bigint): void {
+    assert(!this.appending, 'an append is over before the history is replaced')
+    this.roll()
+    this.lastZxid = lastZxid
+  }
+
+  async close(): Promise<void> {
+    assert(!this.appending, 'an append is over before the log is closed')
+    this.leaveFile()
+    await this.closing
+  }
+
+  private async write(batch: LogBatch, isAwaited: boolean): Promise<void> {
+    if (this.rollWanted) this.leaveFile()
+    if (this.file === undefined) await this.startFile(batch.firstZxid)
+    const file = this.file!
+    const { writer } = batch
+    const recordBytes = writer.position
+    const end = this.position + recordBytes
+    if (this.preAllocBytes > 0 && end + endMarkBytes + marginBytes >= this.size) {
+      await this.lengthen(file, end + endMarkBytes + marginBytes)
+    }
+    // Zeros under way must not land on top of records.
+    if (this.filling !== undefined && end + endMarkBytes > this.filledTo - fillBytes) {
+      await this.filling
+    }
+    writeEndMark(writer, this.position)
+    const bytes = writer.written()
+    writer.position = recordBytes
+    if (isAwaited && file.writeNow !== undefined) file.writeNow(bytes, this.position)
+    else await file.write(bytes, this.position)
+    this.position = end
+    this.bytesSinceRoll += recordBytes
+    this.size = Math.max(this.size, end + endMarkBytes)
+    if (this.forceSync && recordBytes <= fillBatchBytesMax) this.fillAhead(file)
+  }
+
+  /** The file gets its name when its header is durable: no reader ever meets one without. */
+  private async startFile(firstZxid: bigint): Promise<void> {
+    const name = logName(firstZxid)
+    const unfinished = `${this.directory}/${unfinishedName(name)}`
+    const path = `${this.directory}/${name}`
+    const file = await this.disk.create(unfinished, { durableWrites: this.forceSync })
+    try {
+      await file.write(fileHeader, 0)
+      await this.disk.rename(unfinished, path)
+      if (this.forceSync) await this.disk.syncDirectory(this.directory)
+    } catch (error) {
+      await file.close().catch(() => {})
+      throw error
+    }
+    this.file = file
+    this.path = path
+    this.position = this.size = this.filledTo = fileHeaderBytes
+  }
+
+  /** Zeros that take no room; failing here is no harm as long as the records find theirs. */
+  private async lengthen(file: WriteHandle, needed: number): Promise<void> {
+    const size =
+      this.size + Math.ceil((needed - this.size) / this.preAllocBytes) * this.preAllocBytes
+    try {
+      await file.setSize(size)
+      this.size = size
+    } catch (error) {
+      if (faultCode(error) !== 'ENOSPC') throw error
+    }
+  }
+
+  private fillAhead(file: WriteHandle): void {
+    const { position } = this
+    if (this.filling !== undefined || this.filledTo - position > fillMarginBytes) return
+    const from = Math.max(this.filledTo, position + endMarkBytes)
+    if (from + fillBytes > this.size) return
+    zeros ??= new Uint8Array(fillBytes)
+    this.filledTo = from + fillBytes
+    this.filling = file.write(zeros, from).then(
+      () => {
+        this.filling = undefined
+      },
+      (error: unknown) => {
+        this.filling = undefined
+        // No room for zeros may still be room for records; what else it is, they must not ignore.
+        if (faultCode(error) === 'ENOSPC') this.filledTo = Infinity
+        else this.failure = failedBecause(error, this.path)
+      },
+    )
+  }
+
+  /** Every record in the file is durable; what was laid out ahead is given back. */
+  private leaveFile(): void {
+    this.rollWanted = false
+    const { file, filling, position } = this
+    if (file === undefined) return
+    this.file = undefined
+    this.closing = this.closing
+      .then(() => filling)
+      .then(() => file.setSize(position + endMarkBytes))
+      .catch(() => {})
+      .then(() => file.close())
+      .catch(() => {})
+  }
+
+  /**
+   * Decides what a failed append means. When there is no room, what came through of the batch is
+   * cut off again, so that a different one in its place is not followed by a rest of this one.
+   */
+  private async judge(error: unknown): Promise<Error> {
+    if (faultCode(error) !== 'ENOSPC') {
+      return (this.failure = failedBecause(error, this.path || this.directory))
+    }
+    if (this.file !== undefined) {
+      try {
+        await this.filling
+        await this.file.setSize(this.position)
+        this.size = this.filledTo = this.position
+      } catch (second) {
+        return (this.failure = failedBecause(second, this.path))
+      }
+    }
+    const where = this.file === undefined ? this.directory : this.path
+    return new DiskFullError(`no room to append to the transaction log in ${where}`, {
+      cause: error,
+    })
+  }
+}
+
+function failedBecause(error: unknown, path: string): LogFailedError {
+  const reason = error instanceof Error ? error.message : String(error)
+  return new LogFailedError(
+    `the transaction log ${path} could not be written: ${reason}. What it holds can no longer be ` +
+      'vouched for, so the server stops; after a restart it goes on from what is durable.',
+    { cause: error },
+  )
+}

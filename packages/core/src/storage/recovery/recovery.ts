@@ -1,0 +1,328 @@
+/**
+ * From files to a database: the newest snapshot that is sound, and every logged transaction after.
+ *
+ * Whatever a crash leaves behind is mended and told. Where something that was acknowledged might be
+ * missing, recovery refuses instead, and says which file, why, and what can be done.
+ */
+import { MalformedError, type Reader } from '@zabra/protocol'
+import type { Disk, FileEntry } from '../../ports.ts'
+import { faultCode } from '../../ports.ts'
+import {
+  isLeftover,
+  listIfThere,
+  logsAmong,
+  snapshotsAmong,
+  type StoredFile,
+} from '../disk/files.ts'
+import type { SnapshotSource } from '../../state/snapshot-source.ts'
+import { hex, type RecoveryEvent } from './recovery-events.ts'
+import { RecoveryError } from './recovery-error.ts'
+import { replayLogs, type Replayed } from './replay.ts'
+import {
+  loadSnapshot,
+  SnapshotError,
+  writeSnapshot,
+  type SnapshotSink,
+} from '../snapshot/snapshot.ts'
+import type { Compression } from '../snapshot/snapshot-output.ts'
+import { looksComplete } from '../snapshot/snapshot-validity.ts'
+
+/** A database being recovered. */
+export interface RecoveryTarget extends SnapshotSink {
+  /** Set by recovery: the zxid of the snapshot, then of each record that was applied. */
+  lastZxid: bigint
+  /** One log payload: header, body, digest. The bytes are used again: copy what must stay. */
+  apply(reader: Reader): void
+}
+
+export interface RecoveryOptions {
+  readonly snapshotDir: string
+  readonly logDir: string
+  /** Replays logs onto an empty database where there is no snapshot at all. */
+  readonly trustEmptySnapshot?: boolean
+  /**
+   * Where recovery would refuse, it keeps what is sound up to the damage and sets the rest aside
+   * under the names `damaged.*`: the operator's word that losing it is acceptable.
+   */
+  readonly acceptDamage?: boolean
+  readonly recordBytesMax?: number
+  readonly compression?: Compression
+  /** What an empty directory means; left out, it is a new database's. */
+  readonly whenEmpty?: WhenEmpty
+  readonly trace?: (event: RecoveryEvent) => void
+}
+
+export interface WhenEmpty {
+  /** An empty directory is not what was expected. */
+  readonly isUnexpected: boolean
+  /** A file, in this directory and of this name, says that it is expected all the same, once. */
+  readonly permission: { readonly directory: string; readonly name: string }
+  /** There are others who have the data: then it is no reason to refuse. */
+  readonly othersHaveIt: boolean
+}
+
+export interface Recovered<T> {
+  readonly target: T
+  readonly zxid: bigint
+  readonly snapshotFile: string | undefined
+  readonly snapshotZxid: bigint
+  readonly recordsReplayed: number
+  /** Nothing was there before. */
+  readonly isFresh: boolean
+  /** Nothing was there although something should have been: this is no database to go on from. */
+  readonly lacksAll: boolean
+  /** Something was set aside: a snapshot should be taken at once. */
+  readonly damageAccepted: boolean
+}
+
+/** Loads the database of a directory, or makes one where there is none. */
+export async function recover<T extends RecoveryTarget>(
+  disk: Disk,
+  options: RecoveryOptions,
+  makeTarget: () => T,
+  sourceOf: (target: T) => SnapshotSource,
+): Promise<Recovered<T>> {
+  const { snapshotDir, logDir, trace = () => {} } = options
+  await disk.makeDirectory(snapshotDir)
+  await disk.makeDirectory(logDir)
+  const inSnapshotDir = await listIfThere(disk, snapshotDir)
+  const inLogDir = snapshotDir === logDir ? inSnapshotDir : await listIfThere(disk, logDir)
+  if (snapshotDir !== logDir) refuseMixedDirectories(options, inSnapshotDir, inLogDir)
+
+  const snapshots = snapshotsAmong(inSnapshotDir)
+  const logs = logsAmong(inLogDir)
+  const chosen = await chooseSnapshot(disk, options, snapshots, makeTarget, trace)
+  const target = chosen?.target ?? makeTarget()
+  const snapshotZxid = chosen?.zxid ?? 0n
+  if (chosen === undefined) refuseWithoutSnapshot(options, snapshots, logs, trace)
+
+  const isFresh = snapshots.length === 0 && logs.length === 0
+  const isExpected = await isEmptyExpected(disk, options)
+  const lacksAll = isFresh && !isExpected
+  if (lacksAll) refuseEmpty(options, trace)
+  else if (isFresh) {
+    const { file } = await writeSnapshot(disk, snapshotDir, sourceOf(target))
+    trace({ type: 'freshDirectory', file: `${snapshotDir}/${file}` })
+  }
+  target.lastZxid = snapshotZxid
+  const skipped = snapshots.filter(({ zxid }) => zxid > snapshotZxid)
+  const replayed = await replayLogs(disk, options, logs, snapshotZxid, skipped, target, trace)
+  const setAside = await refuseLostEnd(disk, options, snapshots, chosen, replayed, trace)
+  await removeLeftovers(disk, options, inSnapshotDir, inLogDir, trace)
+  return {
+    target,
+    zxid: replayed.zxid,
+    snapshotFile: chosen?.file,
+    snapshotZxid,
+    recordsReplayed: replayed.records,
+    isFresh,
+    lacksAll,
+    damageAccepted: replayed.damageAccepted || setAside,
+  }
+}
+
+interface Chosen<T> {
+  readonly target: T
+  readonly file: string
+  readonly zxid: bigint
+  /** The last transaction that may have left traces in the snapshot. */
+  readonly finishedAt: bigint
+}
+
+/** Newest first; a target that a broken snapshot was loaded into is thrown away. */
+async function chooseSnapshot<T extends RecoveryTarget>(
+  disk: Disk,
+  options: RecoveryOptions,
+  snapshots: readonly StoredFile[],
+  makeTarget: () => T,
+  trace: (event: RecoveryEvent) => void,
+): Promise<Chosen<T> | undefined> {
+  const { snapshotDir, compression } = options
+  for (const snapshot of snapshots.toReversed()) {
+    const { name: file, zxid } = snapshot
+    try {
+      if (!(await looksComplete(disk, snapshotDir, snapshot))) {
+        throw new SnapshotError('it is not complete')
+      }
+      const target = makeTarget()
+      const sink = new DigestWatch(target)
+      const { bytes } = await loadSnapshot(disk, snapshotDir, file, sink, compression)
+      trace({ type: 'snapshotLoaded', file: `${snapshotDir}/${file}`, zxid, bytes })
+      return { target, file, zxid, finishedAt: sink.finishedAt }
+    } catch (error) {
+      if (!isAboutTheFile(error)) throw error
+      trace({
+        type: 'snapshotSkipped',
+        file: `${snapshotDir}/${file}`,
+        reason: error.message,
+      })
+    }
+  }
+  return undefined
+}
+
+function isAboutTheFile(error: unknown): error is Error {
+  return (
+    error instanceof SnapshotError ||
+    error instanceof MalformedError ||
+    faultCode(error) !== undefined
+  )
+}
+
+/** Passes everything on, and notes how far the database had got when the snapshot was finished. */
+class DigestWatch implements SnapshotSink {
+  finishedAt = 0n
+  private readonly sink: SnapshotSink
+
+  constructor(sink: SnapshotSink) {
+    this.sink = sink
+  }
+
+  expect(bytes: number): void {
+    this.sink.expect(bytes)
+  }
+
+  session(id: bigint, timeoutMs: number): void {
+    this.sink.session(id, timeoutMs)
+  }
+
+  acl(...args: Parameters<SnapshotSink['acl']>): void {
+    this.sink.acl(...args)
+  }
+
+  node(reader: Reader): boolean {
+    return this.sink.node(reader)
+  }
+
+  digest(zxid: bigint, version: number, digest: bigint): void {
+    this.finishedAt = zxid
+    this.sink.digest(zxid, version, digest)
+  }
+}
+
+function refuseMixedDirectories(
+  { snapshotDir, logDir }: RecoveryOptions,
+  inSnapshotDir: readonly FileEntry[],
+  inLogDir: readonly FileEntry[],
+): void {
+  const log = logsAmong(inSnapshotDir)[0]
+  if (log !== undefined) {
+    throw new RecoveryError(
+      `${snapshotDir}/${log.name}`,
+      `transaction logs belong in ${logDir}, but here is one among the snapshots`,
+      `move the log.* files to ${logDir}, or configure one directory for both`,
+    )
+  }
+  const snapshot = snapshotsAmong(inLogDir)[0]
+  if (snapshot !== undefined) {
+    throw new RecoveryError(
+      `${logDir}/${snapshot.name}`,
+      `snapshots belong in ${snapshotDir}, but here is one among the transaction logs`,
+      `move the snapshot.* files to ${snapshotDir}, or configure one directory for both`,
+    )
+  }
+}
+
+function refuseWithoutSnapshot(
+  options: RecoveryOptions,
+  snapshots: readonly StoredFile[],
+  logs: readonly StoredFile[],
+  trace: (event: RecoveryEvent) => void,
+): void {
+  const newest = snapshots.at(-1)
+  const log = logs[0]
+  if (options.trustEmptySnapshot === true && log !== undefined) {
+    trace({ type: 'emptySnapshotTrusted', file: `${options.logDir}/${log.name}` })
+  } else if (newest !== undefined) {
+    throw new RecoveryError(
+      `${options.snapshotDir}/${newest.name}`,
+      `none of the ${snapshots.length} snapshots can be read`,
+      'restore one from a copy, or empty the directory and let the server take the data from its ensemble',
+    )
+  } else if (log !== undefined) {
+    throw new RecoveryError(
+      `${options.logDir}/${log.name}`,
+      'there are transaction logs but no snapshot that they could follow',
+      'restore the snapshot, or set snapshot.trust.empty=true if the logs reach back to the first transaction',
+    )
+  }
+}
+
+/** The permission is used up by any start, as in Apache. */
+async function isEmptyExpected(disk: Disk, { whenEmpty }: RecoveryOptions): Promise<boolean> {
+  if (whenEmpty === undefined) return true
+  const { directory, name } = whenEmpty.permission
+  const files = await listIfThere(disk, directory)
+  if (!files.some((file) => file.name === name)) return !whenEmpty.isUnexpected
+  await disk.remove(`${directory}/${name}`)
+  await disk.syncDirectory(directory)
+  return true
+}
+
+function refuseEmpty(
+  { snapshotDir, whenEmpty }: RecoveryOptions,
+  trace: (event: RecoveryEvent) => void,
+): void {
+  if (whenEmpty!.othersHaveIt) {
+    trace({ type: 'unexpectedlyEmpty', file: snapshotDir })
+    return
+  }
+  const { directory, name } = whenEmpty!.permission
+  throw new RecoveryError(
+    snapshotDir,
+    'it holds no data, and db.autocreate=false says that it should',
+    `bring the data back or, if this is a new server, make an empty file ${directory}/${name}`,
+  )
+}
+
+/** The database must reach as far as the names and the digests of its snapshots say it once did. */
+async function refuseLostEnd<T>(
+  disk: Disk,
+  options: RecoveryOptions,
+  snapshots: readonly StoredFile[],
+  chosen: Chosen<T> | undefined,
+  { zxid }: Replayed,
+  trace: (event: RecoveryEvent) => void,
+): Promise<boolean> {
+  const { snapshotDir, acceptDamage = false } = options
+  if (chosen !== undefined && chosen.finishedAt > zxid && !acceptDamage) {
+    throw new RecoveryError(
+      `${snapshotDir}/${chosen.file}`,
+      `it was finished when the database had reached zxid ${hex(chosen.finishedAt)}, but the logs ` +
+        `end at ${hex(zxid)}`,
+      'restore the missing log files, or start once with recovery.acceptDamage=true to go on without them',
+    )
+  }
+  const ahead = snapshots.filter((snapshot) => snapshot.zxid > zxid)
+  for (const { name, zxid: reached } of ahead) {
+    const file = `${snapshotDir}/${name}`
+    if (!acceptDamage) {
+      throw new RecoveryError(
+        file,
+        `it cannot be read, and the older files lead only to zxid ${hex(zxid)}, not to ${hex(reached)}`,
+        'restore it from a copy, or start once with recovery.acceptDamage=true to go on without it',
+      )
+    }
+    const keptAs = `${snapshotDir}/damaged.${name}`
+    await disk.rename(file, keptAs)
+    trace({ type: 'damageAccepted', file, keptAs, lastZxid: zxid })
+  }
+  if (ahead.length > 0) await disk.syncDirectory(snapshotDir)
+  return ahead.length > 0
+}
+
+async function removeLeftovers(
+  disk: Disk,
+  { snapshotDir, logDir }: RecoveryOptions,
+  inSnapshotDir: readonly FileEntry[],
+  inLogDir: readonly FileEntry[],
+  trace: (event: RecoveryEvent) => void,
+): Promise<void> {
+  const paths = new Set<string>()
+  for (const { name } of inSnapshotDir) if (isLeftover(name)) paths.add(`${snapshotDir}/${name}`)
+  for (const { name } of inLogDir) if (isLeftover(name)) paths.add(`${logDir}/${name}`)
+  for (const file of paths) {
+    await disk.remove(file)
+    trace({ type: 'leftoverRemoved', file })
+  }
+}

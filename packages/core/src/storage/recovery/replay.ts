@@ -1,0 +1,318 @@
+import { fileHeaderBytes, MalformedError } from '@zabra/protocol'
+import type { Disk } from '../../ports.ts'
+import { indexCovering, unfinishedName, type StoredFile } from '../disk/files.ts'
+import { judgeEnd, type Verdict } from '../log/log-damage.ts'
+import { LogFileReader, type LogReaderOptions, type LogRecords } from '../log/log-reader.ts'
+import { cutOff, makeDurable } from '../log/make-durable.ts'
+import { RecoveryError } from './recovery-error.ts'
+import { hex, type RecoveryEvent } from './recovery-events.ts'
+import type { RecoveryOptions, RecoveryTarget } from './recovery.ts'
+
+export interface Replayed {
+  readonly zxid: bigint
+  readonly records: number
+  readonly damageAccepted: boolean
+}
+
+type Trace = (event: RecoveryEvent) => void
+
+/** A place in the logs behind which nothing can be trusted. */
+class Damage extends Error {
+  readonly position: number
+  readonly remedy: string
+
+  constructor(problem: string, position: number, remedy: string) {
+    super(problem)
+    this.position = position
+    this.remedy = remedy
+  }
+}
+
+/** Applies every logged transaction after the snapshot, and mends the end of the newest log. */
+export async function replayLogs(
+  disk: Disk,
+  options: RecoveryOptions,
+  logs: readonly StoredFile[],
+  snapshotZxid: bigint,
+  /** Newer ones that could not be used. */
+  skipped: readonly StoredFile[],
+  target: RecoveryTarget,
+  trace: Trace,
+): Promise<Replayed> {
+  const replay = new Replay(disk, options, snapshotZxid, skipped, target, trace)
+  const files = logs.slice(indexCovering(logs, snapshotZxid + 1n))
+  for (const [i, file] of files.entries()) {
+    try {
+      await replay.file(file, i === files.length - 1)
+    } catch (error) {
+      if (!(error instanceof Damage)) throw error
+      const path = `${options.logDir}/${file.name}`
+      if (options.acceptDamage !== true) throw new RecoveryError(path, error.message, error.remedy)
+      await replay.setAside(file.name, error.position)
+      for (const later of files.slice(i + 1)) await replay.setAside(later.name, 0)
+      break
+    }
+  }
+  await replay.removeEmptyLogs()
+  return replay
+}
+
+class Replay implements Replayed {
+  zxid: bigint
+  records = 0
+  damageAccepted = false
+  private readonly disk: Disk
+  private readonly options: RecoveryOptions
+  private readonly snapshotZxid: bigint
+  private readonly skipped: readonly StoredFile[]
+  private readonly target: RecoveryTarget
+  private readonly trace: Trace
+  /** Where the file before could not be read to its end, and whether that did harm is not known. */
+  private openEnd: { file: string; position: number; damage: string | undefined } | undefined
+  private lastFile: string
+  private readonly emptyLogs: { file: string; bytes: number }[] = []
+
+  constructor(
+    disk: Disk,
+    options: RecoveryOptions,
+    snapshotZxid: bigint,
+    skipped: readonly StoredFile[],
+    target: RecoveryTarget,
+    trace: Trace,
+  ) {
+    this.disk = disk
+    this.options = options
+    this.snapshotZxid = snapshotZxid
+    this.skipped = skipped
+    this.zxid = snapshotZxid
+    this.target = target
+    this.trace = trace
+    this.lastFile = `the snapshot of zxid ${hex(snapshotZxid)}`
+  }
+
+  async file({ name, zxid: firstZxid }: StoredFile, isNewest: boolean): Promise<void> {
+    const path = `${this.options.logDir}/${name}`
+    const log = await LogFileReader.open(this.disk, path, this.readerOptions)
+    try {
+      const before = this.records
+      for await (const records of log) this.applyAll(records, name)
+      if (this.records > before) {
+        this.trace({
+          type: 'logReplayed',
+          file: path,
+          records: this.records - before,
+          lastZxid: this.zxid,
+        })
+      }
+      // A log is named after its first record: without one, the name must still follow.
+      if (log.lastZxid === 0n && firstZxid > this.zxid) this.refuseGap(firstZxid, 0, name)
+      if (log.end.reason === 'noHeader') this.emptyLogs.push({ file: path, bytes: log.bytes })
+      else if (isNewest) await this.endNewest(log, firstZxid)
+      else if (log.end.reason !== 'end' && log.end.reason !== 'endMark') {
+        this.openEnd ??= await this.openEndOf(log)
+      }
+    } finally {
+      await log.close()
+    }
+  }
+
+  /** An unfinished write at the end of an older log did no harm: Apache leaves it there. */
+  private async openEndOf(log: LogFileReader): Promise<typeof this.openEnd> {
+    const verdict = await judgeEnd(log)
+    const { kind, because } = verdict
+    if (kind !== 'damaged') await this.refuseFickle(log, verdict)
+    const damage = kind === 'damaged' ? because : undefined
+    return { file: log.path, position: log.end.position, damage }
+  }
+
+  private get readerOptions(): LogReaderOptions {
+    const { recordBytesMax } = this.options
+    return recordBytesMax === undefined ? {} : { recordBytesMax }
+  }
+
+  private applyAll(records: LogRecords, name: string): void {
+    while (records.next()) {
+      const { zxid, reader } = records
+      if (zxid <= this.zxid) {
+        if (zxid <= this.snapshotZxid) continue
+        throw new Damage(
+          `it holds zxid ${hex(zxid)} again, after ${this.lastFile} had reached ${hex(this.zxid)}`,
+          records.position,
+          'remove whichever of the two files does not belong here',
+        )
+      }
+      this.refuseGap(zxid, records.position, name)
+      try {
+        this.target.apply(reader)
+      } catch (error) {
+        if (!(error instanceof MalformedError)) throw error
+        throw new Damage(
+          `the transaction ${hex(zxid)} at byte ${records.position} cannot be understood (${error.message})`,
+          records.position,
+          'a newer version may read it; or start once with recovery.acceptDamage=true to go on without it and all after it',
+        )
+      }
+      this.zxid = this.target.lastZxid = zxid
+      this.lastFile = name
+      this.records++
+    }
+  }
+
+  /** Within an epoch zxids grow by one, and a new epoch starts counting from one. */
+  private refuseGap(zxid: bigint, position: number, name: string): void {
+    const last = this.zxid
+    const isNext = zxid === last + 1n || (zxid >> 32n > last >> 32n && (zxid & 0xffffffffn) <= 1n)
+    const open = this.openEnd
+    if (!isNext) {
+      const seen =
+        open === undefined ? '' : `; ${open.file} cannot be read beyond byte ${open.position}`
+      throw new Damage(
+        `it goes on at zxid ${hex(zxid)}, but ${this.lastFile} ends at ${hex(last)}: what lies ` +
+          `between is missing${seen}`,
+        position,
+        'restore the missing file, or start once with recovery.acceptDamage=true to end the database before the gap',
+      )
+    }
+    this.refuseOtherHistory(zxid, position)
+    if (open === undefined) return
+    // The next counter proves that nothing is missing; the first of a new epoch proves nothing.
+    if (zxid !== last + 1n && open.damage !== undefined) {
+      throw new Damage(
+        `it begins a new epoch, but ${open.file} is damaged at byte ${open.position} ` +
+          `(${open.damage}), and what it held after zxid ${hex(last)} is not known`,
+        position,
+        `restore ${open.file}, or start once with recovery.acceptDamage=true to end the database before the damage`,
+      )
+    }
+    this.openEnd = undefined
+    const { file, position: unreadable } = open
+    this.trace({
+      type: 'unreadableRestPassed',
+      file,
+      position: unreadable,
+      nextFile: `${this.options.logDir}/${name}`,
+    })
+  }
+
+  /**
+   * A snapshot that came from a leader takes the place of all that was logged before it, and a crash
+   * may have come before that was removed. Where no log leads up to it, what the logs hold before it
+   * may be of another history: only with it would we know.
+   */
+  private refuseOtherHistory(zxid: bigint, position: number): void {
+    const last = this.zxid
+    const between = this.skipped.find((snapshot) => snapshot.zxid > last && snapshot.zxid < zxid)
+    if (between === undefined) return
+    const file = `${this.options.snapshotDir}/${between.name}`
+    throw new Damage(
+      `it goes on from ${file}, which cannot be read, and no log leads up to that: ${this.lastFile} ` +
+        `ends at ${hex(last)} and may be of another history`,
+      position,
+      `restore ${file} from a copy; or empty the directory, if there is an ensemble to take the data from; ` +
+        `or start once with recovery.acceptDamage=true to end the database at ${hex(last)}`,
+    )
+  }
+
+  /** A torn tail is cut off, so that the next start meets a log that ends as it should. */
+  private async endNewest(log: LogFileReader, firstZxid: bigint): Promise<void> {
+    const verdict = await judgeEnd(log)
+    const badZxid = log.lastZxid === 0n ? firstZxid : log.lastZxid + 1n
+    const { kind, position, restBytes, intactRecords } = verdict
+    if (kind === 'clean') {
+      await makeDurable(this.disk, log)
+      return
+    }
+    const file = log.path
+    if (kind === 'torn') {
+      await this.refuseFickle(log, verdict)
+      await cutOff(this.disk, log)
+      this.trace({
+        type: 'tornTail',
+        file,
+        position,
+        droppedBytes: restBytes,
+        droppedRecords: intactRecords,
+      })
+    } else if (badZxid <= this.snapshotZxid && this.isInSnapshot(verdict)) {
+      await this.refuseFickle(log, verdict)
+      this.trace({ type: 'damageBelowSnapshot', file, position })
+    } else {
+      throw new Damage(
+        `it is damaged at byte ${position}, after zxid ${hex(log.lastZxid)}: ${verdict.because}`,
+        position,
+        'restore the file from a copy, or start once with recovery.acceptDamage=true to end the database before the damage',
+      )
+    }
+  }
+
+  /** What cannot be understood may be newer than what can. */
+  private isInSnapshot({ lastIntactZxid, isRestKnown }: Verdict): boolean {
+    return lastIntactZxid <= this.snapshotZxid && isRestKnown
+  }
+
+  /** Before anything is left out, it is read again: a disk that errs in reading costs no record. */
+  private async refuseFickle(log: LogFileReader, verdict: Verdict): Promise<void> {
+    const { path, lastZxid } = log
+    const again = await LogFileReader.open(this.disk, path, this.readerOptions)
+    try {
+      for await (const records of again) while (records.next());
+      if (isSame(again.end, log.end) && isSame(await judgeEnd(again), verdict)) return
+    } finally {
+      await again.close()
+    }
+    throw new RecoveryError(
+      path,
+      again.lastZxid === lastZxid
+        ? `what follows zxid ${hex(lastZxid)} does not read the same twice`
+        : `it reads as ending at zxid ${hex(lastZxid)} once and at ${hex(again.lastZxid)} another time`,
+      'look for what is wrong with the disk or the memory, and start again',
+    )
+  }
+
+  /** Keeps the sound part of a log under its name, and the whole under another. */
+  async setAside(name: string, position: number): Promise<void> {
+    const { logDir } = this.options
+    const path = `${logDir}/${name}`
+    const keptAs = `${logDir}/damaged.${name}`
+    const unfinished = `${logDir}/${unfinishedName(name)}`
+    const hasRecords = position > fileHeaderBytes
+    if (hasRecords) await this.copy(path, unfinished, position)
+    await this.disk.rename(path, keptAs)
+    if (hasRecords) await this.disk.rename(unfinished, path)
+    await this.disk.syncDirectory(logDir)
+    this.damageAccepted = true
+    this.trace({ type: 'damageAccepted', file: path, keptAs, lastZxid: this.zxid })
+  }
+
+  private async copy(from: string, to: string, bytes: number): Promise<void> {
+    const input = await this.disk.openRead(from)
+    const output = await this.disk.create(to)
+    try {
+      const chunk = new Uint8Array(Math.min(bytes, 1024 * 1024))
+      for (let at = 0; at < bytes;) {
+        const count = await input.read(at, chunk.subarray(0, Math.min(chunk.length, bytes - at)))
+        if (count === 0) break
+        await output.write(chunk.subarray(0, count), at)
+        at += count
+      }
+      await output.sync()
+    } finally {
+      await input.close()
+      await output.close()
+    }
+  }
+
+  /** Apache does not start where there is one. */
+  async removeEmptyLogs(): Promise<void> {
+    for (const { file, bytes } of this.emptyLogs) {
+      await this.disk.remove(file)
+      this.trace({ type: 'emptyLogRemoved', file, bytes })
+    }
+    if (this.emptyLogs.length > 0) await this.disk.syncDirectory(this.options.logDir)
+  }
+}
+
+/** Whether two records of plain values say the same. */
+function isSame<T extends object>(one: T, other: T): boolean {
+  return Object.entries(one).every(([name, value]) => other[name as keyof T] === value)
+}
