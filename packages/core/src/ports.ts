@@ -62,12 +62,28 @@ export function faultCode(error: unknown): string | undefined {
   return typeof error.code === 'string' ? error.code : undefined
 }
 
-/** Who a client is, by what it presents. */
+/** Proves who a client is, by what it presents. */
 export interface Authenticator {
   /** The schemes that have a provider here. */
   readonly schemes: ReadonlySet<string>
   /** The identities proven, or undefined when they are not. */
   authenticate(scheme: string, token: Uint8Array | null, address: string): Id[] | undefined
+  /** Begins a SASL exchange; absent where SASL is not configured. */
+  readonly startSasl?: (() => SaslExchange) | undefined
+  /** Whether a client stays, without an identity, when its SASL exchange has failed. */
+  readonly keepsSaslFailed?: boolean
+}
+
+/** The server's side of one SASL exchange. */
+export interface SaslExchange {
+  /** Answers what the client has sent; undefined refuses it. */
+  answer(token: Uint8Array): SaslAnswer | undefined
+}
+
+export interface SaslAnswer {
+  readonly token: Uint8Array | null
+  /** Who the client is, once that is proven: the exchange is over. */
+  readonly identities?: readonly Id[]
 }
 
 /**

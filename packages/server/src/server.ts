@@ -27,6 +27,7 @@ import type { ServerState } from '@zabra/protocol'
 import { startAdmin, type AdminServer } from './admin/admin-server.ts'
 import { makeWords } from './admin/words.ts'
 import { makeAuthenticator } from './auth/authenticator.ts'
+import { x509Identities } from './auth/x509.ts'
 import type { ServerConfig } from './config/config.ts'
 import { zlibCompression as compression } from './disk/zlib-compression.ts'
 import { lockDirectories } from './disk/directories.ts'
@@ -38,8 +39,13 @@ import { IdlePoll } from './idle-poll.ts'
 import { joinEnsemble, type JoinedEnsemble } from './ensemble.ts'
 import { every } from './every.ts'
 import type { Logger } from './logger.ts'
-import { ClientListener } from './net/client-listener.ts'
+import { ClientListener, type ListenOptions } from './net/client-listener.ts'
+import type { Speech } from './net/client-port.ts'
 import { receiveSnapshot } from './restore.ts'
+import { nameProblem } from './tls/peer-names.ts'
+import { TlsAcceptor, type HandshakeCounts } from './tls/tls-acceptor.ts'
+import type { TlsContext } from './tls/tls-context.ts'
+import { everyContext, openTlsContexts, type TlsContexts } from './tls/tls-contexts.ts'
 import type { ServerView } from './server-view.ts'
 import { StartError } from './start-error.ts'
 import { touchMemory } from './touch-memory.ts'
@@ -77,6 +83,7 @@ export class RunningServer implements ServerView {
   private stopping: Promise<void> | undefined
   private isRestoring = false
   private listening: ClientListener | undefined
+  private acceptor: TlsAcceptor | undefined
 
   private constructor(config: ServerConfig, parts: Parts, failed: Promise<never>) {
     this.config = config
@@ -101,8 +108,10 @@ export class RunningServer implements ServerView {
     const { logger } = host
     const disk: Disk = host.inMemory ? new MemoryDisk() : new NodeDisk()
     const locks = host.inMemory ? [] : lockDirectories(config)
+    let tls: TlsContexts | undefined
     try {
-      const parts = await load(config, host, disk, locks)
+      tls = openTlsContexts(config, logger)
+      const parts = await load(config, host, disk, locks, tls)
       const server = new RunningServer(config, parts.parts, parts.failed)
       try {
         await server.listen(logger)
@@ -113,18 +122,34 @@ export class RunningServer implements ServerView {
       return server
     } catch (error) {
       for (const lock of locks) lock.release()
+      for (const context of tls === undefined ? [] : everyContext(tls)) context.stop()
       throw error
     }
   }
 
   get clientPort(): number {
-    return this.listening?.address.port ?? 0
+    return this.listening?.address?.port ?? 0
+  }
+
+  /** Where clients connect with TLS; 0 where they cannot. */
+  get secureClientPort(): number {
+    return this.listening?.secureAddress?.port ?? 0
   }
 
   /** `host:port[,host:port]`, as clients want it. */
   get connectString(): string {
     const host = this.config.clientPortAddress ?? '127.0.0.1'
     return `${host.includes(':') ? `[${host}]` : host}:${this.clientPort}`
+  }
+
+  /** TLS handshakes with clients. */
+  get handshakes(): HandshakeCounts {
+    return this.acceptor?.counts ?? { underWay: 0, failed: 0 }
+  }
+
+  /** The certificates that are served. */
+  get tlsContexts(): readonly TlsContext[] {
+    return everyContext(this.parts.tls)
   }
 
   get adminAddress(): string | undefined {
@@ -200,8 +225,9 @@ export class RunningServer implements ServerView {
   }
 
   private async shutDown(): Promise<void> {
-    const { journal, locks, ensemble } = this.parts
+    const { journal, locks, ensemble, tls } = this.parts
     clearInterval(this.ticker)
+    for (const context of everyContext(tls)) context.stop()
     this.endPurges?.()
     this.listening?.stopAccepting()
     for (const socket of this.sockets) socket.pause()
@@ -216,27 +242,48 @@ export class RunningServer implements ServerView {
     }
   }
 
+  /** Takes connections of clients that speak TLS, where there are to be any. */
+  private clientAcceptor(logger: Logger): TlsAcceptor | undefined {
+    const { config, peer } = this
+    const { clients: context } = this.parts.tls
+    if (context === undefined) return undefined
+    const { settings } = context
+    const { clientAuth, clientHostnameVerification, allowReverseDnsLookup } = settings
+    return new TlsAcceptor({
+      context,
+      clientAuth,
+      allowHalfOpen: true,
+      checkPeer: clientHostnameVerification
+        ? (certificate, socket) =>
+            nameProblem(certificate, socket, { hosts: [], mayLookUp: allowReverseDnsLookup })
+        : undefined,
+      onSecure: (socket, certificate) => {
+        const proven =
+          certificate === undefined ? [] : x509Identities(certificate, config.x509SuperUser)
+        this.listening?.serveSecure(socket, proven)
+      },
+      onFailed: (address, reason) => {
+        peer.stats.authFailures++
+        logger.warn(`TLS handshake with client ${address} failed: ${reason}`)
+      },
+    })
+  }
+
   private async listen(logger: Logger): Promise<void> {
     const { config, parts } = this
     const { peer, turn } = parts
     const words = makeWords(this)
-    if (config.clientPort !== undefined) {
-      this.listening = new ClientListener(
-        { peer, turn, words, logger },
-        {
-          port: config.clientPort,
-          address: config.clientPortAddress,
-          backlog: config.listenBacklog,
-          perAddressMax: config.maxClientCnxns,
-          connectionsMax: config.maxCnxns,
-          keepAlive: config.tcpKeepAlive,
-        },
-      )
-      await this.listening.listen().catch((error: Error) => {
-        throw clientPortError(config, error)
-      })
-      parts.ensemble?.onClientMoved((to) => this.moveClientPort(to, logger))
-    }
+    this.acceptor = this.clientAcceptor(logger)
+    this.listening = new ClientListener({ peer, turn, words, logger, tls: this.acceptor }, {
+      ports: clientPorts(config),
+      backlog: config.listenBacklog,
+      perAddressMax: config.maxClientCnxns,
+      connectionsMax: config.maxCnxns,
+      keepAlive: config.tcpKeepAlive,
+      detectionTimeoutMs: config.tls.settings.detectionTimeoutMs,
+    })
+    await this.listening.listen((speech, error) => clientPortError(config, speech, error))
+    parts.ensemble?.onClientMoved((to) => this.moveClientPort(to, logger))
     this.admin = await startAdmin(this, logger)
     await parts.ensemble?.start(parts.fail)
   }
@@ -245,7 +292,9 @@ export class RunningServer implements ServerView {
   private moveClientPort({ host, port }: HostPort, logger: Logger): void {
     const { listening } = this
     if (listening === undefined || this.isStopping) return
-    const { port: portNow, address: addressNow } = listening.address
+    const now = listening.address
+    if (now === undefined) return
+    const { port: portNow, address: addressNow } = now
     const isEvery = (address: string | undefined): boolean =>
       address === undefined || address === '::' || address === '0.0.0.0'
     if (port === portNow && (host === addressNow || (isEvery(host) && isEvery(addressNow)))) return
@@ -279,6 +328,7 @@ interface Parts {
   readonly snapshotDir: string
   readonly logDir: string
   readonly authenticator: Authenticator
+  readonly tls: TlsContexts
   readonly dbOptions: DatabaseOptions
   readonly startup: ServerView['startup']
 }
@@ -288,6 +338,7 @@ async function load(
   { logger, inMemory }: Host,
   disk: Disk,
   locks: readonly DirectoryLock[],
+  tls: TlsContexts,
 ): Promise<{ parts: Parts; failed: Promise<never> }> {
   const snapshotDir = join(config.dataDir, formatFolder)
   const logDir = join(config.dataLogDir, formatFolder)
@@ -295,6 +346,9 @@ async function load(
     digestEnabled: config.digestAuthEnabled,
     digestAlgorithm: config.digestAlgorithm,
     superDigest: config.superDigest,
+    providers: config.authProviders,
+    sasl: config.sasl,
+    ensembleNames: config.ensembleAuthNames,
   })
   const loadStarted = performance.now()
   const recovery: RecoveryOptions = {
@@ -400,6 +454,7 @@ async function load(
       snapshotDir,
       logDir,
       authenticator,
+      tls,
       dbOptions,
       startup,
     },
@@ -407,14 +462,29 @@ async function load(
   }
 }
 
+/** The ports of clients, in the order of their numbers in the configuration. */
+function clientPorts({ clientPort, clientPortAddress, tls }: ServerConfig): ListenOptions['ports'] {
+  const ports: ListenOptions['ports'][number][] = []
+  if (clientPort !== undefined) {
+    const speech = tls.portUnification ? 'both' : 'plain'
+    ports.push({ speech, port: clientPort, address: clientPortAddress })
+  }
+  if (tls.port !== undefined) ports.push({ speech: 'tls', port: tls.port, address: tls.address })
+  return ports
+}
+
 /** What the system says does not tell which setting is meant. */
-function clientPortError({ clientPort, clientPortAddress }: ServerConfig, error: Error): Error {
+function clientPortError(config: ServerConfig, speech: Speech, error: Error): Error {
+  const isSecure = speech === 'tls'
+  const key = isSecure ? 'secureClientPort' : 'clientPort'
+  const port = isSecure ? config.tls.port : config.clientPort
+  const address = isSecure ? config.tls.address : config.clientPortAddress
   const isAboutAddress = /^(EADDRNOTAVAIL|ENOTFOUND|EAI_.*)$/.test(faultCode(error) ?? '')
   return new StartError(
     isAboutAddress
-      ? `clientPortAddress: ${clientPortAddress} cannot be listened on: ${error.message}. Name an ` +
+      ? `${key}Address: ${address} cannot be listened on: ${error.message}. Name an ` +
           'address of this machine, or leave it out to listen on every one.'
-      : `clientPort: ${clientPort} cannot be listened on: ${error.message}`,
+      : `${key}: ${port} cannot be listened on: ${error.message}`,
     error,
   )
 }

@@ -1,5 +1,4 @@
 import {
-  AuthPacket,
   errorCodes,
   MalformedError,
   Reader,
@@ -22,6 +21,7 @@ import type { SessionIds } from './sessions/session-ids.ts'
 import type { Session } from './sessions/tracker.ts'
 import type { Trace } from './trace.ts'
 import { Admission, type AdmissionHost } from './admission.ts'
+import { Authentication } from './authentication.ts'
 import { ByteKeeper } from '../base/byte-keeper.ts'
 import { ClientConnection, type ClientLink, type Queued } from './connection.ts'
 import { ConnectionThrottle, type ConnectionThrottleOptions } from './connection-throttle.ts'
@@ -89,7 +89,7 @@ export class ClientPipeline implements AdmissionHost {
   private largeBytes = 0
   private readonly options: PipelineOptions
   private readonly clock: Clock
-  private readonly authenticator: Authenticator
+  private readonly authentication: Authentication
   private readonly trace: Trace
   private readonly replies: Replies
   private readonly admission: Admission
@@ -112,7 +112,6 @@ export class ClientPipeline implements AdmissionHost {
     const { stats } = this
     this.db = parts.db
     this.clock = parts.clock
-    this.authenticator = parts.authenticator
     this.trace = parts.trace
     this.options = options
     this.replies = new Replies(parts.db, parts.clock, stats)
@@ -121,6 +120,7 @@ export class ClientPipeline implements AdmissionHost {
       connectionThrottle && new ConnectionThrottle(connectionThrottle, parts.clock.nowMs)
     this.connectionThrottle = throttle
     const { replies } = this
+    this.authentication = new Authentication({ ...parts, stats, replies }, options.requiredSchemes)
     this.admission = new Admission({ ...parts, stats, replies, throttle }, options, this)
   }
 
@@ -264,7 +264,7 @@ export class ClientPipeline implements AdmissionHost {
     stats.packetsReceived++
     connection.packetsReceived++
     if (type === op.auth || type === op.sasl) return this.inline(connection, xid, type)
-    if (!this.isPermitted(connection)) return this.refuseUnauthenticated(connection, xid)
+    if (!this.authentication.isPermitted(connection)) return this.refuseUnauthenticated(connection, xid)
     assert(upstream !== undefined, 'a connection is open only while this server serves')
     if (connection.session!.isClosing) return true
     upstream.touch(connection)
@@ -643,36 +643,9 @@ export class ClientPipeline implements AdmissionHost {
     this.upstream?.settle?.()
     // Proving who one is, is a sign of life too.
     this.upstream?.touch(connection)
-    if (type === op.sasl) {
-      // No SASL here: success with nothing to say, as Apache answers without a login section.
-      reader.buffer()
-      this.replies.inline(connection, xid, ok, (out) => out.buffer(null))
-      return true
-    }
-    const { scheme, auth } = AuthPacket.read(reader)
-    const { address } = connection.link
-    const proven =
-      scheme === null ? undefined : this.authenticator.authenticate(scheme, auth, address)
-    if (proven === undefined) {
-      this.stats.authFailures++
-      this.trace({ type: 'authFailed', address, scheme })
-      this.replies.inline(connection, xid, errorCodes.authFailed)
-      this.close(connection)
-      return false
-    }
-    const known = connection.identities
-    const isNew = (id: (typeof known)[number]): boolean =>
-      !known.some((other) => other.scheme === id.scheme && other.id === id.id)
-    // A new list: requests already prepared keep the identities they were read with.
-    connection.identities = [...known, ...proven.filter(isNew)]
-    this.replies.inline(connection, xid, ok)
-    return true
-  }
-
-  private isPermitted(connection: ClientConnection): boolean {
-    const { requiredSchemes } = this.options
-    if (requiredSchemes.length === 0) return true
-    return connection.identities.some(({ scheme }) => requiredSchemes.includes(scheme ?? ''))
+    if (this.authentication.accept(connection, xid, type, reader)) return true
+    this.close(connection)
+    return false
   }
 
   private refuseUnauthenticated(connection: ClientConnection, xid: number): boolean {

@@ -1,8 +1,9 @@
 import type { AnyKey, ValueOf } from './key.ts'
-import { access, limits, listening, nodes, sasl, sessions, tls } from './keys/clients.ts'
+import { access, limits, listening, nodes, sasl, sessions } from './keys/clients.ts'
 import { admin } from './keys/admin.ts'
 import { ensemble } from './keys/ensemble.ts'
 import { retention, storage } from './keys/storage.ts'
+import { adminTls, quorumTls, tls } from './keys/tls.ts'
 import { unused } from './keys/unused.ts'
 
 export { families } from './keys/ensemble.ts'
@@ -20,6 +21,8 @@ export const sections: readonly { title: string; keys: Readonly<Record<string, A
   { title: 'SASL', keys: sasl },
   { title: 'TLS', keys: tls },
   { title: 'Ensembles', keys: ensemble },
+  { title: 'TLS between servers', keys: quorumTls },
+  { title: 'TLS for administrators', keys: adminTls },
   { title: 'Accepted, without effect', keys: unused },
 ]
 
@@ -36,6 +39,8 @@ export const keys = {
   ...sasl,
   ...tls,
   ...ensemble,
+  ...quorumTls,
+  ...adminTls,
   ...unused,
 } as const
 

@@ -1,5 +1,6 @@
 import type { Socket } from 'node:net'
 import type { ClientConnection, ClientLink } from '@zabra/core'
+import type { Id } from '@zabra/protocol'
 import type { ClientListener } from './client-listener.ts'
 
 /** What may wait to be sent to a client before it counts as stuck and is dropped. */
@@ -28,12 +29,19 @@ export class ClientSocket implements ClientLink {
   private firstBytes: Uint8Array | undefined = nothing
   private wordInput: ((bytes: Uint8Array) => void) | undefined
 
-  constructor(socket: Socket, address: string, listener: ClientListener) {
+  /** `proven` are identities that it has without asking for them: those of its certificate. */
+  constructor(
+    socket: Socket,
+    address: string,
+    listener: ClientListener,
+    proven: readonly Id[],
+  ) {
     this.socket = socket
     this.address = address
     this.port = socket.remotePort ?? 0
     this.listener = listener
     this.connection = listener.peer.open(this)
+    if (proven.length > 0) this.connection.identities.push(...proven)
     socket.on('error', () => socket.destroy())
     socket.on('end', () => this.ended())
     socket.on('close', () => this.gone())

@@ -1,5 +1,6 @@
 import { encodeText, errorCodes, permissions, type Acl, type Id } from '@zabra/protocol'
 import type { AclEntry } from './acl-table.ts'
+import { isDistinguishedName } from './distinguished-name.ts'
 import { isInNetwork, parseNetwork } from './ip.ts'
 
 /** What the rules about permissions depend on. */
@@ -28,7 +29,7 @@ export function allows(
   for (const { perms: granted, id } of entry.acl) {
     if ((granted & perms) === 0) continue
     for (const identity of identities) {
-      if (identity.scheme === id.scheme && matches(identity, id)) return true
+      if (identity.scheme === id.scheme && matches(rules, identity, id)) return true
     }
   }
   return false
@@ -47,9 +48,11 @@ export function allowsEach(
   return true
 }
 
-function matches(identity: Id, wanted: Id): boolean {
+function matches({ schemes }: AclRules, identity: Id, wanted: Id): boolean {
   if (identity.scheme === 'ip') return isInNetwork(identity.id ?? '', wanted.id ?? '')
-  return identity.id === wanted.id
+  if (identity.scheme !== 'sasl') return identity.id === wanted.id
+  // Proven also where no provider is configured, but then it opens nothing. The user super matches all.
+  return schemes.has('sasl') && (identity.id === wanted.id || identity.id === 'super')
 }
 
 /**
@@ -126,7 +129,15 @@ function idProblem(rules: AclRules, { scheme, id }: Id): number {
     return parts.length === 2 && parts[1] !== '' ? 0 : errorCodes.invalidAcl
   }
   if (scheme === 'ip') return parseNetwork(id) === undefined ? errorCodes.invalidAcl : 0
-  return 0
+  if (scheme === 'x509') return isDistinguishedName(id) ? 0 : errorCodes.invalidAcl
+  if (scheme === 'sasl') return isPrincipal(id) ? 0 : errorCodes.invalidAcl
+  // Nobody has an identity of this scheme: its provider lets servers in, not users.
+  return scheme === 'ensemble' ? errorCodes.invalidAcl : 0
+}
+
+/** A plain name, or one of Kerberos: `service/host@REALM`. */
+function isPrincipal(id: string): boolean {
+  return !id.includes('@') || /^[^/@]*(?:\/[^/@]*)?@[^/@]*$/.test(id)
 }
 
 /** Hides the hashes of passwords from those who may not change the list anyway. */

@@ -1,7 +1,7 @@
-import { createHash, createPrivateKey, timingSafeEqual, X509Certificate } from 'node:crypto'
-import type { KeyObject } from 'node:crypto'
+import { createHash, timingSafeEqual, type KeyObject, type X509Certificate } from 'node:crypto'
 import { DerError, derChildren, derTags, octets, oidText, readDer } from '../der.ts'
 import { StoreError, type KeyEntry, type Store } from './key-material.ts'
+import { parseCertificate, parsePrivateKey } from './parse.ts'
 
 const magicJks = 0xfeedfeed
 const magicJceks = 0xcececece
@@ -59,11 +59,7 @@ function certificate(reader: JavaReader, version: number): X509Certificate {
   const type = version === 2 ? reader.text() : 'X.509'
   const der = reader.bytes(reader.int())
   if (type !== 'X.509') throw new StoreError(`it has a certificate of the kind ${type}`)
-  try {
-    return new X509Certificate(der)
-  } catch (error) {
-    throw new StoreError(`a certificate in it cannot be read: ${(error as Error).message}`)
-  }
+  return parseCertificate(der)
 }
 
 function checkDigest(bytes: Uint8Array, password: string): void {
@@ -107,7 +103,7 @@ function decryptKey(encryptedInfo: Uint8Array, password: string, convert: string
   if (check.length !== hashBytes || !timingSafeEqual(real, check)) {
     throw new StoreError('the password of the store does not fit its key; both must be the same')
   }
-  return createPrivateKey({ key: plain, format: 'der', type: 'pkcs8' })
+  return parsePrivateKey(plain)
 }
 
 function passwordBytes(password: string): Buffer {

@@ -1,7 +1,7 @@
-import { createPrivateKey, X509Certificate } from 'node:crypto'
-import type { KeyObject } from 'node:crypto'
+import { createPrivateKey, type KeyObject, type X509Certificate } from 'node:crypto'
 import { chainOf } from './chain.ts'
 import { StoreError, type Store } from './key-material.ts'
+import { parseCertificate } from './parse.ts'
 
 const block = /-----BEGIN ([A-Z0-9 ]+)-----[\s\S]*?-----END \1-----/g
 
@@ -12,7 +12,7 @@ export function readPem(text: string, password: string): Store {
   const crls: string[] = []
   for (const [pem, label = ''] of text.matchAll(block)) {
     if (label === 'CERTIFICATE' || label === 'X509 CERTIFICATE' || label === 'TRUSTED CERTIFICATE') {
-      certificates.push(readCertificate(pem))
+      certificates.push(parseCertificate(pem))
     } else if (label === 'X509 CRL') crls.push(pem)
     else if (label.endsWith('PRIVATE KEY')) keys.push(readKey(pem, password))
   }
@@ -25,14 +25,6 @@ export function readPem(text: string, password: string): Store {
     return { alias: '', key, chain: chainOf(own, certificates) }
   })
   return { keys: entries, trusted: certificates, crls }
-}
-
-function readCertificate(pem: string): X509Certificate {
-  try {
-    return new X509Certificate(pem)
-  } catch (error) {
-    throw new StoreError(`a certificate in it cannot be read: ${(error as Error).message}`)
-  }
 }
 
 function readKey(pem: string, password: string): KeyObject {

@@ -1,5 +1,4 @@
-import { createHmac, createPrivateKey, timingSafeEqual, X509Certificate } from 'node:crypto'
-import type { KeyObject } from 'node:crypto'
+import { createHmac, timingSafeEqual, type KeyObject, type X509Certificate } from 'node:crypto'
 import {
   DerError,
   derChildren,
@@ -13,6 +12,7 @@ import {
 } from '../der.ts'
 import { chainOf } from './chain.ts'
 import { StoreError, type KeyEntry, type Store } from './key-material.ts'
+import { parseCertificate, parsePrivateKey } from './parse.ts'
 import {
   decryptWithPassword,
   derivePbkdf2,
@@ -143,19 +143,19 @@ function collect(bags: Uint8Array, password: string, convert: string, found: Fou
     const attributes = readAttributes(attributeSet)
     switch (oidText(type)) {
       case oids.keyBag:
-        found.keys.push({ ...attributes, key: privateKey(value!.bytes) })
+        found.keys.push({ ...attributes, key: parsePrivateKey(value!.bytes) })
         break
       case oids.shroudedKeyBag: {
         const [algorithm, encrypted] = derChildren(value!, derTags.sequence)
         const key = decryptWithPassword(algorithm!, octets(encrypted), password, convert)
-        found.keys.push({ ...attributes, key: privateKey(key) })
+        found.keys.push({ ...attributes, key: parsePrivateKey(key) })
         break
       }
       case oids.certificateBag: {
         const [kind, content] = derChildren(value!, derTags.sequence)
         if (oidText(kind) !== oids.x509Certificate) break
         const der = octets(derChildren(content!, derTags.context0)[0])
-        found.certificates.push({ ...attributes, certificate: new X509Certificate(der) })
+        found.certificates.push({ ...attributes, certificate: parseCertificate(der) })
         break
       }
       case oids.nestedBags:
@@ -176,7 +176,7 @@ function readAttributes(set: DerValue | undefined): Attributes {
     const [value] = derChildren(expectTag(values, derTags.set))
     switch (oidText(oid)) {
       case oids.friendlyName:
-        name = Buffer.from(value?.content ?? []).swap16().toString('utf16le')
+        name = bmpText(value?.content ?? new Uint8Array(0))
         break
       case oids.localKeyId:
         localKeyId = Buffer.from(value?.content ?? []).toString('hex')
@@ -190,12 +190,10 @@ function readAttributes(set: DerValue | undefined): Attributes {
   return { name, localKeyId, isTrusted }
 }
 
-function privateKey(der: Uint8Array): KeyObject {
-  try {
-    return createPrivateKey({ key: Buffer.from(der), format: 'der', type: 'pkcs8' })
-  } catch (error) {
-    throw new StoreError(`its private key cannot be read: ${(error as Error).message}`)
-  }
+/** UTF-16, big-endian. */
+function bmpText(bytes: Uint8Array): string {
+  const whole = Buffer.from(bytes.subarray(0, bytes.length & ~1))
+  return whole.swap16().toString('utf16le')
 }
 
 /**
