@@ -3,7 +3,7 @@
  * was just done (`text-bytes.ts`, `remembered` in `jute.ts`).
  *
  * Read `jute.ts` for the encoding, `records/` for what travels and what is stored,
- * `operations.ts` for the table of operations, `frame.ts` for how a stream becomes frames.
+ * `table.ts` for the table of operations, `frame.ts` for how a stream becomes frames.
  */
 export { copyWords, wordCopyMax } from './copy-words.ts'
 export {
@@ -42,6 +42,7 @@ export {
 } from './codes.ts'
 export { lastSlash, nameOf, parentOf, pathProblem } from './path.ts'
 export {
+  codes,
   inline,
   operationName,
   operations,
@@ -58,7 +59,8 @@ export {
 export * from './records/client.ts'
 export * from './records/common.ts'
 export * from './records/election.ts'
-export * from './records/multi.ts'
+export * from './lists.ts'
 export * from './records/quorum.ts'
 export * from './records/storage.ts'
 export * from './records/transaction.ts'
+export * from './transactions.ts'

@@ -3,7 +3,7 @@ import { expect, test } from 'vitest'
 import { Database } from '../state/database.ts'
 import { ByteKeeper } from '../base/byte-keeper.ts'
 import { Projection } from '../state/projection/projection.ts'
-import { prepareCreate } from './create.ts'
+import { prepareCreate } from './creating.ts'
 
 const { badArguments, noNode, nodeExists } = errorCodes
 const acl = [{ perms: 31, id: { scheme: 'world', id: 'anyone' } }]

@@ -3,10 +3,11 @@ import { expect, test } from 'vitest'
 import { Database } from '../state/database.ts'
 import { ByteKeeper } from '../base/byte-keeper.ts'
 import { Projection } from '../state/projection/projection.ts'
-import { prepareCreate } from './create.ts'
-import { prepareDelete, prepareDeleteContainer } from './delete.ts'
+import { prepareCreate } from './creating.ts'
+import { deleteContainer } from './delete-container.ts'
+import { deleteNode } from './delete.ts'
 import type { Preparation } from './preparation.ts'
-import { prepareSetData } from './set-data.ts'
+import { setData } from './set-data.ts'
 
 const acl = [{ perms: 31, id: { scheme: 'world', id: 'anyone' } }]
 
@@ -44,30 +45,30 @@ const reclaim = { path: '/n', neverUsedMsMax: 0 }
 test('a TTL node that was found to be due and then written to is not reclaimed', () => {
   const at = preparer()
   prepareCreate(21, node(5, 100n), at(0))
-  prepareSetData({ path: '/n', data: null, version: -1 }, at(1000))
-  expect(prepareDeleteContainer(reclaim, at(1001))).toBe(errorCodes.badVersion)
-  expect(prepareDeleteContainer(reclaim, at(1101))).toMatchObject({ type: 20 })
+  setData.prepare({ path: '/n', data: null, version: -1 }, at(1000))
+  expect(deleteContainer.prepare(reclaim, at(1001))).toBe(errorCodes.badVersion)
+  expect(deleteContainer.prepare(reclaim, at(1101))).toMatchObject({ type: 20 })
 })
 
 test('a TTL node that was found to be due and made anew as a container is not reclaimed', () => {
   const at = preparer()
   prepareCreate(21, node(5, 100n), at(0))
-  prepareDelete({ path: '/n', version: -1 }, at(1000))
+  deleteNode.prepare({ path: '/n', version: -1 }, at(1000))
   prepareCreate(19, node(4), at(1000))
-  expect(prepareDeleteContainer(reclaim, at(9999))).toBe(errorCodes.badVersion)
+  expect(deleteContainer.prepare(reclaim, at(9999))).toBe(errorCodes.badVersion)
 })
 
 test('a container is reclaimed once a child of it is gone', () => {
   const at = preparer()
   prepareCreate(19, node(4), at(0))
   prepareCreate(1, { ...node(0), path: '/n/child' }, at(1))
-  expect(prepareDeleteContainer(reclaim, at(2))).toBe(errorCodes.notEmpty)
-  prepareDelete({ path: '/n/child', version: -1 }, at(3))
-  expect(prepareDeleteContainer(reclaim, at(4))).toMatchObject({ type: 20 })
+  expect(deleteContainer.prepare(reclaim, at(2))).toBe(errorCodes.notEmpty)
+  deleteNode.prepare({ path: '/n/child', version: -1 }, at(3))
+  expect(deleteContainer.prepare(reclaim, at(4))).toMatchObject({ type: 20 })
 })
 
 test('a node that is neither a container nor has a TTL is never reclaimed', () => {
   const at = preparer()
   prepareCreate(1, node(0), at(0))
-  expect(prepareDeleteContainer(reclaim, at(9999))).toBe(errorCodes.badVersion)
+  expect(deleteContainer.prepare(reclaim, at(9999))).toBe(errorCodes.badVersion)
 })

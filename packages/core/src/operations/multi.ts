@@ -1,79 +1,146 @@
 import {
+  codes,
   createFlags,
   errorCodes,
+  isMultiPart,
+  isMultiWrite,
+  MalformedError,
+  MultiRequest,
+  writeMultiEnd,
+  writeMultiError,
+  writeMultiSuccess,
+  type MultiOp,
   type MultiTxn,
   type MultiWriteOp,
+  type Reader,
   type SimpleTxn,
+  type TxnHeader,
+  type Writer,
 } from '@zabra/protocol'
-import { prepareCheck } from './check.ts'
-import { prepareCreate, type CreateType } from './create.ts'
-import { prepareDelete } from './delete.ts'
+import type { Database } from '../state/database.ts'
+import type { Tree } from '../state/tree/tree.ts'
+import type { CreateType } from './creating.ts'
+import type { WriteOperation } from './operation.ts'
 import type { Preparation, Prepared } from './preparation.ts'
-import { prepareSetData } from './set-data.ts'
 
-/**
- * All or nothing: each operation is prepared against what those before it did; the first refusal
- * takes everything back, and the transaction then only records who refused.
- */
-export function prepareMulti(ops: readonly MultiWriteOp[], p: Preparation): MultiTxn {
-  const txns: SimpleTxn[] = []
-  p.projection.attempt(() => {
-    let failed = false
-    for (const op of ops) {
-      const prepared: Prepared = failed ? errorCodes.runtimeInconsistency : prepareOne(op, p)
-      failed ||= typeof prepared === 'number'
-      txns.push(typeof prepared === 'number' ? { type: -1, body: { err: prepared } } : prepared)
-    }
-    return !failed
-  })
-  return { txns }
+/** What a multi asks of the operations that are its parts. */
+interface Parts {
+  prepare(op: MultiWriteOp, preparation: Preparation): Prepared
+  apply(db: Database, header: TxnHeader, txn: SimpleTxn): number
+  writeResult(tree: Tree, txn: SimpleTxn, out: Writer): void
 }
 
-function prepareOne(op: MultiWriteOp, p: Preparation): Prepared {
-  switch (op.type) {
-    case 1:
-    case 15:
-    case 19:
-    case 21:
-      return prepareCreate(op.type, op.request, p)
-    case 2:
-      return prepareDelete(op.request, p)
-    case 5:
-      return prepareSetData(op.request, p)
-    case 13:
-      return prepareCheck(op.request, p)
+export interface Multi extends WriteOperation<'multi', readonly MultiWriteOp[]> {
+  /** Applies the parts one after the other, and writes the result of each as it left the tree. */
+  applyParts(db: Database, header: TxnHeader, txn: MultiTxn, results: Writer | undefined): void
+}
+
+/** Several writes, all or none. */
+export function multiOf(parts: Parts): Multi {
+  return {
+    decode,
+
+    /**
+     * Prepares each operation against the results of those before it. The first refusal takes
+     * everything back, and the transaction then only records which part was refused.
+     */
+    prepare(ops, p) {
+      const txns: SimpleTxn[] = []
+      p.projection.attempt(() => {
+        let failed = false
+        for (const op of ops) {
+          const prepared: Prepared = failed ? errorCodes.runtimeInconsistency : parts.prepare(op, p)
+          failed ||= typeof prepared === 'number'
+          txns.push(
+            typeof prepared === 'number'
+              ? { type: codes.error, body: { err: prepared } }
+              : prepared,
+          )
+        }
+        return !failed
+      })
+      return { type: codes.multi, body: { txns } }
+    },
+
+    apply(db, header, { body }) {
+      this.applyParts(db, header, body, undefined)
+      return errorCodes.ok
+    },
+
+    applyParts(db, header, { txns }, results) {
+      const isFailed = txns.some(({ type }) => type === codes.error)
+      for (const txn of txns) {
+        if (isFailed) {
+          const err = txn.type === codes.error ? txn.body.err : errorCodes.ok
+          if (results !== undefined) writeMultiError(results, err)
+          continue
+        }
+        parts.apply(db, header, txn)
+        if (results === undefined || !isMultiPart(txn.type)) continue
+        writeMultiSuccess(results, txn.type)
+        parts.writeResult(db.tree, txn, results)
+      }
+      if (results !== undefined) writeMultiEnd(results)
+    },
   }
 }
 
+const { marshallingError } = errorCodes
+
+function decode(body: Reader): readonly MultiWriteOp[] | number {
+  let ops: MultiOp[]
+  try {
+    ops = MultiRequest.read(body)
+  } catch (fault) {
+    if (!(fault instanceof MalformedError)) throw fault
+    return marshallingError
+  }
+  if (!ops.every(isMultiWrite)) return marshallingError
+  for (const part of ops) {
+    // In this order, as Apache takes a part apart: it decides whether a zxid is used up.
+    if (hasUnknownFlags(part)) return marshallingError
+    if (needsAcl(part) && part.request.acl === null) throw new MalformedError('no ACL in a multi')
+    if (lacksTtl(part)) return marshallingError
+  }
+  if (ops.some(({ request }) => request.path === null)) return marshallingError
+  return ops.map(byFlags)
+}
+
 /** Flags that mean nothing: the whole request is refused for them. */
-export function hasUnknownFlags(op: MultiWriteOp): boolean {
+function hasUnknownFlags(op: MultiWriteOp): boolean {
   return isCreate(op) && (op.request.flags < 0 || op.request.flags > 6)
 }
 
 /** Flags of a TTL node on an operation that has no time to give: the same. */
-export function lacksTtl(op: MultiWriteOp): boolean {
-  return isCreate(op) && isTtl(op.request.flags) && op.type !== 21
+function lacksTtl(op: MultiWriteOp): boolean {
+  return isCreate(op) && isTtl(op.request.flags) && op.type !== codes.createTTL
 }
 
 /** Without a list a multi cannot even be decoded, unless it is for a TTL node. */
-export function needsAcl(op: MultiWriteOp): op is CreateOp {
-  return isCreate(op) && !(op.type === 21 && isTtl(op.request.flags))
+function needsAcl(op: MultiWriteOp): op is CreateOp {
+  return isCreate(op) && !(op.type === codes.createTTL && isTtl(op.request.flags))
 }
 
 /** Inside a multi the flags decide what a create makes; outside, the operation does. */
-export function byFlags(op: MultiWriteOp): MultiWriteOp {
+function byFlags(op: MultiWriteOp): MultiWriteOp {
   if (!isCreate(op)) return op
   const { path, data, acl, flags } = op.request
   const request = { path, data, acl, flags }
-  if (flags === createFlags.container) return { type: 19, request }
-  if (op.type === 21 && !isTtl(flags)) return { type: 1, request }
+  if (flags === createFlags.container) return { type: codes.createContainer, request }
+  if (op.type === codes.createTTL && !isTtl(flags)) return { type: codes.create, request }
   return op
 }
 
 type CreateOp = Extract<MultiWriteOp, { type: CreateType }>
+const createTypes: ReadonlySet<number> = new Set<CreateType>([
+  codes.create,
+  codes.create2,
+  codes.createContainer,
+  codes.createTTL,
+])
 
 function isCreate(op: MultiWriteOp): op is CreateOp {
-  return op.type === 1 || op.type === 15 || op.type === 19 || op.type === 21
+  return createTypes.has(op.type)
 }
 
 function isTtl(flags: number): boolean {

@@ -1,4 +1,11 @@
-import { encodeText, errorCodes, permissions } from '@zabra/protocol'
+import {
+  codes,
+  encodeText,
+  errorCodes,
+  permissions,
+  ReconfigRequest,
+  type TypeOf,
+} from '@zabra/protocol'
 import { assert } from '../base/assert.ts'
 import { configPath } from '../state/database.ts'
 import { field } from '../state/tree/layout.ts'
@@ -10,7 +17,9 @@ import {
 } from '../membership/membership.ts'
 import type { ServerId } from '../membership/quorum.ts'
 import { parseServerSpec, type HostPort, type ServerSpec } from '../membership/server-spec.ts'
-import { mayDo, type Preparation, type Prepared } from './preparation.ts'
+import type { WriteOperation } from './operation.ts'
+import { mayDo } from './preparation.ts'
+import { applySetData } from './set-data.ts'
 
 /** What a leader knows about the members, and lets be done about them. */
 export interface Reconfiguring {
@@ -23,43 +32,49 @@ export interface Reconfiguring {
   propose(config: Membership): void
 }
 
-interface Request {
-  readonly joiningServers: string | null
-  readonly leavingServers: string | null
-  readonly newMembers: string | null
-  readonly curConfigId: bigint
-}
+type Request = TypeOf<typeof ReconfigRequest>
 
 /** The members that a request asks for, or the error that refuses it. */
 type Wanted = Pick<Membership, 'servers' | 'hierarchy'> | number
 
 const { badArguments, marshallingError } = errorCodes
 
-export function prepareReconfig(request: Request, p: Preparation): Prepared {
-  const { rules, reconfiguring, zxid } = p
-  if (!rules.reconfigEnabled) return errorCodes.reconfigDisabled
-  if (reconfiguring === undefined) return errorCodes.unimplemented
-  if (reconfiguring.isPending()) return errorCodes.reconfigInProgress
-  const current = reconfiguring.current()
-  const { curConfigId, newMembers } = request
-  if (curConfigId !== -1n && curConfigId !== current.version) return errorCodes.badVersion
-  const votersMin = rules.standaloneEnabled === false ? 1 : 2
-  const wanted = newMembers === null ? changed(current, request) : parsed(newMembers, votersMin)
-  if (typeof wanted === 'number') return wanted
-  const config: Membership = { ...wanted, version: zxid }
-  if (voterCount(config) < votersMin || !canBeRead(config)) return badArguments
-  if (!reconfiguring.isSynced(config)) return errorCodes.newConfigNoQuorum
-  const node = p.projection.load(configPath)
-  assert(node !== undefined, 'the configuration has its node')
-  if (!mayDo(p, node.acl, permissions.write)) return errorCodes.noAuth
-  const data = encodeText(formatMembership(config))
-  node.view.setInt32(field.version, -1)
-  node.view.setBigInt64(field.mzxid, zxid)
-  node.view.setBigInt64(field.mtime, p.time)
-  p.projection.setData(node, data)
-  p.projection.stage(node)
-  reconfiguring.propose(config)
-  return { type: 16, body: { path: configPath, data, version: -1 } }
+export const reconfig: WriteOperation<'reconfig', Request> = {
+  decode: (body) => ReconfigRequest.read(body),
+
+  prepare(request, p) {
+    const { rules, reconfiguring, zxid } = p
+    if (!rules.reconfigEnabled) return errorCodes.reconfigDisabled
+    if (reconfiguring === undefined) return errorCodes.unimplemented
+    if (reconfiguring.isPending()) return errorCodes.reconfigInProgress
+    const current = reconfiguring.current()
+    const { curConfigId, newMembers } = request
+    if (curConfigId !== -1n && curConfigId !== current.version) return errorCodes.badVersion
+    const votersMin = rules.standaloneEnabled === false ? 1 : 2
+    const wanted = newMembers === null ? changed(current, request) : parsed(newMembers, votersMin)
+    if (typeof wanted === 'number') return wanted
+    const config: Membership = { ...wanted, version: zxid }
+    if (voterCount(config) < votersMin || !canBeRead(config)) return badArguments
+    if (!reconfiguring.isSynced(config)) return errorCodes.newConfigNoQuorum
+    const node = p.projection.load(configPath)
+    assert(node !== undefined, 'the configuration has its node')
+    if (!mayDo(p, node.acl, permissions.write)) return errorCodes.noAuth
+    const data = encodeText(formatMembership(config))
+    node.view.setInt32(field.version, -1)
+    node.view.setBigInt64(field.mzxid, zxid)
+    node.view.setBigInt64(field.mtime, p.time)
+    p.projection.setData(node, data)
+    p.projection.stage(node)
+    reconfiguring.propose(config)
+    return { type: codes.reconfig, body: { path: configPath, data, version: -1 } }
+  },
+
+  apply: applySetData,
+
+  result(tree, { body }, out) {
+    out.buffer(body.data)
+    tree.writeStat(tree.find(body.path), out)
+  },
 }
 
 /** What other servers and a restart could not read must not come to be. */

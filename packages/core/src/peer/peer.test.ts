@@ -1,4 +1,5 @@
 import {
+  codes,
   AuthPacket,
   ConnectRequest,
   CreateRequest,
@@ -14,7 +15,6 @@ import {
 import { expect, test } from 'vitest'
 import { Database } from '../state/database.ts'
 import type { ClientConnection, ClientLink } from '../service/connection.ts'
-import { op } from '../operations/opcodes.ts'
 import { recordPrefixBytes, type LogBatch } from '../storage/log/log-batch.ts'
 import { noNode } from '../state/tree/tree.ts'
 import { Peer } from './peer.ts'
@@ -114,7 +114,7 @@ test('of many writes that come at once, the log gets the first while the others 
   const connection = connect(peer)
   const writes = Array.from({ length: 90 }, (_, i) => (writer: Writer) => {
     writer.int(i + 1)
-    writer.int(op.setData)
+    writer.int(codes.setData)
     SetDataRequest.write(writer, { path: '/zookeeper', data: null, version: -1 })
   })
   send(peer, connection, ...writes)
@@ -133,7 +133,7 @@ const createOwn =
   (xid: number, path: string) =>
   (writer: Writer): void => {
     writer.int(xid)
-    writer.int(op.create)
+    writer.int(codes.create)
     const acl = [{ perms: 31, id: { scheme: 'auth', id: '' } }]
     CreateRequest.write(writer, { path, data: null, acl, flags: 0 })
   }
@@ -143,7 +143,7 @@ test('a write is decided by who its client was when it was sent, and before what
   const connection = connect(peer)
   const close = (writer: Writer): void => {
     writer.int(3)
-    writer.int(op.closeSession)
+    writer.int(codes.closeSession)
   }
   send(peer, connection, createOwn(1, '/early'), authenticate, createOwn(2, '/late'), close)
   logAll(peer)
@@ -184,7 +184,7 @@ test('a create is logged as its transaction is written, and stored as it was sen
     { path: '/plain/own', made: '/plain/own', data: long.subarray(9), acl: [own], flags: 0 },
     { path: '/plain/two', made: '/plain/two', data: null, acl: [reader, anyone], flags: 0 },
   ]
-  const creates = [op.create, op.create2].flatMap((type, round) =>
+  const creates = [codes.create, codes.create2].flatMap((type, round) =>
     asked.map((request, i) => (writer: Writer) => {
       writer.int(1 + i)
       writer.int(type)
@@ -203,7 +203,7 @@ test('a create is logged as its transaction is written, and stored as it was sen
     const txn = readTxnBody(logged, header.type)
     const written = new Writer()
     writeTxnBody(written, txn)
-    expect([op.create, op.create2]).toContain(txn.type)
+    expect([codes.create, codes.create2]).toContain(txn.type)
     expect(payload.subarray(start, logged.position)).toEqual(written.written())
   }
   peer.logged(batch)

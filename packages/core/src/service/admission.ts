@@ -1,4 +1,4 @@
-import { ConnectRequest, type Reader } from '@zabra/protocol'
+import { codes, ConnectRequest, type Reader } from '@zabra/protocol'
 import type { Database } from '../state/database.ts'
 import { isSessionPassword, sessionPassword } from './sessions/password.ts'
 import type { SessionIds } from './sessions/session-ids.ts'
@@ -7,7 +7,6 @@ import type { Trace } from './trace.ts'
 import type { Clock, PipelineOptions } from './client-pipeline.ts'
 import type { ClientConnection } from './connection.ts'
 import type { ConnectionThrottle } from './connection-throttle.ts'
-import { op } from '../operations/opcodes.ts'
 import type { Replies } from './replies.ts'
 import type { ServerStats } from './server-stats.ts'
 import type { Upstream } from './upstream.ts'
@@ -179,7 +178,7 @@ export class Admission {
     connection.session = session
     connection.sessionId = session.id
     connection.state = 'open'
-    connection.lastOperation = op.createSession
+    connection.lastOperation = codes.createSession
     connection.lastResponseMs = this.parts.clock.nowMs
     this.bySession.set(session.id, connection)
     this.host.upstream?.touch(connection)

@@ -1,5 +1,4 @@
-import { AuthPacket, errorCodes, type Id, type Reader, type TypeOf } from '@zabra/protocol'
-import { op } from '../operations/opcodes.ts'
+import { AuthPacket, codes, errorCodes, type Id, type Reader, type TypeOf } from '@zabra/protocol'
 import type { Authenticator } from '../ports.ts'
 import type { ClientConnection } from './connection.ts'
 import type { Replies } from './replies.ts'
@@ -28,7 +27,7 @@ export class Authentication {
 
   /** False where the proof failed, was answered, and the connection must end. */
   accept(connection: ClientConnection, xid: number, type: number, body: Reader): boolean {
-    return type === op.sasl
+    return type === codes.sasl
       ? this.acceptSasl(connection, xid, body.buffer() ?? noToken)
       : this.acceptAuth(connection, xid, AuthPacket.read(body))
   }

@@ -1,12 +1,10 @@
 import {
+  codes,
   errorCodes,
   MalformedError,
   Reader,
   requestHeaderBytes,
   Writer,
-  writeMultiEnd,
-  writeMultiError,
-  writeMultiSuccess,
   xids,
   type MultiTxn,
   type Txn,
@@ -14,8 +12,7 @@ import {
 } from '@zabra/protocol'
 import { assert } from '../base/assert.ts'
 import type { Database } from '../state/database.ts'
-import { applySimple } from '../operations/apply.ts'
-import { answers } from '../operations/reads.ts'
+import { applyTxn, isClientWrite, multi, readOperation, writeResult } from '../operations/index.ts'
 import type { Authenticator } from '../ports.ts'
 import type { SessionIds } from './sessions/session-ids.ts'
 import type { Session } from './sessions/tracker.ts'
@@ -25,11 +22,9 @@ import { Authentication } from './authentication.ts'
 import { ByteKeeper } from '../base/byte-keeper.ts'
 import { ClientConnection, type ClientLink, type Queued } from './connection.ts'
 import { ConnectionThrottle, type ConnectionThrottleOptions } from './connection-throttle.ts'
-import { clientWrites, op } from '../operations/opcodes.ts'
 import { Replies, replyErrorAt } from './replies.ts'
 import { ServerStats } from './server-stats.ts'
 import type { Upstream } from './upstream.ts'
-import { writeResult } from '../operations/write-result.ts'
 import type { WriteTicket } from './write-ticket.ts'
 
 export interface PipelineOptions {
@@ -231,7 +226,7 @@ export class ClientPipeline implements AdmissionHost {
   }
 
   proposeSession(connection: ClientConnection, upstream: Upstream): void {
-    const ticket = this.ticket(connection, 0, op.createSession)
+    const ticket = this.ticket(connection, 0, codes.createSession)
     upstream.createSession(ticket)
     this.enqueueWrite(ticket)
   }
@@ -263,25 +258,27 @@ export class ClientPipeline implements AdmissionHost {
     const type = reader.int()
     stats.packetsReceived++
     connection.packetsReceived++
-    if (type === op.auth || type === op.sasl) return this.inline(connection, xid, type)
-    if (!this.authentication.isPermitted(connection)) return this.refuseUnauthenticated(connection, xid)
+    if (type === codes.auth || type === codes.sasl) return this.inline(connection, xid, type)
+    if (!this.authentication.isPermitted(connection)) {
+      return this.refuseUnauthenticated(connection, xid)
+    }
     assert(upstream !== undefined, 'a connection is open only while this server serves')
     if (connection.session!.isClosing) return true
     upstream.touch(connection)
-    if (connection.isLate && type !== op.ping && type !== op.closeSession) {
+    if (connection.isLate && type !== codes.ping && type !== codes.closeSession) {
       stats.throttledOps++
       return this.enqueueRead(connection, xid, type, undefined, errorCodes.throttledOp)
     }
-    if (upstream.isReadOnly === true && (type === op.sync || clientWrites.has(type))) {
+    if (upstream.isReadOnly === true && (type === codes.sync || isClientWrite(type))) {
       return this.enqueueRead(connection, xid, type, undefined, errorCodes.notReadOnly)
     }
-    if (type === op.sync && upstream.sync !== undefined) {
+    if (type === codes.sync && upstream.sync !== undefined) {
       const body = this.keeper.keep(reader.view, reader.position, end)
       const ticket = { ...this.ticket(connection, xid, type), body }
       upstream.sync(ticket)
       return this.enqueueWrite(ticket)
     }
-    if (answers[type] !== undefined) {
+    if (readOperation(type) !== undefined) {
       if (connection.queue.length === 0) {
         this.answerRead(connection, xid, type, reader, this.clock.nowMs)
         if (connection.out.position <= unsentBytesMax) return true
@@ -291,14 +288,14 @@ export class ClientPipeline implements AdmissionHost {
       const body = this.keeper.keep(reader.view, reader.position, end)
       return this.enqueueRead(connection, xid, type, body, ok)
     }
-    if (type === op.closeSession) {
+    if (type === codes.closeSession) {
       if (connection.session!.isLocal) return this.closeLocalSession(connection, xid)
       const ticket = this.ticket(connection, xid, type)
       upstream.closeSession(ticket)
       this.enqueueWrite(ticket)
       return true
     }
-    if (clientWrites.has(type)) return this.write(connection, upstream, xid, type)
+    if (isClientWrite(type)) return this.write(connection, upstream, xid, type)
     return this.refuseUnknown(connection, xid, type)
   }
 
@@ -336,9 +333,9 @@ export class ClientPipeline implements AdmissionHost {
   private closeLocalSession(connection: ClientConnection, xid: number): boolean {
     connection.session!.isClosing = true
     if (connection.queue.length > 0) {
-      return this.enqueueRead(connection, xid, op.closeSession, undefined, ok)
+      return this.enqueueRead(connection, xid, codes.closeSession, undefined, ok)
     }
-    this.replies.bare(connection, xid, op.closeSession, ok, this.clock.nowMs)
+    this.replies.bare(connection, xid, codes.closeSession, ok, this.clock.nowMs)
     this.endLocalSession(connection.sessionId)
     return false
   }
@@ -378,7 +375,7 @@ export class ClientPipeline implements AdmissionHost {
 
   private ticket(connection: ClientConnection, xid: number, type: number): WriteTicket {
     const receivedMs = this.clock.nowMs
-    return { kind: 'write', connection, xid, type, receivedMs, write: undefined }
+    return { kind: 'write', connection, xid, type, receivedMs, request: undefined }
   }
 
   private enqueueWrite(ticket: WriteTicket): boolean {
@@ -429,33 +426,22 @@ export class ClientPipeline implements AdmissionHost {
     const connection = ticket?.connection
     const isAnswered = connection !== undefined && connection.state !== 'closed'
     let error: number = ok
-    if (txn.type === op.multi) this.applyMulti(header, txn.body, isAnswered)
-    else error = applySimple(db, header, txn)
+    if (txn.type === codes.multi) this.applyMulti(header, txn.body, isAnswered)
+    else error = applyTxn(db, header, txn)
     db.advance(header.zxid)
     this.stats.commits++
     this.upstream?.applied(header, txn)
-    if (header.type === op.createSession) this.sessionCreated(header.clientId, ticket)
-    else if (header.type === op.closeSession) this.sessionEnded(header.clientId, ticket)
+    if (header.type === codes.createSession) this.sessionCreated(header.clientId, ticket)
+    else if (header.type === codes.closeSession) this.sessionEnded(header.clientId, ticket)
     else if (isAnswered) this.answerWrite(ticket!, txn, error)
     if (isAnswered) this.drain(connection)
   }
 
-  /** Applies the parts one after the other; each result is written as the part left the tree. */
-  private applyMulti(header: TxnHeader, { txns }: MultiTxn, isAnswered: boolean): void {
-    const { multiBody: body, db } = this
-    body.reset()
-    const isFailed = txns.some(({ type }) => type === op.error)
-    for (const part of txns) {
-      if (isFailed) {
-        writeMultiError(body, part.type === op.error ? part.body.err : ok)
-        continue
-      }
-      applySimple(db, header, part)
-      if (!isAnswered || part.type < 0 || part.type === 7 || part.type === 16) continue
-      writeMultiSuccess(body, part.type as Parameters<typeof writeMultiSuccess>[1])
-      writeResult(db.tree, part, body)
-    }
-    writeMultiEnd(body)
+  /** Applies a multi, and keeps the results of its parts for the reply. */
+  private applyMulti(header: TxnHeader, txn: MultiTxn, isAnswered: boolean): void {
+    const { multiBody } = this
+    multiBody.reset()
+    multi.applyParts(this.db, header, txn, isAnswered ? multiBody : undefined)
   }
 
   /** A sync that was asked of another server: everything before it is applied here. */
@@ -477,7 +463,7 @@ export class ClientPipeline implements AdmissionHost {
 
   private answerWrite(ticket: WriteTicket, txn: Txn, error: number): void {
     const { connection, xid, type, receivedMs, refusal } = ticket
-    if (txn.type === op.error && refusal !== undefined) {
+    if (txn.type === codes.error && refusal !== undefined) {
       this.replies.bare(connection, xid, type, refusal, receivedMs)
       return
     }
@@ -490,7 +476,7 @@ export class ClientPipeline implements AdmissionHost {
     const frameAt = this.replies.begin(out, xid)
     if (error !== ok) {
       out.intAt(frameAt + replyErrorAt, error)
-    } else if (txn.type === op.multi) {
+    } else if (txn.type === codes.multi) {
       out.rawRange(this.multiBody.bytes, 0, this.multiBody.position)
     } else {
       writeResult(this.db.tree, txn, out)
@@ -530,7 +516,7 @@ export class ClientPipeline implements AdmissionHost {
       if (next.kind === 'write') break
       if (next.body === undefined) {
         this.replies.bare(connection, next.xid, next.type, next.error, next.receivedMs)
-        if (next.type === op.closeSession) {
+        if (next.type === codes.closeSession) {
           this.endLocalSession(connection.sessionId)
           return
         }
@@ -595,18 +581,18 @@ export class ClientPipeline implements AdmissionHost {
     request: Reader,
     receivedMs: number,
   ): void {
-    if (isWatchRestore(type)) {
-      this.restoreWatches(connection, xid, type, request, receivedMs)
+    const operation = readOperation(type)!
+    if (operation.notifiesFirst === true) {
+      this.answerAfterNotifications(connection, xid, type, request, receivedMs)
       return
     }
     const { out } = connection
-    const frameAt = this.replies.begin(out, type === op.ping ? xids.ping : xid)
+    const frameAt = this.replies.begin(out, type === codes.ping ? xids.ping : xid)
     const bodyAt = out.position
     let error: number
     try {
-      error = answers[type]!(this.db, connection, request, out)
-      // A refused multiRead keeps the end of its list, as in Apache.
-      if (error !== ok && type !== op.multiRead) out.position = bodyAt
+      error = operation.answer(this.db, connection, request, out)
+      if (error !== ok && operation.keepsBodyOnError !== true) out.position = bodyAt
     } catch (fault) {
       if (!(fault instanceof MalformedError)) throw fault
       error = marshallingError
@@ -617,8 +603,8 @@ export class ClientPipeline implements AdmissionHost {
     this.stats.readLatency.add(this.clock.nowMs - receivedMs)
   }
 
-  /** Here notifications come first: the reply says that the client has caught up. */
-  private restoreWatches(
+  /** The reply says that the client has caught up, so it comes behind the notifications. */
+  private answerAfterNotifications(
     connection: ClientConnection,
     xid: number,
     type: number,
@@ -627,7 +613,7 @@ export class ClientPipeline implements AdmissionHost {
   ): void {
     let error: number
     try {
-      error = answers[type]!(this.db, connection, request, connection.out)
+      error = readOperation(type)!.answer(this.db, connection, request, connection.out)
     } catch (fault) {
       if (!(fault instanceof MalformedError)) throw fault
       error = marshallingError
@@ -662,5 +648,3 @@ export class ClientPipeline implements AdmissionHost {
     return false
   }
 }
-
-const isWatchRestore = (type: number): boolean => type === op.setWatches || type === op.setWatches2

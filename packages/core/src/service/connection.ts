@@ -1,6 +1,6 @@
 import { FrameCutter, Writer, type FrameSink, type Id } from '@zabra/protocol'
 import { Fifo } from '../base/fifo.ts'
-import type { Requester } from '../operations/reads.ts'
+import type { Requester } from '../operations/operation.ts'
 import type { SaslExchange } from '../ports.ts'
 import type { Session } from './sessions/tracker.ts'
 import { Summary } from '../base/statistics.ts'

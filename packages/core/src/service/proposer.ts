@@ -1,4 +1,5 @@
 import {
+  codes,
   defaultPacketFieldBytesMax,
   digestVersion,
   errorCodes,
@@ -14,18 +15,18 @@ import { assert } from '../base/assert.ts'
 import type { Growth } from '../state/acl/permission.ts'
 import type { Database } from '../state/database.ts'
 import { Fifo } from '../base/fifo.ts'
-import { prepareDeleteContainer } from '../operations/delete.ts'
+import { closeSession } from '../operations/close-session.ts'
+import { createSession } from '../operations/create-session.ts'
+import { deleteContainer } from '../operations/delete-container.ts'
+import { decodeWrite, prepareWrite, refusal } from '../operations/index.ts'
 import type { Caller, OperationRules, Preparation, PreparedTxn } from '../operations/preparation.ts'
 import type { Reconfiguring } from '../operations/reconfig.ts'
-import { prepareCloseSession, prepareCreateSession } from '../operations/sessions.ts'
 import { SessionTracker, type Session } from './sessions/tracker.ts'
 import type { LogBatch } from '../storage/log/log-batch.ts'
 import type { Trace } from './trace.ts'
 import { ByteKeeper } from '../base/byte-keeper.ts'
 import type { ClientPipeline, Clock } from './client-pipeline.ts'
 import type { ClientConnection } from './connection.ts'
-import { decide, readWrite } from '../operations/decide.ts'
-import { op } from '../operations/opcodes.ts'
 import { digestOf } from '../state/tree/digest.ts'
 import { rememberPath } from '../state/tree/scanned-path.ts'
 import { Projection } from '../state/projection/projection.ts'
@@ -46,8 +47,8 @@ const { sessionExpired, sessionMoved } = errorCodes
 const undecidedMax = 64
 /** Of the longest transaction; a request may be half as long by itself. */
 const growthPart = 4
-const expiredSession: Txn = { type: op.error, body: { err: sessionExpired } }
-const movedSession: Txn = { type: op.error, body: { err: sessionMoved } }
+const expiredSession = refusal(sessionExpired)
+const movedSession = refusal(sessionMoved)
 
 /** A transaction on its way: logged or being logged, not yet committed. It is its own header. */
 export interface Proposal extends TxnHeader {
@@ -158,7 +159,7 @@ export class Proposer implements GlobalUpstream {
   // --- asked by the pipeline -------------------------------------------------------------------
 
   write(ticket: WriteTicket, body: Reader): void {
-    ticket.write = readWrite(ticket.type, body, this.db.tree, this.keeper)
+    ticket.request = decodeWrite(ticket.type, body, this.db.tree, this.keeper)
     this.undecided.push(ticket)
     if (this.undecided.length === undecidedMax) this.settle()
   }
@@ -172,11 +173,11 @@ export class Proposer implements GlobalUpstream {
   private decideOne(ticket: WriteTicket): void {
     const { sessionId, identities, session } = ticket.connection
     const isLocal = session?.isLocal === true
-    const refusal = isLocal ? undefined : this.sessionProblem(sessionId, this)
+    const problem = isLocal ? undefined : this.sessionProblem(sessionId, this)
     const ephemeralError = isLocal ? (ticket.refusal ?? sessionExpired) : undefined
     const p = this.preparation(sessionId, identities, ephemeralError)
-    const txn = refusal ?? decide(ticket.write!, p)
-    ticket.write = undefined
+    const txn = problem ?? prepareWrite(ticket.type, ticket.request, p)
+    ticket.request = undefined
     this.admit(ticket, sessionId, ticket.xid, txn)
   }
 
@@ -209,9 +210,9 @@ export class Proposer implements GlobalUpstream {
   /** What is applied where a proposer is upstream was proposed by it. */
   applied(header: Proposal, txn: Txn): void {
     this.projection.retire(header.staged)
-    if (txn.type === op.createSession) {
+    if (txn.type === codes.createSession) {
       this.sessions.add(header.clientId, txn.body.timeOut, this.clock.nowMs)
-    } else if (txn.type === op.closeSession) {
+    } else if (txn.type === codes.closeSession) {
       this.sessions.remove(header.clientId)
     }
   }
@@ -230,10 +231,10 @@ export class Proposer implements GlobalUpstream {
     let txn = isLocal === true ? undefined : this.sessionProblem(sessionId, owner)
     const p = this.preparation(sessionId, identities, isLocal === true ? sessionExpired : undefined)
     try {
-      txn ??= decide(readWrite(type, body, this.db.tree, this.keeper), p)
+      txn ??= prepareWrite(type, decodeWrite(type, body, this.db.tree, this.keeper), p)
     } catch (error) {
       if (!(error instanceof MalformedError)) throw error
-      txn = { type: op.error, body: { err: errorCodes.marshallingError } }
+      txn = refusal(errorCodes.marshallingError)
     }
     this.propose(undefined, sessionId, xid, txn)
   }
@@ -269,7 +270,7 @@ export class Proposer implements GlobalUpstream {
     owner: object,
   ): Session {
     this.settle()
-    const txn = prepareCreateSession(timeoutMs)
+    const txn = createSession.prepare({ timeoutMs }, this.preparation(sessionId, []))
     assert(typeof txn !== 'number', 'a session can always be created')
     // Known from now on: writes of its client may come before it is committed.
     const session = this.sessions.add(sessionId, timeoutMs, this.clock.nowMs)
@@ -310,7 +311,7 @@ export class Proposer implements GlobalUpstream {
     const paths = this.reclaimer.due(this.clock.nowMs, this.clock.wallMs)
     for (const path of paths) {
       const { neverUsedMsMax } = this.options.reclaim
-      const prepared = prepareDeleteContainer({ path, neverUsedMsMax }, this.preparation(0n, []))
+      const prepared = deleteContainer.prepare({ path, neverUsedMsMax }, this.preparation(0n, []))
       if (typeof prepared !== 'number') this.propose(undefined, 0n, 0, prepared)
     }
     if (paths.length > 0) this.trace({ type: 'reclaimed', paths: paths.length })
@@ -320,7 +321,7 @@ export class Proposer implements GlobalUpstream {
     this.settle()
     const session = this.sessions.get(sessionId)
     if (session !== undefined) session.isClosing = true
-    const txn = prepareCloseSession(sessionId, this.preparation(sessionId, []))
+    const txn = closeSession.prepare({ sessionId }, this.preparation(sessionId, []))
     assert(typeof txn !== 'number', 'a session can always be closed')
     this.propose(ticket, sessionId, xid, txn)
   }
@@ -390,7 +391,7 @@ export class Proposer implements GlobalUpstream {
     batch.begin()
     TxnHeader.write(batch.writer, proposal)
     this.encodeBody(batch.writer, txn as PreparedTxn)
-    if (txn.type !== op.error && this.db.options.digests && !this.isCutShort(txn)) {
+    if (txn.type !== codes.error && this.db.options.digests && !this.isCutShort(txn)) {
       batch.writer.int(digestVersion)
       batch.writer.longHalves(digestHigh, digestLow)
     }
@@ -403,7 +404,7 @@ export class Proposer implements GlobalUpstream {
     if (
       bodyEnd !== undefined &&
       scanned !== undefined &&
-      (type === op.create || type === op.create2)
+      (type === codes.create || type === codes.create2)
     ) {
       const { ephemeral, parentCVersion } = txn.body
       writer.rawView(scanned.view, scanned.start - 4, bodyEnd)
@@ -420,7 +421,7 @@ export class Proposer implements GlobalUpstream {
    * list.
    */
   private isCutShort(txn: Txn): boolean {
-    if (txn.type !== op.closeSession || txn.body.paths2Delete !== undefined) return false
+    if (txn.type !== codes.closeSession || txn.body.paths2Delete !== undefined) return false
     return this.options.rules.closeSessionPaths
   }
 

@@ -1,11 +1,10 @@
 /** What becomes of connections and requests that are too many, too large, or too late. */
-import { ConnectRequest, errorCodes, Reader, ReplyHeader, Writer } from '@zabra/protocol'
+import { ConnectRequest, errorCodes, Reader, ReplyHeader, Writer, codes } from '@zabra/protocol'
 import { beforeEach, describe, expect, test } from 'vitest'
 import { Database } from '../state/database.ts'
 import { Peer } from '../peer/peer.ts'
 import type { PeerOptions } from '../peer/peer-base.ts'
 import type { ClientConnection, ClientLink } from './connection.ts'
-import { op } from '../operations/opcodes.ts'
 
 const timeoutMs = 4000
 let nowMs: number
@@ -58,7 +57,7 @@ function frame(write: (writer: Writer) => void): Uint8Array {
 function createFrame(xid: number, path: string, bytes = 0): Uint8Array {
   return frame((writer) => {
     writer.int(xid)
-    writer.int(op.create)
+    writer.int(codes.create)
     writer.ustring(path)
     writer.buffer(new Uint8Array(bytes))
     writer.int(1)

@@ -1,5 +1,4 @@
 import type { ClientConnection } from './connection.ts'
-import type { DecodedWrite } from '../operations/decide.ts'
 
 /** A client's write from the moment it is read until it is applied and answered. */
 export interface WriteTicket {
@@ -10,8 +9,8 @@ export interface WriteTicket {
   /** The operation that was asked for; the transaction may be of another type: an error. */
   readonly type: number
   readonly receivedMs: number
-  /** What was asked for, until it is decided. */
-  write: DecodedWrite | undefined
+  /** The decoded request, until the write is prepared. */
+  request: unknown
   /** The body of a sync, whose path is only echoed. */
   readonly body?: Uint8Array
   /** Why it will fail, where the client must be told another reason than the leader's. */

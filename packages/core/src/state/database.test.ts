@@ -14,12 +14,12 @@ import {
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 import { Database, type DigestMismatch } from './database.ts'
-import { prepareCreate } from '../operations/create.ts'
-import { prepareDelete } from '../operations/delete.ts'
+import { prepareCreate } from '../operations/creating.ts'
+import { deleteNode } from '../operations/delete.ts'
 import type { Preparation, Prepared } from '../operations/preparation.ts'
-import { prepareCloseSession } from '../operations/sessions.ts'
-import { prepareSetAcl } from '../operations/set-acl.ts'
-import { prepareSetData } from '../operations/set-data.ts'
+import { closeSession } from '../operations/close-session.ts'
+import { setAcl } from '../operations/set-acl.ts'
+import { setData } from '../operations/set-data.ts'
 import { ByteKeeper } from '../base/byte-keeper.ts'
 import { Projection } from './projection/projection.ts'
 import { adler32 } from '../base/checksum.ts'
@@ -248,7 +248,7 @@ const anyStep: fc.Arbitrary<Step> = fc.oneof(
 )
 
 function prepare(step: Step, p: Preparation): Txn | number {
-  if (step[0] === 'close') return prepareCloseSession(sessionId, p)
+  if (step[0] === 'close') return closeSession.prepare({ sessionId }, p)
   if (step[0] !== 'multi') return prepareChange(step, p)
   const [, ...changes] = step
   return prepareAll(changes, p)
@@ -271,9 +271,9 @@ function prepareAll(changes: readonly Change[], p: Preparation): Txn | number {
 
 function prepareChange([what, at, text]: Change, p: Preparation): Prepared {
   const data = text === '' ? null : encodeText(text)
-  if (what === 'delete') return prepareDelete({ path: at, version: -1 }, p)
-  if (what === 'setData') return prepareSetData({ path: at, data, version: -1 }, p)
-  if (what === 'setAcl') return prepareSetAcl({ path: at, acl: open, version: -1 }, p)
+  if (what === 'delete') return deleteNode.prepare({ path: at, version: -1 }, p)
+  if (what === 'setData') return setData.prepare({ path: at, data, version: -1 }, p)
+  if (what === 'setAcl') return setAcl.prepare({ path: at, acl: open, version: -1 }, p)
   const flags = what === 'ephemeral' ? 1 : 0
   return prepareCreate(1, { path: at, data, acl: open, flags }, p)
 }

@@ -10,7 +10,7 @@ import {
 import { AclTable, type AclEntry } from './acl/acl-table.ts'
 import type { AclRules } from './acl/permission.ts'
 import { assert } from '../base/assert.ts'
-import { applyTxn } from '../operations/apply.ts'
+import { applyTxn } from '../operations/index.ts'
 import type { TouchMemory } from '../ports.ts'
 import type { SnapshotSource } from './snapshot-source.ts'
 import { Quotas, type QuotaExcess } from './tree/quotas.ts'

@@ -4,9 +4,10 @@ import { xids } from '../codes.ts'
 import { decode, encode, Reader, Writer, type Codec } from '../jute.ts'
 import { operations } from '../operations.ts'
 import * as client from './client.ts'
-import { MultiRequest, MultiResponse } from './multi.ts'
+import { MultiRequest, MultiResponse } from '../lists.ts'
 import { FileHeader, fileVersion, logMagic, snapshotMagic } from './storage.ts'
-import { readTxnBody, TxnDigest, TxnHeader, writeTxnBody } from './transaction.ts'
+import { readTxnBody, writeTxnBody } from '../transactions.ts'
+import { TxnDigest, TxnHeader } from './transaction.ts'
 
 const unhex = (text: string): Buffer => Buffer.from(text.replaceAll(/\s/g, ''), 'hex')
 const zeros = '00000000000000000000000000000000'

@@ -4,14 +4,11 @@ import {
   buffer,
   int,
   long,
-  MalformedError,
-  Reader,
   record,
   ustring,
   vector,
   type Codec,
   type TypeOf,
-  type Writer,
 } from '../jute.ts'
 import { NullableAclList } from './common.ts'
 
@@ -96,95 +93,3 @@ export const CloseSessionTxn: Codec<CloseSessionTxn> = {
 
 export const ErrorTxn = record({ err: int })
 export interface ErrorTxn extends TypeOf<typeof ErrorTxn> {}
-
-/** The bodies by the number of their operation. */
-const txnBodies = {
-  [-11]: CloseSessionTxn,
-  [-10]: CreateSessionTxn,
-  [-1]: ErrorTxn,
-  1: CreateTxn,
-  2: DeleteTxn,
-  5: SetDataTxn,
-  7: SetAclTxn,
-  13: CheckVersionTxn,
-  15: CreateTxn,
-  16: SetDataTxn,
-  19: CreateContainerTxn,
-  20: DeleteTxn,
-  21: CreateTtlTxn,
-} as const
-
-/** A transaction that is not a multi: its number and its body. */
-export type SimpleTxn = {
-  [Type in keyof typeof txnBodies]: { type: Type; body: TypeOf<(typeof txnBodies)[Type]> }
-}[keyof typeof txnBodies]
-export interface MultiTxn {
-  txns: SimpleTxn[]
-}
-export type Txn = SimpleTxn | { type: typeof multiType; body: MultiTxn }
-const multiType = 14
-
-/** The same by the low byte of the number: a list is looked up faster than an object. */
-const byLowByte: Codec<SimpleTxn['body']>[] = []
-for (let type = -128; type < 128; type++) {
-  byLowByte[type & 0xff] = (txnBodies as Record<number, Codec<SimpleTxn['body']>>)[type]!
-}
-
-const isSimple = (type: number): type is SimpleTxn['type'] => type in txnBodies
-
-/** The parts of a multi, each the body of a transaction of its type behind a length. */
-export const MultiTxn: Codec<MultiTxn> = {
-  bytesMin: 4,
-  read(reader) {
-    const count = reader.count(8)
-    const txns: SimpleTxn[] = []
-    for (let i = 0; i < count; i++) {
-      const type = reader.int()
-      if (!isSimple(type)) throw new MalformedError(`a part of type ${type} in a multi`)
-      const bytes = reader.buffer()
-      if (bytes === null) throw new MalformedError('a part without a body in a multi')
-      txns.push({ type, body: txnBodies[type].read(new Reader(bytes)) } as SimpleTxn)
-    }
-    return { txns }
-  },
-  write(writer, { txns }) {
-    writer.int(txns.length)
-    for (const txn of txns) {
-      writer.int(txn.type)
-      const lengthAt = writer.position
-      writer.int(0)
-      writeTxnBody(writer, txn)
-      writer.intAt(lengthAt, writer.position - lengthAt - 4)
-    }
-  },
-}
-
-export function writeTxnBody(writer: Writer, txn: Txn): void {
-  if (txn.type === multiType) {
-    MultiTxn.write(writer, txn.body)
-    return
-  }
-  byLowByte[txn.type & 0xff]!.write(writer, txn.body)
-}
-
-/** A body of the type that the header named. */
-export function readTxnBody(reader: Reader, type: number): Txn {
-  if (type === multiType) return { type, body: MultiTxn.read(reader) }
-  if (!isSimple(type)) throw new MalformedError(`a transaction of unknown type ${type}`)
-  if (type === -11) return { type, body: readCloseSession(reader) }
-  return { type, body: txnBodies[type].read(reader) } as Txn
-}
-
-/** Before 3.6, and where switched off since, the paths were not listed: undefined then. */
-function readCloseSession(reader: Reader): CloseSessionTxn {
-  const left = reader.remaining
-  const isBare = left === 0 || (left === txnDigestBytes && startsWithDigest(reader))
-  return isBare ? { paths2Delete: undefined } : CloseSessionTxn.read(reader)
-}
-
-function startsWithDigest(reader: Reader): boolean {
-  const at = reader.position
-  const version = reader.int()
-  reader.position = at
-  return version === digestVersion
-}

@@ -5,7 +5,6 @@ const bulk: readonly (readonly [RegExp, string])[] = [
   [/^(AES|CAMELLIA|ARIA)_(128|192|256)_CBC_(SHA\d*)$/, '$1$2-$3'],
   [/^(AES|CAMELLIA|ARIA)_(128|192|256)_(GCM|CCM)_(SHA\d+)$/, '$1$2-$3-$4'],
   [/^(AES|ARIA)_(128|256)_CCM$/, '$1$2-CCM'],
-  [/^(AES|ARIA)_(128|256)_CCM_8$/, '$1$2-CCM8'],
   [/^CHACHA20_POLY1305_SHA256$/, 'CHACHA20-POLY1305'],
   [/^3DES_EDE_CBC_SHA$/, 'DES-CBC3-SHA'],
   [/^NULL_(SHA\d*)$/, 'NULL-$1'],

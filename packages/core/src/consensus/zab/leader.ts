@@ -1,4 +1,5 @@
 import {
+  codes,
   MalformedError,
   packetTypes,
   quorumProtocolVersion,
@@ -11,7 +12,6 @@ import {
 import { assert } from '../../base/assert.ts'
 import { ByteKeeper } from '../../base/byte-keeper.ts'
 import type { Database } from '../../state/database.ts'
-import { op } from '../../operations/opcodes.ts'
 import type { Proposer } from '../../service/proposer.ts'
 import type { Host } from '../../ports.ts'
 import { Fifo } from '../../base/fifo.ts'
@@ -772,11 +772,11 @@ export class Leader {
     const xid = reader.int()
     const type = reader.int()
     this.requestingLearner = learner
-    if (type === op.createSession) {
+    if (type === codes.createSession) {
       proposer.remoteCreateSession(learner, sessionId, reader.int())
-    } else if (type === op.closeSession) {
+    } else if (type === codes.closeSession) {
       proposer.remoteCloseSession(sessionId, xid)
-    } else if (type === op.sync) {
+    } else if (type === codes.sync) {
       this.behindOutstanding(learner, () => learner.link.send('sync', 0n))
     } else {
       const identities: Id[] = authinfo ?? []

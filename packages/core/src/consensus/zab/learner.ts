@@ -1,4 +1,5 @@
 import {
+  codes,
   LearnerInfo,
   MalformedError,
   packetTypes,
@@ -12,7 +13,6 @@ import {
 import type { Database } from '../../state/database.ts'
 import type { ClientPipeline } from '../../service/client-pipeline.ts'
 import type { ClientConnection } from '../../service/connection.ts'
-import { op } from '../../operations/opcodes.ts'
 import type { GlobalUpstream } from '../../service/sessions/local-sessions.ts'
 import type { Upstream } from '../../service/upstream.ts'
 import type { WriteTicket } from '../../service/write-ticket.ts'
@@ -358,7 +358,7 @@ export class Learner implements GlobalUpstream, LeaderRelay {
 
   private append(txn: DecodedTxn): void {
     this.lastAppended = txn.zxid
-    if (txn.txn.type === op.reconfig) this.see(txn)
+    if (txn.txn.type === codes.reconfig) this.see(txn)
     this.parts.append(txn)
   }
 
@@ -452,7 +452,7 @@ export class Learner implements GlobalUpstream, LeaderRelay {
   }
 
   private requestSession(sessionId: bigint, timeoutMs: number): void {
-    const writer = this.request(sessionId, 0, op.createSession)
+    const writer = this.request(sessionId, 0, codes.createSession)
     writer.int(timeoutMs)
     this.link.send('request', -1n, writer.written())
   }
@@ -461,7 +461,7 @@ export class Learner implements GlobalUpstream, LeaderRelay {
     const { sessionId } = ticket.connection
     const session = this.sessions.get(sessionId)
     if (session !== undefined) session.isClosing = true
-    const writer = this.request(sessionId, ticket.xid, op.closeSession)
+    const writer = this.request(sessionId, ticket.xid, codes.closeSession)
     this.link.send('request', -1n, writer.written())
     this.remember(sessionId, ticket)
   }
@@ -502,9 +502,9 @@ export class Learner implements GlobalUpstream, LeaderRelay {
   }
 
   applied(header: TxnHeader, txn: Txn): void {
-    if (txn.type === op.createSession) {
+    if (txn.type === codes.createSession) {
       this.touched.set(header.clientId, txn.body.timeOut)
-    } else if (txn.type === op.closeSession) {
+    } else if (txn.type === codes.closeSession) {
       this.sessions.delete(header.clientId)
       this.touched.delete(header.clientId)
       this.observers?.sessionEnded(header.clientId)
@@ -538,7 +538,7 @@ export class Learner implements GlobalUpstream, LeaderRelay {
     if (zxid <= after) return undefined
     // The end of a session by the leader is no answer to a request of its client, nor is its
     // becoming global.
-    const isOfSession = type === op.closeSession || type === op.createSession
+    const isOfSession = type === codes.closeSession || type === codes.createSession
     if (isOfSession && ticket.type !== type) return undefined
     queue.shift()
     if (queue.length === 0) this.forwarded.delete(clientId)

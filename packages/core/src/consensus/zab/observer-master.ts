@@ -1,4 +1,5 @@
 import {
+  codes,
   MalformedError,
   packetTypes,
   quorumProtocolVersion,
@@ -8,7 +9,6 @@ import {
   type QuorumPacket,
 } from '@zabra/protocol'
 import type { Database } from '../../state/database.ts'
-import { op } from '../../operations/opcodes.ts'
 import type { Host } from '../../ports.ts'
 import type { CommittedLog, LoggedTxn } from './history/committed-log.ts'
 import type { MembershipState } from '../../membership/membership-state.ts'
@@ -314,10 +314,10 @@ export class ObserverMaster {
     reader.int()
     const type = reader.int()
     const { up } = this.parts
-    if (type === op.createSession) this.owners.set(sessionId, observer)
-    if (type === op.sync) {
+    if (type === codes.createSession) this.owners.set(sessionId, observer)
+    if (type === codes.sync) {
       up.relaySync(packet, () => observer.link.send('sync', 0n))
-    } else if (type === op.closeSession || this.isWith(observer, sessionId)) {
+    } else if (type === codes.closeSession || this.isWith(observer, sessionId)) {
       up.relay(packet)
     } else {
       // To the leader we are all one, so it would not say that the session has moved, and only with

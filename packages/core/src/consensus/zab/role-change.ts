@@ -1,4 +1,4 @@
-import { decodeText } from '@zabra/protocol'
+import { codes, decodeText } from '@zabra/protocol'
 import type { DecodedTxn } from './history/decoded-txn.ts'
 import { parseMembership, sameMembership, type Membership } from '../../membership/membership.ts'
 import type { ServerId } from '../../membership/quorum.ts'
@@ -56,7 +56,7 @@ function quorumAddresses({ addresses }: ServerSpec): string {
 
 /** The configuration that a transaction proposes; undefined for any other, or one nobody can read. */
 export function configOf({ txn }: Pick<DecodedTxn, 'txn'>): Membership | undefined {
-  if (txn.type !== 16 || txn.body.data === null) return undefined
+  if (txn.type !== codes.reconfig || txn.body.data === null) return undefined
   return readConfig(txn.body.data)
 }
 

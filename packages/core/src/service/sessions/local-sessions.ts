@@ -1,4 +1,5 @@
 import {
+  codes,
   createFlags,
   CreateRequest,
   errorCodes,
@@ -12,7 +13,6 @@ import { SessionTracker, type Session } from './tracker.ts'
 import type { Trace } from '../trace.ts'
 import type { ClientPipeline, Clock } from '../client-pipeline.ts'
 import type { ClientConnection } from '../connection.ts'
-import { op } from '../../operations/opcodes.ts'
 import type { Upstream } from '../upstream.ts'
 import type { WriteTicket } from '../write-ticket.ts'
 
@@ -120,9 +120,10 @@ function createsEphemeral(type: number, { bytes, position, end }: Reader): boole
   const body = new Reader(bytes, position, end)
   try {
     if (isCreate(type)) return isEphemeral(CreateRequest.read(body))
-    if (type !== op.multi) return false
+    if (type !== codes.multi) return false
     return MultiRequest.read(body).some(
-      (part) => (part.type === op.create || part.type === op.create2) && isEphemeral(part.request),
+      (part) =>
+        (part.type === codes.create || part.type === codes.create2) && isEphemeral(part.request),
     )
   } catch (error) {
     // Whoever decides about it will say so.
@@ -131,7 +132,7 @@ function createsEphemeral(type: number, { bytes, position, end }: Reader): boole
   }
 }
 
-const isCreate = (type: number): boolean => type === op.create || type === op.create2
+const isCreate = (type: number): boolean => type === codes.create || type === codes.create2
 
 const isEphemeral = ({ flags }: { flags: number }): boolean =>
   flags === createFlags.ephemeral || flags === createFlags.ephemeralSequential

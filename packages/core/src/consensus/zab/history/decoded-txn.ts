@@ -1,4 +1,5 @@
 import {
+  codes,
   digestVersion,
   MalformedError,
   Reader,
@@ -7,7 +8,6 @@ import {
   TxnHeader,
   type Txn,
 } from '@zabra/protocol'
-import { op } from '../../../operations/opcodes.ts'
 import type { LoggedTxn } from './committed-log.ts'
 
 /** A transaction with what its bytes say. */
@@ -19,8 +19,7 @@ export interface DecodedTxn extends LoggedTxn {
 }
 
 /** A check outside a multi, which some old leaders propose: it changes nothing. */
-const checkType = 13
-const nothing: Txn = { type: op.error, body: { err: 0 } }
+const nothing: Txn = { type: codes.error, body: { err: 0 } }
 
 /** Throws a MalformedError for what no server could apply: such a thing must not reach a log. */
 export function decodeTxn(zxid: bigint, payload: Uint8Array): DecodedTxn {
@@ -29,7 +28,7 @@ export function decodeTxn(zxid: bigint, payload: Uint8Array): DecodedTxn {
   if (header.zxid !== zxid) {
     throw new MalformedError(`transaction ${header.zxid.toString(16)} as ${zxid.toString(16)}`)
   }
-  if (header.type === checkType) return { zxid, payload, header, txn: nothing, digest: undefined }
+  if (header.type === codes.check) return { zxid, payload, header, txn: nothing, digest: undefined }
   const txn = readTxnBody(reader, header.type)
   const hasDigest = reader.remaining >= txnDigestBytes && reader.int() === digestVersion
   return { zxid, payload, header, txn, digest: hasDigest ? reader.long() : undefined }

@@ -1,7 +1,7 @@
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
-import { decode, encode, MalformedError, Writer } from '../jute.ts'
-import type { Acl } from './common.ts'
+import { decode, encode, MalformedError, Writer } from './jute.ts'
+import type { Acl } from './records/common.ts'
 import {
   isMultiWrite,
   MultiRequest,
@@ -11,7 +11,7 @@ import {
   writeMultiSuccess,
   type MultiOp,
   type MultiResult,
-} from './multi.ts'
+} from './lists.ts'
 
 const unhex = (text: string): Uint8Array => Buffer.from(text.replaceAll(' ', ''), 'hex')
 const hex = (bytes: Uint8Array): string => Buffer.from(bytes).toString('hex')

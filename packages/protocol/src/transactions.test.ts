@@ -1,7 +1,8 @@
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
-import { encode, MalformedError, Reader, Writer } from '../jute.ts'
-import { readTxnBody, TxnDigest, writeTxnBody, type SimpleTxn, type Txn } from './transaction.ts'
+import { encode, MalformedError, Reader, Writer } from './jute.ts'
+import { TxnDigest } from './records/transaction.ts'
+import { readTxnBody, writeTxnBody, type SimpleTxn, type Txn } from './transactions.ts'
 
 const text = fc.string({ unit: 'binary', maxLength: 12 })
 const path = text.map((name) => `/${name}`)

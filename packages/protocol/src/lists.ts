@@ -1,55 +1,55 @@
 /** The lists of multi and multiRead: a header before each part, and one with `done` at the end. */
-import { MalformedError, type Codec, type Reader, type TypeOf, type Writer } from '../jute.ts'
-import { errorCodes } from '../errors.ts'
-import {
-  CheckVersionRequest,
-  Create2Response,
-  CreateRequest,
-  CreateResponse,
-  CreateTtlRequest,
-  DeleteRequest,
-  Empty,
-  GetChildrenResponse,
-  GetDataResponse,
-  SetDataRequest,
-  StatResponse,
-  WatchableRequest,
-} from './client.ts'
+import { MalformedError, type Codec, type Reader, type TypeOf, type Writer } from './jute.ts'
+import { errorCodes } from './errors.ts'
+import { singleReads, singleWrites } from './table.ts'
 
 const endOfList = { type: -1, done: true, err: -1 } as const
 
-/** The operations a multi may hold, and what stands in their result. */
-const writeParts = {
-  1: { request: CreateRequest, resultType: 1, response: CreateResponse },
-  15: { request: CreateRequest, resultType: 15, response: Create2Response },
-  // Containers and TTL nodes answer as create2 inside a multi.
-  19: { request: CreateRequest, resultType: 15, response: Create2Response },
-  21: { request: CreateTtlRequest, resultType: 15, response: Create2Response },
-  2: { request: DeleteRequest, resultType: 2, response: Empty },
-  5: { request: SetDataRequest, resultType: 5, response: StatResponse },
-  13: { request: CheckVersionRequest, resultType: 13, response: Empty },
-} as const
+type Table = typeof singleWrites & typeof singleReads
+/** The operations of a table that a list may hold. */
+type Listed<Entries> = {
+  [Name in keyof Entries]: Entries[Name] extends { inList: string } ? Name : never
+}[keyof Entries]
 
-const readParts = {
-  4: { request: WatchableRequest, resultType: 4, response: GetDataResponse },
-  8: { request: WatchableRequest, resultType: 8, response: GetChildrenResponse },
-} as const
-
-const parts = { ...writeParts, ...readParts } as const
-type PartType = keyof typeof parts
-
-/** One operation of a multi, by its number. */
-export type MultiOp = {
-  [Type in PartType]: { type: Type; request: TypeOf<(typeof parts)[Type]['request']> }
-}[PartType]
-export type MultiWriteOp = Extract<MultiOp, { type: keyof typeof writeParts }>
-export type MultiReadOp = Extract<MultiOp, { type: keyof typeof readParts }>
-
-export function isMultiWrite(op: MultiOp): op is MultiWriteOp {
-  return op.type in writeParts
+interface Part {
+  readonly isWrite: boolean
+  readonly request: Codec<unknown>
+  readonly resultType: number
+  readonly response: Codec<unknown>
 }
 
-const isPart = (type: number): type is PartType => type in parts
+const table: Table = { ...singleWrites, ...singleReads }
+
+/** The operations that a list may hold, by number, and what stands in their result. */
+const parts: (Part | undefined)[] = []
+for (const [name, entry] of Object.entries(table)) {
+  if (!('inList' in entry)) continue
+  const { code, response } = table[entry.inList]
+  parts[entry.code] = {
+    isWrite: name in singleWrites,
+    request: entry.request as Codec<unknown>,
+    resultType: code,
+    response: response as Codec<unknown>,
+  }
+}
+
+type Requests<Names extends keyof Table> = {
+  [Name in Names]: { type: Table[Name]['code']; request: TypeOf<Table[Name]['request']> }
+}[Names]
+
+/** One operation of a multi, by its number. */
+export type MultiWriteOp = Requests<Listed<typeof singleWrites>>
+/** One operation of a multiRead. */
+export type MultiReadOp = Requests<Listed<typeof singleReads>>
+export type MultiOp = MultiWriteOp | MultiReadOp
+type PartType = MultiOp['type']
+
+export function isMultiWrite(op: MultiOp): op is MultiWriteOp {
+  return parts[op.type]!.isWrite
+}
+
+/** Whether a list may hold this operation. */
+export const isMultiPart = (type: number): type is PartType => parts[type] !== undefined
 
 function readHeader(reader: Reader): { type: number; done: boolean; err: number } {
   return { type: reader.int(), done: reader.bool(), err: reader.int() }
@@ -69,8 +69,8 @@ export const MultiRequest: Codec<MultiOp[]> = {
     for (;;) {
       const { type, done } = readHeader(reader)
       if (done) return ops
-      if (!isPart(type)) throw new MalformedError(`operation ${type} in a multi`)
-      const op = { type, request: parts[type].request.read(reader) } as MultiOp
+      if (!isMultiPart(type)) throw new MalformedError(`operation ${type} in a multi`)
+      const op = { type, request: parts[type]!.request.read(reader) } as MultiOp
       if (ops.length > 0 && isMultiWrite(ops[0]!) !== isMultiWrite(op))
         throw new MalformedError('reads and writes in one multi')
       ops.push(op)
@@ -79,8 +79,7 @@ export const MultiRequest: Codec<MultiOp[]> = {
   write(writer, ops) {
     for (const op of ops) {
       writeHeader(writer, op.type, false, -1)
-      const codec = parts[op.type].request as Codec<unknown>
-      codec.write(writer, op.request)
+      parts[op.type]!.request.write(writer, op.request)
     }
     writeHeader(writer, endOfList.type, endOfList.done, endOfList.err)
   },
@@ -98,7 +97,7 @@ export function writeMultiError(writer: Writer, err: number): void {
 
 /** Stands before a successful part's response; `type` is that of the request. */
 export function writeMultiSuccess(writer: Writer, type: PartType): void {
-  writeHeader(writer, parts[type].resultType, false, 0)
+  writeHeader(writer, parts[type]!.resultType, false, 0)
 }
 
 export function writeMultiEnd(writer: Writer): void {
@@ -114,8 +113,8 @@ export const MultiResponse: Codec<MultiResult[]> = {
       if (done) return results
       if (type === -1) {
         results.push({ err: reader.int() })
-      } else if (isPart(type)) {
-        results.push({ err: 0, type, response: parts[type].response.read(reader) })
+      } else if (isMultiPart(type)) {
+        results.push({ err: 0, type, response: parts[type]!.response.read(reader) })
       } else {
         throw new MalformedError(`a result of type ${type} (${err}) in a multi`)
       }
@@ -125,8 +124,7 @@ export const MultiResponse: Codec<MultiResult[]> = {
     for (const result of results) {
       if (result.err === errorCodes.ok && 'type' in result) {
         writeMultiSuccess(writer, result.type)
-        const codec = parts[result.type].response as Codec<unknown>
-        codec.write(writer, result.response)
+        parts[result.type]!.response.write(writer, result.response)
       } else {
         writeMultiError(writer, result.err)
       }

@@ -1,0 +1,227 @@
+import {
+  codes,
+  containerOwner,
+  createFlags,
+  CreateRequest,
+  errorCodes,
+  permissions,
+  statBytes,
+  type Acl,
+  type Reader,
+  type TxnHeader,
+  type Writer,
+} from '@zabra/protocol'
+import type { ByteKeeper } from '../base/byte-keeper.ts'
+import { fixAcl } from '../state/acl/permission.ts'
+import type { Database } from '../state/database.ts'
+import { field, ttlMsMax, ttlOwner } from '../state/tree/layout.ts'
+import { creationChecksum, stampCreation } from '../state/tree/stat.ts'
+import { dataBehind, keepScanned, scannedAt, type ScannedPath } from '../state/tree/scanned-path.ts'
+import { noNode, type NodeId, type Tree } from '../state/tree/tree.ts'
+import {
+  hasParent,
+  isLegal,
+  mayDo,
+  type Preparation,
+  type Prepared,
+  type PreparedTxn,
+} from './preparation.ts'
+
+const { createContainer, createTTL } = codes
+/** The codes of the operations that make a node. */
+export type CreateType =
+  | typeof codes.create
+  | typeof codes.create2
+  | typeof createContainer
+  | typeof createTTL
+const noTtl = -1n
+const createCountMax = 0x7fffffff
+
+/** A decoded request, outside or inside a multi. */
+export interface CreateArguments {
+  readonly path: string | null
+  readonly data: Uint8Array | null
+  readonly acl: readonly Acl[] | null
+  readonly flags: number
+  readonly ttl?: bigint
+  /** The path as `decode` scanned it. */
+  readonly scanned?: ScannedPath | undefined
+  /** The end of path, data and ACL in the request's bytes, as `PreparedTxn.bodyEnd`. */
+  readonly bodyEnd?: number | undefined
+}
+
+/** The meaning of the flags. They are an enumeration, not a mask. */
+function modeOf(flags: number): { ephemeral: boolean; sequential: boolean; ttl: boolean } {
+  return {
+    ephemeral: flags === createFlags.ephemeral || flags === createFlags.ephemeralSequential,
+    sequential:
+      flags === createFlags.persistentSequential ||
+      flags === createFlags.ephemeralSequential ||
+      flags === createFlags.persistentSequentialTtl,
+    ttl: flags === createFlags.persistentTtl || flags === createFlags.persistentSequentialTtl,
+  }
+}
+
+const flagsBytes = 4
+
+/** The request of create, create2 and createContainer. */
+export function decodeCreate(body: Reader, tree: Tree, keeper: ByteKeeper): CreateArguments {
+  const { position } = body
+  const { path, data, acl, flags } = CreateRequest.read(body)
+  const end = body.position - flagsBytes
+  if (path === null) return { path, data, acl, flags, scanned: undefined, bodyEnd: undefined }
+  const scanned = tree.scan(path)
+  // A plain path stands in the request as it would be written; other text may not be UTF-8 there.
+  return scanned.isPlain
+    ? { path, data, acl, flags, scanned: scannedAt(scanned, keeper, position + 4), bodyEnd: end }
+    : { path, data, acl, flags, scanned: keepScanned(scanned, keeper), bodyEnd: undefined }
+}
+
+export function prepareCreate<Type extends CreateType>(
+  type: Type,
+  request: CreateArguments,
+  p: Preparation,
+): CreateTransaction<Type> | number {
+  return prepare(type, request, p) as CreateTransaction<Type> | number
+}
+
+function prepare(type: CreateType, request: CreateArguments, p: Preparation): Prepared {
+  const { projection, zxid } = p
+  const { data, flags } = request
+  if (flags < 0 || flags > 6) return errorCodes.badArguments
+  const mode = modeOf(flags)
+  const { ttl = noTtl } = request
+  if (mode.ttl && !p.db.options.extendedTypes) return errorCodes.unimplemented
+  const isTtlWrong = mode.ttl ? ttl < 1n || ttl > ttlMsMax : ttl !== noTtl && ttl >= 0n
+  if (isTtlWrong) return errorCodes.badArguments
+  if (mode.ephemeral && p.caller.ephemeralError !== undefined) return p.caller.ephemeralError
+  // A TTL request for a node without TTL would be logged as something that cannot be replayed.
+  if (type === createTTL && !mode.ttl) return errorCodes.badArguments
+  if (request.path === null) return errorCodes.marshallingError
+  const wanted = request.scanned ?? keepScanned(p.db.tree.scan(request.path), p.keeper)
+  if (!hasParent(wanted)) return errorCodes.badArguments
+  const acl = fixAcl(p.db.options.acl, request.acl, p.caller.identities, p.caller.growth)
+  if (typeof acl === 'number') return acl
+  const parent = projection.loadParent(wanted)
+  if (parent === undefined) return errorCodes.noNode
+  if (!mayDo(p, parent.acl, permissions.create)) return errorCodes.noAuth
+  const { createCount } = parent
+  const scanned = mode.sequential ? numbered(wanted, createCount, p) : wanted
+  const path = scanned.text
+  if (!isLegal(scanned)) return errorCodes.badArguments
+  if (projection.has(scanned)) return errorCodes.nodeExists
+  if (parent.isOwned && p.db.tree.sessionOf(parent.owner) !== 0n) {
+    return errorCodes.noChildrenForEphemerals
+  }
+  if (p.rules.enforceQuota && p.db.quotas.isExceeded(path, 1, data?.length ?? 0)) {
+    return errorCodes.quotaExceeded
+  }
+
+  const parentCVersion = Math.min(createCount + 1, createCountMax)
+  const isEphemeral = mode.ephemeral && type !== createContainer
+  const owner =
+    type === createContainer
+      ? containerOwner
+      : type === createTTL
+        ? ttlOwner(ttl)
+        : isEphemeral
+          ? p.caller.sessionId
+          : 0n
+
+  const isInPlace = request.bodyEnd !== undefined && scanned === wanted
+  const node = projection.make(scanned, parent, data, isInPlace)
+  node.acl = p.db.acls.lookUp(acl)
+  stampCreation(node.view, 0, zxid, p.time)
+  const { contentChecksum } = node
+  projection.stageParent(parent, parentCVersion, zxid)
+  if (owner === 0n) {
+    projection.stage(node, creationChecksum(zxid, p.time, contentChecksum))
+  } else {
+    node.view.setBigInt64(field.owner, owner)
+    projection.stage(node)
+  }
+
+  switch (type) {
+    case createContainer:
+      return { type, body: { path, data, acl, parentCVersion }, scanned, contentChecksum }
+    case createTTL:
+      return { type, body: { path, data, acl, parentCVersion, ttl }, scanned, contentChecksum }
+    default: {
+      const body = { path, data, acl, ephemeral: isEphemeral, parentCVersion }
+      const bodyEnd = isInPlace && acl === request.acl ? request.bodyEnd : undefined
+      return { type, body, scanned, contentChecksum, bodyEnd }
+    }
+  }
+}
+
+function numbered({ text }: ScannedPath, count: number, p: Preparation): ScannedPath {
+  return keepScanned(p.db.tree.scan(text + sequenceSuffix(count)), p.keeper)
+}
+
+/** Ten digits, as `%010d` prints them. */
+function sequenceSuffix(count: number): string {
+  return count < 0 ? `-${String(-count).padStart(9, '0')}` : String(count).padStart(10, '0')
+}
+
+type CreateTransaction<Type extends CreateType = CreateType> = Extract<PreparedTxn, { type: Type }>
+
+export function applyCreate(db: Database, header: TxnHeader, txn: CreateTransaction): number {
+  const { path, data, acl, parentCVersion } = txn.body
+  const { contentChecksum, bodyEnd } = txn
+  const { tree, acls } = db
+  const scanned = txn.scanned ?? tree.scan(path)
+  const parent = tree.findParent(scanned)
+  if (parent === noNode) return errorCodes.noNode
+  const entry = acls.intern(acl ?? [])
+  acls.acquire(entry.id)
+  const creates = parentCVersion === -1 ? tree.createCount(parent) + 1 : parentCVersion
+  const existing = tree.findChild(parent, scanned)
+  if (existing !== noNode) {
+    // Replay of what a fuzzy snapshot has already: only what the snapshot may lack is mended.
+    acls.release(tree.aclId(existing))
+    tree.setAclId(existing, entry.id)
+    tree.raiseChildren(parent, path, creates, header.zxid)
+    return errorCodes.nodeExists
+  }
+  const { zxid, time } = header
+  const owner = ownerOf(header, txn)
+  const dataAt = bodyEnd === undefined ? undefined : dataBehind(scanned)
+  const made = { data, aclId: entry.id, owner, zxid, time, contentChecksum, dataAt }
+  tree.insert(path, parent, made, scanned)
+  tree.raiseChildren(parent, path, creates, zxid)
+  if (!db.isLoading) db.quotas.created(path, data?.length ?? 0)
+  db.watches.created(path, zxid, entry, db.aclOf(parent))
+  return errorCodes.ok
+}
+
+function ownerOf(header: TxnHeader, txn: CreateTransaction): bigint {
+  if (txn.type === createContainer) return containerOwner
+  if (txn.type === createTTL) return ttlOwner(txn.body.ttl)
+  return txn.body.ephemeral ? header.clientId : 0n
+}
+
+const statDataLengthAt = 52
+
+/** The reply of create: the path. */
+export function writePath({ body, scanned }: CreateTransaction, out: Writer): void {
+  if (scanned === undefined) {
+    out.ustring(body.path)
+    return
+  }
+  const { view, start, end } = scanned
+  out.int(end - start)
+  out.rawView(view, start, end)
+}
+
+/** The reply of the other operations that make a node: its path and its stat. */
+export function writePathAndStat(tree: Tree, txn: CreateTransaction, out: Writer): void {
+  writePath(txn, out)
+  tree.writeStat(madeBy(txn, tree), out)
+  // The length that was asked for, even where the server put other data: the usage of a quota.
+  out.intAt(out.position - statBytes + statDataLengthAt, txn.body.data?.length ?? 0)
+}
+
+/** The node of a transaction that was just applied. */
+function madeBy({ body, scanned }: CreateTransaction, tree: Tree): NodeId {
+  return scanned === undefined || scanned.made === noNode ? tree.find(body.path) : scanned.made
+}

@@ -1,0 +1,24 @@
+import { errorCodes } from '@zabra/protocol'
+import { noNode } from '../state/tree/tree.ts'
+import { watchModes } from '../state/watch/watch-table.ts'
+import type { ReadOperation } from './operation.ts'
+import { findNode, mayRead, pathAt } from './reading.ts'
+
+export const getChildren = listChildren(false)
+
+/** getChildren, or getChildren2, whose reply has the stat of the parent too. */
+export function listChildren(withStat: boolean): ReadOperation {
+  return {
+    answer(db, from, request, out) {
+      const at = request.position
+      const id = findNode(db, request)
+      const wantsWatch = request.bool()
+      if (id === noNode) return errorCodes.noNode
+      if (!mayRead(db, from, id)) return errorCodes.noAuth
+      if (wantsWatch) db.watches.children.add(pathAt(request, at), from, watchModes.standard)
+      db.tree.writeChildren(id, out)
+      if (withStat) db.tree.writeStat(id, out)
+      return errorCodes.ok
+    },
+  }
+}

@@ -1,0 +1,19 @@
+import { errorCodes } from '@zabra/protocol'
+import { noNode } from '../state/tree/tree.ts'
+import { watchModes } from '../state/watch/watch-table.ts'
+import type { ReadOperation } from './operation.ts'
+import { findNode, mayRead, pathAt } from './reading.ts'
+
+export const getData: ReadOperation = {
+  answer(db, from, request, out) {
+    const at = request.position
+    const id = findNode(db, request)
+    const wantsWatch = request.bool()
+    if (id === noNode) return errorCodes.noNode
+    if (!mayRead(db, from, id)) return errorCodes.noAuth
+    if (wantsWatch) db.watches.data.add(pathAt(request, at), from, watchModes.standard)
+    db.tree.writeData(id, out)
+    db.tree.writeStat(id, out)
+    return errorCodes.ok
+  },
+}

@@ -1,0 +1,29 @@
+/** What reads share: finding the node that a request names, and the right to read it. */
+import { decodeText, MalformedError, permissions, type Reader } from '@zabra/protocol'
+import { allows } from '../state/acl/permission.ts'
+import type { Database } from '../state/database.ts'
+import type { NodeId } from '../state/tree/tree.ts'
+import type { Requester } from './operation.ts'
+
+/** The node a request names, found by the bytes of its path where they are plain. */
+export function findNode(db: Database, request: Reader): NodeId {
+  const length = request.int()
+  const start = request.position
+  const end = start + length
+  if (length < 0 || end > request.end) throw new MalformedError('path length exceeds request')
+  request.position = end
+  const id = db.tree.findAscii(request.bytes, start, end)
+  return id === -1 ? db.tree.find(decodeText(request.bytes, start, end)) : id
+}
+
+export function mayRead(db: Database, from: Requester, id: NodeId): boolean {
+  return allows(db.options.acl, db.aclOf(id), permissions.read, from.identities)
+}
+
+/** The path that `findNode` skipped, for requests that have to remember it. */
+export function pathAt(request: Reader, at: number): string {
+  request.position = at
+  const path = request.ustring()
+  request.position++
+  return path
+}
