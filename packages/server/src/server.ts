@@ -274,14 +274,17 @@ export class RunningServer implements ServerView {
     const { peer, turn } = parts
     const words = makeWords(this)
     this.acceptor = this.clientAcceptor(logger)
-    this.listening = new ClientListener({ peer, turn, words, logger, tls: this.acceptor }, {
-      ports: clientPorts(config),
-      backlog: config.listenBacklog,
-      perAddressMax: config.maxClientCnxns,
-      connectionsMax: config.maxCnxns,
-      keepAlive: config.tcpKeepAlive,
-      detectionTimeoutMs: config.tls.settings.detectionTimeoutMs,
-    })
+    this.listening = new ClientListener(
+      { peer, turn, words, logger, tls: this.acceptor },
+      {
+        ports: clientPorts(config),
+        backlog: config.listenBacklog,
+        perAddressMax: config.maxClientCnxns,
+        connectionsMax: config.maxCnxns,
+        keepAlive: config.tcpKeepAlive,
+        detectionTimeoutMs: config.tls.settings.detectionTimeoutMs,
+      },
+    )
     await this.listening.listen((speech, error) => clientPortError(config, speech, error))
     parts.ensemble?.onClientMoved((to) => this.moveClientPort(to, logger))
     this.admin = await startAdmin(this, logger)
@@ -399,7 +402,12 @@ async function load(
         wake,
         logger,
       },
-      { ...peerOptions(config), ensemble: config.ensemble, configFile },
+      {
+        ...peerOptions(config),
+        ensemble: config.ensemble,
+        security: { tls: config.quorumTls, tlsContext: tls.servers, sasl: config.sasl.quorum },
+        configFile,
+      },
       clock,
     ))
   const peer = ensemble?.peer ?? new Peer(db, peerOptions(config), ports, clock)

@@ -56,7 +56,11 @@ async function identities(port: number, tls?: ConnectionOptions): Promise<string
 
 test('a client with a certificate has the identity of its subject', async () => {
   const { secureClientPort } = await serve({})
-  const subject = [['C', 'DE'], ['O', 'Acme, Inc.'], ['CN', ' alice']] as const
+  const subject = [
+    ['C', 'DE'],
+    ['O', 'Acme, Inc.'],
+    ['CN', ' alice'],
+  ] as const
   const tls = authority.client(authority.issue('alice', { subject }))
   expect(await identities(secureClientPort, tls)).toEqual([
     'ip:127.0.0.1',
@@ -65,14 +69,19 @@ test('a client with a certificate has the identity of its subject', async () => 
 })
 
 test('the super user may have a certificate', async () => {
-  const { secureClientPort } = await serve({ 'X509AuthenticationProvider.superUser': 'CN=root,O=zabra' })
+  const { secureClientPort } = await serve({
+    'X509AuthenticationProvider.superUser': 'CN=root,O=zabra',
+  })
   const root = await RawClient.connect(secureClientPort, {
     tls: authority.client(authority.issue('root')),
   })
   const acl = [{ perms: 31, id: { scheme: 'x509', id: 'CN=bob,O=zabra' } }]
   await root.must('create', { path: '/bob', data: null, acl, flags: 0 })
   expect((await root.call('getData', { path: '/bob', watch: false })).err).toBe(0)
-  for (const [name, expected] of [['bob', 0], ['eve', -102]] as const) {
+  for (const [name, expected] of [
+    ['bob', 0],
+    ['eve', -102],
+  ] as const) {
     const tls = authority.client(authority.issue(name))
     const client = await RawClient.connect(secureClientPort, { tls })
     expect((await client.call('getData', { path: '/bob', watch: false })).err).toBe(expected)
@@ -97,7 +106,10 @@ test('need, want and none decide about clients without a certificate', async () 
   const stranger = new Authority('Stranger')
   try {
     const outcome = async (port: number, tls: ConnectionOptions): Promise<string> =>
-      identities(port, tls).then((ids) => (ids.length > 1 ? 'known' : 'unknown'), () => 'refused')
+      identities(port, tls).then(
+        (ids) => (ids.length > 1 ? 'known' : 'unknown'),
+        () => 'refused',
+      )
     const foreign = { ...stranger.client(stranger.issue('eve')), ca: authority.pem }
     const own = authority.client(authority.issue('alice'))
     const expired = authority.client(
@@ -110,7 +122,8 @@ test('need, want and none decide about clients without a certificate', async () 
     ] as const) {
       const { secureClientPort: port } = await serve({ 'ssl.clientAuth': clientAuth })
       const outcomes = []
-      for (const tls of [authority.client(), foreign, expired, own]) outcomes.push(await outcome(port, tls))
+      for (const tls of [authority.client(), foreign, expired, own])
+        outcomes.push(await outcome(port, tls))
       expect([clientAuth, ...outcomes]).toEqual([clientAuth, ...expected])
     }
   } finally {
@@ -152,7 +165,9 @@ test('handshakes that are not finished, and plain bytes, end in time and are cou
   const log = new Log()
   const server = await serve({ 'ssl.handshakeDetectionTimeoutMillis': '50' }, log)
   for (const bytes of ['', '\x16\x03\x01', 'ruok', '\x00\x00\x00\x2d\x00']) {
-    const socket = connectPlain(server.secureClientPort, '127.0.0.1', () => socket.write(bytes, 'latin1'))
+    const socket = connectPlain(server.secureClientPort, '127.0.0.1', () =>
+      socket.write(bytes, 'latin1'),
+    )
     socket.on('error', () => {})
     await new Promise((resolve) => socket.resume().once('close', resolve))
   }
@@ -174,7 +189,9 @@ test('protocols and cipher suites are those that are configured', async () => {
     'ECDHE-ECDSA-AES256-GCM-SHA384',
   ])
   socket.destroy()
-  await expect(secure(secureClientPort, { ...authority.client(), minVersion: 'TLSv1.3' })).rejects.toThrow()
+  await expect(
+    secure(secureClientPort, { ...authority.client(), minVersion: 'TLSv1.3' }),
+  ).rejects.toThrow()
 })
 
 test('a revoked certificate is refused, and a new list takes effect without a restart', async () => {
@@ -217,7 +234,9 @@ test('a new certificate is served without a restart, a bad one refused and the o
   authority.write('two.pem', 'rubbish')
   await until(() => context!.failedReloads > 0)
   expect(await served()).toBe(second.certificate.serialNumber)
-  expect(log.has(/the changed files are refused, those before stay in use: ssl.keyStore.location/)).toBe(true)
+  expect(
+    log.has(/the changed files are refused, those before stay in use: ssl.keyStore.location/),
+  ).toBe(true)
   // Connections outlive all that.
   await before.must('exists', { path: '/', watch: false })
   await before.close()
@@ -226,7 +245,9 @@ test('a new certificate is served without a restart, a bad one refused and the o
 test('a certificate that is about to expire is worth a warning at the start', async () => {
   const log = new Log()
   await serve({ 'ssl.keyStore.location': authority.issueFile('short', { days: 5 }) }, log)
-  expect(log.has(/TLS for clients: the certificate CN=short,O=zabra, serial .*, expires in [45] days/)).toBe(true)
+  expect(
+    log.has(/TLS for clients: the certificate CN=short,O=zabra, serial .*, expires in [45] days/),
+  ).toBe(true)
 })
 
 test('names in certificates of clients are checked where that is asked for', async () => {
@@ -239,7 +260,10 @@ test('names in certificates of clients are checked where that is asked for', asy
 
 test('what cannot be used keeps the server from starting, and is said', async () => {
   const cases: [Record<string, string>, RegExp][] = [
-    [{ 'ssl.keyStore.location': '/nowhere.pem' }, /ssl.keyStore.location: .nowhere.pem: there is no such file/],
+    [
+      { 'ssl.keyStore.location': '/nowhere.pem' },
+      /ssl.keyStore.location: .nowhere.pem: there is no such file/,
+    ],
     [{ 'ssl.keyStore.location': authority.path('ca.pem') }, /has no private key/],
     [{ 'ssl.keyStore.type': 'BCFKS' }, /BCFKS is the type of a Java library/],
     [{ 'ssl.enabledProtocols': 'TLSv1.1' }, /none of TLSv1.1 is offered/],

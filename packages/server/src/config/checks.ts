@@ -99,8 +99,7 @@ function checkTls({ values, sources, findings: { self, ensemble }, report, at }:
       const message = 'is true, but without admin.forceHttps others connect without TLS'
       report.warning(at('admin.needClientAuth'), message)
     } else {
-      const message =
-        'is true, but without admin.forceHttps nobody can present a certificate'
+      const message = 'is true, but without admin.forceHttps nobody can present a certificate'
       report.error(at('admin.needClientAuth'), message)
     }
   }

@@ -56,7 +56,15 @@ export function loadConfig({ file, text, env, overrides = {} }: LoadOptions): Lo
 
   const { dataDir } = values
   if (report.failed || dataDir === undefined) return { config: undefined, diagnostics: report.list }
-  const config = assemble({ values, sources, findings, sasl, dataDir, configText, configFile: file })
+  const config = assemble({
+    values,
+    sources,
+    findings,
+    sasl,
+    dataDir,
+    configText,
+    configFile: file,
+  })
   return { config, diagnostics: report.list }
 }
 

@@ -37,16 +37,19 @@ export function parseJaas(text: string): ReadonlyMap<string, readonly JaasEntry[
   const lastLine = text.split('\n').length
   const next = (what: string): Token => {
     const token = tokens[at++]
-    if (token === undefined) throw new JaasError(lastLine, `the file ends where ${what} is expected`)
+    if (token === undefined)
+      throw new JaasError(lastLine, `the file ends where ${what} is expected`)
     return token
   }
   const expectSign = (sign: string): void => {
     const { kind, text: found, line } = next(`"${sign}"`)
-    if (kind !== 'sign' || found !== sign) throw new JaasError(line, `expected "${sign}", got "${found}"`)
+    if (kind !== 'sign' || found !== sign)
+      throw new JaasError(line, `expected "${sign}", got "${found}"`)
   }
   const word = (what: string): Token => {
     const token = next(what)
-    if (token.kind === 'sign') throw new JaasError(token.line, `expected ${what}, got "${token.text}"`)
+    if (token.kind === 'sign')
+      throw new JaasError(token.line, `expected ${what}, got "${token.text}"`)
     return token
   }
   const isSign = (sign: string): boolean => tokens[at]?.kind === 'sign' && tokens[at]?.text === sign
@@ -58,7 +61,10 @@ export function parseJaas(text: string): ReadonlyMap<string, readonly JaasEntry[
       const module = word('a login module').text
       const flag = word('required, requisite, sufficient or optional')
       if (!flags.has(flag.text.toLowerCase())) {
-        throw new JaasError(flag.line, `expected required, requisite, sufficient or optional, got ${flag.text}`)
+        throw new JaasError(
+          flag.line,
+          `expected required, requisite, sufficient or optional, got ${flag.text}`,
+        )
       }
       const options = new Map<string, string>()
       while (!isSign(';')) {
@@ -90,7 +96,10 @@ function tokensOf(text: string): Token[] {
     } else if (word !== undefined) tokens.push({ kind: 'word', text: word, line })
     else if (sign !== undefined) tokens.push({ kind: 'sign', text: sign, line })
     else if (other !== undefined) {
-      throw new JaasError(line, other === '"' ? 'quotes are not closed' : `unexpected ${JSON.stringify(other)}`)
+      throw new JaasError(
+        line,
+        other === '"' ? 'quotes are not closed' : `unexpected ${JSON.stringify(other)}`,
+      )
     }
     line += whole.split('\n').length - 1
   }

@@ -31,7 +31,10 @@ export function readSasl(
   const quorum = wantsQuorum ? quorumSasl(reading) : undefined
   if (isEnsemble && !wantsQuorum) checkUnused(reading)
   if (values['fips-mode'] === true && (clients !== undefined || wantsQuorum)) {
-    report.error(at('fips-mode'), 'is true, which forbids DIGEST-MD5, the only mechanism of SASL here')
+    report.error(
+      at('fips-mode'),
+      'is true, which forbids DIGEST-MD5, the only mechanism of SASL here',
+    )
   } else if (clients !== undefined || quorum !== undefined) {
     report.notice(
       { key: 'fips-mode' },
@@ -50,11 +53,7 @@ interface Reading {
   readonly sections: Sections | undefined
 }
 
-function readJaas(
-  values: Values,
-  at: Reading['at'],
-  report: Diagnostics,
-): Sections | undefined {
+function readJaas(values: Values, at: Reading['at'], report: Diagnostics): Sections | undefined {
   const file = values['java.security.auth.login.config']
   if (file === undefined) return undefined
   // Java takes a URL as well.
@@ -93,7 +92,9 @@ function clientUsers(reading: Reading): SaslUsers | undefined {
 
 function withSuperPassword(users: SaslUsers, values: Values): SaslUsers {
   const password = values['SASLAuthenticationProvider.superPassword']
-  return password === undefined || !users.has('super') ? users : new Map([...users, ['super', password]])
+  return password === undefined || !users.has('super')
+    ? users
+    : new Map([...users, ['super', password]])
 }
 
 function quorumSasl(reading: Reading): QuorumSasl | undefined {

@@ -30,12 +30,7 @@ export class ClientSocket implements ClientLink {
   private wordInput: ((bytes: Uint8Array) => void) | undefined
 
   /** `proven` are identities that it has without asking for them: those of its certificate. */
-  constructor(
-    socket: Socket,
-    address: string,
-    listener: ClientListener,
-    proven: readonly Id[],
-  ) {
+  constructor(socket: Socket, address: string, listener: ClientListener, proven: readonly Id[]) {
     this.socket = socket
     this.address = address
     this.port = socket.remotePort ?? 0

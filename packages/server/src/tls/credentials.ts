@@ -63,7 +63,9 @@ export function loadCredentials(settings: TlsSettings): Credentials {
   }
   const believed = loadStore(`${prefix}trustStore`, trustStore, files)
   const trusted =
-    believed === undefined ? [] : [...believed.trusted, ...believed.keys.map(({ chain }) => chain[0]!)]
+    believed === undefined
+      ? []
+      : [...believed.trusted, ...believed.keys.map(({ chain }) => chain[0]!)]
   if (trusted.length === 0 && believed !== undefined) {
     throw new TlsConfigError(
       `${prefix}trustStore.location: ${trustStore.location} has no certificate that is trusted`,
@@ -113,9 +115,15 @@ function loadStore(key: string, settings: StoreSettings, files: string[]): Store
 }
 
 /** A file goes before what stands in the configuration. The line that a text file ends with is none of it. */
-function passwordOf(key: string, { password, passwordPath }: StoreSettings, files: string[]): string {
+function passwordOf(
+  key: string,
+  { password, passwordPath }: StoreSettings,
+  files: string[],
+): string {
   if (passwordPath === undefined || passwordPath === '') return password
-  return read(`${key}.passwordPath`, passwordPath, files).toString('utf8').replace(/\r?\n$/, '')
+  return read(`${key}.passwordPath`, passwordPath, files)
+    .toString('utf8')
+    .replace(/\r?\n$/, '')
 }
 
 function read(key: string, location: string, files: string[]): Buffer {

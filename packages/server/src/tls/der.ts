@@ -69,7 +69,7 @@ function readIndefinite(bytes: Uint8Array, tag: number, depth: number): DerValue
 export function derChildren(value: DerValue, expected?: number): DerValue[] {
   if (expected !== undefined) expectTag(value, expected)
   const children: DerValue[] = []
-  for (let at = 0; at < value.content.length; ) {
+  for (let at = 0; at < value.content.length;) {
     const child = readDer(value.content.subarray(at))
     children.push(child)
     at += child.bytes.length
@@ -81,7 +81,9 @@ export function derChildren(value: DerValue, expected?: number): DerValue[] {
 export function expectTag(value: DerValue | undefined, tag: number): DerValue {
   if (value === undefined) throw new DerError('a value is missing')
   if (value.tag !== tag) {
-    throw new DerError(`a value with the tag 0x${value.tag.toString(16)}, not 0x${tag.toString(16)}`)
+    throw new DerError(
+      `a value with the tag 0x${value.tag.toString(16)}, not 0x${tag.toString(16)}`,
+    )
   }
   return value
 }

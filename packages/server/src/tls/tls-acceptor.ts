@@ -18,7 +18,10 @@ export interface AcceptorOptions {
   readonly allowHalfOpen: boolean
   /** Why a certificate that is valid is refused all the same; undefined where it is not. */
   readonly checkPeer?:
-    | ((certificate: X509Certificate, socket: TLSSocket) => Promise<string | undefined> | string | undefined)
+    | ((
+        certificate: X509Certificate,
+        socket: TLSSocket,
+      ) => Promise<string | undefined> | string | undefined)
     | undefined
   /** Takes a connection whose handshake is done, and the certificate that was presented. */
   readonly onSecure: (socket: TLSSocket, certificate: X509Certificate | undefined) => void

@@ -24,7 +24,13 @@ export class Authority {
     this.ownsFolder = folder === undefined
     this.folder = folder ?? mkdtempSync(join(tmpdir(), 'zabra-tls-'))
     mkdirSync(this.folder, { recursive: true })
-    this.identity = issueCertificate({ subject: [['O', 'zabra'], ['CN', name]], days: 30 })
+    this.identity = issueCertificate({
+      subject: [
+        ['O', 'zabra'],
+        ['CN', name],
+      ],
+      days: 30,
+    })
     this.write('ca.pem', this.pem)
   }
 
@@ -45,10 +51,23 @@ export class Authority {
     name: string,
     options: { hosts?: readonly string[]; days?: number; from?: Date; subject?: Subject } = {},
   ): Identity {
-    const { subject = [['O', 'zabra'], ['CN', name]], hosts = [loopback, 'localhost'], days = 20 } = options
+    const {
+      subject = [
+        ['O', 'zabra'],
+        ['CN', name],
+      ],
+      hosts = [loopback, 'localhost'],
+      days = 20,
+    } = options
     const issuer = this.identity
     const { from } = options
-    return issueCertificate({ subject, hosts, days, issuer, ...(from === undefined ? {} : { from }) })
+    return issueCertificate({
+      subject,
+      hosts,
+      days,
+      issuer,
+      ...(from === undefined ? {} : { from }),
+    })
   }
 
   /** A file with the key, the certificate, and that of the authority. */
@@ -65,7 +84,10 @@ export class Authority {
     const own =
       identity === undefined
         ? {}
-        : { cert: `${identity.certificate}`, key: `${identity.key.export({ type: 'pkcs8', format: 'pem' })}` }
+        : {
+            cert: `${identity.certificate}`,
+            key: `${identity.key.export({ type: 'pkcs8', format: 'pem' })}`,
+          }
     return { ca: this.pem, ...own }
   }
 

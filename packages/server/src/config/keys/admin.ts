@@ -67,7 +67,11 @@ export const admin = {
     'The commands snapshot and restore are each allowed once in this time.',
     { range: { min: 0, outside: 'default' } },
   ),
-  'admin.portUnification': property(bool, false, 'HTTP and HTTPS on one port, the metrics port as well.'),
+  'admin.portUnification': property(
+    bool,
+    false,
+    'HTTP and HTTPS on one port, the metrics port as well.',
+  ),
   'admin.forceHttps': property(bool, false, 'HTTPS only, on the metrics port as well.'),
   'admin.needClientAuth': property(bool, false, 'HTTPS clients must present a certificate.'),
   'metricsProvider.className': setting(
@@ -85,7 +89,11 @@ export const admin = {
     use: 'unused',
     notice: 'there is no Java machine; metrics of the process are always included',
   }),
-  'audit.enable': property(bool, false, 'Changes, and attempts at them, are written to an audit log.'),
+  'audit.enable': property(
+    bool,
+    false,
+    'Changes, and attempts at them, are written to an audit log.',
+  ),
   'audit.file': property(path, 'zookeeper_audit.log', 'The audit log; `-` is standard output.', {
     departs: "zabra's own; ZooKeeper has it in the configuration of its logging.",
   }),

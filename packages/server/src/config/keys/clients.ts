@@ -318,7 +318,10 @@ export const sasl = {
     path,
     undefined,
     'JAAS file with the users of SASL, in the section named by sasl.serverconfig: `user_NAME="password"` of a DigestLoginModule.',
-    { defaultText: 'none', departs: 'Kerberos is not offered; a section that asks for it is an error.' },
+    {
+      defaultText: 'none',
+      departs: 'Kerberos is not offered; a section that asks for it is an error.',
+    },
   ),
   'sasl.serverconfig': property(text, 'Server', 'Section of the JAAS file.'),
   allowSaslFailedClients: property(

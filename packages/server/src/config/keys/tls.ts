@@ -50,10 +50,15 @@ function commonKeys(others = '') {
       defaultText: 'by file name: .jks, .pem, .p12, .pfx',
       departs: 'BCFKS cannot be read.',
     }),
-    protocol: property(text, undefined, 'The latest TLS version in use; enabledProtocols goes first.', {
-      defaultText: 'TLSv1.3',
-      departs: 'TLSv1.2 by default in ZooKeeper 3.9.6.',
-    }),
+    protocol: property(
+      text,
+      undefined,
+      'The latest TLS version in use; enabledProtocols goes first.',
+      {
+        defaultText: 'TLSv1.3',
+        departs: 'TLSv1.2 by default in ZooKeeper 3.9.6.',
+      },
+    ),
     enabledProtocols: property(list, [], 'TLS versions in use: TLSv1.2, TLSv1.3.', {
       defaultText: 'both, up to protocol',
     }),
@@ -70,7 +75,11 @@ function commonKeys(others = '') {
       defaultText: 'none: those in a trust store of type PEM',
       departs: "zabra's own.",
     }),
-    ocsp: property(bool, false, 'Revocation is asked of the issuer. Not possible here: true is an error.'),
+    ocsp: property(
+      bool,
+      false,
+      'Revocation is asked of the issuer. Not possible here: true is an error.',
+    ),
   } as const
 }
 

@@ -89,7 +89,11 @@ export function issueCertificate(options: CertificateOptions): Identity {
       sequence(
         extension('basicConstraints', isAuthority ? sequence(boolean(true)) : sequence(), true),
         // An authority signs certificates and revocation lists, others sign handshakes.
-        extension('keyUsage', isAuthority ? bitString(Buffer.from([0x06]), 1) : bitString(Buffer.from([0x80]), 7), true),
+        extension(
+          'keyUsage',
+          isAuthority ? bitString(Buffer.from([0x06]), 1) : bitString(Buffer.from([0x80]), 7),
+          true,
+        ),
         ...(isAuthority
           ? []
           : [extension('extendedKeyUsage', sequence(oid(serverAuth), oid(clientAuth)))]),

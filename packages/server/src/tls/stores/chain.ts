@@ -6,7 +6,7 @@ export function chainOf(
   others: readonly X509Certificate[],
 ): X509Certificate[] {
   const chain = [certificate]
-  for (let last = certificate; ; ) {
+  for (let last = certificate; ;) {
     const issuer = others.find((each) => !chain.includes(each) && last.checkIssued(each))
     if (issuer === undefined || last.checkIssued(last)) return chain
     chain.push(issuer)

@@ -28,7 +28,8 @@ export function readJks(bytes: Uint8Array, password: string, location: string): 
     `-destkeystore store.p12 -deststoretype PKCS12`
   const reader = new JavaReader(bytes)
   const magic = reader.int()
-  if (magic === magicJceks) throw new StoreError(`it is a JCEKS store, which is not read. ${convert}`)
+  if (magic === magicJceks)
+    throw new StoreError(`it is a JCEKS store, which is not read. ${convert}`)
   if (magic !== magicJks) throw new StoreError('it is no JKS store')
   const version = reader.int()
   if (version !== 1 && version !== 2) {

@@ -63,7 +63,9 @@ export function decryptWithPassword(
   const oid = oidText(oidValue)
   const oldWay = oldWays[oid]
   if (oid !== pbes2 && oldWay === undefined) {
-    throw new StoreError(`it is encrypted by the algorithm ${oid}, which is not known. ${toConvert}`)
+    throw new StoreError(
+      `it is encrypted by the algorithm ${oid}, which is not known. ${toConvert}`,
+    )
   }
   if (parameters === undefined) throw new StoreError('it is encrypted without parameters')
   if (oldWay === undefined) return decryptPbes2(parameters, encrypted, password, toConvert)
@@ -115,7 +117,8 @@ export function derivePbkdf2(parameters: DerValue, password: string, bytes: numb
   const prf = more.find(({ tag }) => tag === derTags.sequence)
   const prfOid = prf === undefined ? '1.2.840.113549.2.7' : oidText(derChildren(prf)[0])
   const hash = hmacHashes[prfOid]
-  if (hash === undefined) throw new StoreError(`its key is derived by ${prfOid}, which is not known`)
+  if (hash === undefined)
+    throw new StoreError(`its key is derived by ${prfOid}, which is not known`)
   const iterations = smallInteger(rounds, iterationsMax)
   return pbkdf2Sync(password, octets(saltValue), iterations, bytes, hash)
 }

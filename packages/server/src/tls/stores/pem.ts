@@ -11,7 +11,11 @@ export function readPem(text: string, password: string): Store {
   const keys: KeyObject[] = []
   const crls: string[] = []
   for (const [pem, label = ''] of text.matchAll(block)) {
-    if (label === 'CERTIFICATE' || label === 'X509 CERTIFICATE' || label === 'TRUSTED CERTIFICATE') {
+    if (
+      label === 'CERTIFICATE' ||
+      label === 'X509 CERTIFICATE' ||
+      label === 'TRUSTED CERTIFICATE'
+    ) {
       certificates.push(parseCertificate(pem))
     } else if (label === 'X509 CRL') crls.push(pem)
     else if (label.endsWith('PRIVATE KEY')) keys.push(readKey(pem, password))

@@ -27,7 +27,7 @@ export function derivePkcs12Key(
   const diversifier = Buffer.alloc(v, purpose)
   const mixed = Buffer.concat([repeated(salt, v), repeated(bmpString(password), v)])
   const out: Buffer[] = []
-  for (let length = 0; length < bytes; ) {
+  for (let length = 0; length < bytes;) {
     let digest = createHash(hash).update(diversifier).update(mixed).digest()
     for (let i = 1; i < iterations; i++) digest = createHash(hash).update(digest).digest()
     out.push(digest)

@@ -13,13 +13,7 @@ import {
 import { chainOf } from './chain.ts'
 import { StoreError, type KeyEntry, type Store } from './key-material.ts'
 import { parseCertificate, parsePrivateKey } from './parse.ts'
-import {
-  decryptWithPassword,
-  derivePbkdf2,
-  hmacHashes,
-  iterationsMax,
-  macHashes,
-} from './pbe.ts'
+import { decryptWithPassword, derivePbkdf2, hmacHashes, iterationsMax, macHashes } from './pbe.ts'
 import { derivePkcs12Key, purposes } from './pkcs12-key.ts'
 
 const oids = {
@@ -204,7 +198,9 @@ function assemble({ keys, certificates }: Found): Store {
   const all = certificates.map(({ certificate }) => certificate)
   const entries: KeyEntry[] = []
   for (const { key, name, localKeyId } of keys) {
-    const byId = certificates.find((each) => localKeyId !== undefined && each.localKeyId === localKeyId)
+    const byId = certificates.find(
+      (each) => localKeyId !== undefined && each.localKeyId === localKeyId,
+    )
     const own = byId?.certificate ?? all.find((each) => each.checkPrivateKey(key))
     if (own === undefined) continue
     entries.push({ alias: name, key, chain: chainOf(own, all) })

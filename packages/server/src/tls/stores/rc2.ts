@@ -54,7 +54,8 @@ function expandKey(key: Uint8Array, effectiveBits: number): Uint16Array {
   const mask = 0xff >> (8 * effectiveBytes - effectiveBits)
   const first = keyBytesMax - effectiveBytes
   bytes[first] = piTable[bytes[first]! & mask]!
-  for (let i = first - 1; i >= 0; i--) bytes[i] = piTable[bytes[i + 1]! ^ bytes[i + effectiveBytes]!]!
+  for (let i = first - 1; i >= 0; i--)
+    bytes[i] = piTable[bytes[i + 1]! ^ bytes[i + effectiveBytes]!]!
   return Uint16Array.from({ length: 64 }, (_, i) => bytes[2 * i]! | (bytes[2 * i + 1]! << 8))
 }
 

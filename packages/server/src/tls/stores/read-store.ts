@@ -6,7 +6,12 @@ import { readPkcs12 } from './pkcs12.ts'
 export const storeTypes = ['JKS', 'PEM', 'PKCS12'] as const
 export type StoreType = (typeof storeTypes)[number]
 
-const types: Readonly<Record<string, StoreType>> = { '.jks': 'JKS', '.pem': 'PEM', '.p12': 'PKCS12', '.pfx': 'PKCS12' }
+const types: Readonly<Record<string, StoreType>> = {
+  '.jks': 'JKS',
+  '.pem': 'PEM',
+  '.p12': 'PKCS12',
+  '.pfx': 'PKCS12',
+}
 
 /** The type that is configured, or the one that the file's name ends in. */
 export function storeTypeOf(location: string, type: string | undefined): StoreType {

@@ -6,7 +6,8 @@ import { StoreError, type Store } from './key-material.ts'
 import { readStore, storeTypeOf } from './read-store.ts'
 
 /** Made by OpenSSL 3.0 and keytool 17, from the key and the certificates of server.pem. */
-const file = (name: string): Uint8Array => readFileSync(new URL(`testdata/${name}`, import.meta.url))
+const file = (name: string): Uint8Array =>
+  readFileSync(new URL(`testdata/${name}`, import.meta.url))
 const password = 'secret-1'
 
 function read(name: string, secret = password, bytes = file(name)): Store {
