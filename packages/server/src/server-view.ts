@@ -13,6 +13,8 @@ import type { ServerState } from '@zabra/protocol'
 import type { ServerConfig } from './config/config.ts'
 import type { EnsembleConfig } from './config/ensemble-config.ts'
 import type { ClientSocket } from './net/client-socket.ts'
+import type { HandshakeCounts } from './tls/tls-acceptor.ts'
+import type { TlsContext } from './tls/tls-context.ts'
 
 /** A running server as its own monitoring sees it. */
 export interface ServerView {
@@ -23,6 +25,10 @@ export interface ServerView {
   readonly disk: DiskStats
   readonly sockets: ReadonlySet<ClientSocket>
   readonly authenticator: Authenticator
+  /** TLS handshakes with clients. */
+  readonly handshakes: HandshakeCounts
+  /** The certificates that are served. */
+  readonly tlsContexts: readonly TlsContext[]
   readonly startedWallMs: number
   /** How long loading took, and how many transactions it replayed. */
   readonly startup: { readonly loadMs: number; readonly recordsReplayed: number }

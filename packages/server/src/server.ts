@@ -287,7 +287,9 @@ export class RunningServer implements ServerView {
     )
     await this.listening.listen((speech, error) => clientPortError(config, speech, error))
     parts.ensemble?.onClientMoved((to) => this.moveClientPort(to, logger))
-    this.admin = await startAdmin(this, logger)
+    const { administrators: context } = parts.tls
+    const { acceptsPlain } = config.adminTls
+    this.admin = await startAdmin(this, logger, context && { context, acceptsPlain })
     await parts.ensemble?.start(parts.fail)
   }
 

@@ -19,6 +19,8 @@ export class ClientSocket implements ClientLink {
   readonly address: string
   readonly port: number
   readonly connection: ClientConnection
+  /** It has presented a certificate. */
+  readonly hasCertificate: boolean
   private readonly socket: Socket
   private readonly listener: ClientListener
   private isDirty = false
@@ -36,7 +38,8 @@ export class ClientSocket implements ClientLink {
     this.port = socket.remotePort ?? 0
     this.listener = listener
     this.connection = listener.peer.open(this)
-    if (proven.length > 0) this.connection.identities.push(...proven)
+    this.hasCertificate = proven.length > 0
+    if (this.hasCertificate) this.connection.identities.push(...proven)
     socket.on('error', () => socket.destroy())
     socket.on('end', () => this.ended())
     socket.on('close', () => this.gone())

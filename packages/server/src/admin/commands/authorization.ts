@@ -1,6 +1,7 @@
 import { allowsEach } from '@zabra/core'
 import { encodeText, permissions } from '@zabra/protocol'
 import type { IncomingMessage } from 'node:http'
+import { socketIdentities } from '../../auth/x509.ts'
 import type { ServerView } from '../../server-view.ts'
 
 export interface Refusal {
@@ -23,7 +24,10 @@ export function refuseUnlessAuthorized(
   const [, scheme = '', auth] = /^(\S+)(?:\s+(.*))?$/s.exec(authorization.trim()) ?? []
   const token = auth === undefined ? null : encodeText(auth)
   const address = (request.socket.remoteAddress ?? '').replace(/^::ffff:(?=.*\.)/, '')
-  const identities = view.authenticator.authenticate(scheme, token, address)
+  const identities =
+    scheme === 'x509'
+      ? socketIdentities(request.socket, view.config.x509SuperUser)
+      : view.authenticator.authenticate(scheme, token, address)
   if (identities === undefined) return { status: 401, error: 'Not authenticated' }
   const { db } = view.peer
   const acl = db.aclOf(db.tree.find('/'))
