@@ -1,5 +1,5 @@
 /** What the core asks of its host. `server` answers on Node, `simulator` in a virtual world. */
-import type { Id } from '@zabra/protocol'
+import type { Id, Txn } from '@zabra/protocol'
 
 /**
  * Files. Paths are relative or absolute as the host likes, joined with `/`.
@@ -72,6 +72,31 @@ export interface Authenticator {
   readonly startSasl?: (() => SaslExchange) | undefined
   /** Whether a client stays, without an identity, when its SASL exchange has failed. */
   readonly keepsSaslFailed?: boolean
+}
+
+/** Keeps the audit log: what clients have changed, and what they were refused. */
+export interface Auditor {
+  /** A client's write was answered, or refused before it was one. */
+  answered(write: AuditedWrite): void
+  /** These ephemerals are deleted, because their session has ended. */
+  ephemeralsDeleted(sessionId: bigint, paths: readonly string[], zxid: bigint): void
+}
+
+export interface AuditedWrite {
+  readonly sessionId: bigint
+  readonly address: string
+  /** Those the client had when it asked. */
+  readonly identities: readonly Id[]
+  /** The opcode. */
+  readonly type: number
+  /** What was asked for, as it came. */
+  readonly request: Uint8Array
+  /** 0 is success. */
+  readonly error: number
+  /** What came of it; undefined where it was refused before it could become a transaction. */
+  readonly txn: Txn | undefined
+  /** 0 where there is no transaction. */
+  readonly zxid: bigint
 }
 
 /** The server's side of one SASL exchange. */

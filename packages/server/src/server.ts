@@ -26,6 +26,7 @@ import {
 import type { ServerState } from '@zabra/protocol'
 import { startAdmin, type AdminServer } from './admin/admin-server.ts'
 import { makeWords } from './admin/words.ts'
+import { openAuditLog, type AuditLog } from './audit/audit-log.ts'
 import { makeAuthenticator } from './auth/authenticator.ts'
 import { x509Identities } from './auth/x509.ts'
 import type { ServerConfig } from './config/config.ts'
@@ -109,18 +110,24 @@ export class RunningServer implements ServerView {
     const disk: Disk = host.inMemory ? new MemoryDisk() : new NodeDisk()
     const locks = host.inMemory ? [] : lockDirectories(config)
     let tls: TlsContexts | undefined
+    let audit: AuditLog | undefined
     try {
       tls = openTlsContexts(config, logger)
-      const parts = await load(config, host, disk, locks, tls)
+      audit = await openAuditLog(config, logger)
+      const parts = await load(config, host, disk, locks, { tls, audit })
       const server = new RunningServer(config, parts.parts, parts.failed)
       try {
         await server.listen(logger)
+        parts.parts.audit?.started()
       } catch (error) {
+        // That ends the audit log as well.
+        audit = undefined
         await server.stop()
         throw error
       }
       return server
     } catch (error) {
+      await audit?.startFailed()
       for (const lock of locks) lock.release()
       for (const context of tls === undefined ? [] : everyContext(tls)) context.stop()
       throw error
@@ -225,7 +232,7 @@ export class RunningServer implements ServerView {
   }
 
   private async shutDown(): Promise<void> {
-    const { journal, locks, ensemble, tls } = this.parts
+    const { journal, locks, ensemble, tls, audit } = this.parts
     clearInterval(this.ticker)
     for (const context of everyContext(tls)) context.stop()
     this.endPurges?.()
@@ -238,6 +245,7 @@ export class RunningServer implements ServerView {
       await journal.stop()
     } finally {
       await this.listening?.closeAll()
+      await audit?.stopped()
       for (const lock of locks) lock.release()
     }
   }
@@ -334,6 +342,7 @@ interface Parts {
   readonly logDir: string
   readonly authenticator: Authenticator
   readonly tls: TlsContexts
+  readonly audit: AuditLog | undefined
   readonly dbOptions: DatabaseOptions
   readonly startup: ServerView['startup']
 }
@@ -343,7 +352,7 @@ async function load(
   { logger, inMemory }: Host,
   disk: Disk,
   locks: readonly DirectoryLock[],
-  tls: TlsContexts,
+  { tls, audit }: Pick<Parts, 'tls' | 'audit'>,
 ): Promise<{ parts: Parts; failed: Promise<never> }> {
   const snapshotDir = join(config.dataDir, formatFolder)
   const logDir = join(config.dataLogDir, formatFolder)
@@ -385,7 +394,7 @@ async function load(
   const failed = new Promise<never>((_, reject) => (fail = reject))
   failed.catch(() => {}) // Whoever cares waits for it.
   const startLog = (): void => journal.batchReady()
-  const ports: PeerPorts = { authenticator, trace: tracer(logger), startLog }
+  const ports: PeerPorts = { authenticator, auditor: audit, trace: tracer(logger), startLog }
   const clock = { nowMs: Math.floor(performance.now()), wallMs: Date.now() }
   const wake = (): void => turn.schedule()
   const configFile = inMemory ? undefined : config.configFile
@@ -465,6 +474,7 @@ async function load(
       logDir,
       authenticator,
       tls,
+      audit,
       dbOptions,
       startup,
     },

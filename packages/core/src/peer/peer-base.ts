@@ -3,7 +3,7 @@ import { ClientPipeline, type Clock, type PipelineOptions } from '../service/cli
 import type { ClientConnection, ClientLink } from '../service/connection.ts'
 import type { ProposerOptions } from '../service/proposer.ts'
 import type { ServerStats } from '../service/server-stats.ts'
-import type { Authenticator } from '../ports.ts'
+import type { Auditor, Authenticator } from '../ports.ts'
 import { SessionIds } from '../service/sessions/session-ids.ts'
 import type { SessionTracker } from '../service/sessions/tracker.ts'
 import { LogBatch } from '../storage/log/log-batch.ts'
@@ -18,6 +18,8 @@ export interface PeerOptions extends PipelineOptions, ProposerOptions {
 
 export interface PeerPorts {
   readonly authenticator: Authenticator
+  /** Absent: there is no audit log. */
+  readonly auditor?: Auditor | undefined
   readonly trace: Trace
   /**
    * There is much to be logged and more is still being read: where the log has nothing to do, it
@@ -43,7 +45,7 @@ export abstract class PeerBase implements BatchSource {
   private readonly trace: Trace
 
   constructor(db: Database, options: PeerOptions, ports: PeerPorts, start: Clock) {
-    const { authenticator, trace } = ports
+    const { trace } = ports
     this.db = db
     this.trace = trace
     this.clock = { ...start }
@@ -51,7 +53,7 @@ export abstract class PeerBase implements BatchSource {
     // By the wall clock: the age of the process would give the same ids again after a restart.
     const sessionIds = new SessionIds(options.serverId, start.wallMs)
     for (const id of db.sessions.keys()) sessionIds.skip(id)
-    this.pipeline = new ClientPipeline({ db, clock, authenticator, trace, sessionIds }, options)
+    this.pipeline = new ClientPipeline({ ...ports, db, clock, sessionIds }, options)
     db.onQuotaExceeded = (excess) => trace({ type: 'quotaExceeded', ...excess })
     db.onDigestMismatch = (mismatch) => {
       this.stats.digestMismatches++

@@ -13,7 +13,7 @@ import {
 import { assert } from '../base/assert.ts'
 import type { Database } from '../state/database.ts'
 import { applyTxn, isClientWrite, multi, readOperation, writeResult } from '../operations/index.ts'
-import type { Authenticator } from '../ports.ts'
+import type { Auditor, Authenticator } from '../ports.ts'
 import type { SessionIds } from './sessions/session-ids.ts'
 import type { Session } from './sessions/tracker.ts'
 import type { Trace } from './trace.ts'
@@ -85,6 +85,7 @@ export class ClientPipeline implements AdmissionHost {
   private readonly options: PipelineOptions
   private readonly clock: Clock
   private readonly authentication: Authentication
+  private readonly auditor: Auditor | undefined
   private readonly trace: Trace
   private readonly replies: Replies
   private readonly admission: Admission
@@ -99,6 +100,7 @@ export class ClientPipeline implements AdmissionHost {
       db: Database
       clock: Clock
       authenticator: Authenticator
+      auditor?: Auditor | undefined
       trace: Trace
       sessionIds: SessionIds
     },
@@ -107,6 +109,7 @@ export class ClientPipeline implements AdmissionHost {
     const { stats } = this
     this.db = parts.db
     this.clock = parts.clock
+    this.auditor = parts.auditor
     this.trace = parts.trace
     this.options = options
     this.replies = new Replies(parts.db, parts.clock, stats)
@@ -260,6 +263,7 @@ export class ClientPipeline implements AdmissionHost {
     connection.packetsReceived++
     if (type === codes.auth || type === codes.sasl) return this.inline(connection, xid, type)
     if (!this.authentication.isPermitted(connection)) {
+      this.auditRefusal(connection, type, errorCodes.sessionClosedRequireSaslAuth)
       return this.refuseUnauthenticated(connection, xid)
     }
     assert(upstream !== undefined, 'a connection is open only while this server serves')
@@ -267,9 +271,11 @@ export class ClientPipeline implements AdmissionHost {
     upstream.touch(connection)
     if (connection.isLate && type !== codes.ping && type !== codes.closeSession) {
       stats.throttledOps++
+      this.auditRefusal(connection, type, errorCodes.throttledOp)
       return this.enqueueRead(connection, xid, type, undefined, errorCodes.throttledOp)
     }
     if (upstream.isReadOnly === true && (type === codes.sync || isClientWrite(type))) {
+      this.auditRefusal(connection, type, errorCodes.notReadOnly)
       return this.enqueueRead(connection, xid, type, undefined, errorCodes.notReadOnly)
     }
     if (type === codes.sync && upstream.sync !== undefined) {
@@ -361,13 +367,18 @@ export class ClientPipeline implements AdmissionHost {
     type: number,
   ): boolean {
     if (!upstream.acceptsWrites) {
+      this.auditRefusal(connection, type, errorCodes.systemError)
       return this.enqueueRead(connection, xid, type, undefined, errorCodes.systemError)
     }
     const ticket = this.ticket(connection, xid, type)
+    if (this.auditor !== undefined) {
+      ticket.audited = { request: this.restOfRequest(), identities: connection.identities }
+    }
     try {
       upstream.write(ticket, this.reader)
     } catch (error) {
       if (!(error instanceof MalformedError)) throw error
+      if (ticket.audited !== undefined) this.auditAnswer(ticket, 0n, undefined, marshallingError)
       return this.enqueueRead(connection, xid, type, undefined, marshallingError)
     }
     return this.enqueueWrite(ticket)
@@ -375,7 +386,15 @@ export class ClientPipeline implements AdmissionHost {
 
   private ticket(connection: ClientConnection, xid: number, type: number): WriteTicket {
     const receivedMs = this.clock.nowMs
-    return { kind: 'write', connection, xid, type, receivedMs, request: undefined }
+    return {
+      kind: 'write',
+      connection,
+      xid,
+      type,
+      receivedMs,
+      request: undefined,
+      audited: undefined,
+    }
   }
 
   private enqueueWrite(ticket: WriteTicket): boolean {
@@ -426,11 +445,15 @@ export class ClientPipeline implements AdmissionHost {
     const connection = ticket?.connection
     const isAnswered = connection !== undefined && connection.state !== 'closed'
     let error: number = ok
+    if (this.auditor !== undefined && txn.type === codes.closeSession) {
+      this.auditSessionEnd(header, this.auditor)
+    }
     if (txn.type === codes.multi) this.applyMulti(header, txn.body, isAnswered)
     else error = applyTxn(db, header, txn)
     db.advance(header.zxid)
     this.stats.commits++
     this.upstream?.applied(header, txn)
+    if (ticket?.audited !== undefined) this.auditAnswer(ticket, header.zxid, txn, error)
     if (header.type === codes.createSession) this.sessionCreated(header.clientId, ticket)
     else if (header.type === codes.closeSession) this.sessionEnded(header.clientId, ticket)
     else if (isAnswered) this.answerWrite(ticket!, txn, error)
@@ -570,6 +593,49 @@ export class ClientPipeline implements AdmissionHost {
     this.stats.staleRequestsDropped++
     this.close(connection)
     return true
+  }
+
+  // --- the audit log ---------------------------------------------------------------------------
+
+  /** The part of the request that is not read yet, to keep. */
+  private restOfRequest(): Uint8Array {
+    const { view, position, end } = this.reader
+    return this.keeper.keep(view, position, end)
+  }
+
+  private auditAnswer(
+    ticket: WriteTicket,
+    zxid: bigint,
+    txn: Txn | undefined,
+    error: number,
+  ): void {
+    const { connection, type, audited, refusal } = ticket
+    const { sessionId, link } = connection
+    this.auditor!.answered({
+      ...audited!,
+      sessionId,
+      address: link.address,
+      type,
+      error: error === ok ? ok : (refusal ?? error),
+      txn,
+      zxid,
+    })
+  }
+
+  /** A write that is refused before it is one. */
+  private auditRefusal(connection: ClientConnection, type: number, error: number): void {
+    if (this.auditor === undefined || !isClientWrite(type)) return
+    const { identities, sessionId, link } = connection
+    const { address } = link
+    const request = this.restOfRequest()
+    const refused = { identities, sessionId, address, type, request, error }
+    this.auditor.answered({ ...refused, txn: undefined, zxid: 0n })
+  }
+
+  private auditSessionEnd({ clientId, zxid }: TxnHeader, auditor: Auditor): void {
+    const { tree } = this.db
+    const paths = [...tree.ephemeralsOf(clientId)].map((id) => tree.pathOf(id))
+    if (paths.length > 0) auditor.ephemeralsDeleted(clientId, paths, zxid)
   }
 
   // --- replies ---------------------------------------------------------------------------------

@@ -23,7 +23,13 @@ export async function startAdmin(
 ): Promise<AdminServer | undefined> {
   const { admin, metrics } = view.config
   const { idleTimeoutMs } = admin
-  const adminPort = { name: 'the admin port', host: admin.address, port: admin.port, idleTimeoutMs, security }
+  const adminPort = {
+    name: 'the admin port',
+    host: admin.address,
+    port: admin.port,
+    idleTimeoutMs,
+    security,
+  }
   const metricsPort = { name: 'the metrics port', ...metrics, idleTimeoutMs, security }
   const commands = admin.enabled
     ? await listenHttp(adminHandler(view), adminPort, logger)
