@@ -145,8 +145,14 @@ export class RunningServer implements ServerView {
 
   /** `host:port[,host:port]`, as clients want it. */
   get connectString(): string {
-    const host = this.config.clientPortAddress ?? '127.0.0.1'
-    return `${host.includes(':') ? `[${host}]` : host}:${this.clientPort}`
+    return connectString(this.config.clientPortAddress, this.clientPort)
+  }
+
+  /** The same for clients that speak TLS. */
+  get secureConnectString(): string {
+    const { tls, clientPortAddress } = this.config
+    const address = tls.port === undefined ? clientPortAddress : tls.address
+    return connectString(address, this.secureClientPort)
   }
 
   /** TLS handshakes with clients. */
@@ -480,6 +486,10 @@ async function load(
     },
     failed,
   }
+}
+
+function connectString(host = '127.0.0.1', port: number): string {
+  return `${host.includes(':') ? `[${host}]` : host}:${port}`
 }
 
 /** The ports of clients, in the order of their numbers in the configuration. */
