@@ -60,7 +60,9 @@ export function expectedOf(
 /** How long a client may take to connect; one that is refused would try for ever. */
 const patienceMs = 8000
 
-export async function prepareClients(pki: Pki): Promise<{ clients: SecureClient[]; missing: string[] }> {
+export async function prepareClients(
+  pki: Pki,
+): Promise<{ clients: SecureClient[]; missing: string[] }> {
   const missing: string[] = []
   const clients: SecureClient[] = [zabraClient(pki)]
   const add = (found: SecureClient | string): void => {
@@ -79,7 +81,11 @@ export async function prepareClients(pki: Pki): Promise<{ clients: SecureClient[
   return { clients, missing }
 }
 
-function javaProperties({ certificate, sasl }: Way, form: 'pem' | 'p12' | 'jks', pki: Pki): string[] {
+function javaProperties(
+  { certificate, sasl }: Way,
+  form: 'pem' | 'p12' | 'jks',
+  pki: Pki,
+): string[] {
   const properties = ['zookeeper.fips-mode=false']
   const password = form === 'pem' ? '' : storePassword
   if (certificate !== undefined) {
@@ -139,9 +145,13 @@ async function shellClient(release: ApacheRelease, pki: Pki): Promise<SecureClie
       const [java = '', ...rest] = javaCommand(jars, 'org.apache.zookeeper.ZooKeeperMain')
       const args = [...javaProperties(way, form, pki), ...rest, '-waitforconnection']
       const once = (...command: string[]) =>
-        runTool(java, [...args, '-timeout', `${patienceMs}`, '-server', `localhost:${port}`, ...command], {
-          timeoutMs: 30_000,
-        })
+        runTool(
+          java,
+          [...args, '-timeout', `${patienceMs}`, '-server', `localhost:${port}`, ...command],
+          {
+            timeoutMs: 30_000,
+          },
+        )
       // One command each, as scripts use it.
       const created = await once('create', path, 'x', 'auth::cdrwa')
       let ids = 'none'
@@ -149,7 +159,10 @@ async function shellClient(release: ApacheRelease, pki: Pki): Promise<SecureClie
         await once('create', path, 'x')
       } else if (created.output.includes(`Created ${path}`)) {
         const { output } = await once('getAcl', path)
-        ids = [...output.matchAll(/^'(\S+?),'(.+)$/gm)].map(([, scheme, id]) => `${scheme}:${decodeURIComponent(id!)}`).toSorted().join(' ')
+        ids = [...output.matchAll(/^'(\S+?),'(.+)$/gm)]
+          .map(([, scheme, id]) => `${scheme}:${decodeURIComponent(id!)}`)
+          .toSorted()
+          .join(' ')
       } else return 'refused'
       const data = /^x$/m.test((await once('get', path)).output)
       const { ok } = await once('delete', path)
@@ -162,7 +175,9 @@ async function shellClient(release: ApacheRelease, pki: Pki): Promise<SecureClie
 async function kazooClient(pki: Pki): Promise<SecureClient | string> {
   const found = await pythonWithKazoo()
   if (!found.ok) return found.reason
-  const pip = await runTool(found.program, ['-m', 'pip', 'install', '--quiet', 'pure-sasl'], { timeoutMs: 120_000 })
+  const pip = await runTool(found.program, ['-m', 'pip', 'install', '--quiet', 'pure-sasl'], {
+    timeoutMs: 120_000,
+  })
   if (!pip.ok) return `kazoo: pip could not install pure-sasl: ${pip.output}`
   return {
     name: 'kazoo',
@@ -179,7 +194,13 @@ async function kazooClient(pki: Pki): Promise<SecureClient | string> {
       }
       // What it would check the host against is not passed on by it.
       delete options['check_hostname']
-      const args = [here('clients/secure_client.py'), `localhost:${port}`, path, `${patienceMs}`, JSON.stringify(options)]
+      const args = [
+        here('clients/secure_client.py'),
+        `localhost:${port}`,
+        path,
+        `${patienceMs}`,
+        JSON.stringify(options),
+      ]
       return said(await runTool(found.program, args))
     },
   }
@@ -237,7 +258,10 @@ function zabraClient(pki: Pki): SecureClient {
         try {
           await client.create(path, data, { acl: creator })
           const entries = (await client.getAcl(path)).acl
-          acl = entries.map(({ id }) => `${id.scheme}:${id.id}`).toSorted().join(' ')
+          acl = entries
+            .map(({ id }) => `${id.scheme}:${id.id}`)
+            .toSorted()
+            .join(' ')
         } catch (error) {
           if ((error as { reason?: string }).reason !== 'invalidAcl') throw error
           await client.create(path, data)

@@ -24,7 +24,11 @@ import { SecureServer, type ClientAuth, type StoreForm } from './secure-server.t
 
 const { values } = parseArgs({
   options: {
-    part: { type: 'string', multiple: true, default: ['clients', 'ensembles', 'move', 'acl', 'audit'] },
+    part: {
+      type: 'string',
+      multiple: true,
+      default: ['clients', 'ensembles', 'move', 'acl', 'audit'],
+    },
     only: { type: 'string', default: '' },
     release: { type: 'string', multiple: true, default: ['3.8', '3.9'] },
   },
@@ -72,7 +76,7 @@ try {
     reckon(`${compared} answers about ACLs compared with ${newest.version}`, differences)
   }
   if (wants('audit') && newest !== undefined) {
-    reckon(`the audit log of ${newest.version}`, await compareAudits(newest, pki))
+    reckon(`the audit log of ${newest.version}`, await compareAudits(newest))
   }
 } finally {
   pki.dispose()
@@ -92,7 +96,9 @@ async function tryClients(apaches: readonly Apache[]): Promise<void> {
   const prepared = await prepareClients(pki)
   missing.push(...prepared.missing)
   const clients = prepared.clients.filter(({ name }) => name.startsWith(values.only))
-  const byCertificate = ways.filter(({ sasl, certificate }) => sasl === undefined && certificate !== undefined)
+  const byCertificate = ways.filter(
+    ({ sasl, certificate }) => sasl === undefined && certificate !== undefined,
+  )
   const cases: readonly Case[] = [
     { form: 'pem', clientAuth: 'need', ways },
     { form: 'p12', clientAuth: 'want', ways: byCertificate },
@@ -124,7 +130,8 @@ async function tryCase(
   const work = async (): Promise<void> => {
     for (let job = jobs.shift(); job !== undefined; job = jobs.shift()) {
       const { client, way, i, j } = job
-      const port = way.certificate === undefined && way.name !== 'plain' ? server.port : server.securePort
+      const port =
+        way.certificate === undefined && way.name !== 'plain' ? server.port : server.securePort
       const told = await client.run(way, { port, path: `/c${i}-${j}` })
       // Plain bytes on the port for TLS come to nothing.
       const expected = way.name === 'plain' ? 'refused' : expectedOf(way, clientAuth)

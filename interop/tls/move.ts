@@ -1,7 +1,11 @@
 import { setTimeout as delay } from 'node:timers/promises'
 import { errorCodes } from '@zabra/protocol'
 import { Authority } from '../../packages/server/test/support/certificates.ts'
-import { ConnectionLostError, openAcl, RawClient } from '../../packages/server/test/support/raw-client.ts'
+import {
+  ConnectionLostError,
+  openAcl,
+  RawClient,
+} from '../../packages/server/test/support/raw-client.ts'
 import type { Apache } from '../src/apache.ts'
 import { apacheCommand, zabraCommand, type ManagedServer } from '../src/servers.ts'
 import { quorumTls, SecureEnsemble, type Outcome } from './ensembles.ts'
@@ -87,7 +91,8 @@ async function underLoad(
     if (acknowledged.length < 50) problems.push(`only ${acknowledged.length} writes`)
     for (const server of ensemble.servers) {
       const lost = await missingFrom(server, acknowledged)
-      if (lost.length > 0) problems.push(`${server.name} lacks ${lost.length}: ${lost.slice(0, 5).join(' ')}`)
+      if (lost.length > 0)
+        problems.push(`${server.name} lacks ${lost.length}: ${lost.slice(0, 5).join(' ')}`)
     }
     return { where: `${where} (${acknowledged.length} writes)`, problems }
   } catch (error) {
@@ -126,7 +131,7 @@ class Load {
   }
 
   private async run(): Promise<void> {
-    for (let i = 0; !this.isOver; ) {
+    for (let i = 0; !this.isOver;) {
       try {
         const { port } = this.servers[i % this.servers.length]!
         const client = await RawClient.connect(port, { patienceMs: 3000 })

@@ -42,12 +42,33 @@ export class Pki {
     }
     for (const name of ['server', 'alice']) {
       const pass = ['-passout', `pass:${storePassword}`]
-      await run('openssl', 'pkcs12', '-export', '-in', `${name}.pem`, '-name', name, ...pass, '-out', `${name}.p12`)
+      await run(
+        'openssl',
+        'pkcs12',
+        '-export',
+        '-in',
+        `${name}.pem`,
+        '-name',
+        name,
+        ...pass,
+        '-out',
+        `${name}.p12`,
+      )
       const from = ['-srckeystore', `${name}.p12`, '-srcstorepass', storePassword]
-      const to = ['-destkeystore', `${name}.jks`, '-deststoretype', 'JKS', '-deststorepass', storePassword]
+      const to = [
+        '-destkeystore',
+        `${name}.jks`,
+        '-deststoretype',
+        'JKS',
+        '-deststorepass',
+        storePassword,
+      ]
       await run('keytool', '-importkeystore', '-noprompt', ...from, ...to)
     }
-    for (const [file, type] of [['ca.jks', 'JKS'], ['ca.p12', 'PKCS12']] as const) {
+    for (const [file, type] of [
+      ['ca.jks', 'JKS'],
+      ['ca.p12', 'PKCS12'],
+    ] as const) {
       const into = ['-keystore', file, '-storetype', type, '-storepass', storePassword]
       await run('keytool', '-importcert', '-noprompt', '-file', 'ca.pem', '-alias', 'ca', ...into)
     }
@@ -63,7 +84,10 @@ export class Pki {
        QuorumServer { ${module} user_zk="${password}"; };
        QuorumLearner { ${module} username="zk" password="${password}"; };\n`,
     )
-    for (const [file, secret] of [['client.jaas', password], ['wrong.jaas', 'no']] as const) {
+    for (const [file, secret] of [
+      ['client.jaas', password],
+      ['wrong.jaas', 'no'],
+    ] as const) {
       authority.write(file, `Client { ${module} username="${name}" password="${secret}"; };\n`)
     }
   }

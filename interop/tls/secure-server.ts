@@ -18,7 +18,11 @@ export class SecureServer {
   readonly managed: ManagedServer
   readonly securePort: number
 
-  static async start(command: ServerCommand, pki: Pki, options: SecureOptions): Promise<SecureServer> {
+  static async start(
+    command: ServerCommand,
+    pki: Pki,
+    options: SecureOptions,
+  ): Promise<SecureServer> {
     const [port, securePort] = (await freePorts(2)) as [number, number]
     const server = new SecureServer(command, pki, options, port, securePort)
     await server.managed.start()

@@ -18,7 +18,14 @@ export const goClient: Client = {
     await mkdir(join(cacheDir, 'build', 'go'), { recursive: true })
     const built = await go(import.meta.dirname, 'build', '-o', program, '.')
     if (!built.ok) return unprepared('go build failed', built.output)
-    const listed = await go(import.meta.dirname, 'list', '-m', '-f', '{{.Version}}', 'github.com/go-zookeeper/zk')
+    const listed = await go(
+      import.meta.dirname,
+      'list',
+      '-m',
+      '-f',
+      '{{.Version}}',
+      'github.com/go-zookeeper/zk',
+    )
     const version = listed.output.trim().replace(/^v/, '')
     return { ok: true, version, run: (server) => converse([program], everyday, server) }
   },
