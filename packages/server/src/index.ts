@@ -15,3 +15,6 @@ export { checkTls, describeTlsReport, servedCertificates } from './tls/check-tls
 export type { CertificateSummary, TlsUseReport } from './tls/check-tls.ts'
 export { initTls, InitTlsError, tlsConfigLines } from './tls/issue/init-tls.ts'
 export type { InitTlsOptions, IssuedFile } from './tls/issue/init-tls.ts'
+export { explainConfig, type ExplainedLine } from './config/explain.ts'
+export { NodeDisk } from './disk/node-disk.ts'
+export { zlibCompression } from './disk/zlib-compression.ts'
