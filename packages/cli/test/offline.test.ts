@@ -252,8 +252,8 @@ describe('zabra tls', () => {
     const made = await zabra('tls', 'init', certs, '--server', 'zk1=localhost', '--client', 'app')
     expect([made.code, made.stdout]).toEqual([0, expect.stringContaining('client, CN=app,O=zabra')])
     const file = join(folder, 'tls.cfg')
-    const lines = /^ {2}(\w.*=.*)$/gm
-    const config = [...made.stdout.matchAll(lines)].map(([, line]) => line)
+    const configLine = /^ {2}(\w.*=.*)$/gm
+    const config = [...made.stdout.matchAll(configLine)].map(([, line]) => line)
     writeFileSync(file, `dataDir=/tmp/x\nclientPort=2181\n${config.join('\n')}\n`)
     const checked = await zabra('tls', 'check', file)
     expect([checked.code, checked.stdout]).toEqual([0, expect.stringContaining('CN=zk1,O=zabra')])

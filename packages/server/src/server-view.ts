@@ -21,6 +21,8 @@ export interface ServerView {
   readonly config: ServerConfig
   /** The port clients connect to: what was configured, or what was free. */
   readonly clientPort: number
+  /** The port they connect to with TLS; 0 where there is none. */
+  readonly secureClientPort: number
   readonly peer: PeerBase
   readonly disk: DiskStats
   readonly sockets: ReadonlySet<ClientSocket>

@@ -488,7 +488,8 @@ async function load(
   }
 }
 
-function connectString(host = '127.0.0.1', port: number): string {
+function connectString(address: string | undefined, port: number): string {
+  const host = address ?? '127.0.0.1'
   return `${host.includes(':') ? `[${host}]` : host}:${port}`
 }
 

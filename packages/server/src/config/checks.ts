@@ -34,7 +34,7 @@ export function checkTogether(
 }
 
 function checkPorts({ values, findings: { self }, report, at }: Case): void {
-  const { clientPort, clientPortAddress, secureClientPort, secureClientPortAddress } = values
+  const { clientPort, clientPortAddress, secureClientPortAddress } = values
   // One that was refused is not missing.
   const isMissing = (name: 'clientPort' | 'secureClientPort'): boolean =>
     values[name] === undefined && !report.hasErrorAt(at(name))

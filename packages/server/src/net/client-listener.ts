@@ -70,7 +70,7 @@ export class ClientListener {
     const { backlog, detectionTimeoutMs } = options
     const portParts: ClientPortParts = {
       admit: (socket) => this.admit(socket),
-      plain: (socket) => this.serve(socket, []),
+      plain: (socket) => this.serve(socket, undefined),
       tls: parts.tls,
       detectionTimeoutMs,
       failed: (error) => this.logger.error(`the client port: ${error.message}`),
@@ -139,7 +139,7 @@ export class ClientListener {
     socket.on('data', (bytes: Buffer) => client.receive(bytes, bytes.length))
   }
 
-  private serve(socket: Socket, identities: readonly Id[]): ClientSocket {
+  private serve(socket: Socket, identities: readonly Id[] | undefined): ClientSocket {
     this.turn.begin()
     if (this.options.keepAlive) socket.setKeepAlive(true)
     const address = plainAddress(socket.remoteAddress)

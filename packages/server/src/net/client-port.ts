@@ -16,12 +16,12 @@ export interface ClientPortOptions {
 
 export interface ClientPortParts {
   /** Whether another connection may be had; counts it until its socket is closed. */
-  admit(socket: Socket): boolean
-  plain(socket: Socket): Receiver
+  readonly admit: (socket: Socket) => boolean
+  readonly plain: (socket: Socket) => Receiver
   /** Needed by those who speak TLS. */
   readonly tls: TlsAcceptor | undefined
   readonly detectionTimeoutMs: number
-  failed(error: Error): void
+  readonly failed: (error: Error) => void
 }
 
 /** A port that clients connect to. */

@@ -19,6 +19,8 @@ export class ClientSocket implements ClientLink {
   readonly address: string
   readonly port: number
   readonly connection: ClientConnection
+  /** It speaks TLS. */
+  readonly isSecure: boolean
   /** It has presented a certificate. */
   readonly hasCertificate: boolean
   private readonly socket: Socket
@@ -31,15 +33,21 @@ export class ClientSocket implements ClientLink {
   private firstBytes: Uint8Array | undefined = nothing
   private wordInput: ((bytes: Uint8Array) => void) | undefined
 
-  /** `proven` are identities that it has without asking for them: those of its certificate. */
-  constructor(socket: Socket, address: string, listener: ClientListener, proven: readonly Id[]) {
+  /** `proven` are the identities of its certificate; undefined where it does not speak TLS. */
+  constructor(
+    socket: Socket,
+    address: string,
+    listener: ClientListener,
+    proven: readonly Id[] | undefined,
+  ) {
     this.socket = socket
     this.address = address
     this.port = socket.remotePort ?? 0
     this.listener = listener
     this.connection = listener.peer.open(this)
-    this.hasCertificate = proven.length > 0
-    if (this.hasCertificate) this.connection.identities.push(...proven)
+    this.isSecure = proven !== undefined
+    this.hasCertificate = proven !== undefined && proven.length > 0
+    if (proven !== undefined) this.connection.identities.push(...proven)
     socket.on('error', () => socket.destroy())
     socket.on('end', () => this.ended())
     socket.on('close', () => this.gone())

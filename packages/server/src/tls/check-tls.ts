@@ -47,16 +47,16 @@ export function checkTls(config: ServerConfig, now = new Date()): TlsUseReport[]
     const port = tls.port === undefined ? '' : `TLS on port ${tls.port}`
     const shared = tls.portUnification ? `TLS and plain on port ${config.clientPort}` : ''
     const speaks = [port, shared].filter((each) => each !== '').join(', ')
-    reports.push(report('clients', speaks, tls.settings, now))
+    reports.push(reportOf('clients', speaks, tls.settings, now))
   }
   if (uses.servers) {
     const dials = quorumTls.dials ? 'connects by TLS' : 'connects without TLS'
     const speaks = `${dials}, accepts ${plainToo(quorumTls.acceptsPlain)}`
-    reports.push(report('servers', speaks, quorumTls.settings, now, ownHost(config)))
+    reports.push(reportOf('servers', speaks, quorumTls.settings, now, ownHost(config)))
   }
   if (uses.administrators) {
     const speaks = plainToo(adminTls.acceptsPlain)
-    reports.push(report('administrators', speaks, adminTls.settings, now))
+    reports.push(reportOf('administrators', speaks, adminTls.settings, now))
   }
   return reports
 }
@@ -65,7 +65,7 @@ function ownHost({ ensemble }: ServerConfig): string | undefined {
   return ensemble?.servers.get(ensemble.serverId)?.addresses[0]?.host
 }
 
-function report(
+function reportOf(
   use: keyof TlsContexts,
   speaks: string,
   settings: TlsSettings,

@@ -55,7 +55,7 @@ function attributeText(attribute: DerValue): string {
 
 function escapeText(text: string): string {
   const isBlank = (char: string): boolean => char === ' ' || char === '\r'
-  const chars = [...text].map((char) => {
+  const chars = Array.from(text, (char) => {
     if (char === '\0') return '\\00'
     return escaped.includes(char) ? `\\${char}` : char
   })

@@ -1,5 +1,5 @@
 import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs'
-import { sign } from 'node:crypto'
+import { sign, type KeyObject } from 'node:crypto'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import type { ConnectionOptions } from 'node:tls'
@@ -76,7 +76,7 @@ export class Authority {
   }
 
   pemOf({ key, certificate }: Identity): string {
-    return `${key.export({ type: 'pkcs8', format: 'pem' })}${certificate}${this.pem}`
+    return `${keyPem(key)}${certificate.toString()}${this.pem}`
   }
 
   /** What a client shows; nothing where it is undefined. */
@@ -85,8 +85,8 @@ export class Authority {
       identity === undefined
         ? {}
         : {
-            cert: `${identity.certificate}`,
-            key: `${identity.key.export({ type: 'pkcs8', format: 'pem' })}`,
+            cert: identity.certificate.toString(),
+            key: keyPem(identity.key),
           }
     return { ca: this.pem, ...own }
   }
@@ -122,4 +122,8 @@ export class Authority {
   dispose(): void {
     if (this.ownsFolder) rmSync(this.folder, { recursive: true, force: true })
   }
+}
+
+function keyPem(key: KeyObject): string {
+  return key.export({ type: 'pkcs8', format: 'pem' }) as string
 }

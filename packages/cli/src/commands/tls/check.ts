@@ -55,7 +55,7 @@ what is wrong. For a running server it says which certificate that serves now. E
     }
     const reports = checkTls(config)
     const isFine = reports.every(({ errors, warnings }) => errors.length + warnings.length === 0)
-    if (out.json) await out.data(reports.map(({ settings: _, ...report }) => report))
+    if (out.json) await out.data(reports.map((report) => ({ ...report, settings: undefined })))
     else out.line(describeTlsReport(reports).trimEnd())
     return isFine ? exitCodes.ok : exitCodes.no
   },

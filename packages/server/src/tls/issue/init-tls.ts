@@ -66,7 +66,7 @@ export function initTls(options: InitTlsOptions): IssuedFile[] {
     ] as const
     const issued = issueCertificate({ subject, hosts, days, issuer: authority })
     const { certificate } = issued
-    write(path, `${keyPem(issued)}${certificate}${authority.certificate}`, 0o600)
+    write(path, keyPem(issued) + certificate.toString() + authority.certificate.toString(), 0o600)
     files.push(fileOf(path, what, certificate, false))
   }
   for (const { name, hosts } of servers) issue(name, 'server', hosts.length > 0 ? hosts : [name])

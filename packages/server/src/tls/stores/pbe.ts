@@ -125,8 +125,8 @@ export function derivePbkdf2(parameters: DerValue, password: string, bytes: numb
 
 function decipher(name: string, key: Uint8Array, iv: Uint8Array, encrypted: Uint8Array): Buffer {
   try {
-    const decipher = createDecipheriv(name, key, iv)
-    return Buffer.concat([decipher.update(encrypted), decipher.final()])
+    const stream = createDecipheriv(name, key, iv)
+    return Buffer.concat([stream.update(encrypted), stream.final()])
   } catch {
     throw new StoreError('the password does not fit')
   }
