@@ -42,7 +42,7 @@ const ids: readonly (readonly [string | null, string | null])[] = [
 ]
 const singlePerms = [31, 1, 2, 4, 8, 16] as const
 
-/** What is compared: every list, made by everybody, and used by everybody. */
+/** The ACLs to compare: each identity creates a node with each of them and uses a node that has it. */
 function lists(): readonly (readonly Acl[])[] {
   const entry = ([scheme, id]: (typeof ids)[number], perms: number): Acl => ({
     perms,
@@ -59,7 +59,7 @@ function lists(): readonly (readonly Acl[])[] {
   ]
 }
 
-/** Who asks, by how it has proven who it is. */
+/** A client, described by the proofs it has given. */
 interface Identity {
   readonly name: string
   readonly certificate?: string
@@ -125,7 +125,7 @@ class Side {
     })
   }
 
-  /** What everybody is answered who makes a node with this list, and what becomes of the list. */
+  /** The answer each identity gets for a create with this list, and the list that is stored. */
   async making(acl: readonly Acl[]): Promise<string[]> {
     const answers: string[] = []
     for (const [i, client] of this.clients.entries()) {
@@ -138,7 +138,7 @@ class Side {
     return answers
   }
 
-  /** What everybody is answered who does everything to a node that has this list. */
+  /** The answers each identity gets for every operation on a node that has this list. */
   async using(acl: readonly Acl[]): Promise<string[]> {
     const answers: string[] = []
     for (const [i, client] of this.clients.entries()) {

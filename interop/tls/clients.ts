@@ -34,13 +34,13 @@ export interface Target {
 
 export interface SecureClient {
   readonly name: string
-  /** What it says, line by line; undefined for what it cannot do. */
+  /** Its output, line by line; undefined if the client lacks the feature. */
   run(way: Way, target: Target): Promise<string | undefined>
 }
 
 /**
- * What every client must say, whichever server it speaks to. Undefined where that is up to the client: one
- * that may go without a certificate keeps back what the server will not take, or shows it all the same.
+ * The output every client must give with either server. Undefined if it depends on the client: with an
+ * optional certificate, some clients withhold one that the server would refuse, others present it.
  */
 export function expectedOf(
   { certificate, sasl }: Way,
@@ -192,7 +192,7 @@ async function kazooClient(pki: Pki): Promise<SecureClient | string> {
         const password = sasl === 'right' ? saslUser.password : 'no'
         options['sasl_options'] = { mechanism: 'DIGEST-MD5', username: saslUser.name, password }
       }
-      // What it would check the host against is not passed on by it.
+      // kazoo does not pass this option on.
       delete options['check_hostname']
       const args = [
         here('clients/secure_client.py'),

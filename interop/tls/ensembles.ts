@@ -14,7 +14,7 @@ import { storePassword, type Pki } from './pki.ts'
 
 const patienceMs = 40_000
 
-/** What servers say to each other with. */
+/** The protection of connections between servers. */
 export interface Security {
   readonly name: string
   readonly cfg: string
@@ -83,7 +83,7 @@ export class SecureEnsemble {
     )
   }
 
-  /** What a server must be given to have these settings from its next start on. */
+  /** The zoo.cfg that applies these settings at the next start of a server. */
   cfgOf(cfg: string): string {
     return `
 tickTime=500

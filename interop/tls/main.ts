@@ -37,7 +37,7 @@ const { values } = parseArgs({
 /** How many clients are at work at once. */
 const atOnce = 3
 
-/** What a client said of the first server in a case: it must say the same of the others. */
+/** The output of a client with the first server of a case; it must be the same with the others. */
 const answers = new Map<string, string>()
 
 const failures: string[] = []

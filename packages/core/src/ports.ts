@@ -85,15 +85,15 @@ export interface Auditor {
 export interface AuditedWrite {
   readonly sessionId: bigint
   readonly address: string
-  /** Those the client had when it asked. */
+  /** The identities of the client at the time of the request. */
   readonly identities: readonly Id[]
   /** The opcode. */
   readonly type: number
-  /** What was asked for, as it came. */
+  /** The body of the request, as received. */
   readonly request: Uint8Array
   /** 0 is success. */
   readonly error: number
-  /** What came of it; undefined where it was refused before it could become a transaction. */
+  /** The resulting transaction; undefined if the request was refused before there was one. */
   readonly txn: Txn | undefined
   /** 0 where there is no transaction. */
   readonly zxid: bigint
@@ -107,7 +107,7 @@ export interface SaslExchange {
 
 export interface SaslAnswer {
   readonly token: Uint8Array | null
-  /** Who the client is, once that is proven: the exchange is over. */
+  /** The identities of the client; present once the exchange has succeeded. */
   readonly identities?: readonly Id[]
 }
 

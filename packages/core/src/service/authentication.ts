@@ -15,7 +15,7 @@ interface Parts {
 const { ok, authFailed, sessionClosedRequireSaslAuth } = errorCodes
 const noToken = new Uint8Array(0)
 
-/** What clients say to prove who they are; answered the moment it is read. */
+/** Handles `auth` and `sasl` requests, which are answered as soon as they are read. */
 export class Authentication {
   private readonly parts: Parts
   private readonly requiredSchemes: readonly string[]

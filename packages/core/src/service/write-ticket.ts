@@ -12,7 +12,7 @@ export interface WriteTicket {
   readonly receivedMs: number
   /** The decoded request, until the write is prepared. */
   request: unknown
-  /** What an audit log says of it; undefined where there is none. */
+  /** Input for the audit log; undefined if there is none. */
   audited: { readonly request: Uint8Array; readonly identities: readonly Id[] } | undefined
   /** The body of a sync, whose path is only echoed. */
   readonly body?: Uint8Array

@@ -4,7 +4,7 @@ import type { Logger } from '../logger.ts'
 import { TlsAcceptor } from '../tls/tls-acceptor.ts'
 import type { TlsContext } from '../tls/tls-context.ts'
 
-/** What an HTTP port speaks. */
+/** The TLS settings of an HTTP port. */
 export interface HttpSecurity {
   readonly context: TlsContext
   /** Plain HTTP as well. */
@@ -13,7 +13,7 @@ export interface HttpSecurity {
 
 const handshakeByte = 0x16
 
-/** Listens in place of an HTTP server, and gives it the connections once it is clear what they speak. */
+/** Listens in place of an HTTP server and hands it the connections after TLS detection and handshake. */
 export function secureHttp(
   http: HttpServer,
   { context, acceptsPlain }: HttpSecurity,
@@ -54,7 +54,7 @@ export function secureHttp(
   })
 }
 
-/** The first bytes go back only when somebody listens for them. */
+/** Puts the first bytes back after the HTTP server has added its listeners. */
 function servePlain(http: HttpServer, socket: Socket, bytes: Buffer): void {
   http.emit('connection', socket)
   socket.unshift(bytes)

@@ -26,13 +26,13 @@ export interface AuditEvent {
   readonly znodeType?: string | undefined
   readonly acl?: string | undefined
   readonly result: 'success' | 'failure' | 'invoked'
-  // What the JSON form says besides.
+  // Fields that only the JSON form has.
   readonly identities?: readonly string[] | undefined
   readonly zxid?: bigint | undefined
   readonly error?: string | undefined
 }
 
-/** What a request says, as far as it can be read. */
+/** The fields of a request that the log shows, as far as they can be decoded. */
 interface Asked {
   readonly operation: string
   readonly path?: string | undefined
@@ -54,7 +54,7 @@ const modes = [
 /** The user that the server runs as. */
 export const serverUser = userInfo().username
 
-/** What an audit log says of a write: one line, but for a multi that succeeded a line for each part. */
+/** The audit events of a write: one, or one for each part of a multi that succeeded. */
 export function eventsOf(write: AuditedWrite): AuditEvent[] {
   const { type, txn, zxid, error } = write
   const common = {
@@ -146,7 +146,7 @@ const operationNames: ReadonlyMap<number, string> = new Map([
   [codes.reconfig, 'reconfig'],
 ])
 
-/** What a part of a multi is called; undefined for a check, which changes nothing. */
+/** The operation name of a part of a multi; undefined for a check, which changes nothing. */
 function operationOfTxn(type: number): string | undefined {
   return type === codes.check ? undefined : operationNames.get(type)
 }
@@ -165,7 +165,7 @@ function modesOf(request: Uint8Array): ReadonlyMap<string, string | undefined> {
       if (part.path !== null) found.set(part.path, modes[part.flags])
     }
   } catch {
-    // What was committed could be read.
+    // A committed request can be decoded, so this does not happen.
   }
   return found
 }

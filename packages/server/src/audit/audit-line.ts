@@ -1,6 +1,6 @@
 import type { AuditEvent } from './audit-event.ts'
 
-/** What stands before a line of Apache's audit log, as its logging is configured. */
+/** The logger name in the prefix of a line, as in Apache's default logging configuration. */
 const loggerName = 'audit.Slf4jAuditLogger'
 
 /** A line as Apache writes it: tabs between `key=value`, and a failure as an error. */

@@ -9,7 +9,7 @@ export interface RotationOptions {
   readonly filesMax: number
 }
 
-/** What may wait to be written. A disk that hangs must not cost the server its memory. */
+/** Limit of bytes waiting to be written, so that a hanging disk does not exhaust memory. */
 const waitingBytesMax = 64 * 1024 * 1024
 
 /** A file that lines are appended to, in their order, without anybody waiting for it. */
@@ -62,7 +62,7 @@ export class RotatingFile {
       this.waiting = []
       this.waitingBytes = 0
       try {
-        await this.write(Buffer.from(lines.join('')))
+        for (const part of this.parts(lines)) await this.write(part)
         if (this.hasFailed) this.logger.info(`the audit log ${this.options.file} is written again`)
         this.hasFailed = false
       } catch (error) {
@@ -74,6 +74,24 @@ export class RotatingFile {
         this.hasFailed = true
       }
     }
+  }
+
+  /** Lines that are written together: no more than a file may hold. */
+  private *parts(lines: readonly string[]): Iterable<Buffer> {
+    const { bytesMax } = this.options
+    let part: Buffer[] = []
+    let bytes = 0
+    for (const line of lines) {
+      const next = Buffer.from(line)
+      if (bytesMax > 0 && bytes > 0 && this.bytes + bytes + next.length > bytesMax) {
+        yield Buffer.concat(part)
+        part = []
+        bytes = 0
+      }
+      part.push(next)
+      bytes += next.length
+    }
+    yield Buffer.concat(part)
   }
 
   private async write(bytes: Buffer): Promise<void> {

@@ -5,7 +5,7 @@ const answerBytesMax = 4096
 const nonceBytes = 32
 const nonceCount = '00000001'
 
-/** Who authenticates to whom: clients to servers, or servers to each other. */
+/** The service names of an exchange: for clients, or between servers. */
 export interface DigestMd5Service {
   readonly protocol: string
   readonly serverName: string
@@ -164,7 +164,7 @@ function parseDirectives(text: string): ReadonlyMap<string, string> | undefined 
   return directives
 }
 
-/** What ISO 8859-1 can spell is hashed in that, whatever the charset says. */
+/** Text that fits into ISO 8859-1 is hashed in that encoding, regardless of the charset directive. */
 function hashedText(text: string): Buffer {
   return Buffer.from(text, /^[\0-\u00ff]*$/.test(text) ? 'latin1' : 'utf8')
 }

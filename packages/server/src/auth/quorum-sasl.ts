@@ -13,9 +13,9 @@ const { inProgress, success, error } = quorumAuthStatuses
 
 export interface SaslOutcome {
   readonly send: (bytes: Uint8Array) => void
-  /** Who takes the bytes from now on. */
+  /** Called on success; returns the receiver of all further bytes. */
   readonly passed: () => Receiver | undefined
-  /** The connection is to be closed, once what was sent has left. */
+  /** Called on failure; the connection must be closed after pending bytes are sent. */
   readonly refused: (reason: string) => void
 }
 
@@ -24,7 +24,7 @@ interface Packet {
   readonly token: Uint8Array
 }
 
-/** What both sides do: packets in, and everything behind them to whoever comes next. */
+/** The part both sides share: reads packets, then passes further bytes on. */
 abstract class QuorumSaslSide implements Receiver {
   protected readonly outcome: SaslOutcome
   protected kept: Uint8Array = new Uint8Array(0)

@@ -4,7 +4,7 @@ import { TLSSocket } from 'node:tls'
 import type { Id } from '@zabra/protocol'
 import { subjectOf } from '../tls/distinguished-name.ts'
 
-/** Who has presented a certificate that was checked. */
+/** The identities that a verified certificate proves. */
 export function x509Identities(certificate: X509Certificate, superUser: string | undefined): Id[] {
   const id = subjectOf(certificate.raw)
   const identity = { scheme: 'x509', id }

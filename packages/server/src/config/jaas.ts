@@ -4,7 +4,7 @@ export interface JaasEntry {
   readonly options: ReadonlyMap<string, string>
 }
 
-/** What is wrong with a file, and on which line. */
+/** A syntax error in a JAAS file, with its line. */
 export class JaasError extends Error {
   override readonly name = 'JaasError'
   readonly line: number

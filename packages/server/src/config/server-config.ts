@@ -141,7 +141,7 @@ export interface ClientTls {
   readonly settings: TlsSettings
 }
 
-/** What the ports for other servers speak. */
+/** TLS settings of the ports for other servers. */
 export interface QuorumTls {
   /** Connections that this server opens. */
   readonly dials: boolean
@@ -151,7 +151,7 @@ export interface QuorumTls {
   readonly settings: TlsSettings
 }
 
-/** What the admin port and the metrics port speak. */
+/** TLS settings of the admin port and the metrics port. */
 export interface AdminTls {
   readonly accepts: boolean
   readonly acceptsPlain: boolean
@@ -182,10 +182,10 @@ export interface Sasl {
 }
 
 export interface QuorumSasl {
-  /** Who this server is where it connects to; undefined where it does not say so. */
+  /** The credentials this server uses when it connects; undefined if it does not authenticate. */
   readonly own: { readonly username: string; readonly password: string } | undefined
-  /** Those that are taken. */
+  /** The users that are accepted. */
   readonly users: SaslUsers
-  /** One that does not authenticate is refused. */
+  /** True: a server that does not authenticate is refused. */
   readonly isRequired: boolean
 }

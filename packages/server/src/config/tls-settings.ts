@@ -13,7 +13,7 @@ export interface StoreSettings {
 
 /** How one kind of connection uses TLS, as configured. */
 export interface TlsSettings {
-  /** What the keys begin with, for messages. */
+  /** The prefix of the keys, for messages. */
   readonly prefix: TlsPrefix
   readonly keyStore: StoreSettings
   readonly trustStore: StoreSettings
@@ -89,7 +89,7 @@ function store(values: Values, key: `${TlsPrefix}${'keyStore' | 'trustStore'}`):
   }
 }
 
-/** What the keys of administrators' certificates begin with. */
+/** The prefix of the keys for administrators' certificates. */
 export function adminTlsPrefix({ given }: Pick<Sources, 'given'>): TlsPrefix {
   return given.has('ssl.admin.keyStore.location') ? 'ssl.admin.' : 'ssl.quorum.'
 }

@@ -3,7 +3,7 @@ import type { TlsAcceptor } from '../tls/tls-acceptor.ts'
 import { FirstByte } from './first-byte.ts'
 import { createReadingServer, type Receiver } from './read-buffer.ts'
 
-/** What clients may speak on a port. */
+/** The protocols that a port accepts. */
 export type Speech = 'plain' | 'tls' | 'both'
 
 export interface ClientPortOptions {

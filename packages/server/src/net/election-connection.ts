@@ -10,7 +10,7 @@ const lingerMs = 1000
 /** A connection of the election port, as the core writes to it. */
 export class ElectionConnection {
   readonly socket: Socket
-  /** What waits until the two servers have authenticated; undefined where nothing does. */
+  /** Actions that wait for the authentication; undefined if none is in progress. */
   private held: (() => void)[] | undefined
   /** Begins that, behind the first message. */
   private afterFirst: (() => void) | undefined
@@ -19,7 +19,7 @@ export class ElectionConnection {
     this.socket = socket
   }
 
-  /** What follows the first message waits for `release`. */
+  /** Holds everything after the first message until `release`. */
   holdAfterFirst(begin: () => void): void {
     this.afterFirst = begin
   }

@@ -4,7 +4,7 @@ import type { Receiver } from './read-buffer.ts'
 /** The first byte of a TLS handshake. No length of ZooKeeper's and no four-letter word begins with it. */
 const handshakeByte = 0x16
 
-/** Decides by the first byte what a connection to a port for both speaks. */
+/** Detects by the first byte whether a connection to a shared port speaks TLS. */
 export class FirstByte implements Receiver {
   private receiver: Receiver | undefined
   private readonly socket: Socket
@@ -16,11 +16,11 @@ export class FirstByte implements Receiver {
   constructor(
     socket: Socket,
     to: {
-      /** Takes a connection that does not speak TLS, and its bytes from the first one on. */
+      /** Takes a plain connection; gets its bytes from the first one on. */
       readonly plain: (socket: Socket) => Receiver | undefined
-      /** Takes one that does; what was read of it is in the socket again. */
+      /** Takes a TLS connection; bytes already read are back in the socket. */
       readonly tls: (socket: Socket) => void
-      /** One that is silent this long is taken as plain. */
+      /** A connection that sends nothing for this long is treated as plain. */
       readonly timeoutMs: number
     },
   ) {

@@ -49,7 +49,7 @@ export interface PeerNetworkOptions {
 /** A name may not be known yet, or whoever had the port not be gone. */
 const bindPauseMs = 1000
 const rebindPauseMs = 200
-/** How long a server that is refused may take to read so. */
+/** How long a refused server may take to read the refusal. */
 const refusedLingerMs = 1000
 
 /** The election and quorum ports of this server, and its connections to those of the others. */
@@ -82,7 +82,7 @@ export class NodePeerNetwork implements PeerNetwork {
     this.security = new PeerSecurity({ tls, sasl, context, logger, hosts: () => this.hosts() })
   }
 
-  /** Where members are, by the configuration in force and by one that is proposed. */
+  /** Hosts of all members, of the committed and of the proposed configuration. */
   private hosts(): string[] {
     const all = [this.committed, ...(this.seen === undefined ? [] : [this.seen])]
     const servers = all.flatMap((membership) => [...membership.servers.values()])
@@ -133,7 +133,7 @@ export class NodePeerNetwork implements PeerNetwork {
     return new AuthenticatedIntroduction(sasl, socket, { passed: adopt, refused })
   }
 
-  /** A server that has connected does not authenticate as it must. */
+  /** Closes the connection of a server that fails to authenticate. */
   private refuse(socket: Socket, port: string, reason: string): void {
     const from = plainAddress(socket.remoteAddress)
     this.logger.warn(`refused server ${from} on the ${port} port: ${reason}`)
@@ -243,7 +243,7 @@ export class NodePeerNetwork implements PeerNetwork {
     })
   }
 
-  /** Authenticates to the other server first, where this one is to do so. */
+  /** Puts the authentication of this server before the receiver, if it is configured. */
   private authenticated(
     connection: ElectionConnection,
     { host, port }: { host: string; port: number },
@@ -314,7 +314,7 @@ export class NodePeerNetwork implements PeerNetwork {
   }
 
   private acceptLearner(socket: Socket, door: PeerPort): Receiver | undefined {
-    // A handshake may have outlived the role.
+    // The handshake may have finished after the role ended.
     if (!this.doors.has(door)) {
       socket.destroy()
       return undefined

@@ -26,7 +26,7 @@ export interface PeerSecurityParts {
 
 type Accept = (socket: Socket) => Receiver | undefined
 
-/** How servers connect to each other: plain or by TLS, as configured. */
+/** Opens and accepts connections between servers, plain or TLS as configured. */
 export class PeerSecurity {
   readonly sasl: QuorumSasl | undefined
   private readonly parts: PeerSecurityParts
@@ -43,7 +43,7 @@ export class PeerSecurity {
     }
   }
 
-  /** A port, whose connections `accept` takes once it is clear what they speak. */
+  /** Makes the server of a port; `accept` takes its connections after TLS detection and handshake. */
   makeServer(port: PeerPortName, accept: Accept): Server {
     this.accepts.set(port, accept)
     const acceptor = this.acceptors.get(port)
@@ -70,7 +70,7 @@ export class PeerSecurity {
       ...context.current.options,
       host: host!,
       port,
-      // The host of the member list, or, as in Apache, the address that it stands for.
+      // The host in the member list or, as in Apache, the address it resolves to.
       checkServerIdentity: (name, certificate) => {
         if (!hostnameVerification) return undefined
         const problem = checkServerIdentity(name, certificate)

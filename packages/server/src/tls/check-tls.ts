@@ -7,7 +7,7 @@ import { subjectOf } from './distinguished-name.ts'
 import { namesHost } from './peer-names.ts'
 import { tlsUses, type TlsContexts } from './tls-contexts.ts'
 
-/** What is known about a certificate. */
+/** The facts about a certificate that people look at. */
 export interface CertificateSummary {
   /** As it stands in ACLs. */
   readonly subject: string
@@ -19,17 +19,17 @@ export interface CertificateSummary {
   readonly key: string
 }
 
-/** What one use of TLS would do with a configuration. */
+/** The effect of a configuration on one use of TLS. */
 export interface TlsUseReport {
   readonly use: keyof TlsContexts
-  /** What connections are accepted: `TLS`, `TLS and plain`. */
+  /** The accepted connections: `TLS`, `TLS and plain`. */
   readonly speaks: string
   readonly settings: TlsSettings
   /** Undefined where it cannot be used. */
   readonly certificate: CertificateSummary | undefined
   readonly trusted: readonly CertificateSummary[]
   readonly versions: string
-  /** What keeps the server from starting. */
+  /** Problems that keep the server from starting. */
   readonly errors: readonly string[]
   readonly warnings: readonly string[]
 }
@@ -37,7 +37,7 @@ export interface TlsUseReport {
 const dayMs = 24 * 60 * 60 * 1000
 const warnBeforeDays = 30
 
-/** What the server would do with its certificates; an empty list: it uses no TLS. */
+/** Reports how the server would use its certificates; empty if it uses no TLS. */
 export function checkTls(config: ServerConfig, now = new Date()): TlsUseReport[] {
   const { tls, quorumTls, adminTls } = config
   const uses = tlsUses(config)
@@ -145,7 +145,7 @@ export function servedCertificates(
   return new Promise((resolve, reject) => {
     const socket = connect({ host, port, rejectUnauthorized: false })
     socket.setTimeout(timeoutMs, () => socket.destroy(new Error(`${host}:${port} does not answer`)))
-    // One that needs our certificate ends the connection, but has shown its own before.
+    // A server that needs a client certificate presents its own before it ends the connection.
     socket.once('secureConnect', () => {
       const chain: CertificateSummary[] = []
       for (let each = socket.getPeerX509Certificate(); each !== undefined;) {

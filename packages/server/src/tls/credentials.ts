@@ -12,7 +12,7 @@ export class TlsConfigError extends Error {
   override readonly name = 'TlsConfigError'
 }
 
-/** What a server shows of itself, and whom it believes: all of it read and checked. */
+/** The key, certificates and trust anchors of one use of TLS, read and checked. */
 export interface Credentials {
   readonly context: SecureContext
   /** The same, for functions that make a context of their own. */
@@ -22,7 +22,7 @@ export interface Credentials {
   readonly trusted: readonly X509Certificate[]
   /** The files that were read. */
   readonly files: readonly string[]
-  /** What is worth a warning, each a sentence. */
+  /** Warnings, one sentence each. */
   readonly warnings: readonly string[]
 }
 

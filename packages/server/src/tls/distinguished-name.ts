@@ -19,7 +19,7 @@ const escaped = ',=+<>#;"\\'
 /** Field [0] of a certificate's body: its version, which old ones lack. */
 const versionTag = derTags.context0
 
-/** Who a certificate was issued for, exactly as Java's `getSubjectX500Principal().getName()` says it. */
+/** The subject of a certificate, exactly as Java's `getSubjectX500Principal().getName()` returns it. */
 export function subjectOf(certificate: Uint8Array): string {
   return nameText(readDer(subjectBytes(certificate)))
 }
@@ -61,7 +61,7 @@ function escapeText(text: string): string {
   })
   const first = chars.findIndex((char) => !isBlank(char))
   const last = chars.findLastIndex((char) => !isBlank(char))
-  // What is blank throughout is escaped throughout.
+  // A value of blanks alone is escaped throughout.
   const isOutside = (i: number): boolean => first < 0 || i < first || i > last
   return chars.map((char, i) => (isOutside(i) ? `\\${char}` : char)).join('')
 }

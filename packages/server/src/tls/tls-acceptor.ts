@@ -5,7 +5,7 @@ import { plainAddress } from '../net/plain-address.ts'
 import type { Credentials } from './credentials.ts'
 import type { TlsContext } from './tls-context.ts'
 
-/** What is counted about handshakes. */
+/** Counters of TLS handshakes. */
 export interface HandshakeCounts {
   underWay: number
   failed: number
@@ -16,16 +16,16 @@ export interface AcceptorOptions {
   readonly clientAuth: 'none' | 'want' | 'need'
   /** Whether a connection stays open for what is to be sent when the other side sends no more. */
   readonly allowHalfOpen: boolean
-  /** Why a certificate that is valid is refused all the same; undefined where it is not. */
+  /** Returns why a valid certificate must be refused; undefined accepts it. */
   readonly checkPeer?:
     | ((
         certificate: X509Certificate,
         socket: TLSSocket,
       ) => Promise<string | undefined> | string | undefined)
     | undefined
-  /** Takes a connection whose handshake is done, and the certificate that was presented. */
+  /** Takes a connection after its handshake, with the certificate that the client presented. */
   readonly onSecure: (socket: TLSSocket, certificate: X509Certificate | undefined) => void
-  /** Told why a handshake came to nothing. */
+  /** Called with the reason when a handshake fails. */
   readonly onFailed: (address: string, reason: string) => void
 }
 
@@ -47,10 +47,10 @@ export class TlsAcceptor {
     const server = createServer({
       ...secure,
       requestCert: clientAuth !== 'none',
-      // An invalid certificate of one that need not have shown any is refused below.
+      // An invalid optional certificate is refused in `secured`.
       rejectUnauthorized: clientAuth === 'need',
       handshakeTimeout: 2 * context.settings.detectionTimeoutMs,
-      // A session that is resumed would bring along an identity that may be revoked since.
+      // A resumed session would bring along an identity that may have been revoked since.
       ...(clientAuth === 'none' ? {} : { secureOptions: constants.SSL_OP_NO_TICKET }),
     })
     server.on('secureConnection', (socket) => void this.secured(socket))
@@ -61,10 +61,10 @@ export class TlsAcceptor {
     return server
   }
 
-  /** What was read of the connection must have been put back into it. */
+  /** Bytes already read from the connection must have been put back with `unshift`. */
   accept(socket: Socket): void {
     this.counts.underWay++
-    // One who leaves amid the handshake would otherwise be waited for.
+    // With a half-open connection, a client that leaves during the handshake would be noticed only by the timeout.
     socket.allowHalfOpen = false
     this.server.emit('connection', socket)
   }
@@ -83,7 +83,7 @@ export class TlsAcceptor {
       return
     }
     if (certificate !== undefined && checkPeer !== undefined) {
-      // Nothing is read until it is known who that is.
+      // Reads nothing until the peer is checked.
       socket.pause()
       socket.on('error', ignore)
       const problem = await checkPeer(certificate, socket)
@@ -93,7 +93,7 @@ export class TlsAcceptor {
         this.refuse(socket, problem)
         return
       }
-      // Not before somebody listens: it takes effect in a later turn.
+      // `resume` takes effect in a later turn, after `onSecure` has added its listener.
       socket.resume()
     }
     onSecure(socket, certificate)
@@ -110,7 +110,7 @@ export class TlsAcceptor {
 
 function ignore(): void {}
 
-/** Errors of OpenSSL are long, and say what a file of it was called when it was built. */
+/** OpenSSL's messages are long and contain paths of its source files. */
 function describe(error: Error & { code?: string; reason?: string }): string {
   if (error.reason !== undefined) return error.reason
   if (error.code === 'ERR_TLS_HANDSHAKE_TIMEOUT') return 'it did not finish the handshake in time'

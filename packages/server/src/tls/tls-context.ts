@@ -6,13 +6,13 @@ import type { Logger } from '../logger.ts'
 import { loadCredentials, TlsConfigError, type Credentials } from './credentials.ts'
 import { subjectOf } from './distinguished-name.ts'
 
-/** How often the files are looked at. A look costs four calls of stat. */
+/** Interval of looking at the files; each look costs a few calls of stat. */
 const lookMs = 1000
 const dayMs = 24 * 60 * 60 * 1000
 /** A certificate that ends sooner than this is worth a warning, every day. */
 const warnBeforeDays = 30
 
-/** What one use of TLS is for: `clients`, `servers`, `administrators`. */
+/** The purpose of a TLS context. */
 export type TlsUse = 'clients' | 'servers' | 'administrators'
 
 /** The certificates of one use of TLS, kept up to date with their files. */
@@ -22,7 +22,7 @@ export class TlsContext {
   /** Reloads that put new credentials into use, and those that were refused. */
   reloads = 0
   failedReloads = 0
-  /** Why the files are not in use as they are now; undefined where they are. */
+  /** Why the current files are not in use; undefined if they are. */
   problem: string | undefined
   private credentials: Credentials
   private readonly logger: Logger
@@ -54,7 +54,7 @@ export class TlsContext {
     return this.credentials.context
   }
 
-  /** Until when the certificate that is served is valid, in milliseconds since 1970. */
+  /** End of validity of the served certificate, in milliseconds since 1970. */
   get expiresMs(): number {
     return Date.parse(this.credentials.chain[0]!.validTo)
   }
@@ -72,7 +72,7 @@ export class TlsContext {
     this.endWarning?.()
   }
 
-  /** Reads the files again: what cannot be used leaves those before in use. */
+  /** Reads the files again. If they cannot be used, the previous certificates stay in use. */
   reload(): boolean {
     const { logger, use } = this
     try {
@@ -105,8 +105,8 @@ export class TlsContext {
   }
 
   /**
-   * Files are followed through symbolic links, which orchestrators swap. A store that is being written
-   * is read again when it has changed again.
+   * Follows symbolic links, which orchestrators swap. A file that is read while it is being written is
+   * read again after its next change.
    */
   private async look(): Promise<void> {
     if (this.isLooking) return

@@ -79,7 +79,7 @@ export class Authority {
     return `${keyPem(key)}${certificate.toString()}${this.pem}`
   }
 
-  /** What a client shows; nothing where it is undefined. */
+  /** Connection options of a client; without a certificate if `identity` is undefined. */
   client(identity?: Identity): ConnectionOptions {
     const own =
       identity === undefined

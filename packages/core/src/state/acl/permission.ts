@@ -51,7 +51,7 @@ export function allowsEach(
 function matches({ schemes }: AclRules, identity: Id, wanted: Id): boolean {
   if (identity.scheme === 'ip') return isInNetwork(identity.id ?? '', wanted.id ?? '')
   if (identity.scheme !== 'sasl') return identity.id === wanted.id
-  // Proven also where no provider is configured, but then it opens nothing. The user super matches all.
+  // Without a configured provider the identity matches no ACL. The user `super` matches all of them.
   return schemes.has('sasl') && (identity.id === wanted.id || identity.id === 'super')
 }
 
@@ -131,7 +131,7 @@ function idProblem(rules: AclRules, { scheme, id }: Id): number {
   if (scheme === 'ip') return parseNetwork(id) === undefined ? errorCodes.invalidAcl : 0
   if (scheme === 'x509') return isDistinguishedName(id) ? 0 : errorCodes.invalidAcl
   if (scheme === 'sasl') return isPrincipal(id) ? 0 : errorCodes.invalidAcl
-  // Nobody has an identity of this scheme: its provider lets servers in, not users.
+  // No connection has an identity of the scheme ensemble.
   return scheme === 'ensemble' ? errorCodes.invalidAcl : 0
 }
 

@@ -22,7 +22,7 @@ export interface Identity {
   readonly key: KeyObject
 }
 
-/** Who a certificate is for, the largest part first: `[['O', 'Example'], ['CN', 'zk1']]`. */
+/** The subject of a certificate, most general part first: `[['O', 'Example'], ['CN', 'zk1']]`. */
 export type Subject = readonly (readonly [keyof typeof attributes, string])[]
 
 export interface CertificateOptions {

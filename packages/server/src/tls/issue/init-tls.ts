@@ -22,21 +22,21 @@ export interface InitTlsOptions {
 export interface IssuedFile {
   readonly path: string
   readonly what: 'authority' | 'authority key' | 'server' | 'client'
-  /** Who it is for, as ACLs have it. */
+  /** The subject, in the form that ACLs use. */
   readonly subject: string
   readonly validUntil: Date
   /** It was there already, and is left as it is. */
   readonly isKept: boolean
 }
 
-/** What cannot be done, in a sentence for the person who asked for it. */
+/** The request cannot be carried out; the message says why. */
 export class InitTlsError extends Error {
   override readonly name = 'InitTlsError'
 }
 
 const authorityFile = 'ca.pem'
 const authorityKeyFile = 'ca-key.pem'
-/** What may be part of the name of a file everywhere. */
+/** Names that are valid file names on every platform. */
 const plainName = /^[A-Za-z0-9][A-Za-z0-9._-]{0,62}$/
 
 /**

@@ -9,7 +9,7 @@ const privateKeyTag = 1
 const trustedTag = 2
 const hashBytes = 20
 const saltBytes = 20
-/** What Sun calls its way to encrypt keys. */
+/** The object identifier of Sun's key protection algorithm. */
 const sunKeyProtector = '1.3.6.1.4.1.42.2.17.1.1'
 /** Mixed into the digest of the store, so that it is no digest of anything else. */
 const whitener = 'Mighty Aphrodite'

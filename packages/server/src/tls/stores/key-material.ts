@@ -7,7 +7,7 @@ export interface KeyEntry {
   readonly chain: readonly X509Certificate[]
 }
 
-/** What a key store or trust store holds. */
+/** The content of a key store or trust store. */
 export interface Store {
   readonly keys: readonly KeyEntry[]
   /** Certificates that are trusted to issue others, or by themselves. */

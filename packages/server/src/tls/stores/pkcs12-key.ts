@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto'
 
-/** What a derived key is for (RFC 7292, appendix B.3). */
+/** The purposes of a derived key (RFC 7292, appendix B.3). */
 export const purposes = { key: 1, iv: 2, mac: 3 } as const
 
 const blockBytes: Readonly<Record<string, number>> = {
