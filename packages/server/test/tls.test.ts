@@ -177,6 +177,26 @@ test('handshakes that are not finished, and plain bytes, end in time and are cou
   expect(log.has(/TLS handshake with client 127.0.0.1 failed: wrong version number/)).toBe(true)
 })
 
+test('connections from one address count with TLS as well, from the handshake to their end', async () => {
+  const { secureClientPort } = await serve({ maxClientCnxns: '1', 'ssl.clientAuth': 'none' })
+  const tls = authority.client()
+  // The server may see the end of the connection before it a moment later.
+  const connectSoon = async (triesLeft = 100): Promise<RawClient> => {
+    try {
+      return await RawClient.connect(secureClientPort, { tls })
+    } catch (error) {
+      if (triesLeft === 0) throw error
+      await new Promise((resolve) => setTimeout(resolve, 20))
+      return connectSoon(triesLeft - 1)
+    }
+  }
+  for (let i = 0; i < 3; i++) {
+    const client = await connectSoon()
+    await expect(secure(secureClientPort, tls)).rejects.toThrow()
+    await client.close()
+  }
+})
+
 test('protocols and cipher suites are those that are configured', async () => {
   const { secureClientPort } = await serve({
     'ssl.enabledProtocols': 'TLSv1.2',

@@ -68,6 +68,8 @@ export class PeerSecurity {
     const { hostnameVerification } = tls.settings
     const socket = connectTls({
       ...context.current.options,
+      // Whatever NODE_TLS_REJECT_UNAUTHORIZED says.
+      rejectUnauthorized: true,
       host: host!,
       port,
       // The host in the member list or, as in Apache, the address it resolves to.
