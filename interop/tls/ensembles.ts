@@ -146,8 +146,11 @@ export async function modeOf(server: ManagedServer): Promise<string | undefined>
 type Role = 'leader' | 'follower' | 'observer'
 
 /** zabra in every role of an ensemble of Apache's servers, and the other way round. */
-export async function runEnsembles(apache: Apache, pki: Pki, only: string): Promise<Outcome[]> {
-  const outcomes: Outcome[] = []
+export async function* runEnsembles(
+  apache: Apache,
+  pki: Pki,
+  only: string,
+): AsyncGenerator<Outcome> {
   const [java, own] = [apacheCommand(apache), zabraCommand()]
   const casts: readonly { role: Role; commands: readonly ServerCommand[]; who: string }[] = [
     { role: 'leader', commands: [java, java, own], who: 'zabra leads' },
@@ -159,10 +162,9 @@ export async function runEnsembles(apache: Apache, pki: Pki, only: string): Prom
     for (const { role, commands, who } of casts) {
       const where = `${apache.version}, ${name}, ${who}`
       if (only !== '' && !where.includes(only)) continue
-      outcomes.push({ where, problems: await runOne(commands, pki, cfg, role) })
+      yield { where, problems: await runOne(commands, pki, cfg, role) }
     }
   }
-  return outcomes
 }
 
 async function runOne(

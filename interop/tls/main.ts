@@ -63,13 +63,13 @@ try {
   if (wants('clients')) await tryClients(apaches)
   if (wants('ensembles')) {
     for (const apache of apaches) {
-      for (const { where, problems } of await runEnsembles(apache, pki, values.only)) {
+      for await (const { where, problems } of runEnsembles(apache, pki, values.only)) {
         reckon(where, problems)
       }
     }
   }
   if (wants('move') && newest !== undefined) {
-    for (const { where, problems } of await moveToTls(newest, pki)) reckon(where, problems)
+    for await (const { where, problems } of moveToTls(newest, pki)) reckon(where, problems)
   }
   if (wants('acl') && newest !== undefined) {
     const { compared, differences } = await compareAcls(newest, pki)

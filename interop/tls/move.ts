@@ -12,35 +12,29 @@ import { quorumTls, SecureEnsemble, type Outcome } from './ensembles.ts'
 import type { Pki } from './pki.ts'
 
 /** Ensembles that change what their servers speak, one server at a time, while clients write. */
-export async function moveToTls(apache: Apache, pki: Pki): Promise<Outcome[]> {
+export async function* moveToTls(apache: Apache, pki: Pki): AsyncGenerator<Outcome> {
   const [java, own] = [apacheCommand(apache), zabraCommand()]
-  const outcomes: Outcome[] = []
   for (const commands of [
     [own, java, own],
     [java, own, java],
   ]) {
     const who = commands.map(({ name }) => name).join(', ')
     const tls = quorumTls(pki)
-    outcomes.push(
-      await underLoad(`from plain to TLS and back: ${who}`, commands, pki, '', [
-        `portUnification=true\n${tls}`,
-        `portUnification=true\nsslQuorum=true\n${tls}`,
-        `sslQuorum=true\n${tls}`,
-        `portUnification=true\nsslQuorum=true\n${tls}`,
-        `portUnification=true\n${tls}`,
-        '',
-      ]),
-    )
-    outcomes.push(
-      await underLoad(`to SASL: ${who}`, commands, pki, '', [
-        'quorum.auth.enableSasl=true',
-        'quorum.auth.enableSasl=true\nquorum.auth.learnerRequireSasl=true',
-        'quorum.auth.enableSasl=true\nquorum.auth.learnerRequireSasl=true\nquorum.auth.serverRequireSasl=true',
-      ]),
-    )
-    outcomes.push(await changeAuthority(`to another authority: ${who}`, commands, pki))
+    yield await underLoad(`from plain to TLS and back: ${who}`, commands, pki, '', [
+      `portUnification=true\n${tls}`,
+      `portUnification=true\nsslQuorum=true\n${tls}`,
+      `sslQuorum=true\n${tls}`,
+      `portUnification=true\nsslQuorum=true\n${tls}`,
+      `portUnification=true\n${tls}`,
+      '',
+    ])
+    yield await underLoad(`to SASL: ${who}`, commands, pki, '', [
+      'quorum.auth.enableSasl=true',
+      'quorum.auth.enableSasl=true\nquorum.auth.learnerRequireSasl=true',
+      'quorum.auth.enableSasl=true\nquorum.auth.learnerRequireSasl=true\nquorum.auth.serverRequireSasl=true',
+    ])
+    yield await changeAuthority(`to another authority: ${who}`, commands, pki)
   }
-  return outcomes
 }
 
 /** Both authorities are trusted before the first certificate changes, and until the last has. */
