@@ -52,6 +52,11 @@ export class FrameCutter {
     if (rest < end) this.keep(chunk, rest, end)
   }
 
+  /** As if the sink had answered false. */
+  hold(): void {
+    this.held = true
+  }
+
   /** Goes on after the sink answered false. */
   resume(sink: FrameSink): void {
     this.held = false

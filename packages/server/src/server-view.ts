@@ -26,6 +26,8 @@ export interface ServerView {
   readonly peer: PeerBase
   readonly disk: DiskStats
   readonly sockets: ReadonlySet<ClientSocket>
+  /** What all clients together have been sent and have not read. */
+  readonly unreadBytes: number
   readonly authenticator: Authenticator
   /** TLS handshakes with clients. */
   readonly handshakes: HandshakeCounts
@@ -35,6 +37,7 @@ export interface ServerView {
   /** How long loading took, and how many transactions it replayed. */
   readonly startup: { readonly loadMs: number; readonly recordsReplayed: number }
   readonly isStopping: boolean
+  readonly isRestoring: boolean
   /** The role in the ensemble; undefined for a server on its own. */
   readonly ensembleState: ServerState | undefined
   /** This server's part in its ensemble; undefined for a server on its own. */

@@ -2,7 +2,9 @@ import { statSync } from 'node:fs'
 import { join } from 'node:path'
 import {
   CommittedLog,
+  defaultLimits,
   describeRecovery,
+  isRecoveryWarning,
   faultCode,
   Journal,
   loadDatabase,
@@ -28,6 +30,7 @@ import { startAdmin, type AdminServer } from './admin/admin-server.ts'
 import { makeWords } from './admin/words.ts'
 import { openAuditLog, type AuditLog } from './audit/audit-log.ts'
 import { makeAuthenticator } from './auth/authenticator.ts'
+import { sessionPasswordsOf } from './auth/session-passwords.ts'
 import { x509Identities } from './auth/x509.ts'
 import type { ServerConfig } from './config/config.ts'
 import { zlibCompression as compression } from './disk/zlib-compression.ts'
@@ -42,6 +45,7 @@ import { every } from './every.ts'
 import type { Logger } from './logger.ts'
 import { ClientListener, type ListenOptions } from './net/client-listener.ts'
 import type { Speech } from './net/client-port.ts'
+import { limitRate } from './rate-limited-logger.ts'
 import { receiveSnapshot } from './restore.ts'
 import { nameProblem } from './tls/peer-names.ts'
 import { TlsAcceptor, type HandshakeCounts } from './tls/tls-acceptor.ts'
@@ -53,6 +57,8 @@ import { touchMemory } from './touch-memory.ts'
 import { Turn } from './turn.ts'
 
 const formatFolder = 'version-2'
+/** Session, xid and operation, before a request on its way to the leader. */
+const forwardedHeaderBytes = 16
 /** So long after a start most clients are back. */
 const calmAfterMs = 10_000
 
@@ -82,7 +88,7 @@ export class RunningServer implements ServerView {
   private readonly endPurges: (() => void) | undefined
   private admin: AdminServer | undefined
   private stopping: Promise<void> | undefined
-  private isRestoring = false
+  isRestoring = false
   private listening: ClientListener | undefined
   private acceptor: TlsAcceptor | undefined
 
@@ -117,7 +123,7 @@ export class RunningServer implements ServerView {
       const parts = await load(config, host, disk, locks, { tls, audit })
       const server = new RunningServer(config, parts.parts, parts.failed)
       try {
-        await server.listen(logger)
+        await server.listen(parts.parts.logger)
         parts.parts.audit?.started()
       } catch (error) {
         // That ends the audit log as well.
@@ -180,6 +186,10 @@ export class RunningServer implements ServerView {
 
   get sockets(): ServerView['sockets'] {
     return this.listening?.sockets ?? new Set()
+  }
+
+  get unreadBytes(): number {
+    return this.listening?.output.bytes ?? 0
   }
 
   async directorySizes(): Promise<{ data: number; log: number }> {
@@ -297,6 +307,10 @@ export class RunningServer implements ServerView {
         connectionsMax: config.maxCnxns,
         keepAlive: config.tcpKeepAlive,
         detectionTimeoutMs: config.tls.settings.detectionTimeoutMs,
+        unreadBytesMax: {
+          perConnection: config.limits.unreadBytesMax ?? defaultLimits.unreadBytesMax,
+          total: config.unreadBytesMax,
+        },
       },
     )
     await this.listening.listen((speech, error) => clientPortError(config, speech, error))
@@ -337,6 +351,8 @@ export class RunningServer implements ServerView {
 }
 
 interface Parts {
+  /** For all that clients can cause. */
+  readonly logger: Logger
   readonly peer: PeerBase
   readonly ensemble: JoinedEnsemble | undefined
   readonly fail: (error: Error) => void
@@ -355,11 +371,12 @@ interface Parts {
 
 async function load(
   config: ServerConfig,
-  { logger, inMemory }: Host,
+  { logger: everyLine, inMemory }: Host,
   disk: Disk,
   locks: readonly DirectoryLock[],
   { tls, audit }: Pick<Parts, 'tls' | 'audit'>,
 ): Promise<{ parts: Parts; failed: Promise<never> }> {
+  const logger = limitRate(everyLine)
   const snapshotDir = join(config.dataDir, formatFolder)
   const logDir = join(config.dataLogDir, formatFolder)
   const authenticator = makeAuthenticator({
@@ -381,9 +398,12 @@ async function load(
     whenEmpty: {
       isUnexpected: !config.autoCreateDb,
       permission: { directory: config.dataLogDir, name: 'initialize' },
-      othersHaveIt: config.ensemble !== undefined,
     },
-    trace: (event) => logger.info(describeRecovery(event)),
+    othersHaveIt: config.ensemble !== undefined,
+    trace(event) {
+      if (isRecoveryWarning(event)) everyLine.warn(describeRecovery(event))
+      else everyLine.info(describeRecovery(event))
+    },
   }
   const dbOptions = databaseOptions(config, authenticator.schemes)
   const committedLog = new CommittedLog(config.ensemble?.commitLogCount)
@@ -395,12 +415,21 @@ async function load(
     preAllocBytes: config.preAllocBytes,
     forceSync: config.forceSync,
     lastZxid: db.lastZxid,
+    extentDirectory: snapshotDir,
   })
+  if (recovered.lacksData) log.keepExtent()
   let fail!: (error: Error) => void
   const failed = new Promise<never>((_, reject) => (fail = reject))
   failed.catch(() => {}) // Whoever cares waits for it.
   const startLog = (): void => journal.batchReady()
-  const ports: PeerPorts = { authenticator, auditor: audit, trace: tracer(logger), startLog }
+  const passwords = sessionPasswordsOf(config.sessionPasswords, logger)
+  const ports: PeerPorts = {
+    authenticator,
+    auditor: audit,
+    passwords,
+    trace: tracer(logger),
+    startLog,
+  }
   const clock = { nowMs: Math.floor(performance.now()), wallMs: Date.now() }
   const wake = (): void => turn.schedule()
   const configFile = inMemory ? undefined : config.configFile
@@ -409,7 +438,7 @@ async function load(
     (await joinEnsemble(
       {
         db,
-        lacksAll: recovered.lacksAll,
+        lacksData: recovered.lacksData,
         databaseOptions: dbOptions,
         recovery,
         disk,
@@ -469,6 +498,7 @@ async function load(
   }
   return {
     parts: {
+      logger,
       peer,
       turn,
       journal,
@@ -552,14 +582,18 @@ function peerOptions(config: ServerConfig): PeerOptions {
       config.globalOutstandingLimit,
       config.throttling.maxRequests || Infinity,
     ),
-    frameBytesMax: config.juteMaxBuffer,
+    // The leader reads a request with its header; what it would not read is refused here.
+    frameBytesMax: Math.min(config.juteMaxBuffer, txnBytesMax(config) - forwardedHeaderBytes),
+    limits: config.limits,
     handshakeMsMax: config.sessionlessTimeoutMs,
     rules: {
       enforceQuota: config.enforceQuota,
       reconfigEnabled: config.reconfigEnabled,
       standaloneEnabled: config.ensemble?.standaloneEnabled ?? true,
+      multiAddressEnabled: config.ensemble?.multiAddress.enabled ?? false,
       closeSessionPaths: config.closeSessionTxnEnabled,
       txnBytesMax: txnBytesMax(config),
+      multiOperationsMax: config.multiOperationsMax,
     },
     reclaim: {
       checkIntervalMs: config.containers.checkIntervalMs,

@@ -28,10 +28,9 @@ export class TestServer {
   readonly events: ZabEvent[] = []
   readonly failures: Error[] = []
   running: Promise<void> = Promise.resolve()
-  /** Without it no limit is ever reached: it goes on believing what it believes. */
-  hasClock = true
+  private isTicking = true
   /** Its data is gone, and it knows that. */
-  lacksAll = false
+  lacksData = false
   private readonly world: TestEnsemble
   network: TestNetwork | undefined
 
@@ -44,6 +43,14 @@ export class TestServer {
     const parsed = parseMembership(`${world.text}\n${ownLine}\nversion=0`)
     if ('problem' in parsed) throw new Error(parsed.problem)
     this.config = parsed.value
+  }
+
+  /** Without a clock no limit is ever reached: it goes on believing what it believes. */
+  set hasClock(hasClock: boolean) {
+    this.isTicking = hasClock
+    if (this.peer === undefined) return
+    if (hasClock) Reflect.deleteProperty(this.peer, 'setTime')
+    else this.peer.setTime = () => {}
   }
 
   get isUp(): boolean {
@@ -78,14 +85,19 @@ export class TestServer {
     }
     const remember = recordInto(committedLog)
     const { db } = await loadDatabase(disk, directories, databaseOptions, remember)
-    const log = new TxnLog(disk, { directory, preAllocBytes: 0, lastZxid: db.lastZxid })
+    const log = new TxnLog(disk, {
+      directory,
+      preAllocBytes: 0,
+      lastZxid: db.lastZxid,
+      extentDirectory: directory,
+    })
     const epochs = (this.epochs = await Epochs.load(disk, directory, db.lastZxid))
     const network = (this.network = world.networkFor(id))
     const membership = this.config
     const peer = new EnsemblePeer(
       {
         db,
-        lacksAll: this.lacksAll,
+        lacksData: this.lacksData,
         databaseOptions,
         recovery: directories,
         disk,
@@ -162,7 +174,7 @@ export class TestServer {
 
   tick(): void {
     const { peer, journal } = this
-    if (peer === undefined || !this.hasClock) return
+    if (peer === undefined || !this.isTicking) return
     peer.setTime(this.world.nowMs, this.world.nowMs)
     peer.tick()
     if (peer.hasBatch) journal!.batchReady()

@@ -1,6 +1,7 @@
 import type { AnyKey, ValueOf } from './key.ts'
 import { access, limits, listening, nodes, sasl, sessions } from './keys/clients.ts'
 import { admin } from './keys/admin.ts'
+import { bounds, guards } from './keys/bounds.ts'
 import { ensemble } from './keys/ensemble.ts'
 import { retention, storage } from './keys/storage.ts'
 import { adminTls, quorumTls, tls } from './keys/tls.ts'
@@ -17,7 +18,8 @@ export const sections: readonly { title: string; keys: Readonly<Record<string, A
   { title: 'Administration and metrics', keys: admin },
   { title: 'Nodes', keys: nodes },
   { title: 'Limits and throttling', keys: limits },
-  { title: 'Access', keys: access },
+  { title: 'Limits of clients', keys: bounds },
+  { title: 'Access', keys: { ...access, ...guards } },
   { title: 'SASL', keys: sasl },
   { title: 'TLS', keys: tls },
   { title: 'Ensembles', keys: ensemble },
@@ -35,6 +37,8 @@ export const keys = {
   ...admin,
   ...nodes,
   ...limits,
+  ...bounds,
+  ...guards,
   ...access,
   ...sasl,
   ...tls,

@@ -1,6 +1,6 @@
 import type { AddressInfo, Socket } from 'node:net'
 import type { TLSSocket } from 'node:tls'
-import type { PeerBase } from '@zabra/core'
+import type { LimitName, PeerBase } from '@zabra/core'
 import type { Id } from '@zabra/protocol'
 import { plainAddress } from './plain-address.ts'
 import type { Logger } from '../logger.ts'
@@ -8,6 +8,7 @@ import type { TlsAcceptor } from '../tls/tls-acceptor.ts'
 import type { Turn } from '../turn.ts'
 import { ClientPort, type ClientPortParts, type Speech } from './client-port.ts'
 import { ClientSocket } from './client-socket.ts'
+import { OutputBudget } from './output-budget.ts'
 
 export interface ListenOptions {
   /** The ports that clients connect to, the one they are told of first. */
@@ -23,6 +24,8 @@ export interface ListenOptions {
   /** Connections in all; 0 is no limit. */
   readonly connectionsMax: number
   readonly keepAlive: boolean
+  /** Bytes that one client, and all of them together, may leave unread. */
+  readonly unreadBytesMax: { readonly perConnection: number; readonly total: number }
   /** How long a port for both waits for the first byte. */
   readonly detectionTimeoutMs: number
 }
@@ -43,6 +46,8 @@ export class ClientListener {
   readonly turn: Turn
   readonly words: FourLetterWords
   readonly sockets = new Set<ClientSocket>()
+  readonly output: OutputBudget
+  readonly unreadBytesMax: number
   /** Nothing more is read from anybody. */
   isStopping = false
   private readonly options: ListenOptions
@@ -67,6 +72,9 @@ export class ClientListener {
     this.words = parts.words
     this.logger = parts.logger
     this.options = options
+    const { perConnection, total } = options.unreadBytesMax
+    this.unreadBytesMax = perConnection
+    this.output = new OutputBudget(total, () => performance.now())
     const { backlog, detectionTimeoutMs } = options
     const portParts: ClientPortParts = {
       admit: (socket) => this.admit(socket),
@@ -124,7 +132,8 @@ export class ClientListener {
     setTimeout(() => socket.destroy(), lingerMs).unref()
   }
 
-  dropped(socket: ClientSocket, reason: string): void {
+  dropped(socket: ClientSocket, limit: LimitName, reason: string): void {
+    this.peer.stats.limitsReached[limit]++
     this.logger.warn(`dropped ${socket.address}:${socket.port}: ${reason}`)
   }
 
@@ -153,13 +162,16 @@ export class ClientListener {
     const address = plainAddress(socket.remoteAddress)
     const { perAddressMax, connectionsMax } = this.options
     const count = this.perAddress.get(address) ?? 0
-    const isTooMany =
-      (perAddressMax > 0 && count >= perAddressMax) ||
-      (connectionsMax > 0 && this.connections >= connectionsMax)
+    const isTooManyThere = perAddressMax > 0 && count >= perAddressMax
+    const isTooMany = isTooManyThere || (connectionsMax > 0 && this.connections >= connectionsMax)
     if (isTooMany || address === '') {
       if (isTooMany) {
+        const limit = isTooManyThere ? 'connections_per_address' : 'connections'
         this.peer.stats.connectionsRejected++
-        this.logger.warn(`refused a connection from ${address}: ${count} are open from there`)
+        this.peer.stats.limitsReached[limit]++
+        this.logger.warn(
+          `refused a connection from ${address}: ${count} are open from there, ${this.connections} in all`,
+        )
       }
       socket.destroy()
       return false

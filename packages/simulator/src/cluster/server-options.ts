@@ -24,6 +24,7 @@ export function drawServerOptions(random: Random, neverUsedMsMax: number): Serve
   const tickMs = random.pick([200, 500, 1000])
   return {
     peer: {
+      limits: drawLimits(random.fork('limits')),
       serverId: 1,
       tickMs,
       sessionTimeoutMsMin: 2 * tickMs,
@@ -57,6 +58,17 @@ export function drawServerOptions(random: Random, neverUsedMsMax: number): Serve
     preAllocBytes: random.pick([0, 4096, 65_536, 65_536, 2 * 1024 * 1024]),
     tickPeriodMs: Math.floor(tickMs / 4),
     ensemble: undefined,
+  }
+}
+
+/** Mostly no client reaches them; otherwise each reply, or each request, is one too many. */
+function drawLimits(random: Random): PeerOptions['limits'] {
+  if (random.chance(0.5)) return {}
+  return {
+    unreadBytes: random.pick([0, 100, 1000, 1024 * 1024]),
+    outstandingPerConnection: random.pick([1, 3, 1000]),
+    outstandingBytes: random.pick([0, 10_000, 128 * 1024 * 1024]),
+    outstandingBytesPerConnection: random.pick([0, 10_000, 32 * 1024 * 1024]),
   }
 }
 

@@ -15,6 +15,8 @@ import type { ServerOptions } from './server-options.ts'
 import { writeConfig } from './config-file.ts'
 import { isExcusable, ServerProcess, type ProcessClock } from './server-process.ts'
 
+const slowSnapshots = 1000
+
 /** A server: a disk that survives, and processes that come and go. */
 export class SimServer {
   readonly name: string
@@ -52,11 +54,15 @@ export class SimServer {
     this.mutant = parts.mutant
     this.clock = parts.clock
     this.disk = new SimDisk(parts.world, parts.random.fork(`disk of ${name}`))
+    // Some write snapshots slowly: much happens meanwhile.
+    const isSlow = parts.random.fork(`snapshots of ${name}`).chance(0.3)
+    this.disk.condition.snapshotSlowness = isSlow ? slowSnapshots : 1
     this.disk.onRemove = async (path) => {
       await this.countTruncation(path)
       await this.recorder.fileRemoved(this, path)
     }
     this.disk.onDone = (call, path) => {
+      if (call === 'rename') void this.recorder.ensemble?.snapshots.finished(this, path)
       if (!path.includes('Epoch') && call !== 'syncDirectory') return
       this.recorder.ensemble?.promises.epochFilesTouched(this)
     }

@@ -13,6 +13,7 @@ import { isEnough } from '../cluster/shape.ts'
 import { serverName } from '../cluster/sim-peer-network.ts'
 import { Promises } from './promises.ts'
 import type { Recorder } from './recorder.ts'
+import { Snapshots } from './snapshots.ts'
 import { counterOf, epochOf, epochStart, follows, hex } from './zxids.ts'
 
 /** An epoch that was established, and where the history ended that it was built upon. */
@@ -28,6 +29,7 @@ const accusations = /something is missing|not the next proposal|only of what is 
 
 export class EnsembleRecord {
   readonly promises: Promises
+  readonly snapshots: Snapshots
   /** That of the beginning. */
   readonly membership: Membership
   /** What anybody took for committed, by version, oldest first. */
@@ -60,6 +62,7 @@ export class EnsembleRecord {
     this.membership = membership
     this.configs.set(0n, membership)
     this.promises = new Promises(recorder, this)
+    this.snapshots = new Snapshots(recorder, this)
   }
 
   /** A life begins: its promises are in order, and none of an earlier life is forgotten. */
@@ -280,11 +283,15 @@ export class EnsembleRecord {
 
   /** What anybody takes for committed is on the disks of a quorum. */
   private checkHeld(server: string, zxid: bigint): void {
-    const holders = this.holdersOf(zxid)
-    if (isEnough(this.configAt(zxid), this.idsOf(holders))) return
+    if (this.isHeld(zxid)) return
     this.recorder.violation(
-      `${server} delivers ${hex(zxid)}, which only [${holders.join()}] have on disk`,
+      `${server} delivers ${hex(zxid)}, which only [${this.holdersOf(zxid).join()}] have on disk`,
     )
+  }
+
+  /** Whether a quorum has a transaction on its disks. */
+  isHeld(zxid: bigint): boolean {
+    return isEnough(this.configAt(zxid), this.idsOf(this.holdersOf(zxid)))
   }
 
   /**

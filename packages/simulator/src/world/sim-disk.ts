@@ -8,6 +8,8 @@ const sectorBytes = 512
 export interface DiskCondition {
   /** Every call takes so many times longer. */
   slowness: number
+  /** The same for writing to a snapshot alone. */
+  snapshotSlowness: number
   isFull: boolean
   /** The next sync fails, and with it the promise of everything unsynced. */
   failsNextSync: boolean
@@ -29,6 +31,7 @@ export class SimDisk {
   files = new MemoryDisk({ forgetful: true })
   readonly condition: DiskCondition = {
     slowness: 1,
+    snapshotSlowness: 1,
     isFull: false,
     failsNextSync: false,
     flipChance: 0,
@@ -181,7 +184,7 @@ export class SimDisk {
           this.onCrashPoint?.(kind, path)
           return
         }
-        this.world.after(this.delayMs(kind), () => {
+        this.world.after(this.delayMs(kind, path), () => {
           if (!this.inFlight.delete(entry)) return
           effect().then(
             (value) => enter(() => resolve(value)),
@@ -192,10 +195,13 @@ export class SimDisk {
     })
   }
 
-  private delayMs(kind: DiskCall): number {
+  private delayMs(kind: DiskCall, path: string): number {
+    const { slowness, snapshotSlowness } = this.condition
+    const isSnapshot = kind === 'write' && path.includes('new.snapshot.')
     const isSync = kind === 'sync' || kind === 'syncDirectory'
     return (
-      (isSync ? 1 + this.random.next() * 4 : this.random.next() * 0.3) * this.condition.slowness
+      (isSync ? 1 + this.random.next() * 4 : this.random.next() * 0.3) *
+      (isSnapshot ? slowness * snapshotSlowness : slowness)
     )
   }
 

@@ -20,6 +20,7 @@ import { LearnerLinks } from './links/learner-links.ts'
 import { expectPacket, LinkLostError, type PacketLink } from './links/packet-link.ts'
 import type { ServerId } from '../../membership/quorum.ts'
 import { sendSnapshot } from './links/snapshot-stream.ts'
+import { refuseStranger } from './strangers.ts'
 import { planSync } from './synchronisation.ts'
 
 /** The follower's own connection to its leader, which carries what observers ask for. */
@@ -122,6 +123,7 @@ export class ObserverMaster {
     if (info === undefined) throw new MalformedError('an observer that does not say who it is')
     const sid = info.serverId
     if (sid === self) throw new MalformedError(`another server ${sid}: our own number`)
+    refuseStranger(sid, this.parts.configs, this.options)
     const version = new Writer(4)
     version.int(quorumProtocolVersion)
     link.send('leaderInfo', epochStart(epoch), version.written())

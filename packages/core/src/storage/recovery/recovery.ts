@@ -17,7 +17,9 @@ import {
 import type { SnapshotSource } from '../../state/snapshot-source.ts'
 import { hex, type RecoveryEvent } from './recovery-events.ts'
 import { RecoveryError } from './recovery-error.ts'
+import { EndCheck } from './missing-end.ts'
 import { replayLogs, type Replayed } from './replay.ts'
+import { readExtent, writeExtent, type NotedExtent } from '../log/extent.ts'
 import {
   loadSnapshot,
   SnapshotError,
@@ -25,6 +27,7 @@ import {
   type SnapshotSink,
 } from '../snapshot/snapshot.ts'
 import type { Compression } from '../snapshot/snapshot-output.ts'
+import { ReachWatch } from '../snapshot/snapshot-reach.ts'
 import { looksComplete } from '../snapshot/snapshot-validity.ts'
 
 /** A database being recovered. */
@@ -49,6 +52,8 @@ export interface RecoveryOptions {
   readonly compression?: Compression
   /** What an empty directory means; left out, it is a new database's. */
   readonly whenEmpty?: WhenEmpty
+  /** There are others who have the data: that some is missing here is no reason to refuse. */
+  readonly othersHaveIt?: boolean
   readonly trace?: (event: RecoveryEvent) => void
 }
 
@@ -57,8 +62,6 @@ export interface WhenEmpty {
   readonly isUnexpected: boolean
   /** A file, in this directory and of this name, says that it is expected all the same, once. */
   readonly permission: { readonly directory: string; readonly name: string }
-  /** There are others who have the data: then it is no reason to refuse. */
-  readonly othersHaveIt: boolean
 }
 
 export interface Recovered<T> {
@@ -69,8 +72,11 @@ export interface Recovered<T> {
   readonly recordsReplayed: number
   /** Nothing was there before. */
   readonly isFresh: boolean
-  /** Nothing was there although something should have been: this is no database to go on from. */
-  readonly lacksAll: boolean
+  /**
+   * Something that was acknowledged is missing, or the snapshot contains, in parts, more than the
+   * logs do: others have the data, and this server must not vote.
+   */
+  readonly lacksData: boolean
   /** Something was set aside: a snapshot should be taken at once. */
   readonly damageAccepted: boolean
 }
@@ -98,17 +104,24 @@ export async function recover<T extends RecoveryTarget>(
 
   const isFresh = snapshots.length === 0 && logs.length === 0
   const isExpected = await isEmptyExpected(disk, options)
-  const lacksAll = isFresh && !isExpected
-  if (lacksAll) refuseEmpty(options, trace)
-  else if (isFresh) {
+  const extent = await readExtent(disk, snapshotDir)
+  if (extent === undefined && !isFresh) trace({ type: 'extentUnknown', file: logDir })
+  const end = new EndCheck(options, extent, logs)
+  const isGone = isFresh && end.judge(0n) === 'lacking'
+  const isUnexpected = isFresh && !isGone && !isExpected
+  if (isUnexpected) refuseEmpty(options, trace)
+  else if (isFresh && !isGone) {
     const { file } = await writeSnapshot(disk, snapshotDir, sourceOf(target))
     trace({ type: 'freshDirectory', file: `${snapshotDir}/${file}` })
   }
   target.lastZxid = snapshotZxid
   const skipped = snapshots.filter(({ zxid }) => zxid > snapshotZxid)
-  const replayed = await replayLogs(disk, options, logs, snapshotZxid, skipped, target, trace)
+  const replayed = await replayLogs(disk, options, logs, snapshotZxid, skipped, target, trace, end)
+  const isAhead = chosen !== undefined && chosen.reachedZxid > replayed.zxid
   const setAside = await refuseLostEnd(disk, options, snapshots, chosen, replayed, trace)
   await removeLeftovers(disk, options, inSnapshotDir, inLogDir, trace)
+  const lacksData = isGone || isUnexpected || replayed.lacksEnd || isAhead
+  if (!lacksData) await noteReached(disk, snapshotDir, extent, replayed.zxid)
   return {
     target,
     zxid: replayed.zxid,
@@ -116,8 +129,27 @@ export async function recover<T extends RecoveryTarget>(
     snapshotZxid,
     recordsReplayed: replayed.records,
     isFresh,
-    lacksAll,
-    damageAccepted: replayed.damageAccepted || setAside,
+    lacksData,
+    damageAccepted: replayed.damageAccepted || setAside || isAhead,
+  }
+}
+
+/** What was missing is missing from now on. Without room for a first note, there is none. */
+async function noteReached(
+  disk: Disk,
+  directory: string,
+  before: NotedExtent | undefined,
+  zxid: bigint,
+): Promise<void> {
+  const isSynced = before?.isSynced ?? true
+  const extent = { zxid, log: undefined, isClosed: true, isSynced }
+  const isLower = before !== undefined && before.zxid > zxid
+  try {
+    const noted = await writeExtent(disk, directory, extent, { newest: before, isDurable: true })
+    // Nor may the other line claim what is gone.
+    if (isLower) await writeExtent(disk, directory, extent, { newest: noted, isDurable: true })
+  } catch (error) {
+    if (isLower || faultCode(error) !== 'ENOSPC') throw error
   }
 }
 
@@ -125,8 +157,8 @@ interface Chosen<T> {
   readonly target: T
   readonly file: string
   readonly zxid: bigint
-  /** The last transaction that may have left traces in the snapshot. */
-  readonly finishedAt: bigint
+  /** The last transaction that left traces in the snapshot, as far as it tells. */
+  readonly reachedZxid: bigint
 }
 
 /** Newest first; a target that a broken snapshot was loaded into is thrown away. */
@@ -145,10 +177,10 @@ async function chooseSnapshot<T extends RecoveryTarget>(
         throw new SnapshotError('it is not complete')
       }
       const target = makeTarget()
-      const sink = new DigestWatch(target)
+      const sink = new WatchedTarget(target)
       const { bytes } = await loadSnapshot(disk, snapshotDir, file, sink, compression)
       trace({ type: 'snapshotLoaded', file: `${snapshotDir}/${file}`, zxid, bytes })
-      return { target, file, zxid, finishedAt: sink.finishedAt }
+      return { target, file, zxid, reachedZxid: sink.reach.zxid }
     } catch (error) {
       if (!isAboutTheFile(error)) throw error
       trace({
@@ -169,9 +201,9 @@ function isAboutTheFile(error: unknown): error is Error {
   )
 }
 
-/** Passes everything on, and notes how far the database had got when the snapshot was finished. */
-class DigestWatch implements SnapshotSink {
-  finishedAt = 0n
+/** Passes everything on, and notes how far the content of the snapshot reaches. */
+class WatchedTarget implements SnapshotSink {
+  readonly reach = new ReachWatch()
   private readonly sink: SnapshotSink
 
   constructor(sink: SnapshotSink) {
@@ -183,6 +215,7 @@ class DigestWatch implements SnapshotSink {
   }
 
   session(id: bigint, timeoutMs: number): void {
+    this.reach.session()
     this.sink.session(id, timeoutMs)
   }
 
@@ -191,11 +224,14 @@ class DigestWatch implements SnapshotSink {
   }
 
   node(reader: Reader): boolean {
-    return this.sink.node(reader)
+    const start = reader.position
+    const isNode = this.sink.node(reader)
+    if (isNode) this.reach.node(reader, start)
+    return isNode
   }
 
   digest(zxid: bigint, version: number, digest: bigint): void {
-    this.finishedAt = zxid
+    this.reach.digest(zxid)
     this.sink.digest(zxid, version, digest)
   }
 }
@@ -260,10 +296,10 @@ async function isEmptyExpected(disk: Disk, { whenEmpty }: RecoveryOptions): Prom
 }
 
 function refuseEmpty(
-  { snapshotDir, whenEmpty }: RecoveryOptions,
+  { snapshotDir, whenEmpty, othersHaveIt }: RecoveryOptions,
   trace: (event: RecoveryEvent) => void,
 ): void {
-  if (whenEmpty!.othersHaveIt) {
+  if (othersHaveIt === true) {
     trace({ type: 'unexpectedlyEmpty', file: snapshotDir })
     return
   }
@@ -285,13 +321,18 @@ async function refuseLostEnd<T>(
   trace: (event: RecoveryEvent) => void,
 ): Promise<boolean> {
   const { snapshotDir, acceptDamage = false } = options
-  if (chosen !== undefined && chosen.finishedAt > zxid && !acceptDamage) {
-    throw new RecoveryError(
-      `${snapshotDir}/${chosen.file}`,
-      `it was finished when the database had reached zxid ${hex(chosen.finishedAt)}, but the logs ` +
-        `end at ${hex(zxid)}`,
-      'restore the missing log files, or start once with recovery.acceptDamage=true to go on without them',
-    )
+  if (chosen !== undefined && chosen.reachedZxid > zxid) {
+    const file = `${snapshotDir}/${chosen.file}`
+    if (!acceptDamage) {
+      throw new RecoveryError(
+        file,
+        `it contains what the database held when it had reached zxid ${hex(chosen.reachedZxid)}, ` +
+          `but the logs end at ${hex(zxid)}`,
+        'restore the missing log files, or start once with recovery.acceptDamage=true to go on without ' +
+          'them: a server of an ensemble then takes the data from the others',
+      )
+    }
+    trace({ type: 'snapshotAhead', file, zxid: chosen.reachedZxid, lastZxid: zxid })
   }
   const ahead = snapshots.filter((snapshot) => snapshot.zxid > zxid)
   for (const { name, zxid: reached } of ahead) {
