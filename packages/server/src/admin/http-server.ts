@@ -1,6 +1,7 @@
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http'
 import type { AddressInfo, Socket } from 'node:net'
 import type { Logger } from '../logger.ts'
+import { Descriptors } from '../net/descriptors.ts'
 
 export type Handler = (request: IncomingMessage, response: ServerResponse) => Promise<void>
 
@@ -39,6 +40,10 @@ export async function listenHttp(
       if (response.headersSent) response.destroy()
       else sendText(response, 500, 'internal error\n')
     })
+  })
+  const descriptors = new Descriptors()
+  server.on('connection', (socket) => {
+    if (!descriptors.hasRoomFor(socket)) socket.destroy()
   })
   server.keepAliveTimeout = idleTimeoutMs
   server.timeout = idleTimeoutMs

@@ -3,6 +3,7 @@ import type { PeerBase } from '@zabra/core'
 import type { Logger } from '../logger.ts'
 import type { Turn } from '../turn.ts'
 import { ClientSocket } from './client-socket.ts'
+import { Descriptors } from './descriptors.ts'
 import { createReadingServer } from './read-buffer.ts'
 
 export interface ListenOptions {
@@ -26,6 +27,8 @@ export interface FourLetterWords {
 
 /** How long a closed connection may take to read what it was last sent. */
 const lingerMs = 2_000
+/** Refusals for want of descriptors come in floods: they are told of together. */
+const scarcityEveryMs = 10_000
 
 /** The client port. */
 export class ClientListener {
@@ -41,6 +44,9 @@ export class ClientListener {
   /** Where it listens, or listened last. */
   private bound: AddressInfo | undefined
   private readonly perAddress = new Map<string, number>()
+  private readonly descriptors = new Descriptors()
+  private refusedSinceTold = 0
+  private scarcityToldAtMs = -Infinity
 
   constructor(
     parts: { peer: PeerBase; turn: Turn; words: FourLetterWords; logger: Logger },
@@ -148,12 +154,31 @@ export class ClientListener {
       socket.destroy()
       return undefined
     }
+    if (!this.descriptors.hasRoomFor(socket)) {
+      this.refuseForScarcity()
+      socket.destroy()
+      return undefined
+    }
     this.perAddress.set(address, count + 1)
     this.turn.begin()
     if (this.options.keepAlive) socket.setKeepAlive(true)
     const client = new ClientSocket(socket, address, this)
     this.sockets.add(client)
     return client
+  }
+
+  private refuseForScarcity(): void {
+    this.peer.stats.connectionsRejected++
+    this.peer.stats.connectionsWithoutDescriptor++
+    this.refusedSinceTold++
+    const nowMs = performance.now()
+    if (nowMs - this.scarcityToldAtMs < scarcityEveryMs) return
+    this.logger.warn(
+      `refused ${this.refusedSinceTold} connections: ${this.sockets.size} are open, and the other file ` +
+        'descriptors are kept for logs and snapshots. Raise the limit of open files (ulimit -n).',
+    )
+    this.scarcityToldAtMs = nowMs
+    this.refusedSinceTold = 0
   }
 }
 

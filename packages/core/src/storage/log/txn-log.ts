@@ -19,7 +19,7 @@ export interface TxnLogOptions {
   readonly extentDirectory?: string | undefined
 }
 
-/** There is no room for the batch. Nothing is lost: the same append may be tried again later. */
+/** There is no room for the batch, or no file descriptor. Nothing is lost: the same append may be tried again later. */
 export class DiskFullError extends Error {
   override readonly name = 'DiskFullError'
 }
@@ -291,6 +291,11 @@ export class TxnLog {
    * cut off again, so that a different one in its place is not followed by a rest of this one.
    */
   private async judge(error: unknown): Promise<Error> {
+    // Nothing was written yet: others may give descriptors back.
+    if (this.file === undefined && isWithoutDescriptor(error)) {
+      const message = `no file descriptor is left for the next transaction log in ${this.directory}`
+      return new DiskFullError(message, { cause: error })
+    }
     if (faultCode(error) !== 'ENOSPC') {
       return (this.failure = failedBecause(error, this.path || this.directory))
     }
@@ -308,6 +313,11 @@ export class TxnLog {
       cause: error,
     })
   }
+}
+
+function isWithoutDescriptor(error: unknown): boolean {
+  const code = faultCode(error)
+  return code === 'EMFILE' || code === 'ENFILE'
 }
 
 function failedBecause(error: unknown, path: string): LogFailedError {
