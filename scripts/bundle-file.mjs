@@ -2,7 +2,7 @@ import { statSync } from 'node:fs'
 import { fileURLToPath } from 'node:url'
 
 const inPackages = (path) => fileURLToPath(new URL(`../packages/${path}`, import.meta.url))
-const sources = ['protocol', 'core', 'server', 'cli']
+const sources = ['protocol', 'core', 'client', 'recipes', 'server', 'cli']
 
 /** As deep as the modules it is made of: they find their package.json from where they are. */
 export const bundle = inPackages('cli/dist/bundle/zabra.js')

@@ -1,27 +1,15 @@
-import { runServer } from '@zabra/server'
-
-const usage = `Usage: zabra <command> [options]
-
-Commands:
-  server [zoo.cfg]   run a ZooKeeper server in the foreground
-
-  zabra <command> --help tells more.
-`
+import { exitCodes } from './framework/exit-codes.ts'
+import { run } from './framework/run.ts'
+import { commands } from './table/index.ts'
 
 /** The command `zabra`: resolves with the exit code. */
 export async function main(args: readonly string[]): Promise<number> {
-  const [command, ...rest] = args
-  switch (command) {
-    case 'server':
-      return runServer(rest)
-    case undefined:
-    case 'help':
-    case '--help':
-    case '-h':
-      process.stdout.write(usage)
-      return command === undefined ? 2 : 0
-    default:
-      process.stderr.write(`zabra: unknown command ${command}\n\n${usage}`)
-      return 2
-  }
+  process.stdout.on('error', leaveQuietly)
+  process.stderr.on('error', leaveQuietly)
+  return run(commands, args)
+}
+
+/** The reader of a pipe went away, as `head` does when it has enough. */
+function leaveQuietly({ code }: NodeJS.ErrnoException): void {
+  if (code === 'EPIPE') process.exit(exitCodes.brokenPipe)
 }

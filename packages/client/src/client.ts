@@ -479,7 +479,7 @@ export class Client implements AsyncDisposable {
 
   private createCall(
     path: string,
-    data: Uint8Array,
+    data: Uint8Array | null,
     options: CreateOptions,
   ): Call<CreateTtlRequest, kinds.Created> {
     const { kind, request } = createRequest(this.paths, path, data, options, this.defaultAcl)
@@ -490,7 +490,7 @@ export class Client implements AsyncDisposable {
 
   private createBelow(
     path: string,
-    data: Uint8Array,
+    data: Uint8Array | null,
     options: CreateOptions,
     parents: true | ParentOptions,
   ): Promise<kinds.Created> {
@@ -510,7 +510,7 @@ export class Client implements AsyncDisposable {
 
   private createProtected(
     path: string,
-    data: Uint8Array,
+    data: Uint8Array | null,
     options: CreateOptions,
   ): Promise<kinds.Created> {
     // The deadline ends the waiting; what was begun goes on until it is known what became of it.

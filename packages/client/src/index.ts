@@ -26,6 +26,7 @@ export {
   type Refusal,
 } from './errors.ts'
 export type { AclAndStat, Children, Created, Data, Identity } from './calls/kinds.ts'
+export { noData } from './calls/data-bytes.ts'
 export { creatorAcl, openAcl, readAcl } from './calls/acls.ts'
 export { digestAcl } from './node-host/digest-acl.ts'
 export type { Channel, Host, ServerAddress, Stream, StreamEvents } from './host.ts'

@@ -17,7 +17,8 @@ export * from './ports.ts'
 export type { Trace, TraceEvent } from './service/trace.ts'
 export type { SnapshotSource } from './state/snapshot-source.ts'
 export { LogBatch } from './storage/log/log-batch.ts'
-export { loadDatabase } from './storage/recovery/load.ts'
+export { loadDatabase, LoadingDatabase } from './storage/recovery/load.ts'
+export { logsAmong, snapshotsAmong, type StoredFile } from './storage/disk/files.ts'
 export { ConfigFiles } from './storage/config-files.ts'
 export { MemoryDisk, type DiskCall, type Tear } from './storage/disk/memory-disk.ts'
 export { purge } from './storage/purge.ts'
@@ -27,7 +28,7 @@ export {
   isRecoveryWarning,
   type RecoveryEvent,
 } from './storage/recovery/recovery-events.ts'
-export { LogFileReader, readLogs } from './storage/log/log-reader.ts'
+export { LogFileReader, readLogs, type LogEnd } from './storage/log/log-reader.ts'
 export { loadRestored, type RestoredDatabase } from './storage/recovery/restored.ts'
 export {
   loadSnapshot,

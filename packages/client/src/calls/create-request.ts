@@ -40,7 +40,7 @@ const forms = {
 export function createRequest(
   paths: Paths,
   path: string,
-  data: Uint8Array,
+  data: Uint8Array | null,
   options: CreateOptions,
   defaultAcl: readonly Acl[],
 ): { readonly kind: Form['kind']; readonly request: CreateTtlRequest } {

@@ -4,12 +4,18 @@ import { shown } from './arguments.ts'
 
 const empty = new Uint8Array(0)
 
+/**
+ * The data of a node that has none at all, which the protocol distinguishes from empty data. `get`
+ * resolves to this very array, and `create` and `set` take it; `===` tells it from others.
+ */
+export const noData = new Uint8Array(0)
+
 /** What a node is to hold: encoded by the codec; without one, bytes as they are and text as UTF-8. */
 export function dataBytes(
   value: unknown,
   codec: Codec<unknown> | undefined,
   path: string,
-): Uint8Array {
+): Uint8Array | null {
   if (codec !== undefined) {
     const made: unknown = told({ path }, () => codec.encode(value))
     if (!(made instanceof Uint8Array))
@@ -17,6 +23,7 @@ export function dataBytes(
     return made
   }
   if (value === undefined) return empty
+  if (value === noData) return null
   if (typeof value === 'string') return encodeText(value)
   if (value instanceof Uint8Array) return value
   throw new TypeError('data are bytes or text, unless there is a codec')

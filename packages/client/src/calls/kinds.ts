@@ -11,6 +11,7 @@ import {
 } from '@zabra/protocol'
 import { told, type Codec } from '../codec.ts'
 import type { Call, Kind } from '../machine/call.ts'
+import { noData } from './data-bytes.ts'
 
 /** A node was made; the path has its number if it is sequential. */
 export interface Created {
@@ -88,7 +89,8 @@ function createdPath(reader: Reader, { request, path: asked, context }: CreateCa
 /** A copy: what the reader has is only lent. */
 export function ownBytes(reader: Reader): Uint8Array {
   const view = reader.buffer()
-  return view === null || view.length === 0 ? empty : new Uint8Array(view)
+  if (view === null) return noData
+  return view.length === 0 ? empty : new Uint8Array(view)
 }
 
 function texts(reader: Reader): string[] {
@@ -169,6 +171,6 @@ function detached<T extends { readonly err: number; readonly response?: unknown 
   const { data } = response
   return {
     ...result,
-    response: { ...response, data: data instanceof Uint8Array ? data.slice() : empty },
+    response: { ...response, data: data instanceof Uint8Array ? data.slice() : noData },
   }
 }

@@ -1,0 +1,60 @@
+import { defineCommand } from '../framework/command.ts'
+import { UsageError } from '../framework/errors.ts'
+import { parseAclList } from '../node/acl-text.ts'
+import { givenData } from '../node/input.ts'
+import { cleanPath } from '../node/paths.ts'
+import { statJson } from '../node/stat.ts'
+import { noData } from '@zabra/client'
+
+export const command = defineCommand({
+  arguments: {
+    path: { kind: 'path' },
+    data: { kind: 'text', optional: true, help: '- reads stdin; without it the node has no data' },
+  },
+  options: {
+    sequential: { type: 'flag', short: 's', help: 'append a number that only grows to the name' },
+    ephemeral: {
+      type: 'flag',
+      short: 'e',
+      help: 'goes with the session of this command, which stays until Ctrl-C',
+    },
+    container: { type: 'flag', short: 'c', help: 'goes some time after its last child' },
+    ttl: {
+      type: 'duration',
+      short: 't',
+      value: 'TIME',
+      help: 'goes when unchanged and childless for so long',
+    },
+    parents: { type: 'flag', short: 'p', help: 'make missing parents, too' },
+    acl: { type: 'text', value: 'ACL', help: 'SCHEME:ID:PERMISSIONS, or several between commas' },
+    file: { type: 'text', short: 'f', value: 'FILE', kind: 'file', help: 'data from a file' },
+  },
+  details: 'Prints the path of the node.',
+  examples: [
+    ['zabra create -p /app/config "some data"', 'a node with its parents'],
+    ['zabra create -s /jobs/job- job-data', 'prints /jobs/job-0000000017 or the like'],
+    ['zabra create -e /alive', 'there as long as this command runs'],
+    ['zabra create --ttl 1h /cache/page --file page.html', 'gone an hour after the last change'],
+  ],
+  async run({ args, options, out, io, signal, connect }) {
+    const { sequential, ephemeral, container, ttl, parents, acl, file } = options
+    const kinds = [ephemeral, container, ttl].filter((one) => one !== undefined)
+    if (kinds.length > 1) throw new UsageError('--ephemeral, --container or --ttl: one of them')
+    const path = sequential === true ? args.path : cleanPath(args.path)
+    const data = await givenData(args.data, file, io)
+    const client = await connect()
+    const made = await client.create(path, data ?? noData, {
+      sequential,
+      ephemeral,
+      container,
+      ttlMs: ttl,
+      parents: parents ?? false,
+      acl: acl === undefined ? undefined : parseAclList(acl),
+    })
+    if (out.json) await out.data({ path: made.path, stat: statJson(made.stat) })
+    else out.line(made.path)
+    if (ephemeral !== true) return
+    out.note('the node stays until Ctrl-C')
+    await new Promise((resolve) => signal.addEventListener('abort', resolve, { once: true }))
+  },
+})

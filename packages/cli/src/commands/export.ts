@@ -1,0 +1,75 @@
+import { createWriteStream } from 'node:fs'
+import { rename, rm } from 'node:fs/promises'
+import { once } from 'node:events'
+import { openAcl } from '@zabra/client'
+import { defineCommand } from '../framework/command.ts'
+import { aclTexts } from '../node/acl-text.ts'
+import { cleanPath } from '../node/paths.ts'
+import { counted } from '../output/units.ts'
+import { toFile, type FileHead, type FileNode } from '../trees/tree-file.ts'
+import { pathBelow, readNodes } from '../trees/tree.ts'
+
+export const command = defineCommand({
+  arguments: { path: { kind: 'path', optional: true, help: '/ by default' } },
+  options: {
+    output: { type: 'text', short: 'o', value: 'FILE', kind: 'file', help: 'instead of stdout' },
+    format: {
+      type: 'text',
+      value: 'FORMAT',
+      choices: ['jsonl', 'yaml'],
+      help: 'jsonl or yaml; by the name of the file, else jsonl',
+    },
+    skipEphemerals: { type: 'flag', help: 'leave ephemeral nodes out' },
+  },
+  details: `Writes a node and everything below it: data, ACLs, kinds, TTLs, and the counters of sequential children. /zookeeper
+stays out. The nodes are read one after another while others may write: it is no snapshot of one moment. Ephemeral nodes
+are written with their kind; an import leaves them out, because they belong to sessions.`,
+  examples: [
+    ['zabra export /app > app.jsonl', 'JSON lines, for any size'],
+    ['zabra export /app -o app.yaml', 'YAML, to read, to edit, and for `zabra plan`'],
+  ],
+  async run({ args, options, out, signal, connect }) {
+    const top = cleanPath(args.path ?? '/')
+    const { output } = options
+    const isYaml =
+      options.format === 'yaml' || (options.format === undefined && /\.ya?ml$/.test(output ?? ''))
+    const yaml = isYaml ? await import('../trees/yaml-file.ts') : undefined
+    const head: FileHead = { zabra: 'tree', version: 1, top, defaults: { acl: aclTexts(openAcl) } }
+    const headText = yaml === undefined ? `${JSON.stringify(head)}\n` : yaml.yamlHead(head)
+    const textOf = (path: string, node: FileNode): string =>
+      yaml === undefined ? `${JSON.stringify({ path, ...node })}\n` : yaml.yamlNode(path, node)
+    const client = await connect()
+    const progress = out.progress('exporting')
+    // Beside its place, so that a failed export does not look like a whole one.
+    const draft = output === undefined ? undefined : `${output}.part`
+    const file = draft === undefined ? undefined : createWriteStream(draft)
+    if (file !== undefined) await once(file, 'open')
+    let count = 0
+    try {
+      const write = async (text: string): Promise<void> => {
+        if (file === undefined) out.write(text)
+        else if (!file.write(text)) await once(file, 'drain')
+      }
+      let isBegun = false
+      for await (const node of readNodes(client, top, { signal, onNode: () => progress.add() })) {
+        if (!isBegun) await write(headText)
+        isBegun = true
+        if (options.skipEphemerals === true && node.kind === 'ephemeral') continue
+        count++
+        await write(textOf(pathBelow(top, node.path), toFile(node, openAcl)))
+      }
+      if (file !== undefined) {
+        file.end()
+        await once(file, 'close')
+        await rename(draft!, output!)
+      }
+    } catch (error) {
+      file?.destroy()
+      if (draft !== undefined) await rm(draft, { force: true })
+      throw error
+    }
+    progress.end()
+    if (output !== undefined && out.json) await out.data({ path: top, file: output, nodes: count })
+    else out.note(`exported ${counted(count, 'node')}`)
+  },
+})

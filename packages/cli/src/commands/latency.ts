@@ -1,0 +1,62 @@
+import { openClient } from '../connection/connect.ts'
+import { defineCommand } from '../framework/command.ts'
+import { exitCodes } from '../framework/exit-codes.ts'
+import { addressesOf, addressText } from '../ensemble/address.ts'
+import { pause } from '../output/live.ts'
+import { Quantiles } from '../output/quantiles.ts'
+
+export const command = defineCommand({
+  options: {
+    duration: { type: 'duration', help: 'how long to measure (5s)' },
+    interval: { type: 'duration', help: 'time between two requests to a server (10ms)' },
+    sync: { type: 'flag', help: 'measure sync, which asks the leader, instead of a local read' },
+  },
+  details: `Connects to every server of the connection string by itself, asks a small question again and again, and shows
+how long the answers take, in ms. It writes nothing. Exit code 1: a server does not answer.`,
+  examples: [
+    ['zabra latency', 'how quickly each server answers a read'],
+    ['zabra latency --sync --duration 30s', 'how quickly the leader answers through each server'],
+  ],
+  async run({ options, out, settings, signal }) {
+    const { duration = 5000, interval = 10 } = options
+    const connection = settings()
+    const progress = out.progress('measuring')
+    const results = await Promise.all(
+      addressesOf(connection.servers).map(async (server) => {
+        const name = addressText(server)
+        const times = new Quantiles()
+        try {
+          const client = await openClient({ ...connection, servers: name }, { signal })
+          try {
+            const end = performance.now() + duration
+            while (performance.now() < end && !signal.aborted) {
+              const begun = performance.now()
+              await (options.sync === true ? client.sync('/') : client.exists('/'))
+              times.add(performance.now() - begun)
+              progress.add()
+              await pause(interval, signal)
+            }
+          } finally {
+            await client.close()
+          }
+          return { server: name, count: times.count, ms: times.summary() }
+        } catch (error) {
+          signal.throwIfAborted()
+          return { server: name, problem: (error as Error).message }
+        }
+      }),
+    )
+    progress.end()
+    if (out.json) await out.data({ servers: results })
+    else
+      out.table(
+        ['SERVER', 'REQUESTS', 'MIN', 'MEAN', 'P50', 'P90', 'P99', 'MAX'],
+        results.map(({ server, count, ms, problem }) =>
+          ms === undefined
+            ? [server, out.style.red(problem)]
+            : [server, count, ms.min, ms.mean, ms.p50, ms.p90, ms.p99, ms.max],
+        ),
+      )
+    return results.some(({ problem }) => problem !== undefined) ? exitCodes.no : exitCodes.ok
+  },
+})

@@ -1,0 +1,66 @@
+import { Lock, ReadWriteLock, type Held } from '@zabra/recipes'
+import { defineCommand } from '../framework/command.ts'
+import { defaultId, holdingOptions } from '../holding/options.ts'
+import { checkGrace, codeOf, defaultGraceMs, runHolding } from '../holding/run-holding.ts'
+import { take } from '../holding/take.ts'
+import { cleanPath } from '../node/paths.ts'
+
+export const command = defineCommand({
+  arguments: { path: { kind: 'path', help: 'of the lock; it is made where it is missing' } },
+  options: {
+    ...holdingOptions,
+    read: { type: 'flag', help: 'as a reader of a read/write lock' },
+    writer: { type: 'flag', help: 'as a writer of a read/write lock' },
+  },
+  program: 'required',
+  details: `Waits for the lock, runs the program, and gives the lock back. Shares locks with the recipes of zabra, with
+Curator and with kazoo. The exit code is that of the program.
+
+ZABRA_LOCK_TOKEN, in the environment of the program, only grows from one holder to the next: hand it to whatever the
+program writes to, so that a holder of the past is refused there. When the session is about to expire, the program gets
+SIGTERM, and SIGKILL before another can hold the lock.`,
+  examples: [
+    ['zabra lock /locks/report -- ./make-report', 'one report at a time, on any machine'],
+    [
+      'zabra lock /locks/cron --wait 0 -- ./nightly',
+      'skips its turn where another runs (exit code 6)',
+    ],
+    ['zabra lock /locks/db --read -- ./backup', 'with other readers, while nobody writes'],
+  ],
+  async run(invocation) {
+    const { args, options, signal, io, connect } = invocation
+    const path = cleanPath(args.path)
+    const what = `the lock ${path}`
+    const { grace: graceMs = defaultGraceMs } = options
+    const client = await connect({ isLasting: true })
+    checkGrace(graceMs, client)
+    const own = { id: options.id ?? defaultId(io.env), lostOn: 'expired' } as const
+    const held: Held = await take(
+      what,
+      options.wait,
+      () => {
+        if (options.read === true) return new ReadWriteLock(client, path, own).tryRead({ signal })
+        if (options.writer === true)
+          return new ReadWriteLock(client, path, own).tryWrite({ signal })
+        return new Lock(client, path, own).tryAcquire({ signal })
+      },
+      (limit) => {
+        const waiting = { ...limit, signal }
+        if (options.read === true) return new ReadWriteLock(client, path, own).read(waiting)
+        if (options.writer === true) return new ReadWriteLock(client, path, own).write(waiting)
+        return new Lock(client, path, own).acquire(waiting)
+      },
+    )
+    try {
+      const env = {
+        ZABRA_LOCK_PATH: path,
+        ZABRA_LOCK_NODE: held.path,
+        ZABRA_LOCK_TOKEN: String(held.token),
+      }
+      const ending = await runHolding(invocation, { what, held, client, env, graceMs })
+      return codeOf(ending, what)
+    } finally {
+      await held.release().catch(() => {})
+    }
+  },
+})

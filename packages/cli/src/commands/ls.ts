@@ -1,0 +1,50 @@
+import { defineCommand } from '../framework/command.ts'
+import { cleanPath } from '../node/paths.ts'
+import { nextChange } from '../node/next-change.ts'
+import { statJson, statLines } from '../node/stat.ts'
+import { walk } from '../node/walk.ts'
+
+export const command = defineCommand({
+  arguments: { path: { kind: 'path', optional: true, help: '/ by default' } },
+  options: {
+    recursive: { type: 'flag', short: 'R', help: 'the paths of all nodes below, this one first' },
+    stat: { type: 'flag', short: 's', help: 'print the stat of the node, too' },
+    watch: {
+      type: 'flag',
+      short: 'w',
+      help: 'then wait for the next change of the children, and print it',
+    },
+  },
+  examples: [
+    ['zabra ls /', 'the children of the root, in order of their names'],
+    ['zabra ls -R /brokers', 'everything below /brokers'],
+    ['zabra ls -w /workers', 'wait until a worker comes or goes'],
+  ],
+  async run({ args, options, out, signal, connect }) {
+    const path = cleanPath(args.path ?? '/')
+    const client = await connect({ isLasting: options.watch === true })
+    if (options.recursive === true) {
+      const progress = out.progress('reading')
+      const paths: string[] = []
+      for await (const node of walk(client, path, { signal })) {
+        progress.add()
+        if (out.json) paths.push(node.path)
+        else out.line(node.path)
+      }
+      if (out.json) await out.data({ path, paths })
+      return
+    }
+    const change = options.watch === true ? nextChange(signal) : undefined
+    const { children, stat } = await client.childrenWithStat(path, { watch: change?.watch })
+    const names = children.toSorted()
+    if (out.json) await out.data({ path, children: names, stat: statJson(stat) })
+    else {
+      for (const name of names) out.line(name)
+      if (options.stat === true) for (const line of statLines(stat)) out.line(line)
+    }
+    if (change === undefined) return
+    const { type } = await change.happened
+    if (out.json) out.dataLine({ change: type, path })
+    else out.line(`${type} ${path}`)
+  },
+})

@@ -1,0 +1,93 @@
+import { defineCommand } from '../framework/command.ts'
+import { NotListedError } from '../ensemble/four-letter.ts'
+import { addressText } from '../ensemble/address.ts'
+import { askOptions } from '../ensemble/ask-options.ts'
+import { connectionsOf } from '../ensemble/connections.ts'
+import { namedMembers, readMembers } from '../ensemble/members.ts'
+import { lasting } from '../output/ago.ts'
+
+export const command = defineCommand({
+  options: {
+    sort: {
+      type: 'text',
+      choices: ['requests', 'latency', 'age', 'server'],
+      help: 'the largest first (requests)',
+    },
+    limit: { type: 'integer', short: 'n', help: 'show so many only' },
+  },
+  details: `The sessions that are connected to any member, from the word cons of each: from where, how long, how many
+requests, the last operation and the latency. Members that do not answer the word are named.`,
+  examples: [
+    ['zabra sessions', 'who is connected'],
+    ['zabra sessions --sort latency -n 10', 'the ten with the slowest answers'],
+  ],
+  async run({ options, out, settings, signal }) {
+    const connection = settings()
+    const members = await readMembers(connection, signal).then(
+      (found) => found.members,
+      () => namedMembers(connection),
+    )
+    const asking = await askOptions(connection, signal)
+    const found = await Promise.all(
+      members.map(async ({ client }) => {
+        if (client === undefined) return []
+        try {
+          return await connectionsOf(client, asking)
+        } catch (error) {
+          signal.throwIfAborted()
+          const hint = error instanceof NotListedError ? ` (${error.hint})` : ''
+          out.warn(`${addressText(client)}: ${(error as Error).message}${hint}`)
+          return []
+        }
+      }),
+    )
+    const now = Date.now()
+    const sessions = found
+      .flat()
+      .filter(({ session }) => session !== undefined)
+      .toSorted(orders[options.sort ?? 'requests'])
+      .slice(0, options.limit ?? Infinity)
+    if (out.json)
+      return out.data(
+        sessions.map(({ connectedAt, ...rest }) => ({
+          ...rest,
+          connectedAt: connectedAt?.toISOString() ?? null,
+        })),
+      )
+    out.table(
+      [
+        'SESSION',
+        'CLIENT',
+        'SERVER',
+        'AGE',
+        'TIMEOUT',
+        'REQUESTS',
+        'QUEUED',
+        'LAST',
+        'LATENCY',
+        'MAX',
+      ],
+      sessions.map((each) => [
+        each.session,
+        each.client,
+        each.server,
+        each.connectedAt && lasting(now - each.connectedAt.getTime()),
+        each.timeoutMs,
+        each.received,
+        each.queued,
+        each.lastOperation,
+        each.latencyMs?.average,
+        each.latencyMs?.max,
+      ]),
+    )
+  },
+})
+
+type Connection = Awaited<ReturnType<typeof connectionsOf>>[number]
+
+const orders: Readonly<Record<string, (a: Connection, b: Connection) => number>> = {
+  requests: (a, b) => b.received - a.received,
+  latency: (a, b) => (b.latencyMs?.average ?? 0) - (a.latencyMs?.average ?? 0),
+  age: (a, b) => (a.connectedAt?.getTime() ?? 0) - (b.connectedAt?.getTime() ?? 0),
+  server: (a, b) => a.server.localeCompare(b.server),
+}

@@ -1,0 +1,62 @@
+import { defineCommand } from '../../framework/command.ts'
+import { hex, kindOf } from '../../node/stat.ts'
+import { findSnapshots } from '../../offline/files.ts'
+import { readSnapshot } from '../../offline/snapshots.ts'
+import { Tally } from '../../offline/tally.ts'
+
+export const command = defineCommand({
+  arguments: { path: { kind: 'file', help: 'a snapshot, or a data directory: then its newest' } },
+  options: { top: { type: 'integer', help: 'how many of the largest to show (10)' } },
+  offline: true,
+  examples: [['zabra snapshot stats /var/lib/zookeeper', 'what fills the tree']],
+  async run({ args, options, out, signal }) {
+    const { top = 10 } = options
+    const { directory, files } = await findSnapshots(args.path)
+    const { name } = files.at(-1)!
+    const kinds = new Tally()
+    const children = new Tally()
+    const largest: { path: string; bytes: number }[] = []
+    const content = await readSnapshot(directory, name, ({ path, data, stat }) => {
+      signal.throwIfAborted()
+      const bytes = data?.length ?? 0
+      kinds.add(kindOf(stat), bytes)
+      children.add(path.slice(0, path.lastIndexOf('/')) || '/', bytes)
+      if (largest.length < top || bytes > largest.at(-1)!.bytes) {
+        largest.push({ path, bytes })
+        largest.sort((a, b) => b.bytes - a.bytes)
+        if (largest.length > top) largest.pop()
+      }
+    })
+    const digest = content.digest && hex(content.digest.value)
+    const parents = children.most(top).map(({ name: path, count }) => ({ path, children: count }))
+    if (out.json)
+      return out.data({
+        file: name,
+        nodes: content.nodes,
+        sessions: content.sessions.size,
+        acls: content.acls.size,
+        digest: digest ?? null,
+        kinds: kinds.most(Infinity),
+        largest,
+        parents,
+      })
+    out.line(
+      `${name}: ${content.nodes} nodes, ${content.sessions.size} sessions, ${content.acls.size} ACLs`,
+    )
+    out.line()
+    out.table(
+      ['KIND', 'NODES', 'BYTES'],
+      kinds.most(Infinity).map((each) => [each.name, each.count, each.bytes]),
+    )
+    out.line()
+    out.table(
+      ['LARGEST', 'BYTES'],
+      largest.map((each) => [each.path, each.bytes]),
+    )
+    out.line()
+    out.table(
+      ['MOST CHILDREN', 'COUNT'],
+      parents.map((each) => [each.path, each.children]),
+    )
+  },
+})

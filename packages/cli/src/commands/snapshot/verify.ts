@@ -1,0 +1,58 @@
+import { defineCommand } from '../../framework/command.ts'
+import { exitCodes } from '../../framework/exit-codes.ts'
+import { findLogs, findSnapshots } from '../../offline/files.ts'
+import { replay } from '../../offline/replay.ts'
+
+export const command = defineCommand({
+  arguments: {
+    path: { kind: 'file', help: 'a snapshot, or a data directory of zabra or Apache' },
+  },
+  options: {
+    logs: {
+      type: 'text',
+      value: 'DIRECTORY',
+      kind: 'file',
+      help: 'where the logs are (beside the snapshots)',
+    },
+    only: { type: 'flag', help: 'check the files, without the logs behind them' },
+  },
+  offline: true,
+  details: `Loads every snapshot with its checksums, replays the logs behind it in memory, and compares the digest of the tree
+with every one that the server recorded. Nothing is written. Exit code 1: something is wrong.`,
+  examples: [
+    ['zabra snapshot verify /var/lib/zookeeper', 'whether this directory can be started from'],
+    ['zabra snapshot verify backup/snapshot.100000000 --only', 'one file by itself'],
+  ],
+  async run({ args, options, out, signal }) {
+    const { directory, files } = await findSnapshots(args.path)
+    const logs =
+      options.only === true
+        ? undefined
+        : await findLogs(options.logs ?? directory).catch(() => undefined)
+    const results = []
+    const progress = out.progress('verifying', files.length)
+    for (const file of files) {
+      try {
+        const { db, transactions, mismatch } = await replay(directory, file, logs, signal)
+        const nodes = db.tree.size
+        const lastZxid = `0x${db.lastZxid.toString(16)}`
+        results.push({ file: file.name, nodes, transactions, lastZxid, problem: mismatch ?? null })
+      } catch (error) {
+        signal.throwIfAborted()
+        results.push({ file: file.name, problem: (error as Error).message })
+      }
+      progress.add()
+    }
+    progress.end()
+    const isSound = results.every(({ problem }) => problem === null)
+    if (out.json) await out.data({ ok: isSound, snapshots: results })
+    else
+      for (const { file, nodes, transactions, lastZxid, problem } of results)
+        out.line(
+          problem === null
+            ? `${out.style.green('sound')}    ${file}: ${nodes} nodes, ${transactions} transactions behind it, up to ${lastZxid}`
+            : `${out.style.red('problem')}  ${file}: ${problem}`,
+        )
+    return isSound ? exitCodes.ok : exitCodes.no
+  },
+})

@@ -1,0 +1,100 @@
+import { defineCommand } from '../framework/command.ts'
+import { exitCodes } from '../framework/exit-codes.ts'
+import { hex } from '../node/stat.ts'
+import { addressText } from '../ensemble/address.ts'
+import { lagBehind, partsOf, type Answered } from '../ensemble/server-status.ts'
+import { survey } from '../ensemble/survey.ts'
+
+export const command = defineCommand({
+  details: `Asks every member of the ensemble for its state. The members come from the configuration of the ensemble,
+or from the connection string where there is none. LAG is how many transactions a member is behind the newest;
+SYNC is the average time in ms that its disk takes to make a batch durable, where the member tells.
+Exit code 1: a member does not answer, or none leads.`,
+  examples: [
+    ['zabra status', 'every member with its role, zxid, lag and clients'],
+    ['zabra status --json | jq .members[].zxid', 'the same for programs'],
+  ],
+  async run({ out, settings, signal }) {
+    const { answers, version, newest, leaders, quorum, voters, votersUp, memberProblem } =
+      await survey(settings(), signal)
+    const isWhole = leaders === 1 && answers.every(({ status }) => status !== undefined)
+    if (out.json) {
+      await out.data({
+        ok: isWhole,
+        configVersion: version ?? null,
+        voters,
+        votersUp,
+        quorum,
+        members: answers.map((answer) => memberJson(answer, newest)),
+      })
+      return isWhole ? exitCodes.ok : exitCodes.no
+    }
+    if (memberProblem !== undefined) out.warn(`the members are not known: ${memberProblem}`)
+    const { red, green } = out.style
+    out.table(
+      [
+        'ID',
+        'SERVER',
+        'ROLE',
+        'VERSION',
+        'EPOCH',
+        'ZXID',
+        'LAG',
+        'SYNC',
+        'LATENCY',
+        'CLIENTS',
+        'NODES',
+      ],
+      answers.map(({ member, status, problem }) => {
+        const server = member.client === undefined ? undefined : addressText(member.client)
+        if (status === undefined) return [member.id, server, red(`down: ${problem}`)]
+        const { mode, zxid, metrics, latencyMs, connections, nodes } = status
+        const sync = metrics?.get('avg_fsynctime')
+        return [
+          member.id,
+          server,
+          mode === 'leader' || mode === 'standalone' ? green(mode) : mode,
+          status.version,
+          partsOf(zxid).epoch,
+          hex(zxid),
+          lagBehind(newest, zxid),
+          sync === undefined ? undefined : sync.toFixed(1),
+          latencyMs.average,
+          connections,
+          nodes,
+        ]
+      }),
+    )
+    if (voters > 1) {
+      const spare = votersUp - quorum
+      const meaning =
+        spare < 0
+          ? red(`no quorum: ${votersUp} of ${voters} voters answer, ${quorum} are needed`)
+          : `${votersUp} of ${voters} voters answer; ${spare} more may fail`
+      out.note(meaning)
+    }
+    if (leaders > 1) out.warn('more than one member says that it leads; ask again in a moment')
+    return isWhole ? exitCodes.ok : exitCodes.no
+  },
+})
+
+function memberJson({ member, status, problem }: Answered, newest: bigint): object {
+  return {
+    id: member.id ?? null,
+    server: member.client === undefined ? null : addressText(member.client),
+    configuredRole: member.role ?? null,
+    problem: problem ?? null,
+    ...(status && {
+      mode: status.mode,
+      version: status.version,
+      zxid: hex(status.zxid),
+      ...partsOf(status.zxid),
+      lag: lagBehind(newest, status.zxid) ?? null,
+      connections: status.connections,
+      nodes: status.nodes,
+      outstanding: status.outstanding,
+      latencyMs: status.latencyMs,
+      syncMs: status.metrics?.get('avg_fsynctime') ?? null,
+    }),
+  }
+}

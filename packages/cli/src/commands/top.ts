@@ -1,0 +1,171 @@
+import { defineCommand } from '../framework/command.ts'
+import type { Style } from '../output/style.ts'
+import { showLive } from '../output/live.ts'
+import { formatTable } from '../output/table.ts'
+import { addressText } from '../ensemble/address.ts'
+import { askOptions } from '../ensemble/ask-options.ts'
+import { connectionsOf, type ClientConnection } from '../ensemble/connections.ts'
+import { namedMembers, readMembers, type Member } from '../ensemble/members.ts'
+import { askMembers, lagBehind, type Answered } from '../ensemble/server-status.ts'
+import type { AskOptions } from '../ensemble/four-letter.ts'
+
+interface Sample {
+  readonly atMs: number
+  readonly servers: readonly Answered[]
+  readonly clients: readonly ClientConnection[]
+}
+
+export const command = defineCommand({
+  options: {
+    interval: { type: 'duration', short: 'i', help: 'time between two looks (1s)' },
+    count: {
+      type: 'integer',
+      short: 'n',
+      help: 'how many looks; without end on a terminal, else 1',
+    },
+    clients: { type: 'integer', help: 'how many of the busiest clients to show (10)' },
+  },
+  details: `Requests a second of every member and of the busiest clients, with latencies, lag and queues. Ctrl-C ends it.
+Clients are shown where the servers answer the word cons.`,
+  examples: [
+    ['zabra top', 'live on a terminal'],
+    ['zabra top -n 5 -i 10s --json', 'five looks for a program, a line each'],
+  ],
+  async run({ options, out, settings, signal }) {
+    const connection = settings()
+    const { interval = 1000, clients: clientsMax = 10 } = options
+    const count = (options.count ?? (out.isTerminal && !out.json ? Infinity : 1)) + 1
+    const members = await readMembers(connection, signal).then(
+      (found) => found.members,
+      () => namedMembers(connection),
+    )
+    const asking = await askOptions(connection, signal)
+    let before: Sample | undefined
+    // The first look only gives the numbers that the second is compared with.
+    await showLive(out, { intervalMs: interval, count, signal }, async () => {
+      const now = await look(members, asking)
+      const earlier = before
+      before = now
+      if (earlier === undefined) return undefined
+      const seconds = Math.max(1, now.atMs - earlier.atMs) / 1000
+      const servers = serverRates(earlier, now, seconds)
+      const clients = clientRates(earlier, now, seconds).slice(0, clientsMax)
+      if (out.json) {
+        out.dataLine({ time: new Date().toISOString(), servers, clients })
+        return []
+      }
+      return render(servers, clients, out.style)
+    })
+  },
+})
+
+async function look(members: readonly Member[], asking: AskOptions): Promise<Sample> {
+  const atMs = performance.now()
+  const servers = await askMembers(members, asking)
+  const clients = await Promise.all(
+    servers.map(async ({ member, status }) =>
+      status === undefined || member.client === undefined
+        ? []
+        : connectionsOf(member.client, asking).catch(() => []),
+    ),
+  )
+  return { atMs, servers, clients: clients.flat() }
+}
+
+interface ServerRate {
+  readonly server: string
+  readonly mode: string
+  readonly requestsPerSecond: number | null
+  readonly lag: number | null
+  readonly latencyMs: number | null
+  readonly syncMs: number | null
+  readonly outstanding: number | null
+  readonly connections: number | null
+  readonly watches: number | null
+  readonly nodes: number | null
+}
+
+function serverRates(before: Sample, now: Sample, seconds: number): ServerRate[] {
+  const newest = now.servers.reduce(
+    (most, { status }) => (status && status.zxid > most ? status.zxid : most),
+    0n,
+  )
+  return now.servers.map(({ member, status, problem }, index) => {
+    const server = member.client === undefined ? `server.${member.id}` : addressText(member.client)
+    const received = before.servers[index]?.status?.received
+    const metrics = status?.metrics
+    return {
+      server,
+      mode: status?.mode ?? `down: ${problem}`,
+      requestsPerSecond: rate(received, status?.received, seconds),
+      lag: status === undefined ? null : (lagBehind(newest, status.zxid) ?? null),
+      latencyMs: status?.latencyMs.average ?? null,
+      syncMs: metrics?.get('avg_fsynctime') ?? null,
+      outstanding: status?.outstanding ?? null,
+      connections: status?.connections ?? null,
+      watches: metrics?.get('watch_count') ?? null,
+      nodes: status?.nodes ?? null,
+    }
+  })
+}
+
+function clientRates(before: Sample, now: Sample, seconds: number) {
+  const key = ({ server, client }: ClientConnection): string => `${server} ${client}`
+  const earlier = new Map(before.clients.map((each) => [key(each), each]))
+  return now.clients
+    .map((each) => ({
+      client: each.client,
+      server: each.server,
+      session: each.session ?? null,
+      requestsPerSecond: rate(earlier.get(key(each))?.received ?? 0, each.received, seconds) ?? 0,
+      latencyMs: each.latencyMs?.average ?? null,
+      queued: each.queued,
+      lastOperation: each.lastOperation ?? null,
+    }))
+    .toSorted((a, b) => b.requestsPerSecond - a.requestsPerSecond)
+}
+
+/** Undefined before, or counters that were reset meanwhile, give no rate. */
+function rate(before: number | undefined, now: number | undefined, seconds: number): number | null {
+  if (before === undefined || now === undefined || now < before) return null
+  return Math.round((now - before) / seconds)
+}
+
+function render(
+  servers: readonly ServerRate[],
+  clients: ReturnType<typeof clientRates>,
+  style: Style,
+): string[] {
+  const cell = (value: number | null): number | undefined => value ?? undefined
+  const serverTable = formatTable(
+    ['SERVER', 'ROLE', 'REQ/S', 'LAG', 'LATENCY', 'SYNC', 'WAITING', 'CLIENTS', 'WATCHES', 'NODES'],
+    servers.map((each) => [
+      each.server,
+      each.mode,
+      cell(each.requestsPerSecond),
+      cell(each.lag),
+      cell(each.latencyMs),
+      each.syncMs === null ? undefined : each.syncMs.toFixed(1),
+      cell(each.outstanding),
+      cell(each.connections),
+      cell(each.watches),
+      cell(each.nodes),
+    ]),
+    style,
+  )
+  const clientTable = formatTable(
+    ['CLIENT', 'SERVER', 'SESSION', 'REQ/S', 'LATENCY', 'QUEUED', 'LAST'],
+    clients.map((each) => [
+      each.client,
+      each.server,
+      each.session ?? undefined,
+      each.requestsPerSecond,
+      cell(each.latencyMs),
+      each.queued,
+      each.lastOperation ?? undefined,
+    ]),
+    style,
+  )
+  const text = clients.length === 0 ? serverTable : `${serverTable}\n${clientTable}`
+  return text.trimEnd().split('\n')
+}

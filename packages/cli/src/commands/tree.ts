@@ -1,0 +1,78 @@
+import { defineCommand } from '../framework/command.ts'
+import { cleanPath, nameOf } from '../node/paths.ts'
+import { kindOf } from '../node/stat.ts'
+import { walk } from '../node/walk.ts'
+import { counted, sizeText } from '../output/units.ts'
+
+export const command = defineCommand({
+  arguments: { path: { kind: 'path', optional: true, help: '/ by default' } },
+  options: {
+    depth: { type: 'integer', short: 'd', value: 'N', help: 'so many levels; 1 is the children' },
+    sizes: { type: 'flag', short: 's', help: 'the size of the data of each node' },
+  },
+  details: 'Ephemeral nodes are marked e, containers c, nodes with a TTL t.',
+  examples: [
+    ['zabra tree /', 'everything'],
+    ['zabra tree /brokers --depth 2 --sizes', 'two levels, with sizes'],
+  ],
+  async run({ args, options, out, signal, connect }) {
+    const top = cleanPath(args.path ?? '/')
+    const client = await connect()
+    const progress = out.progress('reading')
+    const marks = { persistent: '', ephemeral: ' e', container: ' c', ttl: ' t' } as const
+    const { style } = out
+    const [branch, corner, bar] = out.isTerminal
+      ? ['├── ', '└── ', '│   ']
+      : ['|-- ', '`-- ', '|   ']
+    /** For each level above: how many siblings are still to come. */
+    const left: number[] = []
+    const nodes: {
+      path: string
+      kind: string | null
+      dataLength: number | null
+      numChildren: number
+    }[] = []
+    let count = 0
+    for await (const node of walk(client, top, { signal, depthMax: options.depth })) {
+      progress.add()
+      count++
+      const { path, depth, stat, children } = node
+      const kind = stat === undefined ? undefined : kindOf(stat)
+      if (out.json) {
+        nodes.push({
+          path,
+          kind: kind ?? null,
+          dataLength: stat?.dataLength ?? null,
+          numChildren: children.length,
+        })
+        continue
+      }
+      left.length = depth
+      let indent = ''
+      for (let level = 0; level < depth - 1; level++) indent += left[level]! > 0 ? bar : '    '
+      if (depth > 0) {
+        left[depth - 1] = left[depth - 1]! - 1
+        indent += left[depth - 1]! > 0 ? branch : corner
+      }
+      left.push(children.length)
+      const mark = kind === undefined ? '' : marks[kind]
+      const size =
+        options.sizes === true && stat !== undefined ? `  ${sizeText(stat.dataLength)}` : ''
+      const closed = node.isHidden ? '  (not allowed)' : ''
+      const cut =
+        depth === options.depth && children.length > 0
+          ? `  (${counted(children.length, 'child').replace('childs', 'children')})`
+          : ''
+      const name = depth === 0 ? path : nameOf(path)
+      out.line(
+        indent +
+          (children.length > 0 ? style.blue(name) : name) +
+          style.yellow(mark) +
+          style.dim(size + cut + closed),
+      )
+    }
+    progress.end()
+    if (out.json) await out.data({ path: top, nodes })
+    else out.note(counted(count, 'node'))
+  },
+})

@@ -1,0 +1,44 @@
+import type { Options } from '../framework/command.ts'
+
+/** Options of every command that talks to servers. */
+export const connectionOptions = {
+  servers: {
+    type: 'text',
+    value: 'HOSTS',
+    help: 'HOST:PORT,HOST:PORT/CHROOT, or zk://USER:PASSWORD@HOSTS, or zks:// for TLS',
+  },
+  context: {
+    type: 'text',
+    value: 'NAME',
+    kind: 'context',
+    help: 'servers and identities kept by `zabra context`',
+  },
+  auth: {
+    type: 'text',
+    many: true,
+    value: 'SCHEME:ID',
+    help: 'present an identity, as digest:USER:PASSWORD; @FILE reads one a line',
+  },
+  timeout: {
+    type: 'duration',
+    value: 'TIME',
+    help: 'how long to wait for a connection and for each answer (5s)',
+  },
+  sessionTimeout: { type: 'duration', value: 'TIME', help: 'session timeout to ask for (30s)' },
+  readOnly: { type: 'flag', help: 'a server without a quorum will do, for reads' },
+  tls: { type: 'flag', help: 'connect with TLS' },
+  tlsCa: {
+    type: 'text',
+    value: 'FILE',
+    kind: 'file',
+    help: 'certificate authorities to trust (PEM)',
+  },
+  tlsCert: { type: 'text', value: 'FILE', kind: 'file', help: 'own certificate (PEM)' },
+  tlsKey: { type: 'text', value: 'FILE', kind: 'file', help: 'key of the own certificate (PEM)' },
+  tlsServerName: {
+    type: 'text',
+    value: 'NAME',
+    help: 'name expected in the certificate of the server',
+  },
+  tlsInsecure: { type: 'flag', help: 'accept any certificate: for tests only' },
+} as const satisfies Options

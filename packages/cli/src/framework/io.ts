@@ -1,0 +1,15 @@
+import type { Readable, Writable } from 'node:stream'
+
+/** The world of a command: a process, a test, or the shell. */
+export interface Io {
+  readonly stdin: Readable & { readonly isTTY?: boolean }
+  readonly stdout: Writable & {
+    readonly isTTY?: boolean
+    readonly columns?: number
+    readonly rows?: number
+  }
+  readonly stderr: Writable & { readonly isTTY?: boolean; readonly columns?: number }
+  readonly env: Readonly<Record<string, string | undefined>>
+}
+
+export const processIo: Io = process

@@ -1,0 +1,41 @@
+import { widthOf, type Style } from './style.ts'
+
+/** Numbers are aligned right. */
+export type Cell = string | number | bigint | undefined
+
+export interface TableOptions {
+  /** Without a head. */
+  readonly isBare?: boolean
+}
+
+/** Columns two blanks apart, without lines: for people, awk and sort alike. */
+export function formatTable(
+  head: readonly string[],
+  rows: readonly (readonly Cell[])[],
+  style: Style,
+  { isBare = false }: TableOptions = {},
+): string {
+  const texts = rows.map((row) => row.map((cell) => (cell === undefined ? '-' : String(cell))))
+  const shown = isBare ? texts : [[...head], ...texts]
+  const widths = head.map((_, column) =>
+    Math.max(...shown.map((row) => widthOf(row[column] ?? '')), 0),
+  )
+  const isRight = head.map(
+    (_, column) => rows.length > 0 && rows.every((row) => isNumber(row[column])),
+  )
+  const lines = shown.map((row, index) => {
+    const cells = row.map((text, column) => pad(text, widths[column]!, isRight[column]!))
+    const line = cells.join('  ').trimEnd()
+    return !isBare && index === 0 ? style.bold(line) : line
+  })
+  return lines.map((line) => `${line}\n`).join('')
+}
+
+function isNumber(cell: Cell): boolean {
+  return typeof cell === 'number' || typeof cell === 'bigint' || cell === undefined
+}
+
+function pad(text: string, width: number, isRight: boolean): string {
+  const blanks = ' '.repeat(Math.max(0, width - widthOf(text)))
+  return isRight ? blanks + text : text + blanks
+}

@@ -1,0 +1,39 @@
+import type { Style } from '../output/style.ts'
+import { groups } from '../table/index.ts'
+import { zkCommands } from './zk/index.ts'
+
+/** `help` inside the shell: all commands, or one of zkCli.sh's. */
+export function shellHelp(name: string, style: Style): string {
+  return name === '' ? overview(style) : helpOf(name, style)
+}
+
+function overview(style: Style): string {
+  const parts = [`${style.bold('Commands of zkCli.sh:')}\n`]
+  for (const [name, { summary }] of Object.entries(zkCommands))
+    parts.push(`  ${name.padEnd(22)}${summary}\n`)
+  const inShell = groups.filter(
+    ({ title }) => title !== 'Servers' && title !== 'The command itself',
+  )
+  for (const { title, commands } of inShell) {
+    const own = Object.entries(commands).filter(
+      ([name, { isHidden }]) => isHidden !== true && !Object.hasOwn(zkCommands, name),
+    )
+    if (own.length === 0) continue
+    parts.push(`\n${style.bold(`${title}:`)}\n`)
+    for (const [name, { summary }] of own) parts.push(`  ${name.padEnd(22)}${summary}\n`)
+  }
+  parts.push(
+    '\n`help COMMAND` shows flags and examples. Tab completes commands and paths. Ctrl-C stops a command,\n' +
+      'Ctrl-D or `quit` leaves. Words with blanks stand between quotes.\n',
+  )
+  return parts.join('')
+}
+
+function helpOf(name: string, style: Style): string {
+  const { usage, summary, examples } = zkCommands[name]!
+  return [
+    `${summary}.\n`,
+    `${style.bold('Usage:')} ${name} ${usage}\n`,
+    `${style.bold('Examples:')}\n${examples.map((line) => `  ${line}\n`).join('')}`,
+  ].join('\n')
+}

@@ -1,0 +1,18 @@
+import type { CommandTable } from '../framework/command.ts'
+import { entry } from './entry.ts'
+
+/** Locks, elections, queues, watches, and who holds what. */
+export const coordination: CommandTable = {
+  watch: entry('Print changes, or run a program for each', () => import('../commands/watch.ts')),
+  lock: entry('Run a program while holding a lock', () => import('../commands/lock.ts')),
+  elect: entry('Run a program while leading', () => import('../commands/elect.ts')),
+  semaphore: entry('Run a program with a permit', () => import('../commands/semaphore.ts')),
+  barrier: entry('Hold programs up, and let them pass', () => import('../commands/barrier.ts')),
+  queue: entry('Put items into a queue, and take them', () => import('../commands/queue.ts')),
+  locks: entry('Who holds locks, and who waits', () => import('../commands/locks.ts')),
+  sessions: entry('Who is connected', () => import('../commands/sessions.ts')),
+  ephemerals: entry(
+    'Ephemeral nodes and their sessions',
+    () => import('../commands/ephemerals.ts'),
+  ),
+}
