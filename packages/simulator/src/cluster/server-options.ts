@@ -13,12 +13,19 @@ export interface ServerOptions {
   readonly database: DatabaseOptions
   readonly preAllocBytes: number
   readonly tickPeriodMs: number
+  /** Snapshots are written by the rules of Apache ZooKeeper. */
+  readonly writesAsApache: boolean
+  /** A path of which the use is counted. */
+  readonly quota: string
   /** Undefined for a server on its own. */
   readonly ensemble: EnsembleSettings | undefined
 }
 
 /** The schemes that the simulated authenticator knows. */
 export const schemes: ReadonlySet<string> = new Set(['ip', 'digest', 'super'])
+
+/** Of trees that the workload writes to, and one that is never there. */
+const quotas = ['/a', '/b', '/t', '/nowhere']
 
 export function drawServerOptions(random: Random, neverUsedMsMax: number): ServerOptions {
   const tickMs = random.pick([200, 500, 1000])
@@ -56,6 +63,8 @@ export function drawServerOptions(random: Random, neverUsedMsMax: number): Serve
     },
     preAllocBytes: random.pick([0, 4096, 65_536, 65_536, 2 * 1024 * 1024]),
     tickPeriodMs: Math.floor(tickMs / 4),
+    writesAsApache: random.fork('snapshots').chance(0.3),
+    quota: random.fork('quota').pick(quotas),
     ensemble: undefined,
   }
 }

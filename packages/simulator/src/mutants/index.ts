@@ -3,12 +3,14 @@ import { ensembleMutants } from './ensemble.ts'
 import type { Mutant } from './mutant.ts'
 import { pipelineMutants } from './pipeline.ts'
 import type { ProgramMutant } from './program-mutant.ts'
+import { recoveryMutants } from './recovery.ts'
 import { recipeMutants } from './recipes.ts'
 import { storageMutants } from './storage.ts'
 
 /** One deliberate error each: proof that the checkers can fail. */
 export const mutants: readonly Mutant[] = [
   ...storageMutants,
+  ...recoveryMutants,
   ...pipelineMutants,
   ...ensembleMutants,
 ]
