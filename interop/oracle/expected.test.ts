@@ -115,7 +115,7 @@ test('what a stats node shows may differ, as long as it is a count', () => {
 })
 
 test('nothing else of a stats node may differ, in the tree that is left', () => {
-  const left = (reply: Received): StepResult => ({ received: {}, tree: [[stats, reply]] })
+  const left = (read: Received): StepResult => ({ received: {}, tree: [[stats, read]] })
   const ours = shows('count=3,bytes=10')
   expect(explain(undefined, left(shows('count=4,bytes=9')), left(ours))).toBeDefined()
   const newer = { ...ours, stat: { dataLength: 16, version: 1 } }

@@ -84,7 +84,9 @@ async function restart(id: number, members: Membership, settings: Settings): Pro
   if (errors.length > 0) return [...errors, readFileSync(file, 'utf8')]
   const found = [...(config?.ensemble?.servers.keys() ?? [])].toSorted((a, b) => a - b)
   const wanted = [...members.servers.keys()].map(Number).toSorted((a, b) => a - b)
-  return found.join() === wanted.join() ? [] : [`it starts with ${found}, not with ${wanted}`]
+  return found.join() === wanted.join()
+    ? []
+    : [`it starts with ${found.join()}, not with ${wanted.join()}`]
 }
 
 const start = [1, 2, 3].map((id) => `server.${id}=host${id}:2888:3888:participant;2181`).join('\n')
