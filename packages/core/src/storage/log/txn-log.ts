@@ -70,6 +70,7 @@ export class TxnLog {
   private durableZxid: bigint
   /** The newest note; undefined before the first, and where recovery may have written another. */
   private noted: NotedExtent | undefined
+  /** The transaction that the file being written begins with. */
   private firstOfFile: bigint | undefined
   private noting: Promise<void> = Promise.resolve()
   private isExtentKept = false
@@ -147,9 +148,9 @@ export class TxnLog {
    * Notes how far the log goes. Where it fails, the note says less than it could, which is no reason
    * to stop.
    */
-  async noteExtent(isClosed = false): Promise<void> {
-    const log = isClosed ? undefined : this.firstOfFile
-    await this.note({ zxid: this.durableZxid, log, isClosed }, isClosed).catch(() => {})
+  async noteExtent(isDurable = false): Promise<void> {
+    const { durableZxid: zxid, firstOfFile: log } = this
+    await this.note({ zxid, log, isClosed: log === undefined }, isDurable).catch(() => {})
   }
 
   /**
@@ -277,7 +278,7 @@ export class TxnLog {
     this.rollWanted = false
     const { file, filling, position } = this
     if (file === undefined) return
-    this.file = undefined
+    this.file = this.firstOfFile = undefined
     this.closing = this.closing
       .then(() => filling)
       .then(() => file.setSize(position + endMarkBytes))

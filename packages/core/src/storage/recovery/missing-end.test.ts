@@ -190,6 +190,19 @@ test('a log that is cut off on purpose is not missed, wherever power fails meanw
   }
 })
 
+test('a note that comes late names no log that was cut off meanwhile', async () => {
+  await live(100)
+  const { zxid } = await recoverTest(disk)
+  const options = { directory, preAllocBytes: 4096, lastZxid: zxid, extentDirectory: directory }
+  const log = new TxnLog(disk, options)
+  await log.append(batchOf(range(101, 150)))
+  await log.close()
+  await log.rebase(40n)
+  await truncateAfter(disk, { snapshotDir: directory, logDir: directory }, 40n)
+  await log.noteExtent()
+  expect(await recoverTest(disk)).toMatchObject({ zxid: 40n, lacksData: false })
+})
+
 test('the note never claims what a loss of power takes', async () => {
   const tear: Tear = (_path, bytes) => [[0, bytes.length / 2]]
   const steps = fc.array(
