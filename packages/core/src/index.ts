@@ -7,10 +7,13 @@
  */
 export { AssertionError } from './base/assert.ts'
 export { Database, type DatabaseOptions, type LoggedDigest } from './state/database.ts'
-export { allowsEach, type AclRules } from './state/acl/permission.ts'
+export { grantsEach, type AclRules } from './state/acl/permission.ts'
 export { Peer } from './peer/peer.ts'
 export { PeerBase, RestoreRefusal, type PeerOptions, type PeerPorts } from './peer/peer-base.ts'
 export { ClientConnection, type ClientLink } from './service/connection.ts'
+export { apachePasswords, type SessionPasswords } from './service/sessions/password.ts'
+export { Guesses } from './service/guesses.ts'
+export { defaultLimits, limitNames, type LimitName, type ServiceLimits } from './service/limits.ts'
 export { Histogram, Summary } from './base/statistics.ts'
 export { ServerStats } from './service/server-stats.ts'
 export * from './ports.ts'
@@ -36,6 +39,7 @@ export {
   writeSnapshot,
   type SnapshotSink,
 } from './storage/snapshot/snapshot.ts'
+export { snapshotReach, type SnapshotReach } from './storage/snapshot/snapshot-reach.ts'
 export { DiskFullError, LogFailedError, TxnLog } from './storage/log/txn-log.ts'
 export type { Compression } from './storage/snapshot/snapshot-output.ts'
 export type { Transform } from './storage/snapshot/snapshot-input.ts'

@@ -59,7 +59,11 @@ export async function joinEnsemble(
   const { logger, ...rest } = parts
   const self = BigInt(ensemble.serverId)
   const membership = membershipOf(ensemble)
-  const epochs = await Epochs.load(parts.disk, parts.recovery.snapshotDir, parts.db.lastZxid)
+  const { snapshotDir } = parts.recovery
+  const epochs = await Epochs.load(parts.disk, snapshotDir, parts.db.lastZxid, {
+    resetsAccepted: ensemble.resetsAcceptedEpoch,
+  })
+  if (epochs.isAbsurd) logger.warn(describeAbsurd(snapshotDir, epochs))
   const { observerMasterPort } = ensemble
   const network = new NodePeerNetwork({ ...ensemble, self, membership }, logger)
   const addresses = membership.servers.get(self)?.addresses ?? []
@@ -73,8 +77,7 @@ export async function joinEnsemble(
         configFile === undefined
           ? undefined
           : new ConfigFiles(parts.disk, resolve(configFile), self),
-      zabTrace: (event) =>
-        logger[event.type === 'configNotSaved' ? 'warn' : 'info'](describeZab(event)),
+      zabTrace: (event) => logger[isWarning(event) ? 'warn' : 'info'](describeZab(event)),
     },
     {
       ...options,
@@ -91,6 +94,8 @@ export async function joinEnsemble(
       reconnectDelayMs: ensemble.observerReconnectDelayMs,
       snapshotSizeFactor: ensemble.snapshotSizeFactor,
       alwaysSendSnapshot: ensemble.forceSnapshotSync,
+      confirmSyncs: ensemble.confirmSyncs,
+      admitsStrangers: ensemble.admitsStrangers,
       observerMaster:
         observerMasterPort === undefined
           ? undefined
@@ -131,6 +136,17 @@ export async function joinEnsemble(
   }
 }
 
+const isWarning = ({ type }: ZabEvent): boolean =>
+  type === 'configNotSaved' || type === 'epochRefused'
+
+function describeAbsurd(directory: string, { accepted, current }: Epochs): string {
+  return (
+    `${directory}/acceptedEpoch says ${accepted}, far beyond currentEpoch, ${current}: others do not ` +
+    'believe that, and may not be able to have a leader. If no attack explains it, look for what is ' +
+    'wrong with the disk; how to go back is in docs/operating.md, "Epochs that are too high"'
+  )
+}
+
 function describeZab(event: ZabEvent): string {
   switch (event.type) {
     case 'looking':
@@ -159,6 +175,12 @@ function describeZab(event: ZabEvent): string {
       return `dropped server ${event.sid}: ${event.reason}`
     case 'learnerRefused':
       return `a server was turned away: ${event.reason}`
+    case 'epochRefused':
+      return (
+        `${event.address} came in the name of server ${event.sid}, and claims to have promised epoch ` +
+        `${event.promised}, far beyond our own, ${event.own}: it was turned away. This is an attack, or ` +
+        'the file acceptedEpoch of that server is damaged'
+      )
     case 'changeProposed':
       return `configuration ${event.version.toString(16)} is proposed: ${describeChange(event)}`
     case 'reconfigured':

@@ -2,6 +2,7 @@ import { statSync } from 'node:fs'
 import { join } from 'node:path'
 import {
   CommittedLog,
+  defaultLimits,
   describeRecovery,
   isRecoveryWarning,
   faultCode,
@@ -28,6 +29,7 @@ import type { ServerState } from '@zabra/protocol'
 import { startAdmin, type AdminServer } from './admin/admin-server.ts'
 import { makeWords } from './admin/words.ts'
 import { makeAuthenticator } from './auth/authenticator.ts'
+import { sessionPasswordsOf } from './auth/session-passwords.ts'
 import type { ServerConfig } from './config/config.ts'
 import { zlibCompression as compression } from './disk/zlib-compression.ts'
 import { lockDirectories } from './disk/directories.ts'
@@ -40,6 +42,7 @@ import { joinEnsemble, type JoinedEnsemble } from './ensemble.ts'
 import { every } from './every.ts'
 import type { Logger } from './logger.ts'
 import { ClientListener } from './net/client-listener.ts'
+import { limitRate } from './rate-limited-logger.ts'
 import { receiveSnapshot } from './restore.ts'
 import type { ServerView } from './server-view.ts'
 import { StartError } from './start-error.ts'
@@ -47,6 +50,8 @@ import { touchMemory } from './touch-memory.ts'
 import { Turn } from './turn.ts'
 
 const formatFolder = 'version-2'
+/** Session, xid and operation, before a request on its way to the leader. */
+const forwardedHeaderBytes = 16
 /** So long after a start most clients are back. */
 const calmAfterMs = 10_000
 
@@ -76,7 +81,7 @@ export class RunningServer implements ServerView {
   private readonly endPurges: (() => void) | undefined
   private admin: AdminServer | undefined
   private stopping: Promise<void> | undefined
-  private isRestoring = false
+  isRestoring = false
   private listening: ClientListener | undefined
 
   private constructor(config: ServerConfig, parts: Parts, failed: Promise<never>) {
@@ -99,14 +104,13 @@ export class RunningServer implements ServerView {
 
   /** Loads the data directory and serves it. */
   static async start(config: ServerConfig, host: Host): Promise<RunningServer> {
-    const { logger } = host
     const disk: Disk = host.inMemory ? new MemoryDisk() : new NodeDisk()
     const locks = host.inMemory ? [] : lockDirectories(config)
     try {
       const parts = await load(config, host, disk, locks)
       const server = new RunningServer(config, parts.parts, parts.failed)
       try {
-        await server.listen(logger)
+        await server.listen(parts.parts.logger)
       } catch (error) {
         await server.stop()
         throw error
@@ -143,6 +147,10 @@ export class RunningServer implements ServerView {
 
   get sockets(): ServerView['sockets'] {
     return this.listening?.sockets ?? new Set()
+  }
+
+  get unreadBytes(): number {
+    return this.listening?.output.bytes ?? 0
   }
 
   async directorySizes(): Promise<{ data: number; log: number }> {
@@ -231,6 +239,10 @@ export class RunningServer implements ServerView {
           perAddressMax: config.maxClientCnxns,
           connectionsMax: config.maxCnxns,
           keepAlive: config.tcpKeepAlive,
+          unreadBytesMax: {
+            perConnection: config.limits.unreadBytesMax ?? defaultLimits.unreadBytesMax,
+            total: config.unreadBytesMax,
+          },
         },
       )
       await this.listening.listen().catch((error: Error) => {
@@ -270,6 +282,8 @@ export class RunningServer implements ServerView {
 }
 
 interface Parts {
+  /** For all that clients can cause. */
+  readonly logger: Logger
   readonly peer: PeerBase
   readonly ensemble: JoinedEnsemble | undefined
   readonly fail: (error: Error) => void
@@ -286,10 +300,11 @@ interface Parts {
 
 async function load(
   config: ServerConfig,
-  { logger, inMemory }: Host,
+  { logger: everyLine, inMemory }: Host,
   disk: Disk,
   locks: readonly DirectoryLock[],
 ): Promise<{ parts: Parts; failed: Promise<never> }> {
+  const logger = limitRate(everyLine)
   const snapshotDir = join(config.dataDir, formatFolder)
   const logDir = join(config.dataLogDir, formatFolder)
   const authenticator = makeAuthenticator({
@@ -311,8 +326,8 @@ async function load(
     },
     othersHaveIt: config.ensemble !== undefined,
     trace(event) {
-      if (isRecoveryWarning(event)) logger.warn(describeRecovery(event))
-      else logger.info(describeRecovery(event))
+      if (isRecoveryWarning(event)) everyLine.warn(describeRecovery(event))
+      else everyLine.info(describeRecovery(event))
     },
   }
   const dbOptions = databaseOptions(config, authenticator.schemes)
@@ -332,7 +347,8 @@ async function load(
   const failed = new Promise<never>((_, reject) => (fail = reject))
   failed.catch(() => {}) // Whoever cares waits for it.
   const startLog = (): void => journal.batchReady()
-  const ports: PeerPorts = { authenticator, trace: tracer(logger), startLog }
+  const passwords = sessionPasswordsOf(config.sessionPasswords, logger)
+  const ports: PeerPorts = { authenticator, passwords, trace: tracer(logger), startLog }
   const clock = { nowMs: Math.floor(performance.now()), wallMs: Date.now() }
   const wake = (): void => turn.schedule()
   const configFile = inMemory ? undefined : config.configFile
@@ -396,6 +412,7 @@ async function load(
   }
   return {
     parts: {
+      logger,
       peer,
       turn,
       journal,
@@ -457,7 +474,9 @@ function peerOptions(config: ServerConfig): PeerOptions {
       config.globalOutstandingLimit,
       config.throttling.maxRequests || Infinity,
     ),
-    frameBytesMax: config.juteMaxBuffer,
+    // The leader reads a request with its header; what it would not read is refused here.
+    frameBytesMax: Math.min(config.juteMaxBuffer, txnBytesMax(config) - forwardedHeaderBytes),
+    limits: config.limits,
     handshakeMsMax: config.sessionlessTimeoutMs,
     rules: {
       enforceQuota: config.enforceQuota,
@@ -466,6 +485,7 @@ function peerOptions(config: ServerConfig): PeerOptions {
       multiAddressEnabled: config.ensemble?.multiAddress.enabled ?? false,
       closeSessionPaths: config.closeSessionTxnEnabled,
       txnBytesMax: txnBytesMax(config),
+      multiOperationsMax: config.multiOperationsMax,
     },
     reclaim: {
       checkIntervalMs: config.containers.checkIntervalMs,

@@ -1,6 +1,6 @@
 import { encodeText } from '@zabra/protocol'
 import { formatMembership, verifierOf, type Membership } from './membership.ts'
-import { combine, type QuorumVerifier } from './quorum.ts'
+import { combine, type QuorumVerifier, type ServerId } from './quorum.ts'
 
 /** Where a server keeps who the members are, for its next start. */
 export interface ConfigStore {
@@ -32,6 +32,8 @@ export class MembershipState {
   /** Undefined unless it is newer than what is committed. */
   seen: Membership | undefined
   verifier: QuorumVerifier
+  /** The newest that our history holds, as far as we know it. */
+  private logged: Membership | undefined
   private readonly options: MembershipStateOptions
   private saving: Promise<void> = Promise.resolve()
 
@@ -49,6 +51,11 @@ export class MembershipState {
     return this.seen ?? this.committed
   }
 
+  /** Whether a server is one of those that are committed, or of those that are proposed. */
+  isMember(server: ServerId): boolean {
+    return this.committed.servers.has(server) || this.seen?.servers.has(server) === true
+  }
+
   get committedText(): Uint8Array {
     return encodeText(formatMembership(this.committed))
   }
@@ -60,6 +67,27 @@ export class MembershipState {
   /** A configuration is proposed: it has a say from now on. */
   see(config: Membership): void {
     if (config.version > this.newest.version) this.setSeen(config)
+  }
+
+  /**
+   * A configuration is in our history now. So the one that was there before is committed: no leader
+   * proposes another before that.
+   */
+  seeLogged(config: Membership): void {
+    const { logged } = this
+    this.logged = config
+    if (logged !== undefined && logged.version < config.version) this.commit(logged)
+    this.see(config)
+  }
+
+  /**
+   * The newest configuration that our history holds is this, and `before` is a committed one. What
+   * was seen is no other.
+   */
+  setLogged(newest: Membership | undefined, before?: Membership): void {
+    if (before !== undefined) this.commit(before)
+    this.logged = newest
+    this.setSeen(newest)
   }
 
   /** What was seen is this, and nothing if that is not newer than what is committed. */

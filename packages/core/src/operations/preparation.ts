@@ -21,6 +21,8 @@ export interface OperationRules {
    * from its log. As much as Apache reads by default, by default.
    */
   readonly txnBytesMax?: number
+  /** Operations that one multi may hold. */
+  readonly multiOperationsMax?: number
 }
 
 /** Who asks. */

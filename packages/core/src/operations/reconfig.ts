@@ -64,7 +64,10 @@ export const reconfig: WriteOperation<'reconfig', Request> = {
     return { type: codes.reconfig, body: { path: configPath, data, version: -1 } }
   },
 
-  apply: applySetData,
+  apply(db, header, txn) {
+    db.configBefore = db.configText?.slice() ?? undefined
+    return applySetData(db, header, txn)
+  },
 
   result(tree, { body }, out) {
     out.buffer(body.data)

@@ -1,7 +1,7 @@
 /** An ensemble from its first start on, told as short stories. */
 import { afterEach, describe, expect, test } from 'vitest'
 import { TestEnsemble } from '../../test/support/ensemble.ts'
-import type { TestClient } from '../../test/support/test-client.ts'
+import { TestClient } from '../../test/support/test-client.ts'
 import type { TestServer } from '../../test/support/test-server.ts'
 import { Deferred } from '../base/deferred.ts'
 
@@ -72,6 +72,137 @@ test('a leader that is not to serve clients turns them away, and leads all the s
   leader.crash()
   await ensemble.serving(2)
   expect(await ensemble.followers[0]!.connect()).toMatchObject({ isClosed: false })
+})
+
+/** Snapshots go no further than the creation of their file before this is resolved. */
+function holdSnapshots({ disk }: TestServer): Deferred<void> {
+  const held = new Deferred<void>()
+  const create = disk.create.bind(disk)
+  disk.create = async (path) => {
+    const file = await create(path)
+    if (path.includes('snapshot.')) await held.promise
+    return file
+  }
+  return held
+}
+
+async function snapshotsOn({ disk }: TestServer): Promise<string[]> {
+  const files = await disk.list('data/version-2')
+  return files.map(({ name }) => name).filter((name) => name.startsWith('snapshot.'))
+}
+
+describe('a leader that stood still until it was replaced', () => {
+  /** It goes on, cut off, and does not know what was written elsewhere. */
+  async function unaware(): Promise<{ old: TestServer; client: TestClient }> {
+    const { leader: old } = await threeServing()
+    const client = await old.connect()
+    await client.create('/a')
+    await ensemble.pass(100)
+    ensemble.isolate(old)
+    old.hasClock = false
+    const others = [...ensemble.servers.values()].filter((one) => one !== old)
+    await ensemble.until('another leads', () => others.some((one) => one.isLeading))
+    const elsewhere = await others.find((one) => one.isLeading)!.connect()
+    expect(await elsewhere.create('/b')).toBe(0)
+    old.hasClock = true
+    return { old, client }
+  }
+
+  test('answers no read and no sync, and takes no session', async () => {
+    const { old, client } = await unaware()
+    const before = client.replies.length
+    client.ask('exists', { path: '/b', watch: false })
+    client.ask('sync', { path: '/' })
+    const late = TestClient.open(ensemble, old.peer!)
+    await ensemble.until('it gives up', () => old.peer!.state === 'looking')
+    expect(client.replies).toHaveLength(before)
+    expect(late.timeoutMs).toBeUndefined()
+    expect(client.isClosed).toBe(true)
+  })
+
+  test('answers what it was asked, where it was not replaced after all', async () => {
+    const { leader } = await threeServing()
+    const client = await leader.connect()
+    ensemble.isolate(leader)
+    leader.hasClock = false
+    await ensemble.pass(600)
+    leader.hasClock = true
+    const xid = client.ask('exists', { path: '/', watch: false })
+    await ensemble.step()
+    expect(client.replies.some((reply) => reply.xid === xid)).toBe(false)
+    ensemble.heal()
+    await ensemble.until('it is answered', () => client.replies.some((reply) => reply.xid === xid))
+    expect(leader.isLeading).toBe(true)
+    expect(await client.create('/a')).toBe(0)
+  })
+})
+
+describe('a snapshot that was begun before', () => {
+  test('the end of a role does not contain what that left uncommitted', async () => {
+    const { leader, followers } = await threeServing()
+    const client = await leader.connect()
+    await client.create('/a')
+    await ensemble.pass(100)
+    const before = await snapshotsOn(leader)
+    const held = holdSnapshots(leader)
+    void leader.journal!.snapshot()
+    ensemble.isolate(leader)
+    client.askCreate('/x')
+    await ensemble.until('it gives up', () => leader.peer!.state === 'looking')
+    await ensemble.until('it has taken in what its log holds', () => leader.paths.includes('/x'))
+    held.resolve()
+    await ensemble.pass(100)
+    expect(await snapshotsOn(leader)).toEqual(before)
+    await ensemble.until('another leads', () => followers.some((one) => one.isLeading))
+    ensemble.healWithLoss()
+    await ensemble.serving(3)
+    expect(takeovers(leader).at(-1)).toBe('trunc')
+    for (const server of ensemble.servers.values()) expect(server.paths).toEqual(['/a'])
+  })
+
+  test('a history that is taken over does not contain that before it has a quorum', async () => {
+    const voter = 'participant'
+    ensemble = new TestEnsemble({ 1: voter, 2: voter, 3: voter, 4: voter, 5: voter })
+    await ensemble.start(1, 2, 3, 4, 5)
+    await ensemble.serving(5)
+    const { leader } = ensemble
+    const client = await leader.connect()
+    await client.create('/a')
+    await ensemble.pass(100)
+    ensemble.isolate(leader)
+    client.askCreate('/x')
+    await ensemble.pass(20)
+    const [learner, late, ...others] = ensemble.followers as [TestServer, TestServer, TestServer]
+    for (const server of ensemble.servers.values()) server.crash()
+    ensemble.healWithLoss()
+
+    // Whoever alone holds it is elected by two others, and one of them hears of it.
+    ensemble.onSaid = ({ to, name }) => {
+      if (name === 'diff' && to === late.id) ensemble.hold(leader, late)
+    }
+    await leader.start()
+    await late.start()
+    await learner.start()
+    const before = await snapshotsOn(learner)
+    const held = holdSnapshots(learner)
+    void learner.journal!.snapshot()
+    await ensemble.until('it has taken that over', () => learner.paths.includes('/x'))
+    held.resolve()
+    await ensemble.pass(50)
+    expect(await snapshotsOn(learner)).toEqual(before)
+    leader.crash()
+    ensemble.onSaid = undefined
+    ensemble.isolate(learner)
+    for (const server of others) await server.start()
+    await ensemble.until(
+      'another leads',
+      () => others.some((one) => one.isLeading) || late.isLeading,
+    )
+    ensemble.healWithLoss()
+    await ensemble.serving(4)
+    expect(takeovers(learner).at(-1)).toBe('trunc')
+    for (const server of ensemble.followers) expect(server.paths).toEqual(['/a'])
+  })
 })
 
 describe('a server that lacks the data it should have', () => {

@@ -25,6 +25,7 @@ import { ObserverMaster } from '../consensus/zab/observer-master.ts'
 import type { ZabEvent, ZabTrace } from '../consensus/zab/options.ts'
 import { PacketLink, type PeerWire } from '../consensus/zab/links/packet-link.ts'
 import type { ServerId } from '../membership/quorum.ts'
+import { epochOf } from '../consensus/zab/history/epochs.ts'
 import { readConfig, RoleChange } from '../consensus/zab/role-change.ts'
 import { ZabStats } from '../consensus/zab/zab-stats.ts'
 import { Dialler } from './dialler.ts'
@@ -377,6 +378,7 @@ export class EnsemblePeer extends PeerBase {
         nowMs: () => this.clock.nowMs,
         trace: zabTrace,
         serve: (from) => this.serveAsLeader(from),
+        hold: (isOn) => this.pipeline.hold(isOn),
         joined: (sid) => this.election.joined(sid),
         revalidated: () => this.zabStats.revalidations++,
       },
@@ -412,6 +414,8 @@ export class EnsemblePeer extends PeerBase {
         mayPropose: (zxid) => !this.restoring.isReplacing && from.mayPropose(zxid),
         mayBeLocal: (id) => this.mayBeLocalElsewhere(id),
         reconfiguring: from.reconfiguring,
+        confirm: from.confirm,
+        allRead: from.allRead,
         onProposed: (zxid, batch) => {
           this.history.appendedZxid = zxid
           const bytes = batch.writer.position - 1 - batch.payloadStart
@@ -457,6 +461,7 @@ export class EnsemblePeer extends PeerBase {
         committedLog,
         configs,
         wantsEverything,
+        lacksData: this.lacksData,
         nowMs: () => this.clock.nowMs,
         trace: zabTrace,
         append: (txn) => this.append(txn),
@@ -464,6 +469,7 @@ export class EnsemblePeer extends PeerBase {
         loadFrom: (from, zxid) => this.history.loadFrom(from, zxid),
         truncate: (zxid) => this.truncate(zxid),
         takeSnapshot: () => this.history.takeSnapshot(),
+        abandonSnapshot: () => this.journal.abandonSnapshot(),
         serving: (epoch) => {
           this.showConfig()
           this.election.established(epoch)
@@ -544,7 +550,23 @@ export class EnsemblePeer extends PeerBase {
    * it as surely as of the log. One that was cut off from the log was never committed.
    */
   private seeWhatIsLogged(): void {
-    if (this.configs.isEnabled) this.configs.setSeen(readConfig(this.db.configText ?? nothing))
+    const { configs, db } = this
+    if (!configs.isEnabled) return
+    const newest = readConfig(db.configText ?? nothing)
+    configs.setLogged(newest, newest && this.committedByHistory(newest))
+  }
+
+  /**
+   * The newest configuration that our history proves to be committed, though its file may not say
+   * so. Another one is proposed only once the one before is committed. Whoever proposes anything in
+   * a later epoch leads, and has completed what came before. And where the newest was applied on top
+   * of itself, a finished snapshot held it beyond its name, which is so of committed ones alone.
+   */
+  private committedByHistory(newest: Membership): Membership | undefined {
+    const { configBefore, lastTxnZxid } = this.db
+    if (epochOf(lastTxnZxid) > epochOf(newest.version)) return newest
+    const before = configBefore && readConfig(configBefore)
+    return before !== undefined && before.version <= newest.version ? before : undefined
   }
 
   /** What clients read of it, unless what the log holds is newer already. */
@@ -622,6 +644,7 @@ export class EnsemblePeer extends PeerBase {
   private async truncate(zxid: bigint): Promise<void> {
     try {
       await this.history.truncate(zxid)
+      this.seeWhatIsLogged()
     } catch (error) {
       if (error instanceof TruncateError) this.wantsEverything = true
       throw error
@@ -637,6 +660,12 @@ export class EnsemblePeer extends PeerBase {
     this.leader?.logged(upTo)
     this.learner?.logged(upTo)
     this.history.logged(upTo)
+  }
+
+  override setTime(nowMs: number, wallMs: number): void {
+    const beforeMs = this.clock.nowMs
+    super.setTime(nowMs, wallMs)
+    this.leader?.passed(beforeMs, nowMs)
   }
 
   override tick(): void {

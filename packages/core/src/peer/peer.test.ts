@@ -58,6 +58,7 @@ const link: ClientLink = {
   address: '127.0.0.1',
   unsentBytes: 0,
   flushSoon: () => {},
+  flushNow: () => {},
   close: () => {},
   pause: () => {},
   resume: () => {},
@@ -226,19 +227,25 @@ test('what was sent before a frame that cannot be read is done', () => {
   expect(peer.db.tree.find('/before')).not.toBe(noNode)
 })
 
-test('a client that only proves its identity for a while keeps its session', () => {
+test.each([
+  ['proves its identity', authenticate],
+  ['talks SASL', (writer: Writer) => [1, codes.sasl, 0].forEach((value) => writer.int(value))],
+])('a client that only %s does not keep its session by that, as in Apache', (_, say) => {
   const peer = freshPeer()
   const connection = connect(peer)
-  const liveUntil = (ms: number, isHeard: boolean): void => {
+  const liveUntil = (ms: number, frame: (writer: Writer) => void): void => {
     for (let now = peer.nowMs; now <= ms; now += tickMs / 2) {
       peer.setTime(now, 1_700_000_000_000 + now)
-      if (isHeard) send(peer, connection, authenticate)
+      if (connection.state === 'open') send(peer, connection, frame)
       peer.tick()
       logAll(peer)
     }
   }
-  liveUntil(10 * timeoutMs, true)
+  liveUntil(10 * timeoutMs, (writer) =>
+    [xids.ping, codes.ping].forEach((value) => writer.int(value)),
+  )
   expect(peer.db.sessions.size).toBe(1)
-  liveUntil(12 * timeoutMs, false)
+  liveUntil(12 * timeoutMs, say)
+  expect(connection.state).toBe('closed')
   expect(peer.db.sessions.size).toBe(0)
 })

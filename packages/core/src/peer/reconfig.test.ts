@@ -363,6 +363,45 @@ describe('a change needs a quorum of both', () => {
     for (const server of all()) expect(server.paths).toEqual(['/late'])
   })
 
+  test('and after two that no server could write down, nothing is lost that the last members wrote', async () => {
+    const leader = await start()
+    for (const id of [4, 5]) await joiner(id)
+    await ensemble.pass(300)
+    const before = new Map(all().map((server) => [server, server.config]))
+    const first = Number(leader.id)
+    const [second, third] = [1, 2, 3].filter((id) => id !== first) as [number, number]
+    const linesOf = (...ids: number[]): string => ids.map((id) => lineOf(id)).join('\n')
+    const client = await leader.connect()
+    expect(await reconfig(client, { members: linesOf(first, second, 4) })).toBe(0)
+    await ensemble.serving(5)
+    // What comes from now on reaches fewer and fewer, and always enough.
+    for (const id of [second, third]) ensemble.isolate(ensemble.server(id))
+    expect(await reconfig(client, { members: linesOf(first, 4, 5) })).toBe(0)
+    await ensemble.pass(100)
+    ensemble.isolate(leader)
+    await ensemble.until('one of the last members leads', () =>
+      [4, 5].some((id) => ensemble.server(id).isLeading),
+    )
+    const last = [4, 5].map((id) => ensemble.server(id)).find((server) => server.isLeading)!
+    const later = await last.connect()
+    expect(await later.create('/late')).toBe(0)
+    await ensemble.pass(100)
+    for (const server of all()) server.crash()
+    for (const [server, config] of before) server.config = config
+    ensemble.healWithLoss()
+
+    // The files say that the first three decide, with the members of the last change in the logs.
+    await ensemble.start(1, 2, 3, 5)
+    await ensemble.pass(10_000)
+    for (const server of all()) {
+      if (server.isUp && server.isServing) expect(server.paths).toEqual(['/late'])
+    }
+    await ensemble.start(4)
+    await ensemble.serving(5)
+    expect(membersOf(ensemble.leader)).toBe(`${first}p 4p 5p`)
+    for (const server of all()) expect(server.paths).toEqual(['/late'])
+  })
+
   test('and one that only its leader has logged is forgotten with it', async () => {
     const leader = await start()
     await joiner(4)

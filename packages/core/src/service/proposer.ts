@@ -43,6 +43,8 @@ export interface ProposerOptions {
 type Mutable<T> = { -readonly [Name in keyof T]: T[Name] }
 
 const { sessionExpired, sessionMoved } = errorCodes
+/** Identities that one request may come with. */
+const identitiesMax = 4096
 /** So many are decided together at most: the log need not wait for the others. */
 const undecidedMax = 64
 /** Of the longest transaction; a request may be half as long by itself. */
@@ -74,6 +76,9 @@ export interface Proposal extends TxnHeader {
 export class Proposer implements GlobalUpstream {
   readonly sessions: SessionTracker
   acceptsWrites = true
+  /** Where others may lead by now, a sync is more than a read. */
+  readonly sync?: (ticket: WriteTicket) => void
+  readonly allRead: (() => void) | undefined
   private readonly db: Database
   private readonly pipeline: ClientPipeline
   private readonly options: ProposerOptions
@@ -116,6 +121,10 @@ export class Proposer implements GlobalUpstream {
       /** Whether a session not known here may be one that another server keeps for itself. */
       mayBeLocal?: (sessionId: bigint) => boolean
       onProposed?: (zxid: bigint, batch: LogBatch) => void
+      /** Calls back once this server is known to have decided alone until now. */
+      confirm?: ((confirmed: () => void) => void) | undefined
+      /** Told when all that clients have sent is read. */
+      allRead?: (() => void) | undefined
       /** How the members of the ensemble are changed. */
       reconfiguring?: Reconfiguring
     },
@@ -149,6 +158,16 @@ export class Proposer implements GlobalUpstream {
     this.mayPropose = parts.mayPropose
     this.mayBeLocal = parts.mayBeLocal
     this.onProposed = parts.onProposed
+    const { confirm, allRead } = parts
+    this.allRead = allRead
+    if (confirm !== undefined) {
+      this.sync = (ticket) => {
+        // What its client asked for before comes before it.
+        this.settle()
+        if (this.mayPropose?.(this.nextZxid) === false) return
+        confirm(() => this.pipeline.synced(ticket))
+      }
+    }
     this.reclaimer = new Reclaimer(this.db.tree, options.reclaim)
     this.sessions = new SessionTracker(options.tickMs)
     for (const [id, timeoutMs] of this.db.sessions) {
@@ -177,8 +196,15 @@ export class Proposer implements GlobalUpstream {
     const ephemeralError = isLocal ? (ticket.refusal ?? sessionExpired) : undefined
     const p = this.preparation(sessionId, identities, ephemeralError)
     const txn = problem ?? prepareWrite(ticket.type, ticket.request, p)
+    if (txn.type === codes.error && ticket.type === codes.multi) this.countLongMulti(ticket)
     ticket.request = undefined
     this.admit(ticket, sessionId, ticket.xid, txn)
+  }
+
+  private countLongMulti({ request, connection }: WriteTicket): void {
+    const { multiOperationsMax = Infinity } = this.options.rules
+    if (!Array.isArray(request) || request.length <= multiOperationsMax) return
+    this.pipeline.limitReached('multi_operations', connection.link.address)
   }
 
   createSession(ticket: WriteTicket): void {
@@ -229,6 +255,8 @@ export class Proposer implements GlobalUpstream {
     this.settle()
     const isLocal = this.sessions.get(sessionId) === undefined && this.mayBeLocal?.(sessionId)
     let txn = isLocal === true ? undefined : this.sessionProblem(sessionId, owner)
+    // A follower of Apache's takes any number of them from its client.
+    if (identities.length > identitiesMax) txn ??= refusal(errorCodes.authFailed)
     const p = this.preparation(sessionId, identities, isLocal === true ? sessionExpired : undefined)
     try {
       txn ??= prepareWrite(type, decodeWrite(type, body, this.db.tree, this.keeper), p)

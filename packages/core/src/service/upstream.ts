@@ -18,6 +18,8 @@ export interface Upstream {
   write(ticket: WriteTicket, body: Reader): void
   /** Nothing more is read for the moment: what was taken must not wait for others any longer. */
   settle?(): void
+  /** All that has come is read: clients may be answered, and read from again. */
+  readonly allRead?: (() => void) | undefined
   /** The connection's session id and timeout are those wanted. */
   createSession(ticket: WriteTicket): void
   closeSession(ticket: WriteTicket): void

@@ -75,19 +75,21 @@ export class Database {
    * it while it changed: until then its digest is like nobody's.
    */
   isExact = true
+  /** What the configuration was before the last change of it was applied, as far as that is known. */
+  configBefore: Uint8Array | undefined
   /** Digests are comparable only once replay has passed what a fuzzy snapshot may contain. */
   private fuzzyUntil: { zxid: bigint; digest: bigint } | undefined
   /** A mismatch where a fuzzy snapshot ends, which the next transaction may yet explain. */
   private doubt: DigestMismatch | undefined
-  /** The start of an epoch, which `lastZxid` may be, is no transaction. */
-  private lastTxnZxid = 0n
+  /** The last transaction: the start of an epoch, which `lastZxid` may be, is none. */
+  lastTxnZxid = 0n
 
   constructor(options: DatabaseOptions) {
     this.options = options
     const { extendedTypes, hashSeed, digests, touchMemory } = options
     this.tree = new Tree({ extendedTypes, hashSeed, digests, touchMemory })
     this.quotas = new Quotas(this.tree)
-    this.watches = new Watches(options.acl)
+    this.watches = new Watches(options.acl, hashSeed)
   }
 
   private listenToQuotas(): void {
@@ -129,6 +131,7 @@ export class Database {
     this.lastZxidHigh = other.lastZxidHigh
     this.lastZxidLow = other.lastZxidLow
     this.lastTxnZxid = other.lastTxnZxid
+    this.configBefore = other.configBefore
     if (other.untoldMismatch !== undefined) this.onDigestMismatch?.(other.untoldMismatch)
   }
 

@@ -13,6 +13,7 @@ import { Database } from '../../src/state/database.ts'
 import { ClientPipeline, type Clock } from '../../src/service/client-pipeline.ts'
 import { Proposer } from '../../src/service/proposer.ts'
 import type { Host } from '../../src/ports.ts'
+import { apachePasswords } from '../../src/service/sessions/password.ts'
 import { SessionIds } from '../../src/service/sessions/session-ids.ts'
 import { LogBatch } from '../../src/storage/log/log-batch.ts'
 import { MemoryDisk } from '../../src/storage/disk/memory-disk.ts'
@@ -174,9 +175,12 @@ export function membersOf(ids: readonly bigint[], version = 0n): Membership {
   return { version, servers, hierarchy: undefined }
 }
 
-/** Three voters, that stay what they are unless it is said otherwise. */
+/** Three voters and an observer, that stay what they are unless it is said otherwise. */
 export function threeMembers(isEnabled = false): MembershipState {
-  return new MembershipState(membersOf([1n, 2n, 3n]), { isEnabled })
+  const { servers, ...rest } = membersOf([1n, 2n, 3n])
+  const observer = { ...servers.get(1n)!, role: 'observer' } as const
+  const all = new Map([...servers, [4n, observer] as const])
+  return new MembershipState({ ...rest, servers: all }, { isEnabled })
 }
 
 export async function makeParts(lastZxid: string, accepted: bigint): Promise<TestParts> {
@@ -196,6 +200,7 @@ export async function makeParts(lastZxid: string, accepted: bigint): Promise<Tes
       authenticator: { schemes: new Set(), authenticate: () => undefined },
       trace: () => {},
       sessionIds: new SessionIds(1, 0),
+      passwords: apachePasswords,
     },
     {
       sessionTimeoutMsMin: 1000,

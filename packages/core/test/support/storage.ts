@@ -53,6 +53,12 @@ export class TestDatabase implements RecoveryTarget {
     this.nodes.set(path, { data, aclId: -1n, stat: emptyStat })
   }
 
+  /** A node that a transaction made. */
+  putAt(path: string, zxid: bigint): void {
+    const stat = { ...emptyStat, czxid: zxid, mzxid: zxid, pzxid: zxid }
+    this.nodes.set(path, { data: null, aclId: -1n, stat })
+  }
+
   expect(bytes: number): void {
     this.expectedBytes = bytes
   }

@@ -28,8 +28,7 @@ export class TestServer {
   readonly events: ZabEvent[] = []
   readonly failures: Error[] = []
   running: Promise<void> = Promise.resolve()
-  /** Without it no limit is ever reached: it goes on believing what it believes. */
-  hasClock = true
+  private isTicking = true
   /** Its data is gone, and it knows that. */
   lacksData = false
   private readonly world: TestEnsemble
@@ -44,6 +43,14 @@ export class TestServer {
     const parsed = parseMembership(`${world.text}\n${ownLine}\nversion=0`)
     if ('problem' in parsed) throw new Error(parsed.problem)
     this.config = parsed.value
+  }
+
+  /** Without a clock no limit is ever reached: it goes on believing what it believes. */
+  set hasClock(hasClock: boolean) {
+    this.isTicking = hasClock
+    if (this.peer === undefined) return
+    if (hasClock) Reflect.deleteProperty(this.peer, 'setTime')
+    else this.peer.setTime = () => {}
   }
 
   get isUp(): boolean {
@@ -167,7 +174,7 @@ export class TestServer {
 
   tick(): void {
     const { peer, journal } = this
-    if (peer === undefined || !this.hasClock) return
+    if (peer === undefined || !this.isTicking) return
     peer.setTime(this.world.nowMs, this.world.nowMs)
     peer.tick()
     if (peer.hasBatch) journal!.batchReady()

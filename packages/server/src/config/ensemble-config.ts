@@ -25,6 +25,10 @@ export interface EnsembleConfig {
   readonly commitLogCount: number
   readonly snapshotSizeFactor: number
   readonly forceSnapshotSync: boolean
+  readonly confirmSyncs: boolean
+  /** Undefined where that follows from whether members can be changed. */
+  readonly admitsStrangers: boolean | undefined
+  readonly resetsAcceptedEpoch: boolean
   readonly connectTimeoutMs: number
   readonly handshakeTimeoutMs: number
   readonly electionPortBindRetry: number

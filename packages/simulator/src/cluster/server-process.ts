@@ -14,7 +14,7 @@ import {
   type PeerPorts,
   type TraceEvent,
 } from '@zabra/core'
-import { decodeText } from '@zabra/protocol'
+import { codes, decodeText, Reader } from '@zabra/protocol'
 import { plantQuota } from '../checkers/derived.ts'
 import type { Mutant } from '../mutants/mutant.ts'
 import type { Network, StreamEnd } from '../world/network.ts'
@@ -198,6 +198,7 @@ export class ServerProcess {
       this.setTime()
       const link = new Link(this, stream, address)
       link.connection = peer.open(link)
+      this.listen(link.connection)
       this.links.add(link)
       stream.onBytes = (bytes) => this.enter(() => this.receive(link, bytes))
       stream.onClosed = () =>
@@ -258,6 +259,7 @@ export class ServerProcess {
     const log = new WatchedTxnLog(disk, {
       directory: logDir,
       preAllocBytes: options.preAllocBytes,
+      forceSync: options.forceSync,
       lastZxid: db.lastZxid,
       extentDirectory: snapshotDir,
     })
@@ -365,7 +367,9 @@ export class ServerProcess {
   }
 
   private tickLater(): void {
-    this.world.after(this.options.tickPeriodMs, () => {
+    const { tickPeriodMs, electionTickPeriodMs } = this.options
+    const isElecting = this.peer instanceof EnsemblePeer && !this.peer.isServing
+    this.world.after(isElecting ? electionTickPeriodMs : tickPeriodMs, () => {
       if (!this.isAlive || this.isStopping) return
       this.enter(() => {
         if (this.isStopping) return
@@ -381,14 +385,23 @@ export class ServerProcess {
     const { peer } = this
     if (peer === undefined || link.isClosing) return
     this.setTime()
-    const before = link.connection.packetsReceived
     peer.receive(link.connection, bytes, bytes.length)
-    const { sessionId } = link.connection
-    if (link.connection.packetsReceived > before && sessionId !== 0n) {
-      this.lastHeardMs.set(sessionId, Math.floor(this.monotonicMs))
-      this.heard.add(sessionId)
-    }
     if (peer.hasBatch) this.scheduleTurn()
+  }
+
+  /** Notes of whom something is read; proving an identity is no sign of life. */
+  private listen(connection: ClientConnection): void {
+    const read = connection.frame.bind(connection)
+    connection.frame = (bytes, start, end) => {
+      const { state, sessionId } = connection
+      const type = end - start < 8 ? 0 : new Reader(bytes, start + 4, end).int()
+      if (state === 'open' && sessionId !== 0n && type !== codes.auth && type !== codes.sasl) {
+        this.lastHeardMs.set(sessionId, Math.floor(this.monotonicMs))
+        // The leader cannot be told of a session that is still being made.
+        if (this.peer?.db.sessions.has(sessionId) === true) this.heard.add(sessionId)
+      }
+      return read(bytes, start, end)
+    }
   }
 
   private scheduleTurn(): void {
@@ -407,6 +420,12 @@ export class ServerProcess {
     const { dirty } = this
     this.dirty = []
     for (const link of dirty) link.flush()
+  }
+
+  /** The simulated kernel has taken what was sent, so reads that waited for that go on. */
+  drained(connection: ClientConnection): void {
+    this.peer?.drained(connection)
+    if (this.peer?.hasBatch === true) this.scheduleTurn()
   }
 
   private traced(event: TraceEvent): void {
@@ -461,6 +480,10 @@ export class Link implements ClientLink {
     this.process.flushLater(this)
   }
 
+  flushNow(): void {
+    this.flushSoon()
+  }
+
   close(): void {
     this.isClosing = true
     this.flushSoon()
@@ -480,6 +503,7 @@ export class Link implements ClientLink {
     if (out.position > 0) {
       this.stream.send(out.written())
       out.reset()
+      if (this.connection.isThrottled) this.process.drained(this.connection)
     }
     if (!this.isClosing) return
     this.stream.end()

@@ -1,13 +1,16 @@
 /**
  * The leader stands still, cut off from the other servers, until they have another one. When it
- * goes on it believes for a while that nothing has happened, and clients that know better come.
+ * goes on it does not know what has happened, and clients that know better come. As long as it
+ * leads it answers nobody: it can see by its clock that it stood still, and nobody confirms it.
  */
 import type { Cluster } from '../cluster/cluster.ts'
+import type { SimServer } from '../cluster/server.ts'
 import { leaderOf } from './leader-of.ts'
 import type { Fault } from './schedule.ts'
 
 const pollMs = 10
 const pausedMsMax = 6000
+const watchedMs = 1200
 
 export function staleLeader(cluster: Cluster, { forMs }: Fault): void {
   const { world, network, servers, clients, recorder } = cluster
@@ -21,6 +24,8 @@ export function staleLeader(cluster: Cluster, { forMs }: Fault): void {
       [name, leader.name],
     ])
   for (const [from, to] of pairs) network.block(from, to)
+  const { now: pausedAt } = cluster.history
+  const pausedMs = world.nowMs
   process.pause()
   // The others notice at once; it must not take so long that all sessions are over.
   for (const stream of process.peerNetwork?.streams() ?? []) stream.far.fail()
@@ -36,7 +41,11 @@ export function staleLeader(cluster: Cluster, { forMs }: Fault): void {
     if (isReplaced) recorder.count('leaders that went on unaware')
     // So long clients may learn what has happened since.
     world.after(200 + (forMs % 400), () => {
+      const isSame = leader.process === process && process.alive && process.paused
       process.resume()
+      const stoodStillMs = (world.nowMs - pausedMs) * leader.clock.rate
+      if (isSame && isReplaced && stoodStillMs > 2 * cluster.tickMs)
+        watch(cluster, leader, pausedAt)
       for (const client of clients) client.goTo(leader.name)
     })
     world.after(1500, () => {
@@ -44,4 +53,26 @@ export function staleLeader(cluster: Cluster, { forMs }: Fault): void {
     })
   }
   world.after(pollMs, poll)
+}
+
+/** Whether anybody is answered what was asked since, while it still believes that it leads. */
+function watch({ world, history, recorder }: Cluster, leader: SimServer, since: number): void {
+  const { life, name } = leader
+  const roleOf = (): unknown => leader.process?.peer && Reflect.get(leader.process.peer, 'leader')
+  const role = roleOf()
+  const admitted = history.conversations.length
+  const untilMs = world.nowMs + watchedMs
+  const look = (): void => {
+    if (roleOf() !== role || role === undefined || leader.life !== life) return
+    for (const [i, { server, life: itsLife, frames }] of history.conversations.entries()) {
+      if (server !== name || itsLife !== life) continue
+      const isLate = frames.some((one) => one.kind === 'reply' && one.operation.called > since)
+      if (!isLate && i < admitted) continue
+      recorder.violation(`${name} answers although it stood still and was replaced`)
+      return
+    }
+    if (world.nowMs < untilMs) world.after(pollMs, look)
+  }
+  recorder.count('leaders watched that went on unaware')
+  world.after(pollMs, look)
 }

@@ -1,9 +1,11 @@
 import { clientMutants } from './client.ts'
 import { ensembleMutants } from './ensemble.ts'
 import type { Mutant } from './mutant.ts'
+import { orderMutants } from './orders.ts'
 import { pipelineMutants } from './pipeline.ts'
 import type { ProgramMutant } from './program-mutant.ts'
 import { recoveryMutants } from './recovery.ts'
+import { moreRecipeMutants } from './more-recipes.ts'
 import { recipeMutants } from './recipes.ts'
 import { storageMutants } from './storage.ts'
 
@@ -13,7 +15,12 @@ export const mutants: readonly Mutant[] = [
   ...recoveryMutants,
   ...pipelineMutants,
   ...ensembleMutants,
+  ...orderMutants,
 ]
 
 /** The same for programs on the client, and for recipes. */
-export const programMutants: readonly ProgramMutant[] = [...clientMutants, ...recipeMutants]
+export const programMutants: readonly ProgramMutant[] = [
+  ...clientMutants,
+  ...recipeMutants,
+  ...moreRecipeMutants,
+]

@@ -1,7 +1,7 @@
 import { MalformedError } from '@zabra/protocol'
 import type { MembershipState } from '../../membership/membership-state.ts'
 import { Deferred } from '../../base/deferred.ts'
-import type { Epochs } from './history/epochs.ts'
+import { EpochError, epochMax, type Epochs } from './history/epochs.ts'
 import { verifierOf, type Membership } from '../../membership/membership.ts'
 import type { ServerId } from '../../membership/quorum.ts'
 import type { LeaderStart } from './synchronisation.ts'
@@ -52,9 +52,16 @@ export class Discovery {
     return this.promising
   }
 
-  /** Counts who would join; with a quorum the epoch is the first that none of them has accepted. */
+  /**
+   * Counts who would join; with a quorum the epoch is the first that none of them has accepted. What
+   * others than members claim changes nothing.
+   */
   join(sid: ServerId, acceptedEpoch: bigint): void {
-    if (this.isFrozen) return
+    if (this.isFrozen || !this.parts.configs.isMember(sid)) return
+    if (acceptedEpoch >= epochMax) {
+      this.onFailure(new EpochError(`server ${sid} has accepted epoch ${acceptedEpoch}, the last`))
+      return
+    }
     if (acceptedEpoch >= this.newEpoch) this.newEpoch = acceptedEpoch + 1n
     if (this.parts.configs.verifier.voters.has(sid)) this.joined.add(sid)
     if (!this.isAgreed(this.joined)) return

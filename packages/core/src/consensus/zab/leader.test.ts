@@ -1,5 +1,5 @@
 /** A leader, and learners that are played by hand. */
-import { LearnerInfo, Writer } from '@zabra/protocol'
+import { encodePacket, LearnerInfo, Writer } from '@zabra/protocol'
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
 import { CommittedLog, type LoggedTxn } from './history/committed-log.ts'
 import type { MembershipState } from '../../membership/membership-state.ts'
@@ -12,6 +12,7 @@ import {
   payloadOf,
   Puppet,
   serveWith,
+  settled,
   threeMembers,
   zxidOf,
   type TestParts,
@@ -26,6 +27,7 @@ let reason: string | undefined
 let committedLog: CommittedLog
 let readHistory: () => Promise<LoggedTxn[] | undefined>
 const refused: string[] = []
+const claims: bigint[] = []
 const dropped: string[] = []
 
 beforeEach(() => lead('1.5', 1n))
@@ -38,12 +40,13 @@ async function lead(
   given: Partial<ZabOptions> = {},
   keptInMemory?: number,
   reconfigEnabled = false,
+  hold: (isOn: boolean) => void = () => {},
 ): Promise<void> {
   parts = await makeParts(lastZxid, accepted)
   committedLog = new CommittedLog(keptInMemory)
   readHistory = () => Promise.resolve(undefined)
   reason = undefined
-  refused.length = dropped.length = 0
+  refused.length = dropped.length = claims.length = 0
   configs = threeMembers(reconfigEnabled)
   const { db, epochs, host } = parts
   leader = new Leader(
@@ -58,9 +61,11 @@ async function lead(
       nowMs: () => host.nowMs,
       trace: (event) => {
         if (event.type === 'learnerRefused') refused.push(event.reason)
+        if (event.type === 'epochRefused') claims.push(event.promised)
         if (event.type === 'learnerDropped') dropped.push(`${event.sid}: ${event.reason}`)
       },
       serve: serveWith(parts),
+      hold,
     },
     { ...options, ...given },
   )
@@ -133,16 +138,38 @@ describe('the epoch', () => {
   })
 
   test('comes after what an observer has promised', async () => {
-    await introduce(9n, '7.0', 'observerInfo')
+    await introduce(4n, '7.0', 'observerInfo')
     const learner = await introduce(2n, '1.0')
     expect(await learner.heard()).toEqual(['leaderInfo 8.0'])
   })
 
-  test('does not come after what cannot be one', async () => {
-    const learner = await introduce(2n, '2147483647.0')
-    expect(learner.isClosed).toBe(true)
-    expect(refused).toEqual(['server 2 says that it has promised epoch 2147483647'])
-    expect(await (await introduce(2n, '1.0')).heard()).toEqual(['leaderInfo 2.0'])
+  test.each(['observerInfo', 'followerInfo'] as const)(
+    'does not come after what a stranger has promised (%s)',
+    async (kind) => {
+      await lead('1.5', 1n, { admitsStrangers: true })
+      await introduce(9n, '2147483392.0', kind)
+      const learner = await introduce(2n, '1.0')
+      expect(await learner.heard()).toEqual(['leaderInfo 2.0'])
+    },
+  )
+
+  test.each([2_147_483_647n, 2_147_483_392n, 65_538n])(
+    'does not come after one that no member can have promised: %s',
+    async (epoch) => {
+      const learner = await introduce(2n, `${epoch}.0`)
+      expect(learner.isClosed).toBe(true)
+      expect(refused).toEqual([`server 2 says that it has promised epoch ${epoch}`])
+      expect(claims).toEqual([epoch])
+      expect(await (await introduce(2n, '65537.0')).heard()).toEqual(['leaderInfo 65538.0'])
+    },
+  )
+
+  test('may be one near the end for those who are there already, and there is none behind it', async () => {
+    await lead('1.5', 0x7ffffffen)
+    expect(await (await introduce(2n, '2147483646.0')).heard()).toEqual(['leaderInfo 2147483647.0'])
+    await lead('1.5', 0x7fffffffn)
+    await settled()
+    expect(reason).toMatch('the last')
   })
 
   test('is promised durably before anybody hears of it', async () => {
@@ -153,7 +180,7 @@ describe('the epoch', () => {
   })
 
   test('is not decided by who does not vote', async () => {
-    const observer = await introduce(9n, '1.0', 'observerInfo')
+    const observer = await introduce(4n, '1.0', 'observerInfo')
     const stranger = await introduce(8n, '1.0')
     expect([await observer.heard(), await stranger.heard()]).toEqual([[], []])
   })
@@ -211,6 +238,48 @@ describe('the epoch', () => {
   })
 })
 
+describe('a learner that asks for everything', () => {
+  function asking(history?: { epoch: number; zxid: string }): Uint8Array {
+    const writer = new Writer(16)
+    writer.int(-1)
+    if (history !== undefined) {
+      writer.int(history.epoch)
+      writer.long(zxidOf(history.zxid))
+    }
+    return new Uint8Array(writer.written())
+  }
+
+  test('counts by what it has, and gets everything', async () => {
+    const learner = await introduce(2n, '1.0')
+    await learner.say('ackEpoch', -1n, asking({ epoch: 1, zxid: '1.4' }))
+    learner.skipSnapshot()
+    await learner.say('ack', '2.0')
+    expect(leader.isEstablished).toBe(true)
+  })
+
+  test('is turned away where it has more', async () => {
+    const learner = await introduce(2n, '1.0')
+    await learner.say('ackEpoch', -1n, asking({ epoch: 1, zxid: '1.6' }))
+    expect(learner.isClosed).toBe(true)
+  })
+
+  test.each([
+    ['does not say what it has', asking()],
+    ['says that it has nothing', int(1)],
+  ])('counts for nothing where it %s', async (_, promise) => {
+    const learner = await introduce(2n, '1.0')
+    await learner.heard()
+    await learner.say('ackEpoch', -1n, promise)
+    expect(await learner.heard()).toEqual([])
+    expect(learner.isClosed).toBe(false)
+    await follower(3n)
+    expect(leader.isEstablished).toBe(true)
+    learner.skipSnapshot()
+    await learner.say('ack', '2.0')
+    expect((await learner.heard()).slice(0, 2)).toEqual(['newLeader 2.0', 'upToDate -1'])
+  })
+})
+
 describe('a learner is turned away', () => {
   test.each([
     ['with a longer history', '1.6', 1],
@@ -222,6 +291,19 @@ describe('a learner is turned away', () => {
     expect(leader.isEstablished).toBe(false)
     expect(reason).toBeUndefined()
   })
+
+  test.each(['observerInfo', 'followerInfo'] as const)(
+    'that is no member, unless members can be changed (%s)',
+    async (kind) => {
+      const stranger = await introduce(9n, '1.0', kind)
+      expect(stranger.isClosed).toBe(true)
+      expect(refused).toEqual(['server 9 is no member, and quorum.admitStrangers is off'])
+      await lead('1.5', 1n, {}, undefined, true)
+      expect((await introduce(9n, '1.0', kind)).isClosed).toBe(false)
+      await lead('1.5', 1n, { admitsStrangers: false }, undefined, true)
+      expect((await introduce(9n, '1.0', kind)).isClosed).toBe(true)
+    },
+  )
 
   test('that has our own number', async () => {
     const learner = await introduce(1n, '1.0')
@@ -270,7 +352,7 @@ describe('history', () => {
     leader.halfTick()
     expect(await late.heard()).toEqual(['ping 2.1'])
     await late.say('ack', '2.0')
-    expect(await late.heard()).toEqual(['upToDate -1', 'proposal 2.1', 'commit 2.1'])
+    expect(await late.heard()).toEqual(['upToDate -1', 'proposal 2.1', 'commit 2.1', 'ping 2.1'])
   })
 
   test('as a snapshot ends with what it may contain already', async () => {
@@ -401,7 +483,7 @@ describe('a quorum', () => {
 
   test('tells an observer of a session only behind what the session wrote elsewhere', async () => {
     const learner = await follower(2n)
-    const observer = await introduce(9n, '1.0', 'observerInfo')
+    const observer = await introduce(4n, '1.0', 'observerInfo')
     await observer.say('ackEpoch', '2.0', int(-1))
     await observer.say('ack', '2.0')
     await learner.say('request', -1n, newSession(7n))
@@ -437,7 +519,7 @@ describe('a quorum', () => {
 
   test('is not made of observers', async () => {
     await follower(2n)
-    const observer = await introduce(9n, '1.0', 'observerInfo')
+    const observer = await introduce(4n, '1.0', 'observerInfo')
     await observer.say('ackEpoch', '2.0', int(-1))
     await observer.say('ack', '2.0')
     await observer.heard()
@@ -534,7 +616,10 @@ describe('a slow learner', () => {
   test('owes nothing for the history that it joined with', async () => {
     const first = await follower(2n)
     await first.say('request', -1n, newSession(9n))
-    const late = await follower(3n, '2.1', -1)
+    const late = await introduce(3n, '1.0')
+    await late.say('ackEpoch', '2.1', int(-1))
+    late.skipSnapshot()
+    await late.say('ack', '2.0')
     await first.say('ack', '2.1')
     await late.say('ack', '2.1')
     await ticks(8, first, late)
@@ -569,26 +654,160 @@ describe('a slow learner', () => {
   })
 })
 
+test('a request with very many identities is refused, and its follower stays', async () => {
+  const learner = await follower(2n)
+  await learner.say('request', -1n, newSession(7n))
+  await learner.heard()
+  const authinfo = Array.from({ length: 5000 }, (_, i) => ({ scheme: 'digest', id: `${i}:h` }))
+  const setData = request(7n, 5, (writer) => {
+    writer.ustring('/')
+    writer.buffer(null)
+    writer.int(-1)
+  })
+  await learner.sayRaw(encodePacket('request', -1n, setData, authinfo))
+  expect(await learner.heard()).toEqual(['proposal 2.2'])
+  await learner.say('request', -1n, setData)
+  expect(await learner.heard()).toEqual(['proposal 2.3'])
+  leader.logged(zxidOf('2.3'))
+  await learner.say('ack', '2.3')
+  expect(parts.pipeline.db.tree.version(parts.pipeline.db.tree.find('/'))).toBe(1)
+  expect(dropped).toEqual([])
+})
+
 describe('a sync', () => {
   const sync = request(9n, 9, (writer) => writer.ustring('/'))
 
-  test('is answered at once where nothing is outstanding', async () => {
+  test('is answered at once where nothing is outstanding, if it need not be linearizable', async () => {
+    await lead('1.5', 1n, { confirmSyncs: false })
     const learner = await follower(2n)
     await learner.heard()
     await learner.say('request', -1n, sync)
     expect(await learner.heard()).toEqual(['sync 0.0'])
   })
 
-  test('is answered behind everything that was outstanding, and before what came later', async () => {
+  test('is answered once a quorum has answered a ping that was sent after it came', async () => {
+    const learner = await follower(2n)
+    await follower(3n)
+    await learner.heard()
+    await learner.say('request', -1n, sync)
+    expect(await learner.heard()).toEqual(['ping 2.0'])
+    expect(leader.pendingSyncs).toBe(1)
+    await learner.say('ping', '2.0')
+    expect(await learner.heard()).toEqual(['sync 0.0'])
+    expect(leader.pendingSyncs).toBe(0)
+  })
+
+  test('is not confirmed by the answer to an earlier ping', async () => {
+    const learner = await follower(2n)
+    await follower(3n)
+    await learner.heard()
+    leader.halfTick()
+    await learner.say('request', -1n, sync)
+    await learner.say('ping', '2.0')
+    expect(await learner.heard()).toEqual(['ping 2.0', 'ping 2.0'])
+    await learner.say('ping', '2.0')
+    expect(await learner.heard()).toEqual(['sync 0.0'])
+  })
+
+  test('shares a round of pings with all that come while one is open', async () => {
     const learner = await follower(2n)
     await learner.heard()
+    for (let i = 0; i < 4; i++) await learner.say('request', -1n, sync)
+    expect(await learner.heard()).toEqual(['ping 2.0'])
+    await learner.say('ping', '2.0')
+    expect(await learner.heard()).toEqual(['ping 2.0', 'sync 0.0'])
+    await learner.say('ping', '2.0')
+    expect(await learner.heard()).toEqual(['sync 0.0', 'sync 0.0', 'sync 0.0'])
+  })
+
+  test('is confirmed by one who comes up to date meanwhile', async () => {
+    const leaves = await follower(2n)
+    const silent = await follower(3n)
+    await silent.say('request', -1n, sync)
+    leaves.link.lost()
+    const back = await introduce(2n, '2.0')
+    await back.say('ackEpoch', '2.0', int(-1))
+    await back.heard()
+    await back.say('ack', '2.0')
+    expect(await back.heard()).toEqual(['upToDate -1', 'ping 2.0'])
+    expect(leader.pendingSyncs).toBe(1)
+    await back.say('ping', '2.0')
+    expect(leader.pendingSyncs).toBe(0)
+  })
+
+  test.each([true, false])(
+    'is answered behind everything that was outstanding, and before what came later (confirmed: %s)',
+    async (confirmSyncs) => {
+      await lead('1.5', 1n, { confirmSyncs })
+      const learner = await follower(2n)
+      await learner.heard()
+      await learner.say('request', -1n, newSession(7n))
+      await learner.say('request', -1n, sync)
+      await learner.say('request', -1n, newSession(8n))
+      leader.logged(zxidOf('2.2'))
+      await learner.say('ack', '2.1')
+      await learner.say('ack', '2.2')
+      const told = ['commit 2.1', 'sync 0.0', 'commit 2.2']
+      const heard = await learner.heard()
+      if (confirmSyncs) {
+        expect(heard).toEqual(['proposal 2.1', 'ping 2.1', 'proposal 2.2', 'commit 2.1'])
+        await learner.say('ping', '2.1')
+        expect(await learner.heard()).toEqual(told.slice(1))
+      } else {
+        expect(heard.slice(2)).toEqual(told)
+      }
+    },
+  )
+})
+
+describe('a leader that may have been replaced', () => {
+  let held: boolean[]
+
+  async function established(): Promise<Puppet> {
+    held = []
+    await lead('1.5', 1n, {}, undefined, false, (isOn) => held.push(isOn))
+    const learner = await follower(2n)
+    await follower(3n)
+    await learner.heard()
+    return learner
+  }
+
+  test.each([
+    ['stood still', 2000, 3001],
+    ['has not heard of a quorum for almost as long as followers wait', 4500, 4501],
+  ])('as it %s answers nobody before a quorum says that it still follows', async (_, from, to) => {
+    const learner = await established()
+    leader.passed(from, from)
+    leader.passed(from, to)
+    expect(held).toEqual([true])
     await learner.say('request', -1n, newSession(7n))
-    await learner.say('request', -1n, sync)
-    await learner.say('request', -1n, newSession(8n))
-    leader.logged(zxidOf('2.2'))
+    leader.logged(zxidOf('2.1'))
     await learner.say('ack', '2.1')
-    await learner.say('ack', '2.2')
-    expect((await learner.heard()).slice(2)).toEqual(['commit 2.1', 'sync 0.0', 'commit 2.2'])
+    expect(await learner.heard()).toEqual(['ping 2.0', 'proposal 2.1'])
+    await learner.say('ping', '2.0')
+    expect(held).toEqual([true, false])
+    expect(await learner.heard()).toEqual(['commit 2.1'])
+  })
+
+  test('does not take the answer to an old ping for one', async () => {
+    const learner = await established()
+    leader.halfTick()
+    leader.passed(0, 1001)
+    await learner.say('ping', '2.0')
+    expect(held).toEqual([true])
+    await learner.say('ping', '2.0')
+    expect(held).toEqual([true, false])
+  })
+
+  test('goes on where its pings are answered', async () => {
+    const learner = await established()
+    for (let ms = 500; ms < 20_000; ms += 500) {
+      await parts.host.pass(500)
+      leader.passed(ms - 500, ms)
+      leader.halfTick()
+      await learner.say('ping', '2.0')
+    }
+    expect(held).toEqual([])
   })
 })
 

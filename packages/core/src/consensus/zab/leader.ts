@@ -20,11 +20,13 @@ import type { Reconfiguring } from '../../operations/reconfig.ts'
 import type { CommittedLog, LoggedTxn } from './history/committed-log.ts'
 import type { MembershipState } from '../../membership/membership-state.ts'
 import { Deferred, TimeoutError, within } from '../../base/deferred.ts'
+import { Confirmation } from './confirmation.ts'
 import { Discovery } from './discovery.ts'
-import { counterOf, epochOf, epochStart, type Epochs } from './history/epochs.ts'
+import { counterOf, epochJumpMax, epochOf, epochStart, type Epochs } from './history/epochs.ts'
 import { drained, sendHistory } from './links/pace.ts'
 import { LearnerLinks } from './links/learner-links.ts'
 import { LearnerProgress, type LearnerView } from './learner-progress.ts'
+import { refuseStranger } from './strangers.ts'
 import { expectPacket, LinkLostError, ProtocolError, type PacketLink } from './links/packet-link.ts'
 import { verifierOf, type Membership } from '../../membership/membership.ts'
 import type { ServerId } from '../../membership/quorum.ts'
@@ -37,12 +39,13 @@ import type { ZabOptions, ZabTrace } from './options.ts'
 const counterMaxDefault = 0xfffffffen
 /** In the last part of an epoch, one in so many, the next one is begun at the first good moment. */
 const epochReserveDivisor = 64n
-/** An epoch has 31 bits; with more it would be taken for a negative one. */
-const promisedMax = 0x7fffff00n
 const counterUsedUp = 'the counter of this epoch is used up'
 
 /** So long a leader that is to end waits for what it has proposed. */
 const finishMsMax = 500
+
+/** Of the time that followers wait for their leader: no two clocks go alike. */
+const leasePart = 0.9
 
 /** Above this a snapshot is shorter than what a learner has not taken yet, for most databases. */
 const learnerQueueBytesMaxDefault = 128 * 1024 * 1024
@@ -67,7 +70,13 @@ export interface LeaderParts {
     mayPropose: (zxid: bigint) => boolean
     onProposed: (zxid: bigint, batch: LogBatch) => void
     reconfiguring: Reconfiguring
+    /** Calls back once we are known to have led after this, and what was proposed is committed. */
+    confirm: ((confirmed: () => void) => void) | undefined
+    /** To be told when all that clients have sent is read: only then is that called back. */
+    allRead: () => void
   }) => Proposer
+  /** Clients have to wait while it is not known whether we still lead. */
+  readonly hold?: (isOn: boolean) => void
   /** A voter has come to be led by us. */
   readonly joined?: (sid: ServerId) => void
   /** A learner asks whether a session may go on there. */
@@ -78,6 +87,14 @@ export interface LeaderParts {
 interface OlderHistory {
   readonly txns: readonly LoggedTxn[]
   readonly before: bigint
+}
+
+/** A sync, which is answered when we are known to have led after it came. */
+interface PendingSync {
+  /** What was proposed before it is committed first, and nothing that was proposed later. */
+  readonly after: bigint
+  readonly round: number
+  readonly answer: () => void
 }
 
 /** A transaction that waits for its quorum. */
@@ -108,6 +125,10 @@ export class Leader {
   private readonly discovery: Discovery
   private proposer: Proposer | undefined
   private readonly outstanding = new Fifo<Outstanding>()
+  private readonly syncs = new Fifo<PendingSync>()
+  private readonly confirmation: Confirmation
+  /** The round that must be confirmed before anybody is answered again. */
+  private doubtedRound: number | undefined
   /** Who asks for what is being proposed. */
   private requestingLearner: LearnerProgress | undefined
   /** Up to where the log of each voter, ours among them, is known to hold this epoch. */
@@ -130,6 +151,9 @@ export class Leader {
     this.counterMax = options.counterMax ?? counterMaxDefault
     this.start = { epoch: parts.epochs.current, zxid: parts.db.lastZxid }
     this.discovery = new Discovery(parts, this.start, (error) => this.end(error))
+    const { self, configs } = parts
+    const voters = { self, learners: this.learners, verifier: () => configs.verifier }
+    this.confirmation = new Confirmation(voters, parts.nowMs())
   }
 
   private get isOver(): boolean {
@@ -155,7 +179,7 @@ export class Leader {
 
   /** Those who ask to be answered once everything before is committed. */
   get pendingSyncs(): number {
-    return this.outstanding.all().reduce((sum, { behind }) => sum + behind.length, 0)
+    return this.syncs.length
   }
 
   get learnerViews(): LearnerView[] {
@@ -295,9 +319,9 @@ export class Leader {
     this.dropSlow()
     this.beginNextEpochInTime()
     if (this.isOver) return
-    const lastProposed = this.proposer?.lastProposedZxid ?? this.parts.db.lastZxid
+    if (this.proposer !== undefined) this.confirmation.begin(this.parts.nowMs(), this.lastProposed)
     for (const learner of this.learners) {
-      if (learner.isSent) learner.link.send('ping', lastProposed)
+      if (learner.isSent && !learner.isUpToDate) learner.link.send('ping', this.lastProposed)
     }
     if (++this.ticks % 2 !== 0 || this.proposer === undefined) return
     const tick = this.ticks / 2
@@ -313,6 +337,10 @@ export class Leader {
         this.drop(learner, 'it was silent for too long')
       }
     }
+  }
+
+  private get lastProposed(): bigint {
+    return this.proposer?.lastProposedZxid ?? this.parts.db.lastZxid
   }
 
   /** One that answers, but does not log what is proposed, is slower than the ensemble allows. */
@@ -345,10 +373,9 @@ export class Leader {
     if (info.configVersion > this.parts.configs.newest.version) {
       throw new MalformedError(`server ${sid} knows a newer configuration than its leader`)
     }
+    refuseStranger(sid, this.parts.configs, this.options)
     const promised = epochOf(hello.zxid)
-    if (promised < 0n || promised > promisedMax) {
-      throw new MalformedError(`server ${sid} says that it has promised epoch ${promised}`)
-    }
+    this.refuseAbsurd(sid, promised, link)
     if (!isObserver) this.parts.joined?.(sid)
     this.discovery.join(sid, promised)
     this.beginEpochFor(sid, promised)
@@ -359,9 +386,10 @@ export class Leader {
       within(host, limitMs, 'an answer to the epoch', link.next()),
     )
     expectPacket(ack, 'ackEpoch')
-    if (ack.data === null) throw new MalformedError('an acknowledgement without an epoch')
-    const currentEpoch = BigInt(new Reader(ack.data).int())
-    if (!isObserver && currentEpoch >= 0n) this.discovery.acknowledge(sid, currentEpoch, ack.zxid)
+    const held = historyIn(ack)
+    if (!isObserver && held !== undefined) {
+      this.discovery.acknowledge(sid, held.currentEpoch, held.lastZxid)
+    }
     await this.links.of(link, this.discovery.acknowledged.promise)
 
     const deadlineTick = this.joinDeadline()
@@ -379,6 +407,15 @@ export class Leader {
       (packet) => this.receive(learner, packet),
       () => this.advanceCommit(),
     )
+  }
+
+  /** No server claims that by itself: whoever wants to use up all epochs could say so. */
+  private refuseAbsurd(sid: ServerId, promised: bigint, { remoteAddress }: PacketLink): void {
+    const { epochs, configs, trace } = this.parts
+    const isPossible = promised >= 0n && promised - epochs.accepted <= epochJumpMax
+    if (isPossible || !configs.isMember(sid)) return
+    trace({ type: 'epochRefused', sid, address: remoteAddress, promised, own: epochs.accepted })
+    throw new MalformedError(`server ${sid} says that it has promised epoch ${promised}`)
   }
 
   private joinDeadline(): number {
@@ -438,7 +475,7 @@ export class Leader {
       link.send('snap', sent)
       learner.hold()
       this.forward(learner, sent)
-      await sendSnapshot(link, source, () => this.drained(link))
+      await sendSnapshot(link, source, () => this.drained(link), this.options.sliceBytes)
       // An Apache learner would take what it is told before NEWLEADER for committed.
       do await this.links.of(link, this.reconfigured.promise)
       while (this.reconfigZxid >= 0n)
@@ -450,7 +487,7 @@ export class Leader {
       config = this.configNow
       learner.hold()
       this.forward(learner, sent)
-      await sendHistory(link, plan.txns, () => this.drained(link))
+      await sendHistory(link, plan.txns, () => this.drained(link), this.options.sliceBytes)
     }
     // Behind the whole history: older releases queued it before, and lost data by that.
     link.send('newLeader', epochStart(this.epoch), config)
@@ -543,11 +580,14 @@ export class Leader {
     configs.commit(configs.newest)
     const mayLead = mayGoOnLeading(before, configs.committed, self)
     if (mayLead) {
-      const { mayPropose, onProposed, reconfiguring } = this
-      this.proposer = this.parts.serve({ lastZxid, mayPropose, onProposed, reconfiguring })
+      const { mayPropose, onProposed, reconfiguring, allRead } = this
+      const confirm = this.options.confirmSyncs === false ? undefined : this.sync
+      const proposing = { mayPropose, onProposed, reconfiguring, confirm, allRead }
+      this.proposer = this.parts.serve({ lastZxid, ...proposing })
       this.established.resolve()
     }
     for (const learner of this.learners) if (learner.hasAckedNewLeader) learner.sendUpToDate()
+    this.confirmation.confirmedMs = this.parts.nowMs()
     // Our predecessor proposed a configuration without us, and that is complete now.
     if (!mayLead) this.end(new RoleChange('the new configuration wants another leader', undefined))
   }
@@ -586,6 +626,8 @@ export class Leader {
 
   /** In order: nothing is committed before everything before it is. */
   private advanceCommit(): void {
+    // Whether others lead by now is not known: nobody is told anything before it is.
+    if (this.doubtedRound !== undefined) return
     const { verifier } = this.parts.configs
     const upTo = this.quorumZxid()
     const { outstanding } = this
@@ -594,10 +636,11 @@ export class Leader {
       next !== undefined && !this.isOver;
       next = outstanding.first
     ) {
-      if (next.zxid > upTo) break
+      if (next.zxid > upTo || !this.answerSyncs(next.zxid)) break
       this.commit(next)
       outstanding.shift()
     }
+    if (!this.isOver) this.answerSyncs()
     if (this.outstanding.length === 0) this.finished?.resolve()
     // Others decide from now on, and for them it may be enough already.
     if (verifier !== this.parts.configs.verifier && !this.isOver) this.advanceCommit()
@@ -642,6 +685,63 @@ export class Leader {
       if (isObserver) link.send('inform', zxid, payload)
       else link.send('commit', zxid)
     })
+  }
+
+  // --- whether we still lead -------------------------------------------------------------------
+
+  /** Answers behind what is proposed by now; unless told otherwise, not before we know that we lead. */
+  private readonly sync = (answer: () => void): void => {
+    // As with a write, whoever asks a leader that is about to go asks the next one.
+    if (this.finished !== undefined) return
+    const after = this.outstanding.last?.zxid ?? this.committedZxid
+    const isConfirmed = this.options.confirmSyncs !== false
+    const round = isConfirmed ? this.confirmation.want(this.parts.nowMs(), this.lastProposed) : 0
+    this.syncs.push({ after, round, answer })
+  }
+
+  /** All that has come is read: a sync that has to wait for nobody is answered. */
+  private readonly allRead = (): void => {
+    if (this.syncs.length > 0) this.answerSyncs()
+  }
+
+  /**
+   * Answers the syncs that came before a transaction was proposed; false where one has to wait, and
+   * so has the transaction: a client is answered in the order of its requests.
+   */
+  private answerSyncs(before?: bigint): boolean {
+    for (let next = this.syncs.first; next !== undefined; next = this.syncs.first) {
+      if (before !== undefined && next.after >= before) return true
+      const isDue = next.after <= this.committedZxid && this.confirmation.isConfirmed(next.round)
+      if (!isDue || this.doubtedRound !== undefined) return false
+      this.syncs.shift()
+      next.answer()
+    }
+    return true
+  }
+
+  /** A quorum has followed us to the end of a round of pings. */
+  private confirmed(): void {
+    this.confirmation.beginWanted(this.parts.nowMs(), this.lastProposed)
+    if (this.doubtedRound !== undefined && this.confirmation.isConfirmed(this.doubtedRound)) {
+      this.doubtedRound = undefined
+      this.parts.hold?.(false)
+    }
+    if (this.syncs.length > 0 || this.outstanding.length > 0) this.advanceCommit()
+  }
+
+  /**
+   * The time went on. Where this server stood still, or a quorum was not heard of for about as long
+   * as followers wait for their leader, others may lead: nobody is answered before a quorum says
+   * that it still follows.
+   */
+  passed(beforeMs: number, nowMs: number): void {
+    const { tickMs, syncLimit } = this.options
+    const isStale = nowMs - this.confirmation.confirmedMs > leasePart * tickMs * syncLimit
+    if (!isStale && nowMs - beforeMs <= tickMs) return
+    if (this.proposer === undefined || this.isOver || this.doubtedRound !== undefined) return
+    this.doubtedRound = this.confirmation.begin(nowMs, this.lastProposed)
+    this.parts.hold?.(true)
+    this.confirmed()
   }
 
   // --- other members ---------------------------------------------------------------------------
@@ -693,6 +793,7 @@ export class Leader {
     committedLog.add({ zxid, payload })
     for (const { learner, send } of behind) this.toLearner(learner, 0, send)
     this.reconfigured.resolve()
+    this.confirmation.count()
     if (!goesOn) this.end(new RoleChange(`server ${leader} is to lead from now on`, leader))
   }
 
@@ -707,6 +808,7 @@ export class Leader {
         return
       case packetTypes.ping:
         this.touchSessions(packet.data)
+        if (this.confirmation.answered(learner)) this.confirmed()
         return
       case packetTypes.revalidate:
         this.revalidate(learner, packet)
@@ -732,7 +834,9 @@ export class Leader {
     learner.hasAckedNewLeader = true
     const wasEstablished = this.proposer !== undefined
     if (!learner.isObserver) this.acknowledgeNewLeader(learner.sid)
-    if (wasEstablished) learner.sendUpToDate()
+    if (!wasEstablished) return
+    learner.sendUpToDate()
+    this.confirmation.joined(learner, this.lastProposed)
   }
 
   private touchSessions(data: Uint8Array | null): void {
@@ -777,13 +881,30 @@ export class Leader {
     } else if (type === codes.closeSession) {
       proposer.remoteCloseSession(sessionId, xid)
     } else if (type === codes.sync) {
-      this.behindOutstanding(learner, () => learner.link.send('sync', 0n))
+      this.sync(() => this.toLearner(learner, 0, () => learner.link.send('sync', 0n)))
+      this.allRead()
     } else {
       const identities: Id[] = authinfo ?? []
       proposer.remoteWrite(learner, { sessionId, xid, type, identities }, reader)
     }
     this.requestingLearner = undefined
   }
+}
+
+/**
+ * What a server has that promises our epoch; undefined where it does not say, and so does not count.
+ * One that asks for everything says what it has behind the rest.
+ */
+function historyIn({
+  data,
+  zxid,
+}: QuorumPacket): { readonly currentEpoch: bigint; readonly lastZxid: bigint } | undefined {
+  if (data === null) throw new MalformedError('an acknowledgement without an epoch')
+  const reader = new Reader(data)
+  const epoch = reader.int()
+  if (epoch >= 0) return zxid < 0n ? undefined : { currentEpoch: BigInt(epoch), lastZxid: zxid }
+  if (zxid >= 0n || reader.remaining < 12) return undefined
+  return { currentEpoch: BigInt(reader.int()), lastZxid: reader.long() }
 }
 
 function nothingPending(): Deferred<void> {

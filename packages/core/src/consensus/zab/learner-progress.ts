@@ -1,3 +1,4 @@
+import { Fifo } from '../../base/fifo.ts'
 import { AckWatch } from './ack-watch.ts'
 import type { PacketLink } from './links/packet-link.ts'
 import type { ServerId } from '../../membership/quorum.ts'
@@ -28,6 +29,12 @@ export class LearnerProgress {
   /** Everything it lacked is sent: from now on it must give signs of life. */
   isSent = false
   hasAckedNewLeader = false
+  /** UPTODATE is sent: from here on each ping is answered. */
+  isUpToDate = false
+  /** The newest round of pings that it has answered. */
+  answeredRound = 0
+  /** The rounds of its pings that are not answered yet. */
+  private readonly pings = new Fifo<number>()
   /** It has said so after UPTODATE. */
   isFollowing = false
   /** The end of the history it joined with. */
@@ -81,7 +88,18 @@ export class LearnerProgress {
 
   sendUpToDate(): void {
     this.link.send('upToDate', -1n)
+    this.isUpToDate = true
     this.release()
+  }
+
+  /** Asks for a sign of life; before UPTODATE there is no answer. */
+  ping(zxid: bigint, round: number): void {
+    this.link.send('ping', zxid)
+    if (this.isUpToDate) this.pings.push(round)
+  }
+
+  answeredPing(): void {
+    this.answeredRound = this.pings.shift() ?? this.answeredRound
   }
 
   /** What it has not taken yet, without its history: that has bounds of its own. */

@@ -78,6 +78,7 @@ async function join(
         await storing?.promise
         done.push(`snapshot ${show(db.lastZxid)}, epoch ${epochs.current}`)
       },
+      abandonSnapshot: () => done.push('abandon'),
       serving: () => done.push('serve'),
       ...given,
     },
@@ -117,7 +118,7 @@ test('a follower joins step by step, and is durable before it says so', async ()
   await leader.say('diff', '1.7')
   await txns('1.6', '1.7')
   await leader.say('newLeader', '2.0')
-  expect(done).toEqual(['append 1.6', 'append 1.7'])
+  expect(done).toEqual(['abandon', 'append 1.6', 'append 1.7'])
   expect(await leader.heard()).toEqual([])
   flushing.resolve()
   expect(await leader.heard()).toEqual(['ack 2.0'])
@@ -292,6 +293,20 @@ describe('a snapshot', () => {
     await join('1.5', 1n, { wantsEverything: true })
     await leader.heard()
     expect(await agree()).toEqual(['ackEpoch -1'])
+  })
+
+  test.each([
+    ['says what there is', false, [-1, 1, 1, 5]],
+    ['says nothing where there should be more', true, [-1]],
+  ])('%s of our own then, where Apache does not look', async (_, lacksData, ints) => {
+    await join('1.5', 1n, { wantsEverything: true, lacksData })
+    await leader.heard()
+    await leader.say('leaderInfo', '2.0', new Uint8Array(4))
+    const { out } = leader.link
+    const data = Buffer.from(out.bytes.subarray(out.position - 4 - 4 * ints.length, out.position))
+    // Behind the data comes the list of identities, which is none.
+    expect(data.readInt32BE(4 * ints.length)).toBe(-1)
+    expect(ints.map((_int, i) => data.readInt32BE(4 * i))).toEqual(ints)
   })
 })
 

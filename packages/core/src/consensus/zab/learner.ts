@@ -45,6 +45,8 @@ export interface LearnerParts {
   readonly configs: MembershipState
   /** Our own history is of no use: the leader is asked for all of its own. */
   readonly wantsEverything: boolean
+  /** There is none, where there should be one: nobody can tell what it was. */
+  readonly lacksData?: boolean
   readonly nowMs: () => number
   readonly trace: ZabTrace
   /** Puts a record into the log's next batch. */
@@ -57,6 +59,8 @@ export interface LearnerParts {
   readonly truncate: (zxid: bigint) => Promise<void>
   /** Writes a snapshot of the database, durable when it resolves. */
   readonly takeSnapshot: () => Promise<void>
+  /** Makes the snapshot that is being written, if any, fail. */
+  readonly abandonSnapshot: () => void
   /** This server is up to date with its leader: clients may be served from now on. */
   readonly serving: (epoch: bigint) => void
   /** What stands between clients and us, where something does. */
@@ -210,15 +214,29 @@ export class Learner implements GlobalUpstream, LeaderRelay {
     }
     const isNew = this.epoch > epochs.accepted
     if (isNew) await epochs.setAccepted(this.epoch)
-    // An epoch promised before does not count again, but lets us be brought up.
-    const data = new Writer(4)
-    data.int(isNew ? Number(epochs.current) : -1)
-    this.link.send('ackEpoch', lastLogged, data.written())
+    this.link.send('ackEpoch', lastLogged, this.promiseOf(isNew))
+  }
+
+  /**
+   * The epoch of our history; -1 lets us be brought up and count for nothing. That is what a promise
+   * does which was made before, and one of a server that asks for everything: its zxid does not say
+   * what it has. What that is follows, behind all that Apache reads: without it there may be no quorum.
+   */
+  private promiseOf(isNew: boolean): Uint8Array {
+    const { epochs, db, wantsEverything, lacksData } = this.parts
+    const counts = isNew && !lacksData
+    const data = new Writer(16)
+    data.int(counts && !wantsEverything ? Number(epochs.current) : -1)
+    if (counts && wantsEverything) {
+      data.int(Number(epochs.current))
+      data.long(db.lastZxid)
+    }
+    return data.written()
   }
 
   /** Everything up to NEWLEADER: what is committed of it is durable before we say so. */
   private async takeHistory(isSnapshot: boolean): Promise<void> {
-    const { epochs, flush, takeSnapshot, isObserver, configs } = this.parts
+    const { epochs, flush, takeSnapshot, abandonSnapshot, isObserver, configs } = this.parts
     const committed: bigint[] = []
     let config: Membership | undefined
     for (;;) {
@@ -246,6 +264,9 @@ export class Learner implements GlobalUpstream, LeaderRelay {
       await takeSnapshot()
       this.isTorn = false
     } else {
+      // Without a quorum for it, this history may be cut off again: a snapshot that was begun before
+      // must not contain it.
+      if (history.length > 0) abandonSnapshot()
       for (const zxid of history) {
         const txn = this.nextPending(zxid)
         this.append(txn)
@@ -257,7 +278,7 @@ export class Learner implements GlobalUpstream, LeaderRelay {
     }
     await flush()
     // Also where we have seen a newer one: what we were proposed with it is not in this history.
-    configs.setSeen(config)
+    configs.setLogged(config)
     await configs.saved
     await epochs.setCurrent(this.epoch)
     this.lastAcked = this.parts.db.lastZxid
@@ -364,7 +385,7 @@ export class Learner implements GlobalUpstream, LeaderRelay {
 
   private see(txn: DecodedTxn): void {
     const config = configOf(txn)
-    if (config !== undefined) this.parts.configs.see(config)
+    if (config !== undefined) this.parts.configs.seeLogged(config)
   }
 
   /** In the log, or on the way there, but not known to be committed. */

@@ -20,6 +20,7 @@ import { LearnerLinks } from './links/learner-links.ts'
 import { expectPacket, LinkLostError, type PacketLink } from './links/packet-link.ts'
 import type { ServerId } from '../../membership/quorum.ts'
 import { sendSnapshot } from './links/snapshot-stream.ts'
+import { refuseStranger } from './strangers.ts'
 import { planSync } from './synchronisation.ts'
 
 /** The follower's own connection to its leader, which carries what observers ask for. */
@@ -122,6 +123,7 @@ export class ObserverMaster {
     if (info === undefined) throw new MalformedError('an observer that does not say who it is')
     const sid = info.serverId
     if (sid === self) throw new MalformedError(`another server ${sid}: our own number`)
+    refuseStranger(sid, this.parts.configs, this.options)
     const version = new Writer(4)
     version.int(quorumProtocolVersion)
     link.send('leaderInfo', epochStart(epoch), version.written())
@@ -170,14 +172,14 @@ export class ObserverMaster {
     if (plan.kind === 'snap') {
       const source = db.snapshotSource()
       link.send('snap', db.lastZxid)
-      await sendSnapshot(link, source, pause)
+      await sendSnapshot(link, source, pause, this.options.sliceBytes)
       // It may hold parts of what was committed while it was sent: with that it is exact.
       this.release(observer)
       observer.held = []
       config = configs.committedText
     } else {
       link.send(plan.kind, plan.zxid)
-      await sendHistory(link, plan.txns, pause)
+      await sendHistory(link, plan.txns, pause, this.options.sliceBytes)
     }
     link.send('newLeader', epochStart(epoch), config)
     observer.isSent = true

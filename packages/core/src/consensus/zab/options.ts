@@ -23,6 +23,15 @@ export interface ZabOptions {
    * others have to come again. No bound where left out.
    */
   readonly syncsMax?: { readonly snaps: number; readonly diffs: number }
+  /**
+   * Whether a leader finds out that it still leads before it answers a sync; it does unless told.
+   * Otherwise one that was replaced unawares may answer, as in Apache.
+   */
+  readonly confirmSyncs?: boolean
+  /** Whether servers are brought up that are no members; unless told, where members can change. */
+  readonly admitsStrangers?: boolean | undefined
+  /** How much of a history or a snapshot is sent before the loop turns. */
+  readonly sliceBytes?: number
   /** Every learner is sent everything, whatever it lacks. */
   readonly alwaysSendSnapshot?: boolean
 }
@@ -54,6 +63,14 @@ export type ZabEvent =
     }
   | { readonly type: 'learnerDropped'; readonly sid: ServerId; readonly reason: string }
   | { readonly type: 'learnerRefused'; readonly reason: string }
+  /** Somebody in the name of a member claims to have promised an epoch far beyond our own. */
+  | {
+      readonly type: 'epochRefused'
+      readonly sid: ServerId
+      readonly address: string
+      readonly promised: bigint
+      readonly own: bigint
+    }
   /** A change of members is in the log; from now on old and new ones must agree. */
   | ({ readonly type: 'changeProposed'; readonly version: bigint } & MembershipChange)
   | ({ readonly type: 'reconfigured'; readonly version: bigint } & MembershipChange)

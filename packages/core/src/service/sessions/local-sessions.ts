@@ -30,6 +30,7 @@ export class LocalSessions implements Upstream {
   readonly localSessions: SessionTracker
   readonly isReadOnly: boolean
   readonly sync?: (ticket: WriteTicket) => void
+  readonly allRead: (() => void) | undefined
   private readonly global: GlobalUpstream
   private readonly pipeline: ClientPipeline
   private readonly clock: Clock
@@ -52,6 +53,7 @@ export class LocalSessions implements Upstream {
     this.upgrading = options.upgrading
     this.localSessions = new SessionTracker(options.tickMs, true)
     this.isReadOnly = global.isReadOnly === true
+    this.allRead = global.allRead
     if (global.sync !== undefined) this.sync = (ticket) => global.sync!(ticket)
   }
 

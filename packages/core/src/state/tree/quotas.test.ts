@@ -147,7 +147,7 @@ test('counting touches neither versions nor times, fires no watch, and is no par
   const id = tree.find('/zookeeper/quota/a/zookeeper_stats')
   const before = [tree.version(id), tree.mzxid(id), tree.mtime(id)]
   let told = 0
-  const watcher = { identities: [], lastFiring: 0, deliver: () => told++ }
+  const watcher = { identities: [], lastFiring: 0, watchWeight: 0, deliver: () => told++ }
   watches.data.add('/zookeeper/quota/a/zookeeper_stats', watcher, 2)
   world.create('/a/b', 'x')
   expect([tree.version(id), tree.mzxid(id), tree.mtime(id)]).toEqual(before)

@@ -104,7 +104,7 @@ export class Tree {
     this.options = { ...defaults, ...options }
     this.seed = this.options.hashSeed | 0
     this.scanner = new PathScanner(this.seed)
-    this.owners = new Owners(this.options.extendedTypes)
+    this.owners = new Owners(this.options.extendedTypes, (id) => this.pathOf(id))
     const { touchMemory } = this.options
     this.arena = new Arena(touchMemory)
     this.index = new PathIndex(touchMemory)
@@ -385,6 +385,11 @@ export class Tree {
 
   ephemeralsOf(session: bigint): ReadonlySet<NodeId> {
     return this.owners.ephemeralsOf(session)
+  }
+
+  /** The paths of a session's ephemerals that start with these characters. */
+  ephemeralPaths(session: bigint, prefix: string): IterableIterator<string> {
+    return this.owners.ephemeralPaths(session, prefix)
   }
 
   sessionsWithEphemerals(): IterableIterator<bigint> {

@@ -91,6 +91,73 @@ test('a log that cannot be read so far is not taken for one that ends before', a
   await expect(truncateAfter(disk, directories, 6n)).rejects.toThrow('cannot be read')
 })
 
+describe('a snapshot that contains what is to be forgotten, though its name is older,', () => {
+  /** It was begun after `zxid`, and finished when the database had reached `reached`. */
+  async function fuzzySnapshot(
+    disk: MemoryDisk,
+    zxid: number,
+    reached: { digest?: number; node?: number },
+  ): Promise<void> {
+    const database = TestDatabase.fresh()
+    const { digest, node } = reached
+    if (node !== undefined) database.putAt('/x', BigInt(node))
+    database.lastZxid = BigInt(digest ?? 0)
+    if (digest !== undefined) database.digestValue = 5n
+    await writeSnapshot(disk, directory, {
+      ...database.source(BigInt(zxid)),
+      ...(digest === undefined ? { finish: () => ({ zxid: 0n, digest: undefined }) } : {}),
+    })
+    await disk.syncDirectory(directory)
+  }
+
+  test.each([
+    ['as its digest tells', { digest: 8 }],
+    ['as its nodes tell', { node: 8 }],
+  ])('%s, goes too', async (_, reached) => {
+    const disk = await diskWith([0], [range(1, 9)])
+    await fuzzySnapshot(disk, 6, reached)
+    await truncateAfter(disk, directories, 6n)
+    expect(await namesOn(disk)).toEqual(['log.1', 'snapshot.0'])
+    const { zxid, target } = await recoverTest(disk)
+    expect(zxid).toBe(6n)
+    expect(target.applied).toEqual([1n, 2n, 3n, 4n, 5n, 6n])
+  })
+
+  test('leaves nothing to be cut, where there is no older one', async () => {
+    const disk = await diskWith([], [range(1, 9)])
+    await fuzzySnapshot(disk, 4, { digest: 8 })
+    await expect(truncateAfter(disk, directories, 6n)).rejects.toThrow(TruncateError)
+    await truncateAfter(disk, directories, 8n)
+    expect(await namesOn(disk)).toEqual(['log.1', 'snapshot.4'])
+  })
+
+  test('leaves nothing to be cut, where it may be a leader’s and follow on nothing', async () => {
+    const disk = await diskWith([0], [range(1, 3), range(7, 9)])
+    await fuzzySnapshot(disk, 6, { digest: 9 })
+    await expect(truncateAfter(disk, directories, 8n)).rejects.toThrow(TruncateError)
+  })
+
+  test('may be any without a digest: only one that another follows is known not to be', async () => {
+    const disk = await diskWith([0], [range(1, 9)])
+    await fuzzySnapshot(disk, 4, { node: 3 })
+    await expect(truncateAfter(disk, directories, 6n)).rejects.toThrow(TruncateError)
+    await fuzzySnapshot(disk, 5, { node: 8 })
+    await truncateAfter(disk, directories, 6n)
+    expect(await namesOn(disk)).toEqual(['log.1', 'snapshot.0', 'snapshot.4'])
+  })
+
+  test('is not taken for one by the configuration that its server wrote into it', async () => {
+    const disk = await diskWith([0], [range(1, 9)])
+    const database = TestDatabase.fresh()
+    database.putAt('/zookeeper/config', 9n)
+    database.lastZxid = 5n
+    database.digestValue = 5n
+    await writeSnapshot(disk, directory, database.source(4n))
+    await truncateAfter(disk, directories, 6n)
+    expect(await namesOn(disk)).toEqual(['log.1', 'snapshot.0', 'snapshot.4'])
+  })
+})
+
 describe('nothing is touched, and an error says so,', () => {
   test.each([
     ['where no snapshot is old enough', [8], [range(1, 9)], 6n],

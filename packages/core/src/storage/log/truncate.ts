@@ -1,10 +1,18 @@
 import type { Disk } from '../../ports.ts'
-import { listIfThere, logsAmong, snapshotsAmong } from '../disk/files.ts'
+import { listIfThere, logsAmong, snapshotsAmong, type StoredFile } from '../disk/files.ts'
+import type { Compression } from '../snapshot/snapshot-output.ts'
+import { snapshotReach } from '../snapshot/snapshot-reach.ts'
 import { LogFileReader } from './log-reader.ts'
 
 /** The log does not hold the transaction it is to be cut after. */
 export class TruncateError extends Error {
   override readonly name = 'TruncateError'
+}
+
+interface Directories {
+  readonly snapshotDir: string
+  readonly logDir: string
+  readonly compression?: Compression | undefined
 }
 
 /**
@@ -13,25 +21,28 @@ export class TruncateError extends Error {
  */
 export async function truncateAfter(
   disk: Disk,
-  { snapshotDir, logDir }: { snapshotDir: string; logDir: string },
+  directories: Directories,
   zxid: bigint,
 ): Promise<void> {
+  const { snapshotDir, logDir } = directories
   const snapshots = snapshotsAmong(await listIfThere(disk, snapshotDir))
-  if (!snapshots.some((snapshot) => snapshot.zxid <= zxid)) {
-    throw new TruncateError(`no snapshot in ${snapshotDir} is as old as ${zxid.toString(16)}`)
-  }
   const logs = logsAmong(await listIfThere(disk, logDir))
-  const base = snapshots.findLast((snapshot) => snapshot.zxid <= zxid)!.zxid
+  const base = await findBase(disk, directories, snapshots, logs, zxid)
+  if (base === undefined) {
+    throw new TruncateError(
+      `no snapshot in ${snapshotDir} is known to contain nothing after ${zxid.toString(16)}`,
+    )
+  }
   if (lacksBeginning(logs, base, zxid)) {
     throw new TruncateError(`no log in ${logDir} goes on from snapshot ${base.toString(16)}`)
   }
-  const isSnapshotEnd = snapshots.some((snapshot) => snapshot.zxid === zxid)
+  const isSnapshotEnd = base === zxid
   const cut = await findCut(disk, logDir, logs, zxid)
   if (cut?.holdsIt !== true && !isSnapshotEnd) {
     throw new TruncateError(`no log in ${logDir} holds ${zxid.toString(16)}`)
   }
   // Snapshots go first: after a crash in between, recovery must not find one that is ahead.
-  for (const { name } of snapshots.filter((snapshot) => snapshot.zxid > zxid)) {
+  for (const { name } of snapshots.filter((snapshot) => snapshot.zxid > base)) {
     await disk.remove(`${snapshotDir}/${name}`)
   }
   await disk.syncDirectory(snapshotDir)
@@ -48,6 +59,33 @@ export async function truncateAfter(
   } finally {
     await file.close()
   }
+}
+
+/**
+ * The newest snapshot without anything of what is to be forgotten. Its name does not tell: a
+ * snapshot is written while transactions go on being applied.
+ */
+async function findBase(
+  disk: Disk,
+  { snapshotDir, logDir, compression }: Directories,
+  snapshots: readonly StoredFile[],
+  logs: readonly StoredFile[],
+  zxid: bigint,
+): Promise<bigint | undefined> {
+  let isFollowed = false
+  for (const snapshot of snapshots.filter((each) => each.zxid <= zxid).toReversed()) {
+    const reach = await snapshotReach(disk, snapshotDir, snapshot, compression)
+    if (reach === undefined) return undefined
+    if (reach.zxid <= zxid) {
+      // One that another follows was finished before that one began.
+      return reach.isCertain || isFollowed ? snapshot.zxid : undefined
+    }
+    // A leader's snapshot takes the place of another history: the logs must lead across it.
+    const cut = await findCut(disk, logDir, logs, snapshot.zxid)
+    if (cut?.holdsIt !== true) return undefined
+    isFollowed = true
+  }
+  return undefined
 }
 
 /**

@@ -120,9 +120,9 @@ test('a log that is gone with all that is noted in it is missed', async () => {
   await disk.remove(newestLog)
   const log = 0x65n
   const note = async (isClosed: boolean): Promise<void> => {
-    const newest = await readExtent(disk, directory)
+    const noted = await readExtent(disk, directory)
     const extent = { zxid: 100n, log, isClosed, isSynced: true }
-    await writeExtent(disk, directory, extent, { newest, isDurable: true })
+    await writeExtent(disk, directory, extent, { newest: noted, isDurable: true })
   }
   await note(false)
   await expect(recoverTest(disk)).rejects.toThrow('log.65 was being written')
@@ -134,9 +134,9 @@ test('a note that power failed in the middle of leaves the one before it', async
   for (let bytes = 0; bytes <= 512; bytes += 7) {
     disk = new MemoryDisk({ forgetful: true })
     await live(100)
-    const newest = await readExtent(disk, directory)
+    const noted = await readExtent(disk, directory)
     const extent = { zxid: 90n, log: undefined, isClosed: true, isSynced: true }
-    await writeExtent(disk, directory, extent, { newest, isDurable: false })
+    await writeExtent(disk, directory, extent, { newest: noted, isDurable: false })
     disk.crash(() => [[0, bytes]])
     expect([90n, 100n]).toContain((await readExtent(disk, directory))?.zxid)
   }

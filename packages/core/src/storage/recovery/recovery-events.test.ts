@@ -21,6 +21,7 @@ const events: readonly RecoveryEvent[] = [
   },
   { type: 'unreadableRestPassed', file, position: 500, nextFile: 'data/log.9' },
   { type: 'damageBelowSnapshot', file, position: 500 },
+  { type: 'snapshotAhead', file, zxid: 30n, lastZxid: 26n },
   { type: 'emptyLogRemoved', file, bytes: 16, durableTo: 26n },
   { type: 'extentUnknown', file },
   { type: 'endMissing', file, problem: 'it ends too early' },

@@ -31,6 +31,12 @@ export type RecoveryEvent =
       readonly position: number
       readonly nextFile: string
     }
+  | {
+      readonly type: 'snapshotAhead'
+      readonly file: string
+      readonly zxid: bigint
+      readonly lastZxid: bigint
+    }
   | { readonly type: 'damageBelowSnapshot'; readonly file: string; readonly position: number }
   | {
       readonly type: 'emptyLogRemoved'
@@ -85,6 +91,12 @@ export function describeRecovery(event: RecoveryEvent): string {
       return (
         `${file} cannot be read beyond byte ${event.position}; nothing is missing, since ` +
         `${event.nextFile} goes on from there.`
+      )
+    case 'snapshotAhead':
+      return (
+        `${file} contains parts of the transactions up to zxid ${hex(event.zxid)}, and the logs end ` +
+        `at ${hex(event.lastZxid)}: accepted as configured. In an ensemble this server does not ` +
+        'vote until it has taken the data from the others.'
       )
     case 'damageBelowSnapshot':
       return (

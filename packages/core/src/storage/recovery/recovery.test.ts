@@ -168,6 +168,21 @@ test('a snapshot that had seen more than the logs hold stops recovery', async ()
   await writeSnapshot(disk, directory, database.source(3n))
   await writeLog(disk, [range(1, 5)])
   await expect(recoverTest(disk)).rejects.toThrow(/had reached zxid 0x7, but the logs end at 0x5/)
+  const accepted = await recoverTest(disk, { acceptDamage: true })
+  // What is here is no state that there ever was: nobody is to be led with it.
+  expect(accepted).toMatchObject({ zxid: 5n, lacksData: true, damageAccepted: true })
+  expect(types(accepted)).toContain('snapshotAhead')
+})
+
+test('without a digest, it is the nodes that tell how far a snapshot reaches', async () => {
+  const database = TestDatabase.fresh()
+  database.putAt('/x', 7n)
+  await writeSnapshot(disk, directory, {
+    ...database.source(3n),
+    finish: () => ({ zxid: 0n, digest: undefined }),
+  })
+  await writeLog(disk, [range(1, 5)])
+  await expect(recoverTest(disk)).rejects.toThrow(/had reached zxid 0x7, but the logs end at 0x5/)
 })
 
 describe('without a snapshot', () => {

@@ -27,6 +27,7 @@ import {
   type SnapshotSink,
 } from '../snapshot/snapshot.ts'
 import type { Compression } from '../snapshot/snapshot-output.ts'
+import { ReachWatch } from '../snapshot/snapshot-reach.ts'
 import { looksComplete } from '../snapshot/snapshot-validity.ts'
 
 /** A database being recovered. */
@@ -71,7 +72,10 @@ export interface Recovered<T> {
   readonly recordsReplayed: number
   /** Nothing was there before. */
   readonly isFresh: boolean
-  /** Something that was acknowledged is missing: others have it, and this server must not vote. */
+  /**
+   * Something that was acknowledged is missing, or the snapshot contains, in parts, more than the
+   * logs do: others have the data, and this server must not vote.
+   */
   readonly lacksData: boolean
   /** Something was set aside: a snapshot should be taken at once. */
   readonly damageAccepted: boolean
@@ -113,9 +117,10 @@ export async function recover<T extends RecoveryTarget>(
   target.lastZxid = snapshotZxid
   const skipped = snapshots.filter(({ zxid }) => zxid > snapshotZxid)
   const replayed = await replayLogs(disk, options, logs, snapshotZxid, skipped, target, trace, end)
+  const isAhead = chosen !== undefined && chosen.reachedZxid > replayed.zxid
   const setAside = await refuseLostEnd(disk, options, snapshots, chosen, replayed, trace)
   await removeLeftovers(disk, options, inSnapshotDir, inLogDir, trace)
-  const lacksData = isGone || isUnexpected || replayed.lacksEnd
+  const lacksData = isGone || isUnexpected || replayed.lacksEnd || isAhead
   if (!lacksData) await noteReached(disk, snapshotDir, extent, replayed.zxid)
   return {
     target,
@@ -125,7 +130,7 @@ export async function recover<T extends RecoveryTarget>(
     recordsReplayed: replayed.records,
     isFresh,
     lacksData,
-    damageAccepted: replayed.damageAccepted || setAside,
+    damageAccepted: replayed.damageAccepted || setAside || isAhead,
   }
 }
 
@@ -152,8 +157,8 @@ interface Chosen<T> {
   readonly target: T
   readonly file: string
   readonly zxid: bigint
-  /** The last transaction that may have left traces in the snapshot. */
-  readonly finishedAt: bigint
+  /** The last transaction that left traces in the snapshot, as far as it tells. */
+  readonly reachedZxid: bigint
 }
 
 /** Newest first; a target that a broken snapshot was loaded into is thrown away. */
@@ -172,10 +177,10 @@ async function chooseSnapshot<T extends RecoveryTarget>(
         throw new SnapshotError('it is not complete')
       }
       const target = makeTarget()
-      const sink = new DigestWatch(target)
+      const sink = new WatchedTarget(target)
       const { bytes } = await loadSnapshot(disk, snapshotDir, file, sink, compression)
       trace({ type: 'snapshotLoaded', file: `${snapshotDir}/${file}`, zxid, bytes })
-      return { target, file, zxid, finishedAt: sink.finishedAt }
+      return { target, file, zxid, reachedZxid: sink.reach.zxid }
     } catch (error) {
       if (!isAboutTheFile(error)) throw error
       trace({
@@ -196,9 +201,9 @@ function isAboutTheFile(error: unknown): error is Error {
   )
 }
 
-/** Passes everything on, and notes how far the database had got when the snapshot was finished. */
-class DigestWatch implements SnapshotSink {
-  finishedAt = 0n
+/** Passes everything on, and notes how far the content of the snapshot reaches. */
+class WatchedTarget implements SnapshotSink {
+  readonly reach = new ReachWatch()
   private readonly sink: SnapshotSink
 
   constructor(sink: SnapshotSink) {
@@ -210,6 +215,7 @@ class DigestWatch implements SnapshotSink {
   }
 
   session(id: bigint, timeoutMs: number): void {
+    this.reach.session()
     this.sink.session(id, timeoutMs)
   }
 
@@ -218,11 +224,14 @@ class DigestWatch implements SnapshotSink {
   }
 
   node(reader: Reader): boolean {
-    return this.sink.node(reader)
+    const start = reader.position
+    const isNode = this.sink.node(reader)
+    if (isNode) this.reach.node(reader, start)
+    return isNode
   }
 
   digest(zxid: bigint, version: number, digest: bigint): void {
-    this.finishedAt = zxid
+    this.reach.digest(zxid)
     this.sink.digest(zxid, version, digest)
   }
 }
@@ -312,13 +321,18 @@ async function refuseLostEnd<T>(
   trace: (event: RecoveryEvent) => void,
 ): Promise<boolean> {
   const { snapshotDir, acceptDamage = false } = options
-  if (chosen !== undefined && chosen.finishedAt > zxid && !acceptDamage) {
-    throw new RecoveryError(
-      `${snapshotDir}/${chosen.file}`,
-      `it was finished when the database had reached zxid ${hex(chosen.finishedAt)}, but the logs ` +
-        `end at ${hex(zxid)}`,
-      'restore the missing log files, or start once with recovery.acceptDamage=true to go on without them',
-    )
+  if (chosen !== undefined && chosen.reachedZxid > zxid) {
+    const file = `${snapshotDir}/${chosen.file}`
+    if (!acceptDamage) {
+      throw new RecoveryError(
+        file,
+        `it contains what the database held when it had reached zxid ${hex(chosen.reachedZxid)}, ` +
+          `but the logs end at ${hex(zxid)}`,
+        'restore the missing log files, or start once with recovery.acceptDamage=true to go on without ' +
+          'them: a server of an ensemble then takes the data from the others',
+      )
+    }
+    trace({ type: 'snapshotAhead', file, zxid: chosen.reachedZxid, lastZxid: zxid })
   }
   const ahead = snapshots.filter((snapshot) => snapshot.zxid > zxid)
   for (const { name, zxid: reached } of ahead) {

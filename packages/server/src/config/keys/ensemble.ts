@@ -99,6 +99,32 @@ export const ensemble = {
     },
   ),
   forceSnapshotSync: property(bool, false, 'Learners are always sent a snapshot.', { use }),
+  'sync.confirmLeader': property(
+    bool,
+    true,
+    'Before a sync is answered, a quorum confirms that its leader still leads: a read behind it is linearizable. Otherwise a leader that was replaced unawares may answer.',
+    { use, departs: "zabra's own; ZooKeeper answers at once." },
+  ),
+  'quorum.admitStrangers': property(
+    bool,
+    undefined,
+    'Servers that are no members may follow, and are sent the whole database. Needed by those that are to join by reconfig.',
+    {
+      use,
+      defaultText: 'reconfigEnabled',
+      departs: "zabra's own; ZooKeeper always admits them.",
+    },
+  ),
+  'recovery.resetAcceptedEpoch': property(
+    bool,
+    false,
+    'Takes back all promises of epochs: acceptedEpoch becomes currentEpoch. For one start only, and of all servers after all were stopped.',
+    {
+      use,
+      flag: '--reset-accepted-epoch',
+      departs: "zabra's own; ZooKeeper takes no notice of it.",
+    },
+  ),
   cnxTimeout: property(ms, 5000, 'Timeout of connecting for elections.', { use }),
   quorumCnxnTimeoutMs: property(ms, -1, 'Timeout of reading from an election connection.', {
     use,

@@ -141,3 +141,14 @@ test('an epoch that a killed process left in the cache alone is durable before i
   disk.crash()
   expect(await load(disk, 2n)).toMatchObject({ current: 3n })
 })
+
+test('promises beyond all reason are known as such, and taken back where that is asked for', async () => {
+  const disk = await diskWith({ acceptedEpoch: '2147483392', currentEpoch: '4' })
+  expect(await load(disk, 4n)).toMatchObject({ accepted: 2_147_483_392n, isAbsurd: true })
+  await Epochs.load(disk, directory, epochStart(4n) + 5n, { resetsAccepted: true })
+  disk.crash()
+  expect(await load(disk, 4n)).toMatchObject({ accepted: 4n, current: 4n, isAbsurd: false })
+  // As many leaders may have come to nothing while a server was there.
+  const late = await diskWith({ acceptedEpoch: '65540', currentEpoch: '4' })
+  expect((await load(late, 4n)).isAbsurd).toBe(false)
+})

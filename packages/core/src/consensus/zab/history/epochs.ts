@@ -5,6 +5,14 @@ import { faultCode, type Disk } from '../../../ports.ts'
 const acceptedName = 'acceptedEpoch'
 const currentName = 'currentEpoch'
 
+/** An epoch has 31 bits; with more it would be taken for a negative one. */
+export const epochMax = 0x7fffffffn
+/**
+ * How far a server may be ahead that was there when leaders came to nothing: each of them used up
+ * one epoch. A claim of more is an error or an attack: epochs never go back, and they are finite.
+ */
+export const epochJumpMax = 0x10000n
+
 /** The epoch a zxid belongs to. */
 export function epochOf(zxid: bigint): bigint {
   return zxid >> 32n
@@ -54,7 +62,13 @@ export class Epochs {
   }
 
   /** Reads both files; a missing one follows from the history. */
-  static async load(disk: Disk, directory: string, lastZxid: bigint): Promise<Epochs> {
+  static async load(
+    disk: Disk,
+    directory: string,
+    lastZxid: bigint,
+    /** Takes back all promises, by the operator's word that no server is running. */
+    options: { readonly resetsAccepted?: boolean } = {},
+  ): Promise<Epochs> {
     const history = epochOf(lastZxid)
     let current = await readEpoch(disk, directory, currentName)
     const accepted = await readEpoch(disk, directory, acceptedName)
@@ -80,9 +94,15 @@ export class Epochs {
         `${directory}/${acceptedName} says ${epochs.accepted}, less than ${currentName}, ${epochs.current}`,
       )
     }
-    if (accepted === undefined) await epochs.write(acceptedName, epochs.accepted)
+    if (options.resetsAccepted === true) epochs.accepted = epochs.current
+    if (accepted !== epochs.accepted) await epochs.write(acceptedName, epochs.accepted)
     if (current === undefined || wasBehind) await epochs.write(currentName, epochs.current)
     return epochs
+  }
+
+  /** The promise is so far ahead of the history that no series of failed leaders explains it. */
+  get isAbsurd(): boolean {
+    return this.accepted - this.current > epochJumpMax
   }
 
   /** Durable when it resolves: only then may the promise be sent. */
