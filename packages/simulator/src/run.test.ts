@@ -50,6 +50,8 @@ test.each([
   [20_009_682, undefined],
   [20_010_046, undefined],
   [20_012_420, undefined],
+  [5079, undefined],
+  [5197, undefined],
   [50_002_571, undefined],
   [60_002_896, undefined],
   [61_011_948, undefined],

@@ -2,6 +2,7 @@ import { createServer, type IncomingMessage, type ServerResponse } from 'node:ht
 import type { AddressInfo, Socket } from 'node:net'
 import type { Logger } from '../logger.ts'
 import { secureHttp, type HttpSecurity } from './secure-http.ts'
+import { Descriptors } from '../net/descriptors.ts'
 
 export type Handler = (request: IncomingMessage, response: ServerResponse) => Promise<void>
 
@@ -42,6 +43,10 @@ export async function listenHttp(
       if (response.headersSent) response.destroy()
       else sendText(response, 500, 'internal error\n')
     })
+  })
+  const descriptors = new Descriptors()
+  server.on('connection', (socket) => {
+    if (!descriptors.hasRoomFor(socket)) socket.destroy()
   })
   server.keepAliveTimeout = idleTimeoutMs
   server.timeout = idleTimeoutMs

@@ -8,6 +8,7 @@ import type { TlsAcceptor } from '../tls/tls-acceptor.ts'
 import type { Turn } from '../turn.ts'
 import { ClientPort, type ClientPortParts, type Speech } from './client-port.ts'
 import { ClientSocket } from './client-socket.ts'
+import { Descriptors } from './descriptors.ts'
 import { OutputBudget } from './output-budget.ts'
 
 export interface ListenOptions {
@@ -39,6 +40,8 @@ export interface FourLetterWords {
 
 /** How long a closed connection may take to read what it was last sent. */
 const lingerMs = 2_000
+/** Refusals for want of descriptors come in floods: they are told of together. */
+const scarcityEveryMs = 10_000
 
 /** The ports of clients, and their connections. */
 export class ClientListener {
@@ -56,6 +59,9 @@ export class ClientListener {
   private readonly perAddress = new Map<string, number>()
   /** With those whose TLS handshake is under way. */
   private connections = 0
+  private readonly descriptors = new Descriptors()
+  private refusedSinceTold = 0
+  private scarcityToldAtMs = -Infinity
 
   constructor(
     parts: {
@@ -176,6 +182,11 @@ export class ClientListener {
       socket.destroy()
       return false
     }
+    if (!this.descriptors.hasRoomFor(socket)) {
+      this.refuseForScarcity()
+      socket.destroy()
+      return false
+    }
     this.perAddress.set(address, count + 1)
     this.connections++
     socket.once('close', () => this.left(address))
@@ -187,5 +198,19 @@ export class ClientListener {
     const count = (this.perAddress.get(address) ?? 1) - 1
     if (count === 0) this.perAddress.delete(address)
     else this.perAddress.set(address, count)
+  }
+
+  private refuseForScarcity(): void {
+    this.peer.stats.connectionsRejected++
+    this.peer.stats.connectionsWithoutDescriptor++
+    this.refusedSinceTold++
+    const nowMs = performance.now()
+    if (nowMs - this.scarcityToldAtMs < scarcityEveryMs) return
+    this.logger.warn(
+      `refused ${this.refusedSinceTold} connections: ${this.sockets.size} are open, and the other file ` +
+        'descriptors are kept for logs and snapshots. Raise the limit of open files (ulimit -n).',
+    )
+    this.scarcityToldAtMs = nowMs
+    this.refusedSinceTold = 0
   }
 }

@@ -5,6 +5,7 @@ import type { Mutant } from './mutant.ts'
 import { orderMutants } from './orders.ts'
 import { pipelineMutants } from './pipeline.ts'
 import type { ProgramMutant } from './program-mutant.ts'
+import { recoveryMutants } from './recovery.ts'
 import { moreRecipeMutants } from './more-recipes.ts'
 import { recipeMutants } from './recipes.ts'
 import { storageMutants } from './storage.ts'
@@ -12,6 +13,7 @@ import { storageMutants } from './storage.ts'
 /** One deliberate error each: proof that the checkers can fail. */
 export const mutants: readonly Mutant[] = [
   ...storageMutants,
+  ...recoveryMutants,
   ...pipelineMutants,
   ...ensembleMutants,
   ...orderMutants,

@@ -153,6 +153,11 @@ function counters(view: ServerView): Value[] {
     counter('stale_requests_dropped', stats.staleRequestsDropped, 'Connections closed for that.'),
     counter('connection_rejected', stats.connectionsRejected, 'Connections over a limit.'),
     counter(
+      'connection_rejected_no_descriptor',
+      stats.connectionsWithoutDescriptor,
+      'Connections refused so that logs and snapshots have file descriptors.',
+    ),
+    counter(
       'sessionless_connections_expired',
       stats.sessionlessExpired,
       'Connections that did not introduce themselves in time.',
