@@ -34,7 +34,7 @@ export function Problem({ error }: { readonly error: unknown }) {
   if (error === undefined) return null
   return (
     <p class="problem" role="alert">
-      {error instanceof Error ? error.message : String(error)}
+      {error instanceof Error ? error.message : JSON.stringify(error)}
     </p>
   )
 }
