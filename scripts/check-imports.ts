@@ -54,8 +54,10 @@ const clientOnNode = ['packages/client/src/transport/', 'packages/client/src/nod
 /** Files that may load more than the rest of their package: most commands need no server, nor YAML. */
 const alsoIn: Readonly<Record<string, readonly string[]>> = {
   'packages/cli/src/commands/server.ts': ['@zabra/server'],
-  'packages/cli/src/commands/dev.ts': ['@zabra/server'],
+  'packages/cli/src/commands/dev-member.ts': ['@zabra/server'],
   'packages/cli/src/commands/config/check.ts': ['@zabra/server'],
+  'packages/cli/src/commands/tls/check.ts': ['@zabra/server'],
+  'packages/cli/src/commands/tls/init.ts': ['@zabra/server'],
   'packages/cli/src/offline/files.ts': ['@zabra/core', '@zabra/server'],
   'packages/cli/src/offline/replay.ts': ['@zabra/core', '@zabra/server'],
   'packages/cli/src/offline/snapshots.ts': ['@zabra/core', '@zabra/server'],

@@ -11,32 +11,14 @@ export function isoTime(ms: bigint): string {
   return Number.isNaN(time.getTime()) ? String(ms) : time.toISOString()
 }
 
-const containerOwner = -0x8000000000000000n
-const ttlMask = 0xff00000000000000n
-const ttlMark = 0xff00000000000000n
-
-/** The kinds of nodes. Sequential nodes differ in their name only. */
-export type NodeKind = 'persistent' | 'ephemeral' | 'container' | 'ttl'
-
-/** What the owner field of a stat says. */
-export function kindOf({ ephemeralOwner }: Pick<Stat, 'ephemeralOwner'>): NodeKind {
-  if (ephemeralOwner === 0n) return 'persistent'
-  if (ephemeralOwner === containerOwner) return 'container'
-  const owner = BigInt.asUintN(64, ephemeralOwner)
-  // Two bytes after the mark are reserved, and 0 for TTLs; servers have ids below 255 then.
-  return (owner & ttlMask) === ttlMark && (owner & 0x00ffff0000000000n) === 0n ? 'ttl' : 'ephemeral'
-}
-
-/** Of a node with a TTL. */
-export function ttlMsOf({ ephemeralOwner }: Pick<Stat, 'ephemeralOwner'>): number {
-  return Number(BigInt.asUintN(40, ephemeralOwner))
+/** Containers and nodes with a TTL look like persistent ones: servers do not tell clients. */
+export function isEphemeral({ ephemeralOwner }: Pick<Stat, 'ephemeralOwner'>): boolean {
+  return ephemeralOwner !== 0n
 }
 
 /** A stat in JSON: zxids and sessions in hexadecimal, times in ISO 8601. */
 export function statJson(stat: Stat) {
-  const kind = kindOf(stat)
   return {
-    kind,
     czxid: hex(stat.czxid),
     mzxid: hex(stat.mzxid),
     pzxid: hex(stat.pzxid),
@@ -45,8 +27,7 @@ export function statJson(stat: Stat) {
     version: stat.version,
     cversion: stat.cversion,
     aversion: stat.aversion,
-    ephemeralOwner: kind === 'ephemeral' ? hex(stat.ephemeralOwner) : null,
-    ttlMs: kind === 'ttl' ? ttlMsOf(stat) : null,
+    ephemeralOwner: isEphemeral(stat) ? hex(stat.ephemeralOwner) : null,
     dataLength: stat.dataLength,
     numChildren: stat.numChildren,
   }

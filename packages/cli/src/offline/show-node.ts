@@ -1,10 +1,11 @@
 import type { Output } from '../output/output.ts'
-import { hex, isoTime, kindOf } from '../node/stat.ts'
+import { storedKind } from '../node/kind.ts'
+import { hex, isoTime } from '../node/stat.ts'
 import type { StoredNode } from './snapshots.ts'
 
 /** Prints a node of a snapshot on one line. */
 export function showNode({ path, data, stat }: StoredNode, out: Output, withData: boolean): void {
-  const kind = kindOf(stat)
+  const kind = storedKind(stat.ephemeralOwner)
   if (out.json) {
     out.dataLine({
       path,

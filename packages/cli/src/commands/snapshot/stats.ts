@@ -1,5 +1,6 @@
 import { defineCommand } from '../../framework/command.ts'
-import { hex, kindOf } from '../../node/stat.ts'
+import { storedKind } from '../../node/kind.ts'
+import { hex } from '../../node/stat.ts'
 import { findSnapshots } from '../../offline/files.ts'
 import { readSnapshot } from '../../offline/snapshots.ts'
 import { Tally } from '../../offline/tally.ts'
@@ -19,7 +20,7 @@ export const command = defineCommand({
     const content = await readSnapshot(directory, name, ({ path, data, stat }) => {
       signal.throwIfAborted()
       const bytes = data?.length ?? 0
-      kinds.add(kindOf(stat), bytes)
+      kinds.add(storedKind(stat.ephemeralOwner), bytes)
       children.add(path.slice(0, path.lastIndexOf('/')) || '/', bytes)
       if (largest.length < top || bytes > largest.at(-1)!.bytes) {
         largest.push({ path, bytes })
