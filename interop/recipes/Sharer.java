@@ -4,6 +4,7 @@ import java.util.HashMap;
 import java.util.Map;
 import java.util.TreeMap;
 import java.util.concurrent.ConcurrentHashMap;
+import java.util.concurrent.TimeUnit;
 import java.util.function.Consumer;
 import java.util.stream.Collectors;
 import org.apache.curator.framework.CuratorFramework;
@@ -11,6 +12,8 @@ import org.apache.curator.framework.recipes.atomic.AtomicValue;
 import org.apache.curator.framework.recipes.atomic.DistributedAtomicInteger;
 import org.apache.curator.framework.recipes.atomic.DistributedAtomicLong;
 import org.apache.curator.framework.recipes.nodes.GroupMember;
+import org.apache.curator.framework.recipes.nodes.PersistentTtlNode;
+import org.apache.curator.framework.recipes.shared.SharedCount;
 import org.apache.curator.retry.RetryForever;
 import org.apache.curator.x.discovery.ServiceDiscovery;
 import org.apache.curator.x.discovery.ServiceDiscoveryBuilder;
@@ -37,6 +40,20 @@ final class Sharer {
         tell.accept("joined");
       }
       case "members" -> tell.accept("members " + members(words[1], Integer.parseInt(words[2])));
+      case "add" -> {
+        add(words[1], Integer.parseInt(words[2]));
+        tell.accept("done");
+      }
+      case "keep" -> {
+        byte[] data = words[2].getBytes(StandardCharsets.UTF_8);
+        PersistentTtlNode node =
+            new PersistentTtlNode(client, words[1], Long.parseLong(words[3]), data);
+        node.start();
+        if (!node.waitForInitialCreate(PATIENCE_MS, TimeUnit.MILLISECONDS)) {
+          throw new IllegalStateException("not created in time");
+        }
+        tell.accept("kept");
+      }
       case "offer" -> {
         Map<String, String> payload = new HashMap<>(Map.of("zone", "eu"));
         ServiceInstance<Map> instance = ServiceInstance.<Map>builder().name(words[2]).id(words[3])
@@ -59,6 +76,15 @@ final class Sharer {
       last = value.postValue().longValue();
     }
     return last;
+  }
+
+  private void add(String path, int times) throws Exception {
+    try (SharedCount shared = new SharedCount(client, path, 0)) {
+      shared.start();
+      for (int left = times; left > 0; ) {
+        if (shared.trySetCount(shared.getVersionedValue(), shared.getCount() + 1)) left--;
+      }
+    }
   }
 
   private String members(String path, int count) throws Exception {

@@ -8,6 +8,7 @@ import time
 
 from kazoo.client import KazooClient
 from kazoo.recipe.lock import Lock
+from kazoo.recipe.party import Party
 from kazoo.recipe.queue import LockingQueue
 
 logging.disable(logging.CRITICAL)
@@ -103,6 +104,19 @@ class Hand:
         for number in range(int(count)):
             self.queue_at(path).put(f"{self.name}:{number}".encode())
         self.tell("done")
+
+    def do_attend(self, path, identifier):
+        Party(self.client, path, identifier).join()
+        self.tell("attending")
+
+    def do_guests(self, path, count):
+        deadline = time.monotonic() + 60
+        while time.monotonic() < deadline:
+            found = sorted(Party(self.client, path))
+            if len(found) == int(count):
+                return self.tell("guests " + " ".join(found))
+            time.sleep(0.02)
+        raise TimeoutError("not so many guests in time")
 
     def do_consume(self, path, count):
         for _ in range(int(count)):

@@ -3,7 +3,16 @@ import { exclusive, limited, readersAndWriters, strangers, type KindOf } from '.
 import { inOrder, readersBetweenWriters, type Queue } from './order.ts'
 import { revocation } from './revocation.ts'
 import type { Scenario } from './scenario.ts'
-import { counting, discovery, group, queue, queueOfTheDead } from './shared-state.ts'
+import {
+  counting,
+  discovery,
+  group,
+  party,
+  persistentTtlNode,
+  queue,
+  queueOfTheDead,
+  sharedCount,
+} from './shared-state.ts'
 import { succession } from './succession.ts'
 import type { Player } from './troupe.ts'
 
@@ -83,4 +92,7 @@ export const scenarios: readonly Scenario[] = [
   queueOfTheDead('zabra', 'kazoo'),
   group(withCurator),
   discovery(withCurator),
+  party(withKazoo),
+  sharedCount(withCurator),
+  persistentTtlNode(withCurator),
 ]

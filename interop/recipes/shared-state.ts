@@ -84,6 +84,68 @@ export function group(cast: readonly Player[]): Scenario {
   }
 }
 
+/** All attend, and each sees all. */
+export function party(cast: readonly Player[]): Scenario {
+  return {
+    name: `party of ${cast.join(', ')}`,
+    cast,
+    async play(stage, path) {
+      const guests = await hands(stage, cast, 'guest')
+      for (const [i, hand] of guests.entries()) hand.tell('attend', path, `guest${i}`)
+      await Promise.all(guests.map((hand) => hand.hear('attending')))
+      for (const hand of guests) hand.tell('guests', path, guests.length)
+      await all(guests, 'guests', guests.map((_, i) => `guest${i}`).join(' '))
+    },
+  }
+}
+
+/** All add to one shared count by its version, and nothing is lost. */
+export function sharedCount(cast: readonly Player[]): Scenario {
+  return {
+    name: `shared count of ${cast.join(', ')}`,
+    cast,
+    async play(stage, path) {
+      const adders = await hands(stage, cast, 'adder')
+      for (const hand of adders) hand.tell('add', path, timesEach)
+      await Promise.all(adders.map((hand) => hand.hear('done')))
+      const { data } = await stage.client.get(path)
+      const found = Buffer.from(data).toString('hex')
+      const wanted = (cast.length * timesEach).toString(16).padStart(8, '0')
+      if (found !== wanted) throw new Error(`VIOLATION: ${found} in place of ${wanted}`)
+    },
+  }
+}
+
+/** The nodes of all are alike: the data, and one child by the same name, which has the TTL. */
+export function persistentTtlNode(cast: readonly Player[]): Scenario {
+  return {
+    name: `persistent TTL node of ${cast.join(', ')}`,
+    cast,
+    async play(stage, path) {
+      const keepers = await hands(stage, cast, 'keeper')
+      await stage.client.create(path)
+      const found = await Promise.all(
+        keepers.map(async (hand, i) => {
+          const own = `${path}/kept${i}`
+          hand.tell('keep', own, 'up', 20_000)
+          await hand.hear('kept')
+          return layoutOf(stage, own)
+        }),
+      )
+      if (new Set(found).size > 1) throw new Error(`VIOLATION: ${found.join(' is not ')}`)
+    },
+  }
+}
+
+async function layoutOf({ client }: Stage, path: string): Promise<string> {
+  // The child may come after the node.
+  let children: readonly string[] = []
+  while (children.length === 0) children = await client.children(path)
+  const { data } = await client.get(path)
+  // What the child holds means nothing: with Curator it is the address of the client.
+  return `${Buffer.from(data).toString()}, with ${children.join()}`
+}
+
 /** All offer a service, and each finds all who do. */
 export function discovery(cast: readonly Player[]): Scenario {
   return {

@@ -4,8 +4,11 @@ import {
   Counter,
   discoverService,
   joinGroup,
+  Party,
+  PersistentTtlNode,
   Queue,
   registerService,
+  SharedCount,
   watchGroup,
 } from '@zabra/recipes'
 
@@ -47,6 +50,25 @@ export async function share(
       const lines = [...all.values()].map((member) => `${member.name}=${member.data}`)
       return tell(`members ${lines.toSorted().join(' ')}`)
     }
+    case 'attend':
+      await new Party(client, path).join(args[0], { timeoutMs })
+      return tell('attending')
+    case 'guests': {
+      await using guests = await new Party(client, path).watch()
+      const all = await guests.until(({ length }) => length === Number(args[0]), { timeoutMs })
+      return tell(`guests ${all.join(' ')}`)
+    }
+    case 'add': {
+      await using shared = new SharedCount(client, path)
+      for (let left = Number(args[0]); left > 0;) {
+        const seen = await shared.get()
+        if ((await shared.compareAndSet(seen, seen.value + 1)) !== undefined) left--
+      }
+      return tell('done')
+    }
+    case 'keep':
+      await PersistentTtlNode.open(client, path, args[0]!, { codec: text, ttlMs: Number(args[1]) })
+      return tell('kept')
     case 'offer': {
       const [service = '', id = '', port = ''] = args
       const payload = { zone: 'eu' }

@@ -63,11 +63,11 @@ class LatencyRecorder {
   sumMs = 0
   maxMs = 0
 
-  add(ms: number): void {
+  add(ms: number, count: number): void {
     const micros = ms * 1000
     const bucket = bucketOf(micros < microsMax ? micros | 0 : microsMax)
-    this.counts[bucket] = this.counts[bucket]! + 1
-    this.sumMs += ms
+    this.counts[bucket] = this.counts[bucket]! + count
+    this.sumMs += ms * count
     if (ms > this.maxMs) this.maxMs = ms
   }
 }
@@ -83,7 +83,7 @@ const nameOfCode = new Map(
   Object.entries(operations).map(([name, { code }]) => [code & codeMask, name]),
 )
 
-/** Counts replies and their times. Adding one costs some nanoseconds, so it is always on. */
+/** Counts replies and their times. It is always on. */
 export class RequestStats {
   private readonly byCode: (OperationCounters | undefined)[] = Array.from({
     length: codeMask + 1,
@@ -94,10 +94,17 @@ export class RequestStats {
   bytesReceived = 0
   notifications = 0
 
-  answered(code: number, ms: number, isRefused: boolean): void {
-    const counters = (this.byCode[code & codeMask] ??= new OperationCounters())
-    counters.latency.add(ms)
-    if (isRefused) counters.refused++
+  /** That many replies, after the same time. */
+  answered(code: number, ms: number, count: number): void {
+    this.countersOf(code).latency.add(ms, count)
+  }
+
+  refused(code: number): void {
+    this.countersOf(code).refused++
+  }
+
+  private countersOf(code: number): OperationCounters {
+    return (this.byCode[code & codeMask] ??= new OperationCounters())
   }
 
   operations(): Record<string, OperationStats> {

@@ -81,8 +81,10 @@ export class LostError extends ZabraError {
 /** What there is to know of an ephemeral node that gives a right. */
 export interface HeldNode {
   readonly path: string
-  /** Of its creation: the czxid becomes the token. */
+  /** Of its creation. */
   readonly stat: Stat
+  /** The czxid of the node by default. */
+  readonly token?: bigint | undefined
   /**
    * What must be so for the right to be held; that the node is there, by default, which will do
    * for names that nobody else ever uses.
@@ -137,7 +139,7 @@ export class HeldByNode implements Held {
     this.client = client.patient
     this.node = node
     this.path = node.path
-    this.token = node.stat.czxid
+    this.token = node.token ?? node.stat.czxid
     const stops = [
       client.onState((state) => this.judge(state)),
       // Before the server lets the next one in.
@@ -236,7 +238,8 @@ export class HeldByNode implements Held {
     }
     this.client.exists(this.path, { watch: again }).then(
       (stat) => {
-        if (stat?.czxid !== this.token) this.lose(this.isHandingOn ? 'released' : 'deleted')
+        if (stat?.czxid !== this.node.stat.czxid)
+          this.lose(this.isHandingOn ? 'released' : 'deleted')
       },
       (error: unknown) => {
         if (error instanceof ConnectionLossError) again()

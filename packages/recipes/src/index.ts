@@ -86,7 +86,7 @@ export { holdAll } from './hold-all.ts'
 export { DelayQueue, type DelayOptions } from './delay-queue.ts'
 export { IdQueue } from './id-queue.ts'
 export { Lease, type LeaseOptions } from './lease.ts'
-export { MultiLock } from './multi-lock.ts'
+export { MultiLock, type HeldLocks } from './multi-lock.ts'
 export { Party } from './party.ts'
 export {
   PersistentNode,

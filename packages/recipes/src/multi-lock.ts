@@ -8,6 +8,14 @@ import { runHeld } from './right.ts'
 import type { AcquireOptions } from './turn-lock.ts'
 import { checkedOptions, takePlace, tryTurn, waiterError, type LockOptions } from './turn.ts'
 
+/** Several locks that are held at once. */
+export interface HeldLocks extends Held {
+  /** The largest of the tokens: it grows among those who take the same locks. */
+  readonly token: bigint
+  /** Each lock by its path. What one of them protects goes by the token of that one. */
+  readonly locks: ReadonlyMap<string, Held>
+}
+
 /**
  * Several locks as one. They are taken in the order of their paths, whatever order they are named in:
  * so programs that want the same locks never wait for each other in a circle. Each is a `Lock`, and
@@ -30,9 +38,9 @@ export class MultiLock {
   }
 
   /** Waits until all are held. Where one is lost meanwhile, all are given back, and it rejects. */
-  acquire(options: AcquireOptions = {}): Promise<Held> {
+  acquire(options: AcquireOptions = {}): Promise<HeldLocks> {
     const { client, paths } = this
-    const act = async (signal: AbortSignal): Promise<Held> => {
+    const act = async (signal: AbortSignal): Promise<HeldLocks> => {
       const lostOn = policyOf(options, this.options)
       const places: HeldByNode[] = []
       try {
@@ -52,16 +60,15 @@ export class MultiLock {
         const [first] = places
         throw first === undefined ? error : await waiterError(client, first, error, signal)
       }
-      const [first, ...others] = places.map((place) => place.judgeBy(lostOn))
-      return holdAll(first!, ...others)
+      return this.holding(places.map((place) => place.judgeBy(lostOn)))
     }
     return limited(client, options, act, false, { path: paths.join(), what: 'not all acquired' })
   }
 
   /** Undefined where somebody else has one of them, or waits for it. */
-  tryAcquire(options: CallOptions & HoldOptions = {}): Promise<Held | undefined> {
+  tryAcquire(options: CallOptions & HoldOptions = {}): Promise<HeldLocks | undefined> {
     const { client, paths } = this
-    const act = async (signal: AbortSignal): Promise<Held | undefined> => {
+    const act = async (signal: AbortSignal): Promise<HeldLocks | undefined> => {
       const lostOn = policyOf(options, this.options)
       const held: HeldByNode[] = []
       try {
@@ -74,8 +81,7 @@ export class MultiLock {
         giveBack(held)
         throw error
       }
-      const [first, ...others] = held
-      if (first !== undefined && held.length === paths.length) return holdAll(first, ...others)
+      if (held.length === paths.length) return this.holding(held)
       giveBack(held)
       return undefined
     }
@@ -83,8 +89,15 @@ export class MultiLock {
   }
 
   /** As `Lock.run`. */
-  run<T>(work: (held: Held) => Promise<T> | T, options: AcquireOptions = {}): Promise<T> {
+  run<T>(work: (held: HeldLocks) => Promise<T> | T, options: AcquireOptions = {}): Promise<T> {
     return runHeld(() => this.acquire(options), work)
+  }
+
+  /** In the order of the paths. */
+  private holding(all: readonly HeldByNode[]): HeldLocks {
+    const [first, ...others] = all
+    const locks = new Map(this.paths.map((path, i) => [path, all[i]!]))
+    return Object.assign(holdAll(first!, ...others), { locks })
   }
 }
 

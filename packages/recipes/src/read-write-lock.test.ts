@@ -110,12 +110,30 @@ test('a write lock that is downgraded keeps its place: readers come in, and no w
   const reading = await lock.downgrade(writing)
   expect(writing.signal.reason).toMatchObject({ reason: 'released' })
   expect(reading.signal.aborted).toBe(false)
-  expect(reading.token).toBeGreaterThan(writing.token)
+  expect(reading.token).toBe(writing.token)
   expect(await lock.write.tryAcquire()).toBeUndefined()
   expect(await lock.read.queue()).toMatchObject([reading.path, expect.stringContaining('__WRIT__')])
   await reading.guard(client.transaction().create('/rw/while-reading')).commit()
   await reading.release()
-  await (await waitingWriter).release()
+  const next = await waitingWriter
+  expect(next.token).toBeGreaterThan(reading.token)
+  await next.release()
+})
+
+test('a downgrade that is not answered in time leaves no node behind', async () => {
+  const { client, proxy } = await openProxied(fixture.connectString)
+  const lock = new ReadWriteLock(client, '/rw/late')
+  const other = await fixture.open()
+  const writing = await lock.write.acquire({ lostOn: 'expired' })
+  proxy.mute()
+  const downgrading = lock.downgrade(writing, { timeoutMs: 300 })
+  await expect(downgrading).rejects.toMatchObject({ code: 'timeout', mayHaveHappened: true })
+  proxy.drop()
+  proxy.heal()
+  await writing.release()
+  const { signal } = writing
+  expect(signal.aborted).toBe(true)
+  await untilChildren(other, '/rw/late', 0)
 })
 
 test('what is no write lock, or no longer one, is not downgraded', async () => {

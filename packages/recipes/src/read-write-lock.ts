@@ -1,6 +1,6 @@
-import { joinPath, nodeName, settle, type CallOptions, type Client } from '@zabra/client'
+import { joinPath, nodeName, retry, settle, type CallOptions, type Client } from '@zabra/client'
 import { checkPath, makeGuid } from '@zabra/client/internal'
-import { HeldByNode, LostError, policyOf, type Held, type HoldOptions } from './held.ts'
+import { deleteOwn, HeldByNode, LostError, policyOf, type Held, type HoldOptions } from './held.ts'
 import { limited } from './limits.ts'
 import { sequenceMax, sequenceOf } from './sequence.ts'
 import { TurnLock } from './turn-lock.ts'
@@ -9,6 +9,8 @@ import { checkedOptions, type Line, type LockOptions } from './turn.ts'
 /** Curator's and ours, kazoo's. */
 export const readerMarks = ['__READ__', '__rlock__']
 export const writerMarks = ['__WRIT__', '__lock__']
+
+const numbersLeftMin = 1_000_000
 
 /**
  * Many readers at a time, or one writer, in the order of asking: a reader waits for the last
@@ -36,8 +38,9 @@ export class ReadWriteLock {
   }
 
   /**
-   * Turns a held write lock into a read lock in one step: no other writer comes in between, and the
-   * readers that wait come in. The write lock counts as released.
+   * Turns a held write lock into a read lock in one step: no other writer comes in between, and
+   * waiting readers come in. The write lock counts as released, and the read lock keeps its token.
+   * When this rejects, no read lock is left behind.
    *
    *     await using writing = await lock.write.acquire()
    *     await using reading = await lock.downgrade(writing)
@@ -55,19 +58,27 @@ export class ReadWriteLock {
       const exchange = async () => {
         // The place in the line is in the name, and so the reader keeps that of the writer.
         const swap = writing.guard(client.transaction())
-        await swap
+        const [made] = await swap
           .create(node, id, { ephemeral: true, acl })
           .delete(writing.path)
           .commit({ signal })
-        return look()
+        // Servers before ZooKeeper 3.5 answer without it. A failure of this read must not repeat the swap.
+        return made.stat ?? retry(client, look, { signal })
       }
-      const stat = await holder.handOn(async () => {
-        const made = await settle(client, exchange, { signal, look })
-        if (made !== undefined) await writing.release()
-        return made
-      })
-      if (stat === undefined) throw new LostError('deleted', writing.path)
-      return new HeldByNode(client, { path: node, stat }).judgeBy(lostOn)
+      try {
+        const stat = await holder.handOn(async () => {
+          const made = await settle(client, exchange, { signal, look })
+          if (made !== undefined) await writing.release()
+          return made
+        })
+        if (stat === undefined) throw new LostError('deleted', node)
+        // The token is that of the place: a writer that waits behind it has a larger one.
+        return new HeldByNode(client, { path: node, stat, token: writing.token }).judgeBy(lostOn)
+      } catch (error) {
+        // The swap may have happened, or happen yet, and nobody would give the reader back.
+        deleteOwn(client, node, holder.sessionId).catch(() => {})
+        throw error
+      }
     }
     return limited(client, options, act, true, { path, what: 'not downgraded' })
   }
@@ -83,8 +94,9 @@ function placeOf(parent: string, held: Held): string {
   if (!(held instanceof HeldByNode) || !isOwn || mark === undefined)
     throw new TypeError(`not a write lock of ${parent}: ${path}`)
   const sequence = sequenceOf(name, mark)!
-  // From then on it is not the number that tells the order.
-  if (sequence < 0 || sequence >= sequenceMax)
+  // Past the last number the zxids tell the order, and that of the reader would be too late. Those
+  // who queue up behind it need numbers too.
+  if (sequence < 0 || sequence > sequenceMax - numbersLeftMin)
     throw new RangeError(`the numbers of ${parent} are used up: release, and acquire anew`)
   return String(sequence).padStart(10, '0')
 }

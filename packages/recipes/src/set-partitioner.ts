@@ -15,6 +15,8 @@ export interface Share {
   readonly signal: AbortSignal
   /** The locks of all its items; undefined where there are more members than items. */
   readonly held: Held | undefined
+  /** The lock of each item. What belongs to one item goes by the token of that lock. */
+  readonly locks: ReadonlyMap<string, Held>
 }
 
 export interface SetPartitionerOptions extends LockOptions {
@@ -133,14 +135,15 @@ export class SetPartitioner {
     const items = this.itemsOf(members)
     const never = new Promise<never>(() => {})
     if (items.length === 0) {
-      await settled(() => work({ items, signal: end, held: undefined }), end)
+      await settled(() => work({ items, signal: end, held: undefined, locks: new Map() }), end)
       return orAborted(never, end)
     }
-    const locks = items.map((item) => joinPath(this.path, 'locks', encodeURIComponent(item)))
-    const lock = new MultiLock(this.client, locks, this.options)
+    const pathOf = (item: string) => joinPath(this.path, 'locks', encodeURIComponent(item))
+    const lock = new MultiLock(this.client, items.map(pathOf), this.options)
     await using held = await lock.acquire({ signal: end, requeue: true })
+    const locks = new Map(items.map((item) => [item, held.locks.get(pathOf(item))!]))
     await underAll([end, held.signal], async (signal) => {
-      await settled(() => work({ items, signal, held }), signal)
+      await settled(() => work({ items, signal, held, locks }), signal)
       await orAborted(never, signal).catch((error: unknown) => {
         // Lost: taken anew, with whoever is there then.
         if (end.aborted || error !== held.signal.reason) throw error

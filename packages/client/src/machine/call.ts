@@ -16,6 +16,11 @@ export interface Kind<Request, Result> {
   ) => { readonly value: Result } | undefined
 }
 
+/** A turn of the event loop in which requests are sent; a number in each call would be an object too. */
+export interface Turn {
+  readonly startedAtMs: number
+}
+
 const nothing = (): void => {}
 
 /** An error that is made when a reply comes has a stack that ends there: the caller's is put in its place. */
@@ -36,12 +41,12 @@ export class Call<Request = unknown, Result = unknown> {
   wasSent = false
   isDone = false
   repeats = 0
-  /** When it was sent last. */
-  sentAtMs = 0
+  /** The turn in which it was sent last. */
+  turn: Turn | undefined
   /** The tick of `DefaultDeadlines` at which it is late; 0 for a call that has no such deadline. */
   deadlineTick = 0
-  /** The stack of the caller, where it is wanted. */
-  origin: { readonly stack?: string } | undefined
+  /** The stack of the caller, where it is wanted: otherwise calls do without the field. */
+  declare origin: { readonly stack?: string } | undefined
   /** Registered when the reply says so. */
   watch: OneShotWatch | undefined
   watchKind: WatchKind = 'data'

@@ -12,7 +12,7 @@ import {
 import { ConnectionLossError, OperationError, refusalOf } from '../errors.ts'
 import type { RequestStats } from '../request-stats.ts'
 import type { SessionLink } from '../session-link.ts'
-import { Call, type Kind } from './call.ts'
+import { Call, type Kind, type Turn } from './call.ts'
 import { CallQueue } from './call-queue.ts'
 import type { SaslExchange } from './sasl.ts'
 import type { WatchRegistry } from './watch-registry.ts'
@@ -80,10 +80,12 @@ export class Conversation {
   private readonly out = new Writer(0)
   private framesOut = 0
   private isFlushing = false
-  /** The time of the turn in which requests are being sent. */
-  private turnMs = 0
-  /** The time at which the present piece of replies came; -1 until it is asked for. */
-  private heardMs = -1
+  /** The turn in which requests are being sent. */
+  private turn: Turn = { startedAtMs: 0 }
+  /** Replies in a row, of one operation and one turn, that are not in the statistics yet. */
+  private unmeasured = 0
+  private measuredCode = 0
+  private measuredTurn: Turn | undefined
   /** Requests may leave: there is a connection, and it knows who we are. */
   private isOpen = false
   private isBackedUp = false
@@ -210,7 +212,7 @@ export class Conversation {
   /** The connection is gone: what can be repeated waits for the next one, in its order. */
   lost(cause: Error): void {
     this.isOpen = false
-    this.heardMs = -1
+    this.addMeasured()
     this.isBackedUp = false
     this.out.reset()
     this.framesOut = 0
@@ -283,16 +285,32 @@ export class Conversation {
   }
 
   private measure(call: Call, err: number): void {
-    const { options } = this
-    if (this.heardMs < 0) this.heardMs = options.nowMs()
-    const ms = this.heardMs - call.sentAtMs
-    options.stats.answered(call.kind.code, ms, err !== errorCodes.ok)
-    if (ms >= options.slowMs) options.onSlow(call, ms)
+    const { turn, kind } = call
+    if (turn !== this.measuredTurn || kind.code !== this.measuredCode) {
+      this.addMeasured()
+      this.measuredTurn = turn
+      this.measuredCode = kind.code
+    }
+    this.unmeasured++
+    const { stats, slowMs, nowMs, onSlow } = this.options
+    if (err !== errorCodes.ok) stats.refused(kind.code)
+    if (slowMs === Infinity) return
+    const ms = nowMs() - turn!.startedAtMs
+    if (ms >= slowMs) onSlow(call, ms)
+  }
+
+  /** Replies that come together to requests that left together took the same time. */
+  private addMeasured(): void {
+    const { unmeasured, measuredTurn: turn } = this
+    if (unmeasured === 0 || turn === undefined) return
+    this.unmeasured = 0
+    const { stats, nowMs } = this.options
+    stats.answered(this.measuredCode, nowMs() - turn.startedAtMs, unmeasured)
   }
 
   /** All frames that came together are handled: there may be room for what waits. */
   received(): void {
-    this.heardMs = -1
+    this.addMeasured()
     if (this.waiting.length > 0 && this.isOpen) this.sendWaiting()
   }
 
@@ -410,10 +428,10 @@ export class Conversation {
     this.framesOut++
     if (!this.isFlushing) {
       this.isFlushing = true
-      this.turnMs = this.options.nowMs()
+      this.turn = { startedAtMs: this.options.nowMs() }
       this.flushSoon()
     }
-    call.sentAtMs = this.turnMs
+    call.turn = this.turn
     if (out.position >= earlyBytes) this.send()
     return true
   }

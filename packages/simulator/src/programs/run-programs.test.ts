@@ -44,6 +44,7 @@ test.each([
   [93_001_258, 'simple-lock'],
   [99_000_598, 'simple-lock'],
   [295, 'client'],
+  [53, 'downgrade'],
 ] as const)('nothing is violated any more under seed %i with %s', expectGood)
 
 test('nothing is violated under the first seeds', async () => {

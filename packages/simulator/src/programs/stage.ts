@@ -63,14 +63,15 @@ export class Stage {
   /**
    * Whether a node that was made by this transaction is still there for somebody who has seen
    * that one; undefined where no server can tell. Nodes do not come back: any server that has
-   * applied as much will do.
+   * applied as much will do. A name that is used only once needs no transaction.
    */
-  isThere(path: string, czxid: bigint, seenZxid: bigint): boolean | undefined {
+  isThere(path: string, czxid: bigint | undefined, seenZxid: bigint): boolean | undefined {
     const dbs = this.databases().filter(({ lastZxid }) => lastZxid >= seenZxid)
     if (dbs.length === 0) return undefined
     return dbs.every(({ tree }) => {
       const id = tree.find(path)
       if (id === 0) return false
+      if (czxid === undefined) return true
       const writer = new Writer()
       tree.writeStat(id, writer)
       return Stat.read(new Reader(writer.written())).czxid === czxid

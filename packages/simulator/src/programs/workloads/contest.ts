@@ -1,5 +1,6 @@
 import type { Client } from '@zabra/client'
 import type { Held, LossPolicy } from '@zabra/recipes'
+import type { Random } from '../../world/random.ts'
 import type { Stage } from '../stage.ts'
 import type { Actor, Workload } from '../workload.ts'
 import { GuardedLog } from './guarded-log.ts'
@@ -13,6 +14,9 @@ export interface Prize {
   readonly held: Held
   readonly sharing?: Sharing | undefined
   readonly permits?: number | undefined
+  readonly isTokenOlder?: boolean | undefined
+  /** Where several are held at once: each by its path. */
+  readonly parts?: ReadonlyMap<string, Held> | undefined
 }
 
 /** How somebody asks for it; undefined where it was not to be had. */
@@ -27,6 +31,8 @@ export interface ContestOptions extends RightsOptions {
   /** Where its nodes are: none of them may be left when nobody wants anything any more. */
   readonly path: string
   readonly ask: Ask
+  /** Where several can be held at once: the paths of all. */
+  readonly parts?: readonly string[] | undefined
   /** Now and then somebody from outside deletes a node. */
   readonly isDisturbed?: boolean | undefined
   readonly begin?: ((actor: Actor) => void) | undefined
@@ -37,18 +43,21 @@ export interface ContestOptions extends RightsOptions {
 export class Contest implements Workload {
   private readonly stage: Stage
   private readonly options: ContestOptions
-  private readonly rights: Rights
-  private readonly log: GuardedLog
+  private readonly rights: ReadonlyMap<string, Rights>
+  private readonly logs: ReadonlyMap<string, GuardedLog>
 
   constructor(stage: Stage, options: ContestOptions) {
     this.stage = stage
     this.options = options
-    this.rights = new Rights(options.name, stage, options)
-    this.log = new GuardedLog(logPath, stage)
+    const parts = options.parts ?? [options.path]
+    this.rights = new Map(parts.map((part) => [part, new Rights(options.name, stage, options)]))
+    this.logs = new Map(
+      parts.map((part, i) => [part, new GuardedLog(i === 0 ? logPath : `${logPath}-${i}`, stage)]),
+    )
   }
 
   async setUp(client: Client): Promise<void> {
-    await this.log.setUp(client)
+    for (const log of this.logs.values()) await log.setUp(client)
   }
 
   begin(actor: Actor): void {
@@ -56,20 +65,26 @@ export class Contest implements Workload {
   }
 
   async turn(actor: Actor): Promise<void> {
-    const { stage, rights, log, options } = this
+    const { stage, options } = this
     const { client, chance, name } = actor
     if (options.isDisturbed === true && !stage.isHealed && chance.chance(0.05))
-      await deleteFirst(actor, stage, options.path)
+      await deleteFirst(actor, stage, pickOne(chance, [...this.rights.keys()]))
     const lostOn = chance.pick(['suspended', 'expired'] as const)
     const prize = await options.ask(actor, { ...drawLimits(actor, stage), lostOn })
     if (prize === undefined) return
-    const { held, sharing = 'alone', permits = 1 } = prize
+    const { held, sharing = 'alone', permits = 1, isTokenOlder } = prize
+    const parts = prize.parts ?? new Map([[options.path, held]])
     stage.mutant?.held?.(held)
-    rights.grant({ holder: name, held, sharing, permits, seenZxid: client.lastZxid })
+    const seenZxid = client.lastZxid
+    for (const [part, own] of parts) {
+      const grant = { holder: name, held: own, sharing, permits, isTokenOlder, seenZxid }
+      this.rights.get(part)!.grant(grant)
+    }
     await holdFor(actor, stage, held, lostOn, async () => {
+      const [part, own] = pickOne(chance, [...parts])
       if (sharing === 'alone' && options.permitsMax === undefined && chance.chance(0.5))
-        await log.append(client, held)
-      else sendLate(actor, stage, () => this.use(name, held, sharing))
+        await this.logs.get(part)!.append(client, held, own)
+      else sendLate(actor, stage, () => this.use(name, part, own, sharing))
     })
   }
 
@@ -79,14 +94,19 @@ export class Contest implements Workload {
   }
 
   check(): void {
-    this.log.check()
+    for (const log of this.logs.values()) log.check()
   }
 
   mayStay(path: string): boolean {
-    return path === logPath
+    return path.startsWith(logPath)
   }
 
-  private use(name: string, held: Held, sharing: Sharing): void {
-    if (this.options.permitsMax === undefined) this.rights.use(name, held, sharing)
+  private use(name: string, part: string, held: Held, sharing: Sharing): void {
+    if (this.options.permitsMax === undefined) this.rights.get(part)!.use(name, held, sharing)
   }
+}
+
+/** Draws only where there is a choice. */
+function pickOne<T>(chance: Random, all: readonly T[]): T {
+  return all.length === 1 ? all[0]! : chance.pick(all)
 }

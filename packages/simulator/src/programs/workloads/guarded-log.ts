@@ -22,9 +22,10 @@ export class GuardedLog {
     return client.create(this.path, '')
   }
 
-  async append(client: Client, held: Held): Promise<void> {
+  /** Under the token of one part of what is held, if it has parts. */
+  async append(client: Client, held: Held, { token }: Held = held): Promise<void> {
     const { data } = await client.get(this.path)
-    const entry = `${held.token}:${++this.count}`
+    const entry = `${token}:${++this.count}`
     const list = [...entriesOf(decodeText(data)), entry].join(' ')
     try {
       await held.guard(client.transaction().set(this.path, list)).commit()

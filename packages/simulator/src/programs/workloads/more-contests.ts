@@ -4,19 +4,23 @@ import type { Stage } from '../stage.ts'
 import type { Workload } from '../workload.ts'
 import { Contest } from './contest.ts'
 
-/** Everybody wants the same locks and names them in an order of their own: nobody may wait for ever. */
+/** Everybody wants some of the locks and names them in any order: nobody may wait for ever. */
 export function multiLockContest(stage: Stage): Workload {
   const paths = ['/multi/a', '/multi/b', '/multi/c']
   return new Contest(stage, {
     name: 'several locks',
     path: '/multi',
+    parts: paths,
+    isDisturbed: true,
     ask: async ({ client, chance, name: id }, options) => {
-      const lock = new MultiLock(client, chance.chance(0.5) ? paths : paths.toReversed(), { id })
+      const drawn = paths.filter(() => chance.chance(0.6))
+      const some = drawn.length === 0 ? paths : chance.chance(0.5) ? drawn : drawn.toReversed()
+      const lock = new MultiLock(client, some, { id })
       const held =
         !stage.isHealed && chance.chance(0.1)
           ? await lock.tryAcquire(options)
           : await lock.acquire({ ...options, requeue: chance.chance(0.3) })
-      return held && { held }
+      return held && { held, parts: held.locks }
     },
   })
 }
@@ -33,9 +37,10 @@ export function downgradeContest(stage: Stage): Workload {
       const writing = await lock.write.acquire(options)
       if (chance.chance(0.4)) return { held: writing }
       try {
-        const held = await lock.downgrade(writing, { lostOn: options.lostOn })
+        const held = await lock.downgrade(writing, options)
         stage.count('write locks downgraded')
-        return { held, sharing: 'shared' }
+        // The read lock has the token of the write lock.
+        return { held, sharing: 'shared', isTokenOlder: true }
       } catch (error) {
         writing.release().catch(() => {})
         throw error

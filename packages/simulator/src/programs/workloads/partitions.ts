@@ -5,6 +5,7 @@ import type { Stage } from '../stage.ts'
 import type { Actor, Workload } from '../workload.ts'
 import { GuardedLog } from './guarded-log.ts'
 import { leftBelow } from './holding.ts'
+import { Rights } from './rights.ts'
 
 const path = '/partitions'
 const logsPath = '/partition-logs'
@@ -14,9 +15,11 @@ const items = ['a', 'b', 'c', 'd']
 export class PartitionWorkload implements Workload {
   private readonly stage: Stage
   private readonly logs: ReadonlyMap<string, GuardedLog>
+  private readonly rights: ReadonlyMap<string, Rights>
 
   constructor(stage: Stage) {
     this.stage = stage
+    this.rights = new Map(items.map((item) => [item, new Rights(`the lock of ${item}`, stage)]))
     this.logs = new Map(
       items.map((item) => [item, new GuardedLog(joinPath(logsPath, item), stage)]),
     )
@@ -35,13 +38,21 @@ export class PartitionWorkload implements Workload {
     )
     const id = `${name}/${life}/${chance.next()}`
     const partitioner = new SetPartitioner(client, path, items, { id, settleMs: 100 })
-    const work = async ({ items: own, signal, held }: Share): Promise<void> => {
+    const work = async ({ items: own, signal, held, locks }: Share): Promise<void> => {
       if (held === undefined) return
       stage.mutant?.held?.(held)
       stage.count('shares')
+      for (const [item, lock] of locks)
+        this.rights.get(item)!.grant({
+          holder: name,
+          held: lock,
+          sharing: 'alone',
+          permits: 1,
+          seenZxid: client.lastZxid,
+        })
       while (!signal.aborted) {
         const item = chance.pick(own)
-        await this.logs.get(item)!.append(client, held)
+        await this.logs.get(item)!.append(client, held, locks.get(item))
         await process.sleep(chance.next() * 100)
       }
     }

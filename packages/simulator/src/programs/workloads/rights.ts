@@ -10,6 +10,8 @@ export interface Grant {
   readonly sharing: Sharing
   /** How many permits it stands for. */
   readonly permits: number
+  /** The token is older than the node, whose name nobody else ever uses. */
+  readonly isTokenOlder?: boolean | undefined
   /** How much of the tree they had seen: somebody who stood still may learn late of old luck. */
   readonly seenZxid: bigint
 }
@@ -35,7 +37,8 @@ export class Rights {
   private open: Grant[] = []
   /** By their tokens. */
   private readonly grants = new Map<bigint, Grant>()
-  /** The largest that the resource has let in. */
+  /** The largest that the resource has let in of those who were alone, and of all. */
+  private seenAlone = -1n
   private seen = -1n
 
   constructor(name: string, stage: Stage, { permitsMax }: RightsOptions = {}) {
@@ -54,7 +57,7 @@ export class Rights {
     const twin = this.grants.get(token)?.holder
     if (twin !== undefined) stage.violate(`token ${token} of ${name} is ${twin}'s and ${holder}'s`)
     this.grants.set(token, grant)
-    this.open = this.open.filter((other) => this.isThere(other.held, grant.seenZxid) !== false)
+    this.open = this.open.filter((other) => this.isThere(other, grant.seenZxid) !== false)
     const beside = this.open.filter((other) => this.areBoth(other, grant))
     for (const other of beside) this.checkBeside(grant, other)
     this.checkPermits([...beside, grant])
@@ -65,15 +68,18 @@ export class Rights {
   use(holder: string, held: Held, sharing: Sharing): boolean {
     const { stage, name } = this
     const { token } = held
-    if (token >= this.seen) {
-      if (sharing === 'alone') this.seen = token
+    // Those who share do not follow one another. Whoever is alone follows all of them.
+    const largest = sharing === 'alone' ? this.seen : this.seenAlone
+    if (token >= largest) {
+      if (sharing === 'alone') this.seenAlone = token
+      if (token > this.seen) this.seen = token
       stage.count(`used: ${name}`)
       return true
     }
     stage.count(`refused: ${name}`)
     // A server that has not applied as much as the one with the larger token saw cannot tell.
-    const seenZxid = this.grants.get(this.seen)?.seenZxid ?? 0n
-    if (this.isThere(held, seenZxid) === true)
+    const seenZxid = this.grants.get(largest)?.seenZxid ?? 0n
+    if (this.isThere(this.grants.get(token) ?? { held }, seenZxid) === true)
       stage.violate(`${holder} still has ${name}, and its token ${token} is refused`)
     return false
   }
@@ -82,7 +88,7 @@ export class Rights {
   private areBoth(a: Grant, b: Grant): boolean {
     const [earlier, later] = a.held.token < b.held.token ? [a, b] : [b, a]
     if (earlier.held.signal.aborted && this.permitsMax !== undefined) return false
-    return this.isThere(earlier.held, later.seenZxid) === true
+    return this.isThere(earlier, later.seenZxid) === true
   }
 
   private checkBeside(grant: Grant, other: Grant): void {
@@ -100,7 +106,10 @@ export class Rights {
     if (given > permitsMax) stage.violate(`${given} permits of ${name} are given of ${permitsMax}`)
   }
 
-  private isThere({ path, token }: Held, seenZxid: bigint): boolean | undefined {
-    return this.stage.isThere(path, token, seenZxid)
+  private isThere(
+    { held: { path, token }, isTokenOlder }: Pick<Grant, 'held' | 'isTokenOlder'>,
+    seenZxid: bigint,
+  ): boolean | undefined {
+    return this.stage.isThere(path, isTokenOlder === true ? undefined : token, seenZxid)
   }
 }
