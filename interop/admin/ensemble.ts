@@ -1,6 +1,7 @@
 import { freePorts } from '../../packages/server/test/support/free-ports.ts'
 import { RawClient } from '../../packages/server/test/support/raw-client.ts'
 import { askFourLetters, loopback, ManagedServer, type ServerCommand } from '../src/servers.ts'
+import { superUserCfg } from '../src/super-user.ts'
 
 export const roles = ['leader', 'follower', 'observer'] as const
 export type Role = (typeof roles)[number]
@@ -14,8 +15,9 @@ preAllocSize=256
 4lw.commands.whitelist=*
 admin.serverAddress=${loopback}
 admin.rateLimiterIntervalInMS=0
+${superUserCfg}
 `
-const properties = ['zookeeper.admin.rateLimiterIntervalInMS=0']
+const properties = ['zookeeper.admin.rateLimiterIntervalInMS=0', `zookeeper.${superUserCfg}`]
 const voters = [1, 2, 3]
 const leading = 3
 const observer = 4

@@ -12,6 +12,7 @@ import { anyCommand, apacheCommand } from '../src/servers.ts'
 import { say } from '../src/tools.ts'
 import { AdminEnsemble, command, roles, word, type Member } from './ensemble.ts'
 import { isOnlyApaches, isOnlyZabras } from './expected.ts'
+import { password } from '../src/super-user.ts'
 import { shapeOf, shapeOfWord } from './shape.ts'
 
 const commands = `
@@ -23,7 +24,8 @@ const commands = `
   .trim()
   .split(/\s+/)
 const words = ['conf', 'cons', 'dirs', 'isro', 'mntr', 'ruok', 'srvr', 'stat', 'wchs']
-const authorization = { Authorization: 'digest somebody:secret' }
+const authorization = { Authorization: `digest ${password}` }
+const ofSnapshot = { ...authorization, 'Content-Type': 'application/octet-stream' }
 
 const { values } = parseArgs({ options: { verbose: { type: 'boolean', default: false } } })
 const workspace = join(dirname(fileURLToPath(import.meta.url)), '..', '..')
@@ -85,7 +87,9 @@ async function work(side: AdminEnsemble): Promise<void> {
 }
 
 async function commandShape(member: Member, name: string): Promise<string[]> {
-  const { status, body } = await command(member, name)
+  // Without an identity both refuse to restore anything.
+  const init = name === 'restore' ? {} : { headers: authorization }
+  const { status, body } = await command(member, name, init)
   const text = Buffer.from(body).toString()
   if (values.verbose) say(`server ${member.id}: ${name}: ${text}`)
   if (!text.startsWith('{')) return [`status ${status}`]
@@ -117,7 +121,7 @@ async function handOver(from: AdminEnsemble, to: AdminEnsemble): Promise<string[
     return [`${what}: taking it answers ${taken.status}, ${size} of ${taken.body.length} bytes`]
   }
   const lastZxid = BigInt(taken.headers.get('last_zxid') ?? '')
-  const init = { method: 'POST', headers: authorization, body: taken.body }
+  const init = { method: 'POST', headers: ofSnapshot, body: taken.body }
   const restored = await command(await to.memberOf('leader'), 'restore', init)
   const text = Buffer.from(restored.body).toString()
   if (restored.status === 200 && text.includes(`"last_zxid" : ${lastZxid}`)) return []
@@ -132,7 +136,7 @@ async function restoreForOthers(mixed: AdminEnsemble): Promise<string[]> {
   await client.create('/kept', 'before')
   const taken = await command(leader, 'snapshot', { headers: authorization })
   for (let i = 0; i < 20; i++) await client.create(`/later-${i}`)
-  const init = { method: 'POST', headers: authorization, body: taken.body }
+  const init = { method: 'POST', headers: ofSnapshot, body: taken.body }
   const { status, body } = await command(leader, 'restore', init)
   if (status !== 200) return [`mixed: restoring answers ${status}: ${Buffer.from(body).toString()}`]
   await mixed.untilServing()

@@ -3,6 +3,7 @@ import { fileURLToPath } from 'node:url'
 import { freePorts } from '../../packages/server/test/support/free-ports.ts'
 import { ConnectionLostError, RawClient } from '../../packages/server/test/support/raw-client.ts'
 import { anyCommand, loopback, zabraCommand, type ServerCommand } from '../src/servers.ts'
+import { password, superUserCfg } from '../src/super-user.ts'
 import { Member, until } from './ensemble.ts'
 import { HeldSession } from './held-session.ts'
 
@@ -28,7 +29,7 @@ export async function handOver(apache: ServerCommand): Promise<readonly string[]
       return `server.${id}=${loopback}:${ports[2 * id - 2]}:${ports[2 * id - 1]}`
     })
     const cfg = `${commonCfg}${lines.join('\n')}`
-    const zabraCfg = `${cfg}\nadmin.serverPort=${adminPort}\nadmin.enableServer=true`
+    const zabraCfg = `${cfg}\nadmin.serverPort=${adminPort}\nadmin.enableServer=true\n${superUserCfg}`
     const zabra = scene === byCounter ? shortEpochs() : zabraCommand()
     const members = [1, 2, 3].map((id) => {
       return id === 3 ? new Member(id, zabra, zabraCfg) : new Member(id, apache, cfg)
@@ -55,7 +56,7 @@ async function byCommand(members: readonly Member[], adminPort: number): Promise
   if ((await zabra.mode()) !== 'leader') throw new Error('zabra does not lead at first')
   const held = await HeldSession.open(members[0]!, '/held')
   const url = `http://${loopback}:${adminPort}/commands/hand_over`
-  const headers = { authorization: 'digest user:password' }
+  const headers = { authorization: `digest ${password}` }
   const response = await fetch(url, { method: 'POST', headers })
   const { leader } = (await response.json()) as { leader?: number }
   if (leader === undefined || leader === zabra.id) throw new Error(`then server ${leader} leads`)

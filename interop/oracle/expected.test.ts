@@ -94,3 +94,24 @@ test('a sync may say a far character again as it was sent, and nothing else', ()
   const near = op({ op: 'sync', path: '/P' })
   expect(explain(near, theirs, result(0, { ...reply(1, 0), path: '/P' }))).toBeUndefined()
 })
+
+test('setWatches may keep back events of nodes that are there, and nothing else', () => {
+  const lists = { data: [], exist: ['/P/a', '/P/b'], child: [], persistent: [], recursive: [] }
+  const step = op({ op: 'setWatches2', relative: 'zero', ...lists } as Request)
+  const event = (path: string, type: number): Received => ({
+    xid: -1,
+    zxid: -1,
+    err: 0,
+    type,
+    path,
+  })
+  const [a, b, gone, end] = [event('/P/a', 1), event('/P/b', 1), event('/P/c', 2), reply(-8, 0)]
+  const reference = result(0, a, b, gone, end)
+  const name = 'setWatches tells nothing about a node that the client may not read'
+  expect(explain(step, reference, result(0, a, gone, end))?.name).toBe(name)
+  expect(explain(step, reference, result(0, gone, end))?.name).toBe(name)
+  expect(explain(step, reference, result(0, a, b, end))).toBeUndefined()
+  expect(explain(step, reference, result(0, b, a, gone, end))).toBeUndefined()
+  expect(explain(step, reference, result(0, a, gone))).toBeUndefined()
+  expect(explain(op(exists), reference, result(0, a, gone, end))).toBeUndefined()
+})

@@ -13,7 +13,7 @@ let server: RunningServer
 let zabra: Zabra
 
 beforeAll(async () => {
-  server = await startServer()
+  server = await startServer({ config: { '4lw.commands.whitelist': 'srvr,ruok,mntr,cons' } })
   zabra = zabraFor(server.connectString)
 })
 afterAll(() => server.stop())

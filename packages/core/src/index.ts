@@ -7,10 +7,13 @@
  */
 export { AssertionError } from './base/assert.ts'
 export { Database, type DatabaseOptions, type LoggedDigest } from './state/database.ts'
-export { allowsEach, type AclRules } from './state/acl/permission.ts'
+export { grantsEach, type AclRules } from './state/acl/permission.ts'
 export { Peer } from './peer/peer.ts'
 export { PeerBase, RestoreRefusal, type PeerOptions, type PeerPorts } from './peer/peer-base.ts'
 export { ClientConnection, type ClientLink } from './service/connection.ts'
+export { apachePasswords, type SessionPasswords } from './service/sessions/password.ts'
+export { Guesses } from './service/guesses.ts'
+export { defaultLimits, limitNames, type LimitName, type ServiceLimits } from './service/limits.ts'
 export { Histogram, Summary } from './base/statistics.ts'
 export { ServerStats } from './service/server-stats.ts'
 export * from './ports.ts'
@@ -23,7 +26,11 @@ export { ConfigFiles } from './storage/config-files.ts'
 export { MemoryDisk, type DiskCall, type Tear } from './storage/disk/memory-disk.ts'
 export { purge } from './storage/purge.ts'
 export { RecoveryError } from './storage/recovery/recovery-error.ts'
-export { describeRecovery, type RecoveryEvent } from './storage/recovery/recovery-events.ts'
+export {
+  describeRecovery,
+  isRecoveryWarning,
+  type RecoveryEvent,
+} from './storage/recovery/recovery-events.ts'
 export { LogFileReader, readLogs, type LogEnd } from './storage/log/log-reader.ts'
 export { loadRestored, type RestoredDatabase } from './storage/recovery/restored.ts'
 export {

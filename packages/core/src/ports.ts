@@ -66,6 +66,8 @@ export function faultCode(error: unknown): string | undefined {
 export interface Authenticator {
   /** The schemes that have a provider here. */
   readonly schemes: ReadonlySet<string>
+  /** Whether this names an account whose password is worth guessing: attempts are slowed down. */
+  isGuarded?(scheme: string, token: Uint8Array | null): boolean
   /** The identities proven, or undefined when they are not. */
   authenticate(scheme: string, token: Uint8Array | null, address: string): Id[] | undefined
 }

@@ -47,6 +47,21 @@ test('packets come out as they went in, wherever the stream is cut', () => {
   )
 })
 
+test('a packet with very many identities is read, in any number of pieces, at a cost that is linear', () => {
+  const authinfo = Array.from({ length: 50_000 }, (_, i) => ({ scheme: 'digest', id: `user-${i}` }))
+  const bytes = encodePacket('request', 1n, unhex('01'), authinfo)
+  const reader = new PacketReader()
+  let looked = 0
+  const intAt = Reflect.get(reader, 'intAt') as (position: number) => number
+  Reflect.set(reader, 'intAt', (position: number) => (looked++, intAt.call(reader, position)))
+  for (let at = 0; at < bytes.length; at += 1000) {
+    expect(reader.next()).toBeUndefined()
+    reader.push(bytes.subarray(at, at + 1000))
+  }
+  expect(reader.next()?.authinfo).toHaveLength(50_000)
+  expect(looked).toBeLessThan(5 * authinfo.length)
+})
+
 test('a packet stays as it was read while others follow', () => {
   const reader = new PacketReader()
   reader.push(encodePacket('proposal', 1n, unhex('0101')))
@@ -76,7 +91,7 @@ test('a snapshot passes through raw, and packets go on behind it', () => {
 test.each([
   ['data longer than allowed', '00000002 0000000000000001 00000401'],
   ['a negative length', '00000002 0000000000000001 fffffffe'],
-  ['too many identities', '00000002 0000000000000001 ffffffff 00001001'],
+  ['too many identities', '00000002 0000000000000001 ffffffff 00800001'],
   ['an identity longer than allowed', '00000002 0000000000000001 ffffffff 00000001 00000401'],
 ])('%s is refused as soon as it is announced', (_, hex) => {
   const reader = new PacketReader(1024)

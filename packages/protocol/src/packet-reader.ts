@@ -4,8 +4,13 @@ import { QuorumPacket } from './records/quorum.ts'
 /** What Apache accepts: jute.maxbuffer and as much again. */
 export const defaultPacketFieldBytesMax = 2_097_150
 
-/** Far more identities than one connection ever proves. */
-const authinfoMax = 4096
+/**
+ * Apache's followers forward any number of identities that a client has proven. A packet with many
+ * of them is read, so that the leader can refuse the request instead of dropping the follower.
+ */
+const packetBytesMax = 64 * 1024 * 1024
+/** Two lengths, of texts that are empty. */
+const identityBytesMin = 8
 const firstStoreBytes = 4096
 const storeBytes = 64 * 1024
 
@@ -27,6 +32,9 @@ export class PacketReader {
   private isShared = false
   /** A packet cannot be complete before so many bytes are here: saves looking at every chunk. */
   private needed = fixedBytes
+  /** How much of the packet at hand was measured, and the fields of identities that follow. */
+  private measured = 0
+  private fieldsLeft = 0
   private readonly reader = new Reader()
 
   constructor(fieldBytesMax: number = defaultPacketFieldBytesMax) {
@@ -77,19 +85,29 @@ export class PacketReader {
     this.push(later)
   }
 
-  /** The length of the packet at hand, as far as it can be told: a packet is at least so long. */
+  /**
+   * The length of the packet at hand, as far as it can be told: a packet is at least so long. What
+   * was measured before is not measured again: a packet may come in many pieces.
+   */
   private measure(): number {
-    const at = (offset: number): number => this.intAt(this.start + offset)
-    let length = fixedBytes + this.fieldLength(at(fixedBytes - 4))
-    if (length + 4 > this.keptBytes) return length + 4
-    const count = at(length)
-    length += 4
-    if (count > authinfoMax) throw new MalformedError(`a packet with ${count} identities`)
-    for (let field = 0; field < count * 2; field++) {
+    if (this.measured === 0) {
+      const length = fixedBytes + this.fieldLength(this.intAt(this.start + fixedBytes - 4))
       if (length + 4 > this.keptBytes) return length + 4
-      length += 4 + this.fieldLength(at(length))
+      const count = Math.max(0, this.intAt(this.start + length))
+      if (count * identityBytesMin > packetBytesMax) {
+        throw new MalformedError(`a packet with ${count} identities`)
+      }
+      this.fieldsLeft = count * 2
+      this.measured = length + 4
     }
-    return length
+    for (; this.fieldsLeft > 0; this.fieldsLeft--) {
+      if (this.measured + 4 > this.keptBytes) return this.measured + 4
+      this.measured += 4 + this.fieldLength(this.intAt(this.start + this.measured))
+      if (this.measured > packetBytesMax) {
+        throw new MalformedError(`a packet of more than ${packetBytesMax} bytes`)
+      }
+    }
+    return this.measured
   }
 
   private fieldLength(length: number): number {
@@ -115,6 +133,7 @@ export class PacketReader {
   private consume(length: number): void {
     this.start += length
     this.needed = fixedBytes
+    this.measured = 0
     if (this.start < this.end || this.isShared) return
     this.start = this.end = 0
     if (this.store.length > storeBytes) this.store = new Uint8Array(firstStoreBytes)

@@ -26,7 +26,12 @@ export function describeTrace(
     case 'unknownOperation':
       return info(`${event.address}: unknown operation ${event.operation}; connection closed`)
     case 'authFailed':
-      return info(`${event.address}: authentication by ${event.scheme} failed`)
+      return info(`${event.address}: authentication by ${quoted(event.scheme)} failed`)
+    case 'limitReached':
+      return {
+        level: 'warn',
+        text: `${event.address}: the limit ${event.limit} is reached; see docs/limits.md`,
+      }
     case 'writesSuspended':
     case 'writesResumed':
       return undefined
@@ -41,6 +46,13 @@ export function describeTrace(
         text: `after ${hex(event.zxid)} the tree has the digest ${event.actual}, where ${event.expected} is expected`,
       }
   }
+}
+
+const quotedMax = 64
+
+/** What a client sent, so that it can neither end a line of the log nor fill it. */
+function quoted(text: string | null): string {
+  return JSON.stringify(text !== null && text.length > quotedMax ? text.slice(0, quotedMax) : text)
 }
 
 function info(text: string): { level: 'info'; text: string } {

@@ -38,7 +38,7 @@ export interface JoinedEnsemble {
 export async function joinEnsemble(
   parts: {
     db: Database
-    lacksAll: boolean
+    lacksData: boolean
     databaseOptions: DatabaseOptions
     recovery: RecoveryOptions
     disk: Disk

@@ -22,11 +22,14 @@ export interface ServerView {
   readonly peer: PeerBase
   readonly disk: DiskStats
   readonly sockets: ReadonlySet<ClientSocket>
+  /** What all clients together have been sent and have not read. */
+  readonly unreadBytes: number
   readonly authenticator: Authenticator
   readonly startedWallMs: number
   /** How long loading took, and how many transactions it replayed. */
   readonly startup: { readonly loadMs: number; readonly recordsReplayed: number }
   readonly isStopping: boolean
+  readonly isRestoring: boolean
   /** The role in the ensemble; undefined for a server on its own. */
   readonly ensembleState: ServerState | undefined
   /** This server's part in its ensemble; undefined for a server on its own. */

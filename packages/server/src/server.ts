@@ -2,7 +2,9 @@ import { statSync } from 'node:fs'
 import { join } from 'node:path'
 import {
   CommittedLog,
+  defaultLimits,
   describeRecovery,
+  isRecoveryWarning,
   faultCode,
   Journal,
   loadDatabase,
@@ -27,6 +29,7 @@ import type { ServerState } from '@zabra/protocol'
 import { startAdmin, type AdminServer } from './admin/admin-server.ts'
 import { makeWords } from './admin/words.ts'
 import { makeAuthenticator } from './auth/authenticator.ts'
+import { sessionPasswordsOf } from './auth/session-passwords.ts'
 import type { ServerConfig } from './config/config.ts'
 import { zlibCompression as compression } from './disk/zlib-compression.ts'
 import { lockDirectories } from './disk/directories.ts'
@@ -39,6 +42,7 @@ import { joinEnsemble, type JoinedEnsemble } from './ensemble.ts'
 import { every } from './every.ts'
 import type { Logger } from './logger.ts'
 import { ClientListener } from './net/client-listener.ts'
+import { limitRate } from './rate-limited-logger.ts'
 import { receiveSnapshot } from './restore.ts'
 import type { ServerView } from './server-view.ts'
 import { StartError } from './start-error.ts'
@@ -46,6 +50,8 @@ import { touchMemory } from './touch-memory.ts'
 import { Turn } from './turn.ts'
 
 const formatFolder = 'version-2'
+/** Session, xid and operation, before a request on its way to the leader. */
+const forwardedHeaderBytes = 16
 /** So long after a start most clients are back. */
 const calmAfterMs = 10_000
 
@@ -75,7 +81,7 @@ export class RunningServer implements ServerView {
   private readonly endPurges: (() => void) | undefined
   private admin: AdminServer | undefined
   private stopping: Promise<void> | undefined
-  private isRestoring = false
+  isRestoring = false
   private listening: ClientListener | undefined
 
   private constructor(config: ServerConfig, parts: Parts, failed: Promise<never>) {
@@ -98,14 +104,13 @@ export class RunningServer implements ServerView {
 
   /** Loads the data directory and serves it. */
   static async start(config: ServerConfig, host: Host): Promise<RunningServer> {
-    const { logger } = host
     const disk: Disk = host.inMemory ? new MemoryDisk() : new NodeDisk()
     const locks = host.inMemory ? [] : lockDirectories(config)
     try {
       const parts = await load(config, host, disk, locks)
       const server = new RunningServer(config, parts.parts, parts.failed)
       try {
-        await server.listen(logger)
+        await server.listen(parts.parts.logger)
       } catch (error) {
         await server.stop()
         throw error
@@ -142,6 +147,10 @@ export class RunningServer implements ServerView {
 
   get sockets(): ServerView['sockets'] {
     return this.listening?.sockets ?? new Set()
+  }
+
+  get unreadBytes(): number {
+    return this.listening?.output.bytes ?? 0
   }
 
   async directorySizes(): Promise<{ data: number; log: number }> {
@@ -230,6 +239,10 @@ export class RunningServer implements ServerView {
           perAddressMax: config.maxClientCnxns,
           connectionsMax: config.maxCnxns,
           keepAlive: config.tcpKeepAlive,
+          unreadBytesMax: {
+            perConnection: config.limits.unreadBytesMax ?? defaultLimits.unreadBytesMax,
+            total: config.unreadBytesMax,
+          },
         },
       )
       await this.listening.listen().catch((error: Error) => {
@@ -269,6 +282,8 @@ export class RunningServer implements ServerView {
 }
 
 interface Parts {
+  /** For all that clients can cause. */
+  readonly logger: Logger
   readonly peer: PeerBase
   readonly ensemble: JoinedEnsemble | undefined
   readonly fail: (error: Error) => void
@@ -285,10 +300,11 @@ interface Parts {
 
 async function load(
   config: ServerConfig,
-  { logger, inMemory }: Host,
+  { logger: everyLine, inMemory }: Host,
   disk: Disk,
   locks: readonly DirectoryLock[],
 ): Promise<{ parts: Parts; failed: Promise<never> }> {
+  const logger = limitRate(everyLine)
   const snapshotDir = join(config.dataDir, formatFolder)
   const logDir = join(config.dataLogDir, formatFolder)
   const authenticator = makeAuthenticator({
@@ -307,9 +323,12 @@ async function load(
     whenEmpty: {
       isUnexpected: !config.autoCreateDb,
       permission: { directory: config.dataLogDir, name: 'initialize' },
-      othersHaveIt: config.ensemble !== undefined,
     },
-    trace: (event) => logger.info(describeRecovery(event)),
+    othersHaveIt: config.ensemble !== undefined,
+    trace(event) {
+      if (isRecoveryWarning(event)) everyLine.warn(describeRecovery(event))
+      else everyLine.info(describeRecovery(event))
+    },
   }
   const dbOptions = databaseOptions(config, authenticator.schemes)
   const committedLog = new CommittedLog(config.ensemble?.commitLogCount)
@@ -321,12 +340,15 @@ async function load(
     preAllocBytes: config.preAllocBytes,
     forceSync: config.forceSync,
     lastZxid: db.lastZxid,
+    extentDirectory: snapshotDir,
   })
+  if (recovered.lacksData) log.keepExtent()
   let fail!: (error: Error) => void
   const failed = new Promise<never>((_, reject) => (fail = reject))
   failed.catch(() => {}) // Whoever cares waits for it.
   const startLog = (): void => journal.batchReady()
-  const ports: PeerPorts = { authenticator, trace: tracer(logger), startLog }
+  const passwords = sessionPasswordsOf(config.sessionPasswords, logger)
+  const ports: PeerPorts = { authenticator, passwords, trace: tracer(logger), startLog }
   const clock = { nowMs: Math.floor(performance.now()), wallMs: Date.now() }
   const wake = (): void => turn.schedule()
   const configFile = inMemory ? undefined : config.configFile
@@ -335,7 +357,7 @@ async function load(
     (await joinEnsemble(
       {
         db,
-        lacksAll: recovered.lacksAll,
+        lacksData: recovered.lacksData,
         databaseOptions: dbOptions,
         recovery,
         disk,
@@ -390,6 +412,7 @@ async function load(
   }
   return {
     parts: {
+      logger,
       peer,
       turn,
       journal,
@@ -451,14 +474,18 @@ function peerOptions(config: ServerConfig): PeerOptions {
       config.globalOutstandingLimit,
       config.throttling.maxRequests || Infinity,
     ),
-    frameBytesMax: config.juteMaxBuffer,
+    // The leader reads a request with its header; what it would not read is refused here.
+    frameBytesMax: Math.min(config.juteMaxBuffer, txnBytesMax(config) - forwardedHeaderBytes),
+    limits: config.limits,
     handshakeMsMax: config.sessionlessTimeoutMs,
     rules: {
       enforceQuota: config.enforceQuota,
       reconfigEnabled: config.reconfigEnabled,
       standaloneEnabled: config.ensemble?.standaloneEnabled ?? true,
+      multiAddressEnabled: config.ensemble?.multiAddress.enabled ?? false,
       closeSessionPaths: config.closeSessionTxnEnabled,
       txnBytesMax: txnBytesMax(config),
+      multiOperationsMax: config.multiOperationsMax,
     },
     reclaim: {
       checkIntervalMs: config.containers.checkIntervalMs,

@@ -1,17 +1,23 @@
 /** What the servers of an ensemble tell of themselves, each in its role. */
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { createFlags } from '@zabra/protocol'
+import { digestOf } from '../src/auth/authenticator.ts'
 import { EmbeddedEnsemble } from './support/embedded-ensemble.ts'
 import { until } from './support/until.ts'
 
 type Role = 'leader' | 'follower' | 'observer'
 type Answer = Record<string, unknown>
 
+const headers = { Authorization: 'digest user:password' }
 const observer = 4
 let ensemble: EmbeddedEnsemble
 
 beforeAll(async () => {
-  const settings = { 'admin.enableServer': 'true', 'admin.serverPort': '0' }
+  const settings = {
+    'admin.enableServer': 'true',
+    'admin.serverPort': '0',
+    'admin.identities': `digest:${digestOf('user:password')}`,
+  }
   ensemble = await EmbeddedEnsemble.start(settings, () => {}, true)
   const client = await ensemble.connect(ensemble.followers[0]!)
   for (let i = 0; i < 5; i++) await client.create('/n-', 'x', createFlags.persistentSequential)
@@ -33,7 +39,7 @@ function idOf(role: Role): number {
 
 async function command(role: Role, name: string): Promise<Answer> {
   const { adminAddress } = ensemble.server(idOf(role))
-  return (await (await fetch(`${adminAddress}/commands/${name}`)).json()) as Answer
+  return (await (await fetch(`${adminAddress}/commands/${name}`, { headers })).json()) as Answer
 }
 
 async function mntr(role: Role): Promise<ReadonlyMap<string, string>> {

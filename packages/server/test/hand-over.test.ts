@@ -1,5 +1,6 @@
 /** Leadership that passes on while clients are at work, with real sockets, files and processes. */
 import { afterEach, describe, expect, test } from 'vitest'
+import { digestOf } from '../src/auth/authenticator.ts'
 import { EnsembleProcesses } from './support/chaos/ensemble-processes.ts'
 import { MovingSession } from './support/chaos/moving-session.ts'
 import { EmbeddedEnsemble } from './support/embedded-ensemble.ts'
@@ -9,7 +10,11 @@ import { inTemporaryFolder } from './support/server-process.ts'
 
 describe('the admin command hand_over', () => {
   let ensemble: EmbeddedEnsemble
-  const admin = { 'admin.enableServer': 'true', 'admin.serverPort': '0' }
+  const admin = {
+    'admin.enableServer': 'true',
+    'admin.serverPort': '0',
+    'admin.identities': `digest:${digestOf('user:password')}`,
+  }
   const authorization = 'digest user:password'
 
   const post = (id: number, headers: Record<string, string> = { authorization }) =>

@@ -1,13 +1,18 @@
 import { afterEach, beforeEach, expect, test } from 'vitest'
+import { digestOf } from '../src/auth/authenticator.ts'
 import type { RunningServer } from '../src/server.ts'
 import { EmbeddedEnsemble } from './support/embedded-ensemble.ts'
 import { until } from './support/until.ts'
 
-const headers = { Authorization: 'digest user:password' }
+const headers = {
+  Authorization: 'digest user:password',
+  'Content-Type': 'application/octet-stream',
+}
 const settings = {
   'admin.enableServer': 'true',
   'admin.serverPort': '0',
   'admin.rateLimiterIntervalInMS': '0',
+  'admin.identities': `digest:${digestOf('user:password')}`,
 }
 
 let ensemble: EmbeddedEnsemble

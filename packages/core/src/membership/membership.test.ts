@@ -38,7 +38,7 @@ version=0`
 test('what is left out is written out, and the order does not matter', () => {
   const text = 'version=AB\nserver.10=[::1]:1:2\nserver.9 = b:1:2;2181'
   expect(formatMembership(parse(text))).toBe(
-    'server.9=b:1:2:participant;0.0.0.0:2181\nserver.10=[::1]:1:2:participant\nversion=ab',
+    'server.9=b:1:2:participant;0.0.0.0:2181\nserver.10=[0:0:0:0:0:0:0:1]:1:2:participant\nversion=ab',
   )
 })
 

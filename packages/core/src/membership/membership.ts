@@ -37,7 +37,7 @@ export function parseMembership(text: string): Parsed<Membership> {
     const id = BigInt(idText)
     if (kind === 'server') {
       const spec = parseServerSpec(value)
-      if ('problem' in spec) return { problem: `${key}: ${spec.problem}` }
+      if ('problem' in spec) return { ...spec, problem: `${key}: ${spec.problem}` }
       servers.set(id, spec.value)
     } else {
       const numbers = parseNumbers(value)

@@ -46,7 +46,7 @@ test.each([
   ['host:2888:3888;abc', /after the semicolon/],
   [':2888:3888', /expected host:quorumPort/],
 ])('%s is refused', (text, problem) => {
-  expect(parseServerSpec(text)).toEqual({ problem: expect.stringMatching(problem) })
+  expect(parseServerSpec(text)).toMatchObject({ problem: expect.stringMatching(problem) })
 })
 
 test.each([
@@ -54,7 +54,7 @@ test.each([
   ['zoo1:2888:3888:observer;2181', 'zoo1:2888:3888:observer;0.0.0.0:2181'],
   [
     '[::1]:2888:3888;[::]:2181;10.0.0.1:2182',
-    '[::1]:2888:3888:participant;[::]:2181;10.0.0.1:2182',
+    '[0:0:0:0:0:0:0:1]:2888:3888:participant;[0:0:0:0:0:0:0:0]:2181;10.0.0.1:2182',
   ],
   ['a:1:2;;2182', 'a:1:2:participant;;0.0.0.0:2182'],
   ['a:1:2|b:1:2:observer', 'a:1:2|b:1:2:observer'],

@@ -22,7 +22,13 @@ export interface ServerSpec {
   readonly secureClient: HostPort | undefined
 }
 
-export type Parsed<T> = { readonly value: T } | { readonly problem: string }
+export type Parsed<T> =
+  | { readonly value: T }
+  | {
+      readonly problem: string
+      /** Everything can be read, but a port is one that cannot be: Apache tells the two apart. */
+      readonly isPortOutOfRange?: boolean
+    }
 
 /** What stands for every address where one must be written. */
 export const everyAddress = '0.0.0.0'
@@ -58,8 +64,8 @@ function parsePeer(text: string): Parsed<{ address: PeerAddress; role: Role | un
   if (election === undefined) return { problem: 'the election port is missing' }
   const quorumPort = portOf(quorum)
   const electionPort = portOf(election)
-  if (quorumPort === undefined) return { problem: `${JSON.stringify(quorum)} is not a port` }
-  if (electionPort === undefined) return { problem: `${JSON.stringify(election)} is not a port` }
+  if (quorumPort === undefined) return noPort(quorum)
+  if (electionPort === undefined) return noPort(election)
   if (quorumPort === electionPort) {
     return { problem: `quorum port and election port must differ, both are ${quorumPort}` }
   }
@@ -75,7 +81,8 @@ function parseOptional(text: string | undefined): Parsed<HostPort | undefined> {
   const parts = splitHostAndPorts(text)
   const port = portOf(parts.at(-1) ?? '')
   if (port === undefined || parts.length > 2) {
-    return { problem: `expected [address:]port after the semicolon, got ${JSON.stringify(text)}` }
+    const problem = `expected [address:]port after the semicolon, got ${JSON.stringify(text)}`
+    return noPort(parts.at(-1) ?? '', problem)
   }
   return { value: { host: parts.length === 2 ? parts[0] : undefined, port } }
 }
@@ -97,7 +104,22 @@ function formatHostPort(address: HostPort | undefined): string {
 }
 
 function bracketed(host: string): string {
-  return host.includes(':') ? `[${host}]` : host
+  return host.includes(':') ? `[${expanded(host)}]` : host
+}
+
+const groupsOfAddress = 8
+
+/** An IPv6 address in full, as Java prints it; what is none stays as it is. */
+function expanded(host: string): string {
+  const [head = '', tail, ...more] = host.toLowerCase().split('::')
+  const groupsOf = (text: string): string[] => (text === '' ? [] : text.split(':'))
+  const first = groupsOf(head)
+  const last = groupsOf(tail ?? '')
+  const missing = groupsOfAddress - first.length - last.length
+  if (more.length > 0 || (tail === undefined ? missing !== 0 : missing < 1)) return host
+  const groups = [...first, ...Array.from({ length: missing }, () => '0'), ...last]
+  if (!groups.every((group) => /^[0-9a-f]{1,4}$/.test(group))) return host
+  return groups.map((group) => Number.parseInt(group, 16).toString(16)).join(':')
 }
 
 /** Splits at colons, except inside the brackets of an IPv6 address. */
@@ -107,6 +129,17 @@ function splitHostAndPorts(text: string): string[] {
   return [inBrackets, ...(rest === undefined ? [] : rest.split(':'))]
 }
 
+const portMax = 65_535
+
 function portOf(text: string): number | undefined {
-  return /^\d{1,5}$/.test(text) && Number(text) <= 65_535 ? Number(text) : undefined
+  return /^\d{1,5}$/.test(text) && Number(text) <= portMax ? Number(text) : undefined
+}
+
+function noPort(
+  text: string,
+  problem = `${JSON.stringify(text)} is not a port`,
+): { problem: string; isPortOutOfRange?: boolean } {
+  const number = /^-?\d{1,10}$/.test(text) ? Number(text) : Number.NaN
+  const isOutOfRange = number === (number | 0) && (number < 0 || number > portMax)
+  return isOutOfRange ? { problem, isPortOutOfRange: true } : { problem }
 }

@@ -7,13 +7,14 @@ export const addWatch: ReadOperation = {
   answer(db, from, request, out) {
     const { path: given, mode } = AddWatchRequest.read(request)
     const path = given ?? nullPath
-    if (mode === addWatchModes.persistent) {
-      db.watches.data.add(path, from, watchModes.persistent)
-      db.watches.children.add(path, from, watchModes.persistent)
-    } else if (mode === addWatchModes.persistentRecursive) {
+    const isRecursive = mode === addWatchModes.persistentRecursive
+    if (!isRecursive && mode !== addWatchModes.persistent) return errorCodes.marshallingError
+    if (!db.watches.hasRoom(from)) return errorCodes.quotaExceeded
+    if (isRecursive) {
       db.watches.data.add(path, from, watchModes.recursive)
     } else {
-      return errorCodes.marshallingError
+      db.watches.data.add(path, from, watchModes.persistent)
+      db.watches.children.add(path, from, watchModes.persistent)
     }
     out.int(errorCodes.ok)
     return errorCodes.ok

@@ -28,7 +28,9 @@ export const closeSession: WriteOperation<'closeSession', { readonly sessionId: 
   apply(db, header, { body }) {
     db.sessions.delete(header.clientId)
     for (const path of body.paths2Delete ?? []) applyDelete(db, header, path)
-    const left = [...db.tree.ephemeralsOf(header.clientId)].map((id) => db.tree.pathOf(id))
+    const ids = [...db.tree.ephemeralsOf(header.clientId)]
+    for (const id of ids) db.tree.keepForSnapshots(id)
+    const left = ids.map((id) => db.tree.pathOf(id))
     for (const path of left) applyDelete(db, header, path)
     return errorCodes.ok
   },

@@ -18,6 +18,7 @@ import { field, ttlMsMax, ttlOwner } from '../state/tree/layout.ts'
 import { creationChecksum, stampCreation } from '../state/tree/stat.ts'
 import { dataBehind, keepScanned, scannedAt, type ScannedPath } from '../state/tree/scanned-path.ts'
 import { noNode, type NodeId, type Tree } from '../state/tree/tree.ts'
+import { removeWithDescendants } from './deleting.ts'
 import {
   hasParent,
   isLegal,
@@ -176,13 +177,9 @@ export function applyCreate(db: Database, header: TxnHeader, txn: CreateTransact
   acls.acquire(entry.id)
   const creates = parentCVersion === -1 ? tree.createCount(parent) + 1 : parentCVersion
   const existing = tree.findChild(parent, scanned)
-  if (existing !== noNode) {
-    // Replay of what a fuzzy snapshot has already: only what the snapshot may lack is mended.
-    acls.release(tree.aclId(existing))
-    tree.setAclId(existing, entry.id)
-    tree.raiseChildren(parent, path, creates, header.zxid)
-    return errorCodes.nodeExists
-  }
+  // Only in replay: a fuzzy snapshot holds the node as it was later, or a later one of its name. What
+  // happened to it after this transaction is replayed as well, so it starts as this one made it.
+  if (existing !== noNode) removeWithDescendants(db, existing, path)
   const { zxid, time } = header
   const owner = ownerOf(header, txn)
   const dataAt = bodyEnd === undefined ? undefined : dataBehind(scanned)

@@ -1,9 +1,10 @@
 import { errorCodes, type TxnHeader } from '@zabra/protocol'
+import type { AclEntry } from '../state/acl/acl-table.ts'
 import type { Database } from '../state/database.ts'
 import type { ProjectedNode } from '../state/projection/projection.ts'
 import { field } from '../state/tree/layout.ts'
 import { writeZxid } from '../state/tree/stat.ts'
-import { noNode } from '../state/tree/tree.ts'
+import { noNode, type NodeId } from '../state/tree/tree.ts'
 import type { Preparation } from './preparation.ts'
 
 export const undeletable: ReadonlySet<string> = new Set([
@@ -35,12 +36,31 @@ export function applyDelete(db: Database, { zxid }: TxnHeader, path: string): nu
     tree.raisePzxid(parent, path, zxid)
     return errorCodes.noNode
   }
-  const entry = db.aclOf(id)
-  const dataLength = tree.dataLength(id)
-  tree.remove(id)
+  const entry = removeWithDescendants(db, id, path)
   tree.raisePzxid(parent, path, zxid)
-  db.acls.release(entry.id)
-  if (!db.isLoading) db.quotas.deleted(path, dataLength)
   db.watches.deleted(path, zxid, entry, db.aclOf(parent))
   return errorCodes.ok
+}
+
+/**
+ * Removes a node and returns the ACL it had. It has children in replay only, where a fuzzy snapshot
+ * holds a later node of the same name: the transactions that made them are yet to be replayed.
+ */
+export function removeWithDescendants(db: Database, id: NodeId, path: string): AclEntry {
+  const { tree } = db
+  while (tree.childCount(id) > 0) {
+    const leaf = tree.firstLeafBelow(id)
+    removeLeaf(db, leaf, tree.pathOf(leaf))
+  }
+  return removeLeaf(db, id, path)
+}
+
+function removeLeaf(db: Database, id: NodeId, path: string): AclEntry {
+  const entry = db.aclOf(id)
+  const aclId = db.tree.aclId(id)
+  const dataLength = db.tree.dataLength(id)
+  db.tree.remove(id)
+  db.acls.release(aclId)
+  if (!db.isLoading) db.quotas.deleted(path, dataLength)
+  return entry
 }

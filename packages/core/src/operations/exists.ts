@@ -1,6 +1,5 @@
 import { errorCodes } from '@zabra/protocol'
 import { noNode } from '../state/tree/tree.ts'
-import { watchModes } from '../state/watch/watch-table.ts'
 import type { ReadOperation } from './operation.ts'
 import { findNode, mayRead, pathAt } from './reading.ts'
 
@@ -12,11 +11,15 @@ export const exists: ReadOperation = {
     if (id === noNode) {
       const path = pathAt(request, at)
       if (path.includes('\0')) return errorCodes.badArguments
-      if (wantsWatch) db.watches.data.add(path, from, watchModes.standard)
+      if (wantsWatch && !db.watches.add(db.watches.data, path, from)) {
+        return errorCodes.quotaExceeded
+      }
       return errorCodes.noNode
     }
     if (!mayRead(db, from, id)) return errorCodes.noAuth
-    if (wantsWatch) db.watches.data.add(pathAt(request, at), from, watchModes.standard)
+    if (wantsWatch && !db.watches.add(db.watches.data, pathAt(request, at), from)) {
+      return errorCodes.quotaExceeded
+    }
     db.tree.writeStat(id, out)
     return errorCodes.ok
   },

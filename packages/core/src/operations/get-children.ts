@@ -1,6 +1,5 @@
 import { errorCodes } from '@zabra/protocol'
 import { noNode } from '../state/tree/tree.ts'
-import { watchModes } from '../state/watch/watch-table.ts'
 import type { ReadOperation } from './operation.ts'
 import { findNode, mayRead, pathAt } from './reading.ts'
 
@@ -15,7 +14,9 @@ export function listChildren(withStat: boolean): ReadOperation {
       const wantsWatch = request.bool()
       if (id === noNode) return errorCodes.noNode
       if (!mayRead(db, from, id)) return errorCodes.noAuth
-      if (wantsWatch) db.watches.children.add(pathAt(request, at), from, watchModes.standard)
+      if (wantsWatch && !db.watches.add(db.watches.children, pathAt(request, at), from)) {
+        return errorCodes.quotaExceeded
+      }
       db.tree.writeChildren(id, out)
       if (withStat) db.tree.writeStat(id, out)
       return errorCodes.ok

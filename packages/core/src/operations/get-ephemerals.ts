@@ -6,11 +6,14 @@ export const getEphemerals: ReadOperation = {
   answer(db, from, request, out) {
     const { prefixPath } = GetEphemeralsRequest.read(request)
     const isAll = prefixPath === null || prefixPath.trim() === '' || prefixPath === '/'
-    const paths = [...db.tree.ephemeralsOf(from.sessionId)]
-      .map((id) => db.tree.pathOf(id))
-      .filter((path) => isAll || path.startsWith(prefixPath))
-    out.int(paths.length)
-    for (const path of paths) out.ustring(path)
+    const countAt = out.position
+    let count = 0
+    out.int(0)
+    for (const path of db.tree.ephemeralPaths(from.sessionId, isAll ? '' : prefixPath)) {
+      out.ustring(path)
+      count++
+    }
+    out.intAt(countAt, count)
     return errorCodes.ok
   },
 }

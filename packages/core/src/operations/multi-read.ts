@@ -5,6 +5,7 @@ import {
   writeMultiEnd,
   writeMultiError,
   writeMultiSuccess,
+  type Writer,
 } from '@zabra/protocol'
 import { noNode } from '../state/tree/tree.ts'
 import type { ReadOperation } from './operation.ts'
@@ -23,6 +24,8 @@ export const multiRead: ReadOperation = {
         return errorCodes.marshallingError
       }
     }
+    const start = out.position
+    const endMax = start + from.multiReadBytesMax
     for (const { type, request: read } of ops) {
       if (type !== codes.getData && type !== codes.getChildren) continue
       if (read.path === null) {
@@ -36,15 +39,26 @@ export const multiRead: ReadOperation = {
         writeMultiError(out, errorCodes.noAuth)
       } else {
         writeMultiSuccess(out, type)
-        if (type === codes.getChildren) {
+        // Before it is written: a short request can ask for any number of long answers.
+        const isData = type === codes.getData
+        if (isData && out.position + db.tree.dataLength(id) > endMax) return tooLong(out, start)
+        if (!isData) {
           db.tree.writeChildren(id, out)
         } else {
           db.tree.writeData(id, out)
           db.tree.writeStat(id, out)
         }
+        if (out.position > endMax) return tooLong(out, start)
       }
     }
     writeMultiEnd(out)
     return errorCodes.ok
   },
+}
+
+/** Takes back what has been written of a reply that is longer than allowed. */
+function tooLong(out: Writer, start: number): number {
+  out.position = start
+  writeMultiEnd(out)
+  return errorCodes.badArguments
 }

@@ -45,6 +45,7 @@ export function multiOf(parts: Parts): Multi {
      * everything back, and the transaction then only records which part was refused.
      */
     prepare(ops, p) {
+      if (ops.length > (p.rules.multiOperationsMax ?? Infinity)) return errorCodes.badArguments
       const txns: SimpleTxn[] = []
       p.projection.attempt(() => {
         let failed = false

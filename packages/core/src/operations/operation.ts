@@ -37,6 +37,8 @@ export interface WriteOperation<Name extends WriteName, Request> {
 /** A connection, as far as reading is concerned. */
 export interface Requester extends Watcher {
   readonly sessionId: bigint
+  /** Bytes that the reply to one multiRead may have. */
+  readonly multiReadBytesMax: number
 }
 
 /** An operation that a server answers from its own state. */

@@ -12,6 +12,8 @@ export interface OperationRules {
   readonly reconfigEnabled: boolean
   /** Whether a configuration with one voter is for a server on its own; so it is by default. */
   readonly standaloneEnabled?: boolean
+  /** Whether a member may have several addresses; it may not by default. */
+  readonly multiAddressEnabled?: boolean
   /** Whether the end of a session lists the nodes it deletes (`closeSessionTxn.enabled`). */
   readonly closeSessionPaths: boolean
   /**
@@ -19,6 +21,8 @@ export interface OperationRules {
    * from its log. As much as Apache reads by default, by default.
    */
   readonly txnBytesMax?: number
+  /** Operations that one multi may hold. */
+  readonly multiOperationsMax?: number
 }
 
 /** Who asks. */

@@ -18,7 +18,7 @@ import {
 import type { ServerId } from '../membership/quorum.ts'
 import { parseServerSpec, type HostPort, type ServerSpec } from '../membership/server-spec.ts'
 import type { WriteOperation } from './operation.ts'
-import { mayDo } from './preparation.ts'
+import { mayDo, type OperationRules } from './preparation.ts'
 import { applySetData } from './set-data.ts'
 
 /** What a leader knows about the members, and lets be done about them. */
@@ -55,6 +55,7 @@ export const reconfig: WriteOperation<'reconfig', Request> = {
     if (typeof wanted === 'number') return wanted
     const config: Membership = { ...wanted, version: zxid }
     if (voterCount(config) < votersMin || !canBeRead(config)) return badArguments
+    if (!canStart(config, current, rules)) return badArguments
     if (!reconfiguring.isSynced(config)) return errorCodes.newConfigNoQuorum
     const node = p.projection.load(configPath)
     assert(node !== undefined, 'the configuration has its node')
@@ -86,10 +87,34 @@ function canBeRead(config: Membership): boolean {
   return 'value' in read && sameMembership(read.value, config)
 }
 
+/** More digits are no number to a configuration file. */
+const numberMax = 999_999_999_999_999n
+
+/** Whether a restart takes what it will find in its configuration file. */
+function canStart(
+  { servers, hierarchy }: Membership,
+  before: Membership,
+  { multiAddressEnabled = false }: OperationRules,
+): boolean {
+  const { groups, weights } = hierarchy ?? { groups: new Map(), weights: new Map() }
+  const numbers = [servers, groups, weights].flatMap((map) => [...map.keys()])
+  if ([...numbers, ...weights.values()].some((number) => number > numberMax)) return false
+  return [...servers].every(([id, spec]) => {
+    if (spec.addresses.length > 1 && !multiAddressEnabled) return false
+    // Whether a member can serve TLS only its own file tells; Apache 3.9 knows no such port here.
+    const own = before.servers.get(id)
+    return spec.secureClient === undefined || isSame(spec.secureClient, own?.secureClient)
+  })
+}
+
+function isSame(one: HostPort, other: HostPort | undefined): boolean {
+  return one.host === other?.host && one.port === other?.port
+}
+
 /** All members anew, on lines or between commas. */
 function parsed(newMembers: string, votersMin: number): Wanted {
   const result = parseMembership(newMembers.replaceAll(',', '\n'))
-  if ('problem' in result) return badArguments
+  if ('problem' in result) return refused(result)
   const voters = voterCount(result.value)
   // Apache does not foresee this refusal, and answers as to what it cannot read.
   if (voters < votersMin && result.value.servers.size > voters) return marshallingError
@@ -115,11 +140,17 @@ function changed(current: Membership, { leavingServers, joiningServers }: Reques
     if (!isNumber(id)) return marshallingError
     if (BigInt(id) < 0n) return badArguments
     const spec = parseServerSpec(line)
-    if ('problem' in spec || spec.value.client === undefined) return badArguments
+    if ('problem' in spec) return refused(spec)
+    if (spec.value.client === undefined) return badArguments
     if (hasConflict(servers, BigInt(id), spec.value)) return badArguments
     servers.set(BigInt(id), spec.value)
   }
   return { servers, hierarchy: undefined }
+}
+
+/** As Apache, which does not foresee a port that cannot be. */
+function refused({ isPortOutOfRange = false }: { isPortOutOfRange?: boolean }): number {
+  return isPortOutOfRange ? marshallingError : badArguments
 }
 
 function listed(text: string | null): string[] {

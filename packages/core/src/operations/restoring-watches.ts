@@ -1,32 +1,42 @@
-import { errorCodes, eventTypes, type SetWatches2 } from '@zabra/protocol'
+import { errorCodes, eventTypes, type EventType, type SetWatches2 } from '@zabra/protocol'
 import type { Database } from '../state/database.ts'
-import { noNode } from '../state/tree/tree.ts'
+import { noNode, type NodeId } from '../state/tree/tree.ts'
 import { watchModes } from '../state/watch/watch-table.ts'
 import type { Requester } from './operation.ts'
+import { mayRead } from './reading.ts'
 
-/** After a reconnect: sends the events that the client missed, and watches the rest again. */
+/**
+ * After a reconnect: sends the events that the client missed, and watches the rest again. A change
+ * of a node that the client may not read uses the watch up without a word, as it does while the
+ * client is connected. Answers with an error where the server then has more watches than it can
+ * hold: the client goes to another one rather than on without its watches.
+ */
 export function restoreWatches(db: Database, from: Requester, request: SetWatches2): number {
   const { tree, watches } = db
   const since = request.relativeZxid
   const { standard, persistent, recursive } = watchModes
   const { nodeCreated, nodeDeleted, nodeDataChanged, nodeChildrenChanged } = eventTypes
+  const tell = (type: EventType, path: string, id: NodeId): void => {
+    if (mayRead(db, from, id)) watches.catchUp(from, type, path)
+  }
   if (request.dataWatches === null) return errorCodes.marshallingError
   for (const path of request.dataWatches) {
     const id = tree.find(path)
     if (id === noNode) watches.catchUp(from, nodeDeleted, path)
-    else if (tree.mzxid(id) > since) watches.catchUp(from, nodeDataChanged, path)
+    else if (tree.mzxid(id) > since) tell(nodeDataChanged, path, id)
     else watches.data.add(path, from, standard)
   }
   if (request.existWatches === null) return errorCodes.marshallingError
   for (const path of request.existWatches) {
-    if (tree.find(path) === noNode) watches.data.add(path, from, standard)
-    else watches.catchUp(from, nodeCreated, path)
+    const id = tree.find(path)
+    if (id === noNode) watches.data.add(path, from, standard)
+    else tell(nodeCreated, path, id)
   }
   if (request.childWatches === null) return errorCodes.marshallingError
   for (const path of request.childWatches) {
     const id = tree.find(path)
     if (id === noNode) watches.catchUp(from, nodeDeleted, path)
-    else if (tree.pzxid(id) > since) watches.catchUp(from, nodeChildrenChanged, path)
+    else if (tree.pzxid(id) > since) tell(nodeChildrenChanged, path, id)
     else watches.children.add(path, from, standard)
   }
   if (request.persistentWatches === null) return errorCodes.marshallingError
@@ -36,5 +46,5 @@ export function restoreWatches(db: Database, from: Requester, request: SetWatche
   }
   if (request.persistentRecursiveWatches === null) return errorCodes.marshallingError
   for (const path of request.persistentRecursiveWatches) watches.data.add(path, from, recursive)
-  return errorCodes.ok
+  return watches.isFull ? errorCodes.quotaExceeded : errorCodes.ok
 }

@@ -36,7 +36,7 @@ export interface PeerNetwork {
 export interface EnsembleParts {
   readonly db: Database
   /** Nothing was found where data should be: what this server holds counts for nothing. */
-  readonly lacksAll?: boolean
+  readonly lacksData?: boolean
   readonly databaseOptions: DatabaseOptions
   readonly recovery: RecoveryOptions
   readonly disk: Disk

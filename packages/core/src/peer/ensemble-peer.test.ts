@@ -207,7 +207,7 @@ describe('a snapshot that was begun before', () => {
 
 describe('a server that lacks the data it should have', () => {
   test('is not elected, and gets everything', async () => {
-    three().server(3).lacksAll = true
+    three().server(3).lacksData = true
     await ensemble.start(1, 2, 3)
     await ensemble.serving(3)
     expect(ensemble.leader.id).not.toBe(3n)
@@ -216,7 +216,7 @@ describe('a server that lacks the data it should have', () => {
 
   test('leads nobody, though the others lack it too', async () => {
     three()
-    for (const server of ensemble.servers.values()) server.lacksAll = true
+    for (const server of ensemble.servers.values()) server.lacksData = true
     await ensemble.start(1, 2, 3)
     await ensemble.pass(5000)
     for (const server of ensemble.servers.values()) expect(server.isServing).toBe(false)

@@ -81,7 +81,7 @@ export class EnsemblePeer extends PeerBase {
   private wantsEverything = false
   /** The last leader's epoch was older than one that we had promised. */
   private hasPromisedNewer = false
-  private lacksAll: boolean
+  private lacksData: boolean
   private hasServed = false
   /** Whom to vote for in the next election, where it is not us. */
   private successor: ServerId | undefined
@@ -137,7 +137,7 @@ export class EnsemblePeer extends PeerBase {
       },
       2 * options.tickMs * options.initLimit,
     )
-    this.wantsEverything = this.lacksAll = parts.lacksAll === true
+    this.wantsEverything = this.lacksData = parts.lacksData === true
     this.seeWhatIsLogged()
   }
 
@@ -324,7 +324,7 @@ export class EnsemblePeer extends PeerBase {
     const { successor } = this
     this.successor = undefined
     // As in Apache this means that it has no say.
-    const zxid = this.lacksAll ? -1n : db.lastZxid
+    const zxid = this.lacksData ? -1n : db.lastZxid
     this.election.start({ zxid, peerEpoch: epochs.current }, this.clock.nowMs, successor)
   }
 
@@ -360,7 +360,7 @@ export class EnsemblePeer extends PeerBase {
   }
 
   private async lead(): Promise<void> {
-    if (this.lacksAll)
+    if (this.lacksData)
       throw new Error('no server that was elected has the data that should be here')
     const { epochs, db, committedLog, host, network, zabTrace, disk, recovery } = this.parts
     const { self, snapshotSizeFactor } = this.options
@@ -461,7 +461,7 @@ export class EnsemblePeer extends PeerBase {
         committedLog,
         configs,
         wantsEverything,
-        lacksAll: this.lacksAll,
+        lacksData: this.lacksData,
         nowMs: () => this.clock.nowMs,
         trace: zabTrace,
         append: (txn) => this.append(txn),
@@ -475,7 +475,8 @@ export class EnsemblePeer extends PeerBase {
           this.election.established(epoch)
           this.hasServed = true
           this.roomPauseMs = 0
-          this.wantsEverything = this.lacksAll = false
+          this.wantsEverything = this.lacksData = false
+          void this.parts.log.releaseExtent()
           this.nextLeader?.resolve(decision.leader)
           this.restoring.follows()
           if (decision.state === 'following') this.takeObservers(epoch)

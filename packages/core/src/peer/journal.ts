@@ -60,11 +60,15 @@ export interface JournalOptions {
   readonly purges: boolean
   readonly snapshotMethod: 'plain' | 'gz' | 'snappy'
   readonly compression: Compression | undefined
+  /** How much of a snapshot is encoded in one turn of the loop, where it is not for the load to say. */
+  readonly snapshotSliceBytes?: number
   /** Whether snapshots end with their last zxid; they do unless told. */
   readonly tellsLastZxid?: boolean
 }
 
 const diskFullRetryMs = 500
+/** How far the logs go is noted this often at most. */
+const noteExtentEveryMs = 100
 /** To be woken twice, by the thread that writes and by what it wrote, takes about a tenth of this. */
 const quickSyncMs = 0.5
 const awaitedBytesMax = 16 * 1024
@@ -133,6 +137,8 @@ export class Journal {
   private isStopping = false
   private wakeRetry: (() => void) | undefined
   private cutWait: (() => void) | undefined
+  private noting: Promise<void> | undefined
+  private cutNoteWait: (() => void) | undefined
   private abandonment: { isAbandoned: boolean } = { isAbandoned: false }
 
   constructor(
@@ -181,6 +187,7 @@ export class Journal {
         // The disk has its next work before this is told: it does not wait while replies are sent.
         next = this.startBatch()
         this.turn(() => this.source.logged(batch))
+        this.noteExtentSoon()
         this.snapshotIfDue()
         next ??= this.startBatch()
       }
@@ -262,6 +269,24 @@ export class Journal {
       stats.slowSyncs++
       this.trace({ type: 'slowSync', ms })
     }
+  }
+
+  /** Now and then while there is more to note; the log does not wait for it. */
+  private noteExtentSoon(): void {
+    if (this.log.isExtentNoted) return
+    this.noting ??= this.noteExtent().finally(() => {
+      this.noting = undefined
+    })
+  }
+
+  private async noteExtent(): Promise<void> {
+    do {
+      await this.log.noteExtent()
+      if (this.isStopping) return
+      const { done, cut } = this.host.delay(noteExtentEveryMs)
+      this.cutNoteWait = cut
+      await done
+    } while (!this.isStopping && !this.log.isExtentNoted)
   }
 
   // --- snapshots -------------------------------------------------------------------------------
@@ -350,7 +375,9 @@ export class Journal {
 
   private get snapshotForm(): SnapshotOptions {
     const { compression, snapshotMethod: method, tellsLastZxid = true } = this.options
-    const sliceBytes = this.snapshotPace()
+    const { snapshotSliceBytes } = this.options
+    const sliceBytes =
+      snapshotSliceBytes === undefined ? this.snapshotPace() : () => snapshotSliceBytes
     return {
       method,
       tellsLastZxid,
@@ -389,6 +416,7 @@ export class Journal {
       const { zxid } = replacement
       await writeSnapshot(disk, options.snapshotDir, replacement, this.snapshotForm)
       try {
+        await log.rebase(zxid)
         await forgetAllBut(disk, options, zxid)
       } catch (error) {
         // What a restart would read is no longer what clients are told: better to restart.
@@ -448,12 +476,14 @@ export class Journal {
     this.isStopping = true
     this.wakeRetry?.()
     this.cutWait?.()
+    this.cutNoteWait?.()
     // A batch may become ready while the last snapshot is being written: it is waited for, too.
     do {
       await this.snapshotting
       await this.purging
       await this.writing
     } while (this.writing !== undefined)
+    await this.noting
     await this.log.close()
   }
 }

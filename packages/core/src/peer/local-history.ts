@@ -115,6 +115,7 @@ export class LocalHistory {
     const { disk, recovery, log, db } = this.parts
     return this.parts.journal().undisturbed(async () => {
       await log.close()
+      await log.rebase(zxid)
       await truncateAfter(disk, recovery, zxid)
       await this.reload()
       assert(db.lastZxid === zxid, 'a truncated log ends where it was cut')
@@ -139,6 +140,7 @@ export class LocalHistory {
     if (taken === undefined) {
       throw new NoRoomError('the snapshot from the leader could not be stored')
     }
+    await log.rebase(taken.zxid)
     await forgetAllBut(disk, recovery, taken.zxid)
     log.restart(db.lastZxid)
     this.loggedZxid = this.appendedZxid = db.lastZxid

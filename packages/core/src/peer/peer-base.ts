@@ -4,6 +4,7 @@ import type { ClientConnection, ClientLink } from '../service/connection.ts'
 import type { ProposerOptions } from '../service/proposer.ts'
 import type { ServerStats } from '../service/server-stats.ts'
 import type { Authenticator } from '../ports.ts'
+import { apachePasswords, type SessionPasswords } from '../service/sessions/password.ts'
 import { SessionIds } from '../service/sessions/session-ids.ts'
 import type { SessionTracker } from '../service/sessions/tracker.ts'
 import { LogBatch } from '../storage/log/log-batch.ts'
@@ -19,6 +20,8 @@ export interface PeerOptions extends PipelineOptions, ProposerOptions {
 export interface PeerPorts {
   readonly authenticator: Authenticator
   readonly trace: Trace
+  /** Those of Apache where nothing else is given. */
+  readonly passwords?: SessionPasswords | undefined
   /**
    * There is much to be logged and more is still being read: where the log has nothing to do, it
    * may take what there is. Otherwise a client that sends many writes at once and the disk would
@@ -43,7 +46,7 @@ export abstract class PeerBase implements BatchSource {
   private readonly trace: Trace
 
   constructor(db: Database, options: PeerOptions, ports: PeerPorts, start: Clock) {
-    const { authenticator, trace } = ports
+    const { authenticator, trace, passwords = apachePasswords } = ports
     this.db = db
     this.trace = trace
     this.clock = { ...start }
@@ -51,7 +54,8 @@ export abstract class PeerBase implements BatchSource {
     // By the wall clock: the age of the process would give the same ids again after a restart.
     const sessionIds = new SessionIds(options.serverId, start.wallMs)
     for (const id of db.sessions.keys()) sessionIds.skip(id)
-    this.pipeline = new ClientPipeline({ db, clock, authenticator, trace, sessionIds }, options)
+    const parts = { db, clock, authenticator, trace, sessionIds, passwords }
+    this.pipeline = new ClientPipeline(parts, options)
     db.onQuotaExceeded = (excess) => trace({ type: 'quotaExceeded', ...excess })
     db.onDigestMismatch = (mismatch) => {
       this.stats.digestMismatches++
@@ -125,7 +129,7 @@ export abstract class PeerBase implements BatchSource {
 
   /** What was sent to a client has left: it may be read from again, if that is why it was not. */
   drained(connection: ClientConnection): void {
-    if (connection.isThrottled) this.pipeline.readOn()
+    this.pipeline.drained(connection)
   }
 
   /** The socket is gone. The session lives on until it is resumed or expires. */
@@ -139,6 +143,9 @@ export abstract class PeerBase implements BatchSource {
   tick(): void {
     this.stats.tick(this.clock.nowMs)
     this.pipeline.closeSilent()
+    this.pipeline.touchHeld()
+    this.db.watches.tick()
+    this.pipeline.lookAtDelayed()
   }
 
   // --- the log ---------------------------------------------------------------------------------

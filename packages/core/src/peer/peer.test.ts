@@ -58,6 +58,7 @@ const link: ClientLink = {
   address: '127.0.0.1',
   unsentBytes: 0,
   flushSoon: () => {},
+  flushNow: () => {},
   close: () => {},
   pause: () => {},
   resume: () => {},

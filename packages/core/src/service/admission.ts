@@ -1,12 +1,13 @@
 import { codes, ConnectRequest, type Reader } from '@zabra/protocol'
 import type { Database } from '../state/database.ts'
-import { isSessionPassword, sessionPassword } from './sessions/password.ts'
+import type { SessionPasswords } from './sessions/password.ts'
 import type { SessionIds } from './sessions/session-ids.ts'
 import type { Session } from './sessions/tracker.ts'
 import type { Trace } from './trace.ts'
 import type { Clock, PipelineOptions } from './client-pipeline.ts'
 import type { ClientConnection } from './connection.ts'
 import type { ConnectionThrottle } from './connection-throttle.ts'
+import type { LimitName } from './limits.ts'
 import type { Replies } from './replies.ts'
 import type { ServerStats } from './server-stats.ts'
 import type { Upstream } from './upstream.ts'
@@ -17,6 +18,7 @@ export interface AdmissionHost {
   readonly upstream: Upstream | undefined
   readonly takesClients: boolean
   close(connection: ClientConnection): void
+  limitReached(limit: LimitName, address: string): void
   /** Has a session created for this connection, which waits for it. */
   proposeSession(connection: ClientConnection, upstream: Upstream): void
 }
@@ -26,6 +28,7 @@ interface Parts {
   readonly clock: Clock
   readonly trace: Trace
   readonly sessionIds: SessionIds
+  readonly passwords: SessionPasswords
   readonly stats: ServerStats
   readonly replies: Replies
   readonly throttle: ConnectionThrottle | undefined
@@ -68,6 +71,7 @@ export class Admission {
     const { lastZxidSeen, sessionId } = request
     if (upstream !== undefined && !this.admits(upstream, sessionId)) {
       stats.connectionsRejected++
+      this.host.limitReached('session_rate', connection.link.address)
       this.host.close(connection)
       return false
     }
@@ -91,7 +95,7 @@ export class Admission {
     if (sessionId !== 0n) stats.connectionRevalidations++
     if (sessionId === 0n) {
       this.createSession(connection, upstream)
-    } else if (isSessionPassword(sessionId, request.passwd)) {
+    } else if (this.parts.passwords.isRight(sessionId, request.passwd)) {
       this.closeOlder(sessionId)
       upstream.resumeSession(connection, sessionId)
     } else {
@@ -138,6 +142,7 @@ export class Admission {
 
   refuse(connection: ClientConnection, sessionId: bigint, reason: 'unknown' | 'password'): void {
     const { address } = connection.link
+    if (reason === 'password') this.parts.stats.failedGuesses++
     this.parts.trace({ type: 'sessionRefused', sessionId, address, reason })
     this.respond(connection, 0, 0n, new Uint8Array(16))
     this.host.close(connection)
@@ -182,7 +187,8 @@ export class Admission {
     connection.lastResponseMs = this.parts.clock.nowMs
     this.bySession.set(session.id, connection)
     this.host.upstream?.touch(connection)
-    this.respond(connection, connection.timeoutMs, session.id, sessionPassword(session.id))
+    const password = this.parts.passwords.of(session.id)
+    this.respond(connection, connection.timeoutMs, session.id, password)
   }
 
   private respond(

@@ -2,28 +2,35 @@ import {
   codes,
   AuthPacket,
   errorCodes,
+  FrameLengthError,
   MalformedError,
   Reader,
   requestHeaderBytes,
   Writer,
   xids,
+  type Id,
   type MultiTxn,
   type Txn,
   type TxnHeader,
+  type TypeOf,
 } from '@zabra/protocol'
 import { assert } from '../base/assert.ts'
 import type { Database } from '../state/database.ts'
+import { identityBytes } from '../state/acl/permission.ts'
 import { applyTxn, isClientWrite, multi, readOperation, writeResult } from '../operations/index.ts'
 import type { Authenticator } from '../ports.ts'
+import type { SessionPasswords } from './sessions/password.ts'
 import type { SessionIds } from './sessions/session-ids.ts'
 import type { Session } from './sessions/tracker.ts'
 import type { Trace } from './trace.ts'
 import { Admission, type AdmissionHost } from './admission.ts'
 import { ByteKeeper } from '../base/byte-keeper.ts'
-import { ClientConnection, type ClientLink, type Queued } from './connection.ts'
+import { ClientConnection, type ClientLink, type Queued, type QueuedRead } from './connection.ts'
 import { ConnectionThrottle, type ConnectionThrottleOptions } from './connection-throttle.ts'
 import { Replies, replyErrorAt } from './replies.ts'
 import { ServerStats } from './server-stats.ts'
+import { Guesses } from './guesses.ts'
+import { defaultLimits, weighedBytesMin, type LimitName, type ServiceLimits } from './limits.ts'
 import type { Upstream } from './upstream.ts'
 import type { WriteTicket } from './write-ticket.ts'
 
@@ -42,6 +49,7 @@ export interface PipelineOptions {
   readonly largeRequests?: { readonly threshold: number; readonly bytesMax: number } | undefined
   /** What becomes of requests that have waited because too many were in flight. */
   readonly waiting?: WaitingOptions | undefined
+  readonly limits?: Partial<ServiceLimits> | undefined
 }
 
 export interface WaitingOptions {
@@ -61,10 +69,15 @@ export interface Clock {
   wallMs: number
 }
 
-const { ok, unimplemented, marshallingError } = errorCodes
-/** Who does not read its answers gets no more of them: what waits for it is bounded. */
-const unsentBytesMax = 1024 * 1024
+/** A write that meets so many watches takes a good part of a millisecond. */
+const manyWatches = 200
+/** Writes in flight while each of them meets that many. */
+const fewWrites = 50
+const averagedWrites = 8
 
+type Credentials = Pick<TypeOf<typeof AuthPacket>, 'scheme' | 'auth'>
+
+const { ok, unimplemented, marshallingError } = errorCodes
 /**
  * The clients of one server, and the order of their requests.
  *
@@ -83,6 +96,10 @@ export class ClientPipeline implements AdmissionHost {
   takesClients = true
   private isHeld = false
   private largeBytes = 0
+  /** Bytes of the requests in flight that are weighed. */
+  private heldBytes = 0
+  private readonly limits: ServiceLimits
+  private readonly unweighedBytesMax: number
   private readonly options: PipelineOptions
   private readonly clock: Clock
   private readonly authenticator: Authenticator
@@ -93,7 +110,12 @@ export class ClientPipeline implements AdmissionHost {
   private readonly keeper = new ByteKeeper()
   private readonly multiBody = new Writer()
   private readonly throttled = new Set<ClientConnection>()
+  /** They wait until their password is looked at. */
+  private readonly delayed = new Set<ClientConnection>()
+  private readonly guesses = new Guesses()
   private outstanding = 0
+  private watchesMet = 0
+  private watchesPerWrite = 0
 
   constructor(
     parts: {
@@ -102,6 +124,7 @@ export class ClientPipeline implements AdmissionHost {
       authenticator: Authenticator
       trace: Trace
       sessionIds: SessionIds
+      passwords: SessionPasswords
     },
     options: PipelineOptions,
   ) {
@@ -111,6 +134,13 @@ export class ClientPipeline implements AdmissionHost {
     this.authenticator = parts.authenticator
     this.trace = parts.trace
     this.options = options
+    this.limits = { ...defaultLimits, ...options.limits }
+    const { watchesPerSession: perWatcher, watches: total } = this.limits
+    parts.db.watches.limits = { perWatcher, total }
+    this.unweighedBytesMax = Math.min(
+      weighedBytesMin,
+      options.largeRequests?.threshold ?? weighedBytesMin,
+    )
     this.replies = new Replies(parts.db, parts.clock, stats)
     const { connectionThrottle } = options
     const throttle =
@@ -128,8 +158,10 @@ export class ClientPipeline implements AdmissionHost {
 
   open(link: ClientLink): ClientConnection {
     const { frameBytesMax } = this.options
-    const { nowMs, wallMs } = this.clock
-    const connection = new ClientConnection(link, { frameBytesMax, nowMs, wallMs }, this.onFrame)
+    const { multiReadBytes: multiReadBytesMax } = this.limits
+    const times = this.clock
+    const options = { frameBytesMax, multiReadBytesMax, nowMs: times.nowMs, wallMs: times.wallMs }
+    const connection = new ClientConnection(link, options, this.onFrame)
     if (this.options.largeRequests !== undefined) {
       connection.announce = (bytes) => this.refuseLarge(bytes)
     }
@@ -161,7 +193,7 @@ export class ClientPipeline implements AdmissionHost {
 
   private holdBack(connection: ClientConnection): void {
     connection.cutter.hold()
-    this.throttle(connection)
+    this.stopReading(connection)
   }
 
   /** The socket is gone. The session lives on until it is resumed or expires. */
@@ -169,11 +201,12 @@ export class ClientPipeline implements AdmissionHost {
     connection.state = 'closed'
     this.connections.delete(connection)
     this.throttled.delete(connection)
+    this.delayed.delete(connection)
     this.db.watches.dropWatcher(connection)
     this.admission.left(connection)
     // Writes in flight go on without anybody to answer; reads that waited are not needed.
-    this.outstanding -= connection.queue.length
-    this.releaseLarge(connection, connection.queue.length)
+    if (!connection.isParked) this.outstanding -= connection.queue.length
+    if (connection.heldBytes > 0) this.releaseAll(connection)
     connection.queue.clear()
   }
 
@@ -199,6 +232,7 @@ export class ClientPipeline implements AdmissionHost {
   private refuseFrame(connection: ClientConnection, error: unknown): void {
     if (!(error instanceof MalformedError)) throw error
     const { address } = connection.link
+    if (error instanceof FrameLengthError) this.stats.limitsReached.request_bytes++
     this.trace({ type: 'badFrame', address, reason: error.message })
     this.close(connection)
   }
@@ -209,11 +243,10 @@ export class ClientPipeline implements AdmissionHost {
     start: number,
     end: number,
   ): boolean => {
-    const { largeRequests } = this.options
     if (connection.state === 'open') {
-      return largeRequests === undefined || end - start <= largeRequests.threshold
+      return end - start <= this.unweighedBytesMax
         ? this.request(connection, bytes, start, end)
-        : this.largeRequest(connection, bytes, start, end)
+        : this.weighedRequest(connection, bytes, start, end)
     }
     if (connection.state === 'greeting') return this.greet(connection, bytes, start, end)
     return false
@@ -294,8 +327,8 @@ export class ClientPipeline implements AdmissionHost {
     if (readOperation(type) !== undefined) {
       if (connection.queue.length === 0) {
         this.answerRead(connection, xid, type, reader, this.clock.nowMs)
-        if (connection.out.position <= unsentBytesMax) return true
-        this.throttle(connection)
+        if (connection.out.position <= this.limits.unreadBytes) return true
+        this.throttle(connection, 'unread_replies')
         return false
       }
       const body = this.keeper.keep(reader.view, reader.position, end)
@@ -312,22 +345,37 @@ export class ClientPipeline implements AdmissionHost {
     return this.refuseUnknown(connection, xid, type)
   }
 
-  /** Counts against what large requests may take together, from its arrival to its answer. */
-  private largeRequest(
+  /** Counts against the bytes that may be in flight, from its arrival to its answer. */
+  private weighedRequest(
     connection: ClientConnection,
     bytes: Uint8Array,
     start: number,
     end: number,
   ): boolean {
     const length = end - start
-    this.refuseLarge(length)
+    if (this.isLarge(length)) this.refuseLarge(length)
     const before = connection.queue.length
     const goesOn = this.request(connection, bytes, start, end)
-    if (connection.queue.length > before) {
-      connection.queue.last!.largeBytes = length
-      this.largeBytes += length
+    if (connection.queue.length <= before) return goesOn
+    connection.queue.last!.weighedBytes = length
+    connection.heldBytes += length
+    this.heldBytes += length
+    if (this.isLarge(length)) this.largeBytes += length
+    if (connection.heldBytes > this.limits.outstandingBytesPerConnection) {
+      this.throttle(connection, 'outstanding_bytes_per_connection')
+      return false
+    }
+    if (this.heldBytes > this.limits.outstandingBytes) this.shedParked()
+    if (this.heldBytes > this.limits.outstandingBytes && !isAdministrator(connection)) {
+      this.throttle(connection, 'outstanding_bytes')
+      return false
     }
     return goesOn
+  }
+
+  private isLarge(length: number): boolean {
+    const { largeRequests } = this.options
+    return largeRequests !== undefined && length > largeRequests.threshold
   }
 
   private refuseLarge(length: number): void {
@@ -337,9 +385,16 @@ export class ClientPipeline implements AdmissionHost {
     throw new MalformedError(`a request of ${length} bytes, while ${this.largeBytes} are in flight`)
   }
 
-  private releaseLarge({ queue }: ClientConnection, count: number): void {
-    if (this.largeBytes === 0) return
-    for (let i = 0; i < count; i++) this.largeBytes -= queue.at(i)!.largeBytes ?? 0
+  private releaseAll(connection: ClientConnection): void {
+    const { queue } = connection
+    for (let i = 0; i < queue.length; i++) this.release(connection, queue.at(i)!)
+  }
+
+  private release(connection: ClientConnection, { weighedBytes }: Queued): void {
+    if (weighedBytes === undefined) return
+    connection.heldBytes -= weighedBytes
+    this.heldBytes -= weighedBytes
+    if (this.isLarge(weighedBytes)) this.largeBytes -= weighedBytes
   }
 
   /** Nobody else knows it: that it ends is said in its turn, and is no transaction. */
@@ -416,13 +471,24 @@ export class ClientPipeline implements AdmissionHost {
 
   /** Counts one more in flight, and stops reading from its connection when there are too many. */
   private admitMore(connection: ClientConnection): boolean {
-    this.outstanding++
-    if (this.outstanding <= this.options.outstandingMax) return true
-    this.throttle(connection)
+    if (!connection.isParked) this.outstanding++
+    if (connection.queue.length > this.limits.outstandingPerConnection) {
+      this.throttle(connection, 'outstanding_requests_per_connection')
+      return false
+    }
+    if (this.outstanding <= this.outstandingMax || isAdministrator(connection)) return true
+    this.throttle(connection, 'outstanding_requests')
     return false
   }
 
-  private throttle(connection: ClientConnection): void {
+  /** Reads no further from a connection that has reached a limit, until there is room again. */
+  private throttle(connection: ClientConnection, limit: LimitName): void {
+    if (connection.isThrottled) return
+    this.stopReading(connection)
+    this.limitReached(limit, connection.link.address)
+  }
+
+  private stopReading(connection: ClientConnection): void {
     if (connection.isThrottled) return
     connection.isThrottled = true
     connection.waitingSinceMs ??= this.clock.nowMs
@@ -431,18 +497,26 @@ export class ClientPipeline implements AdmissionHost {
     connection.link.pause()
   }
 
+  /** A client has asked for more than it can have. */
+  limitReached(limit: LimitName, address: string): void {
+    this.stats.limitsReached[limit]++
+    this.trace({ type: 'limitReached', limit, address })
+  }
+
   // --- what comes back -------------------------------------------------------------------------
 
   /** A transaction is committed: it is applied, told to watchers, and answered if it was ours. */
   commit(ticket: WriteTicket | undefined, header: TxnHeader, txn: Txn): void {
     const { db } = this
     const connection = ticket?.connection
+    if (connection !== undefined && connection.queue.first !== ticket) this.answerAhead(ticket!)
     const isAnswered = connection !== undefined && connection.state !== 'closed'
     let error: number = ok
     if (txn.type === codes.multi) this.applyMulti(header, txn.body, isAnswered)
     else error = applyTxn(db, header, txn)
     db.advance(header.zxid)
     this.stats.commits++
+    this.countWatches()
     this.upstream?.applied(header, txn)
     if (header.type === codes.createSession) this.sessionCreated(header.clientId, ticket)
     else if (header.type === codes.closeSession) this.sessionEnded(header.clientId, ticket)
@@ -457,8 +531,23 @@ export class ClientPipeline implements AdmissionHost {
     multi.applyParts(this.db, header, txn, isAnswered ? multiBody : undefined)
   }
 
+  /** Keeps an average of the watches that a write meets. */
+  private countWatches(): void {
+    const { met } = this.db.watches
+    this.watchesPerWrite += (met - this.watchesMet - this.watchesPerWrite) / averagedWrites
+    this.watchesMet = met
+  }
+
+  /** Where each write is told to many, few are in flight: those that commit together are one step. */
+  private get outstandingMax(): number {
+    const { outstandingMax } = this.options
+    return this.watchesPerWrite < manyWatches ? outstandingMax : Math.min(outstandingMax, fewWrites)
+  }
+
   /** A sync that was asked of another server: everything before it is applied here. */
-  synced({ connection, xid, type, body, receivedMs }: WriteTicket): void {
+  synced(ticket: WriteTicket): void {
+    const { connection, xid, type, body, receivedMs } = ticket
+    if (connection.queue.first !== ticket) this.answerAhead(ticket)
     if (connection.state === 'closed') return
     this.reader.reset(body!, 0, body!.length)
     this.answerRead(connection, xid, type, this.reader, receivedMs)
@@ -521,36 +610,101 @@ export class ClientPipeline implements AdmissionHost {
 
   /** The head of the queue was answered: so are the reads behind it, up to the next write. */
   private drain(connection: ClientConnection): void {
-    const { queue } = connection
     if (connection.state === 'closed') return
-    let done = 1
-    assert(queue.first?.kind === 'write', 'the oldest request in flight is the write just applied')
-    for (; done < queue.length; done++) {
-      const next: Queued = queue.at(done)!
-      if (next.kind === 'write') break
-      if (next.body === undefined) {
-        this.replies.bare(connection, next.xid, next.type, next.error, next.receivedMs)
-        if (next.type === codes.closeSession) {
-          this.endLocalSession(connection.sessionId)
-          return
-        }
-      } else {
-        const present = connection.identities
-        connection.identities = next.identities
-        this.reader.reset(next.body, 0, next.body.length)
-        this.answerRead(connection, next.xid, next.type, this.reader, next.receivedMs)
-        connection.identities = present
-      }
-    }
-    this.releaseLarge(connection, done)
-    for (let left = done; left > 0; left--) queue.shift()
-    this.outstanding -= done
+    assert(
+      connection.queue.first?.kind === 'write',
+      'the oldest request in flight is the write just applied',
+    )
+    this.leaveQueue(connection)
+    this.answerQueued(connection)
     this.goOn(connection)
+  }
+
+  private leaveQueue(connection: ClientConnection): void {
+    const left = connection.queue.shift()!
+    if (!connection.isParked) this.outstanding--
+    if (connection.heldBytes > 0) this.release(connection, left)
+  }
+
+  /** Answers the reads at the head of the queue, as far as their client reads the answers. */
+  private answerQueued(connection: ClientConnection): void {
+    const { queue, out } = connection
+    if (queue.first?.kind !== 'read') return
+    const room = this.limits.unreadBytes - connection.link.unsentBytes
+    for (let next = queue.first; next?.kind === 'read'; next = queue.first) {
+      if (out.position > room) {
+        this.throttle(connection, 'unread_replies')
+        this.park(connection)
+        return
+      }
+      if (!this.answerFirst(connection, next)) return
+    }
+  }
+
+  /** What waits for a client that does not read must not count against those that do. */
+  private park(connection: ClientConnection): void {
+    if (connection.isParked) return
+    connection.isParked = true
+    this.outstanding -= connection.queue.length
+  }
+
+  private unpark(connection: ClientConnection): void {
+    if (!connection.isParked) return
+    connection.isParked = false
+    this.outstanding += connection.queue.length
+  }
+
+  /** Large requests of clients that do not read their answers make room for those of others. */
+  private shedParked(): void {
+    for (const connection of this.throttled) {
+      if (this.heldBytes <= this.limits.outstandingBytes) return
+      if (!connection.isParked || connection.heldBytes === 0) continue
+      this.limitReached('unread_replies', connection.link.address)
+      this.close(connection)
+    }
+  }
+
+  /**
+   * Answers the reads that a client has not made room for, because the write behind them is about
+   * to be applied: they must not see it. A client that reads nothing for long enough is closed.
+   */
+  private answerAhead(ticket: WriteTicket): void {
+    const { connection } = ticket
+    const { queue, out, link } = connection
+    for (let next = queue.first; next?.kind === 'read'; next = queue.first) {
+      if (out.position + link.unsentBytes > this.limits.unreadBytesMax) {
+        this.limitReached('unread_bytes', link.address)
+        this.close(connection)
+        return
+      }
+      if (!this.answerFirst(connection, next)) return
+    }
+  }
+
+  /** Answers the read at the head of the queue; false where that ended its connection. */
+  private answerFirst(connection: ClientConnection, read: QueuedRead): boolean {
+    if (read.body === undefined) {
+      this.replies.bare(connection, read.xid, read.type, read.error, read.receivedMs)
+      if (read.type === codes.closeSession) {
+        this.endLocalSession(connection.sessionId)
+        return false
+      }
+    } else {
+      const present = connection.identities
+      connection.identities = read.identities
+      this.reader.reset(read.body, 0, read.body.length)
+      this.answerRead(connection, read.xid, read.type, this.reader, read.receivedMs)
+      connection.identities = present
+    }
+    if (connection.state === 'closed') return false
+    this.leaveQueue(connection)
+    return true
   }
 
   /** What came behind the handshake, or behind too many requests, may go on. */
   private goOn(connection: ClientConnection): void {
     if (!connection.cutter.isHeld || connection.isThrottled) return
+    if (connection.delayedAuth !== undefined) return
     this.resume(connection)
     if (!connection.isThrottled && connection.state === 'open') connection.link.resume()
   }
@@ -559,15 +713,51 @@ export class ClientPipeline implements AdmissionHost {
   readOn(): void {
     if (this.isHeld) return
     for (const connection of this.throttled) {
-      if (this.outstanding > this.options.outstandingMax) return
-      if (connection.out.position + connection.link.unsentBytes > unsentBytesMax) continue
-      this.throttled.delete(connection)
-      connection.isThrottled = false
-      if (this.isStale(connection)) continue
-      this.resume(connection)
-      connection.isLate = false
-      if (!connection.isThrottled) connection.waitingSinceMs = undefined
-      if (!connection.isThrottled && connection.state !== 'closed') connection.link.resume()
+      if (this.isFull && !isAdministrator(connection)) return
+      this.readOnFrom(connection)
+    }
+  }
+
+  private get isFull(): boolean {
+    return this.outstanding > this.outstandingMax || this.heldBytes > this.limits.outstandingBytes
+  }
+
+  private readOnFrom(connection: ClientConnection): void {
+    const { limits } = this
+    const { out, link, queue } = connection
+    if (out.position + link.unsentBytes > limits.unreadBytes) return
+    if (queue.length > limits.outstandingPerConnection) return
+    if (connection.heldBytes > limits.outstandingBytesPerConnection) return
+    this.throttled.delete(connection)
+    connection.isThrottled = false
+    this.unpark(connection)
+    this.answerQueued(connection)
+    if (connection.isThrottled || connection.state === 'closed') return
+    if (connection.delayedAuth !== undefined) return
+    if (this.isStale(connection)) return
+    this.resume(connection)
+    connection.isLate = false
+    if (connection.isThrottled) return
+    connection.waitingSinceMs = undefined
+    if (this.connections.has(connection)) link.resume()
+  }
+
+  /** What was sent to a client has left: it may be read from again, if that is why it was not. */
+  drained(connection: ClientConnection): void {
+    if (!connection.isThrottled) return
+    // A client that takes its answers is alive, though its heartbeats are not read meanwhile.
+    if (connection.state === 'open') this.upstream?.touch(connection)
+    this.readOn()
+  }
+
+  /** Sessions do not expire while it is this server that does not read their heartbeats. */
+  touchHeld(): void {
+    const { upstream } = this
+    if (upstream === undefined) return
+    for (const connection of this.throttled) {
+      const { state, out, link } = connection
+      if (state !== 'open' || connection.session?.isClosing !== false) continue
+      if (out.position + link.unsentBytes <= this.limits.unreadBytes) upstream.touch(connection)
     }
   }
 
@@ -613,7 +803,13 @@ export class ClientPipeline implements AdmissionHost {
       error = marshallingError
       out.position = bodyAt
     }
-    if (error !== ok) out.intAt(frameAt + replyErrorAt, error)
+    if (error !== ok) {
+      out.intAt(frameAt + replyErrorAt, error)
+      if (error === errorCodes.quotaExceeded) this.watchLimitReached(connection)
+      else if (type === codes.multiRead && error === errorCodes.badArguments) {
+        this.limitReached('multi_read_bytes', connection.link.address)
+      }
+    }
     this.replies.end(connection, frameAt, xid, type, receivedMs)
     this.stats.readLatency.add(this.clock.nowMs - receivedMs)
   }
@@ -633,7 +829,18 @@ export class ClientPipeline implements AdmissionHost {
       if (!(fault instanceof MalformedError)) throw fault
       error = marshallingError
     }
+    if (error === errorCodes.quotaExceeded) {
+      // Clients do not look at this reply: they would go on without the watches.
+      this.watchLimitReached(connection)
+      this.close(connection)
+      return
+    }
     this.replies.bare(connection, xid, type, error, receivedMs)
+  }
+
+  private watchLimitReached(connection: ClientConnection): void {
+    const limit = this.db.watches.isFull ? 'watches' : 'watches_per_session'
+    this.limitReached(limit, connection.link.address)
   }
 
   // --- what is answered the moment it is read --------------------------------------------------
@@ -648,24 +855,90 @@ export class ClientPipeline implements AdmissionHost {
       this.replies.inline(connection, xid, ok, (out) => out.buffer(null))
       return true
     }
+    const bodyAt = reader.position
     const { scheme, auth } = AuthPacket.read(reader)
+    const isGuarded = scheme !== null && this.authenticator.isGuarded?.(scheme, auth) === true
+    if (!isGuarded) return this.authenticate(connection, xid, { scheme, auth })
+    const { address } = connection.link
+    const waitMs = this.guesses.waitMs(address, this.clock.nowMs)
+    if (waitMs === 0) return this.authenticateGuarded(connection, xid, { scheme, auth }, false)
+    this.limitReached('password_guesses', address)
+    if (waitMs === undefined) return this.refuseAuth(connection, xid, scheme)
+    const body = this.keeper.keep(reader.view, bodyAt, reader.end)
+    connection.delayedAuth = { xid, body, atMs: this.clock.nowMs + waitMs }
+    this.delayed.add(connection)
+    connection.link.pause()
+    return false
+  }
+
+  /** Looks at the passwords whose time has come. */
+  lookAtDelayed(): void {
+    for (const connection of this.delayed) {
+      const { xid, body, atMs } = connection.delayedAuth!
+      if (this.clock.nowMs < atMs) continue
+      this.delayed.delete(connection)
+      connection.delayedAuth = undefined
+      const packet = AuthPacket.read(this.reader.reset(body, 0, body.length))
+      if (this.authenticateGuarded(connection, xid, packet, true)) this.goOn(connection)
+    }
+  }
+
+  private authenticateGuarded(
+    connection: ClientConnection,
+    xid: number,
+    packet: Credentials,
+    hasWaited: boolean,
+  ): boolean {
+    const goesOn = this.authenticate(connection, xid, packet)
+    if (!goesOn || !connection.identities.some(({ scheme }) => scheme === 'super')) {
+      this.stats.failedGuesses++
+      this.guesses.failed(connection.link.address, this.clock.nowMs, hasWaited)
+    }
+    return goesOn
+  }
+
+  private refuseAuth(connection: ClientConnection, xid: number, scheme: string | null): false {
+    this.stats.authFailures++
+    this.trace({ type: 'authFailed', address: connection.link.address, scheme })
+    this.replies.inline(connection, xid, errorCodes.authFailed)
+    this.close(connection)
+    return false
+  }
+
+  private authenticate(
+    connection: ClientConnection,
+    xid: number,
+    { scheme, auth }: Credentials,
+  ): boolean {
     const { address } = connection.link
     const proven =
       scheme === null ? undefined : this.authenticator.authenticate(scheme, auth, address)
-    if (proven === undefined) {
-      this.stats.authFailures++
-      this.trace({ type: 'authFailed', address, scheme })
-      this.replies.inline(connection, xid, errorCodes.authFailed)
-      this.close(connection)
-      return false
-    }
+    if (proven === undefined) return this.refuseAuth(connection, xid, scheme)
     const known = connection.identities
     const isNew = (id: (typeof known)[number]): boolean =>
       !known.some((other) => other.scheme === id.scheme && other.id === id.id)
-    // A new list: requests already prepared keep the identities they were read with.
-    connection.identities = [...known, ...proven.filter(isNew)]
+    const added = proven.filter(isNew)
+    if (added.length > 0) {
+      // A new list: requests already prepared keep the identities they were read with.
+      const all = [...known, ...added]
+      if (!this.mayHave(all)) {
+        this.limitReached('identities', address)
+        this.replies.inline(connection, xid, errorCodes.authFailed)
+        this.close(connection)
+        return false
+      }
+      connection.identities = all
+    }
     this.replies.inline(connection, xid, ok)
     return true
+  }
+
+  /** They travel with each write, and other servers take only so many of them. */
+  private mayHave(identities: readonly Id[]): boolean {
+    return (
+      identities.length <= this.limits.identities &&
+      identityBytes(identities) <= this.limits.identityBytes
+    )
   }
 
   private isPermitted(connection: ClientConnection): boolean {
@@ -687,4 +960,9 @@ export class ClientPipeline implements AdmissionHost {
     this.close(connection)
     return false
   }
+}
+
+/** The super user gets through where others wait. */
+function isAdministrator({ identities }: ClientConnection): boolean {
+  return identities.length > 1 && identities.some(({ scheme }) => scheme === 'super')
 }

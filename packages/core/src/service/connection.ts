@@ -11,6 +11,8 @@ export interface ClientLink {
   readonly address: string
   /** `connection.out` has something to send before this turn ends. */
   flushSoon(): void
+  /** `connection.out` is long: it is to be sent now, and nothing else done meanwhile. */
+  flushNow(): void
   /** To be closed once everything in `connection.out` is sent. */
   close(): void
   /** What was handed over by flushing and has not left yet. */
@@ -29,11 +31,15 @@ export interface QueuedRead {
   readonly body: Uint8Array | undefined
   readonly error: number
   readonly receivedMs: number
-  largeBytes?: number
+  /** Its length, where it counts against the bytes in flight. */
+  weighedBytes?: number
   /** Those the connection had when the request was read; what is proven later is for later ones. */
   readonly identities: Id[]
 }
 export type Queued = QueuedRead | WriteTicket
+
+/** Notifications beyond this do not wait for the end of the turn. */
+const notificationBytesMax = 256 * 1024
 
 type State = 'greeting' | 'connecting' | 'open' | 'closed'
 
@@ -52,12 +58,22 @@ export class ClientConnection implements Requester, FrameSink {
   /** Whether the client's handshake knows the read-only flag. */
   knowsReadOnly = false
   lastFiring = 0
+  watchWeight = 0
+  readonly multiReadBytesMax: number
   /** Reading stopped because too much is outstanding. */
   isThrottled = false
+  /** Its requests wait until its client reads answers, and count no more as in flight. */
+  isParked = false
+  /** Bytes of its requests in flight that are weighed. */
+  heldBytes = 0
   /** Since when what it sent has had to wait; undefined when nothing does. */
   waitingSinceMs: number | undefined
   /** What is read now has waited longer than it may. */
   isLate = false
+  /** A password that is looked at later, because too many were wrong. */
+  delayedAuth:
+    | { readonly xid: number; readonly body: Uint8Array; readonly atMs: number }
+    | undefined
   /** Told of the length of a frame of which a part has come. */
   announce: ((bytes: number) => void) | undefined
   /** Oldest first; replies leave in this order. */
@@ -81,12 +97,18 @@ export class ClientConnection implements Requester, FrameSink {
 
   constructor(
     link: ClientLink,
-    options: { frameBytesMax: number; nowMs: number; wallMs: number },
+    options: {
+      frameBytesMax: number
+      multiReadBytesMax: number
+      nowMs: number
+      wallMs: number
+    },
     onFrame: ClientConnection['onFrame'],
   ) {
     this.link = link
     this.out = new Writer(0)
     this.cutter = new FrameCutter(options.frameBytesMax)
+    this.multiReadBytesMax = options.multiReadBytesMax
     this.openedMs = options.nowMs
     this.openedWallMs = options.wallMs
     this.identities = [{ scheme: 'ip', id: link.address }]
@@ -101,7 +123,9 @@ export class ClientConnection implements Requester, FrameSink {
     if (this.state === 'closed') return
     this.out.raw(frame)
     this.packetsSent++
-    this.link.flushSoon()
+    // One write can be told to many connections, and many writes come together.
+    if (this.out.position > notificationBytesMax) this.link.flushNow()
+    else this.link.flushSoon()
   }
 
   resetStats(): void {

@@ -43,6 +43,8 @@ export interface ProposerOptions {
 type Mutable<T> = { -readonly [Name in keyof T]: T[Name] }
 
 const { sessionExpired, sessionMoved } = errorCodes
+/** Identities that one request may come with. */
+const identitiesMax = 4096
 /** So many are decided together at most: the log need not wait for the others. */
 const undecidedMax = 64
 /** Of the longest transaction; a request may be half as long by itself. */
@@ -194,8 +196,15 @@ export class Proposer implements GlobalUpstream {
     const ephemeralError = isLocal ? (ticket.refusal ?? sessionExpired) : undefined
     const p = this.preparation(sessionId, identities, ephemeralError)
     const txn = problem ?? prepareWrite(ticket.type, ticket.request, p)
+    if (txn.type === codes.error && ticket.type === codes.multi) this.countLongMulti(ticket)
     ticket.request = undefined
     this.admit(ticket, sessionId, ticket.xid, txn)
+  }
+
+  private countLongMulti({ request, connection }: WriteTicket): void {
+    const { multiOperationsMax = Infinity } = this.options.rules
+    if (!Array.isArray(request) || request.length <= multiOperationsMax) return
+    this.pipeline.limitReached('multi_operations', connection.link.address)
   }
 
   createSession(ticket: WriteTicket): void {
@@ -246,6 +255,8 @@ export class Proposer implements GlobalUpstream {
     this.settle()
     const isLocal = this.sessions.get(sessionId) === undefined && this.mayBeLocal?.(sessionId)
     let txn = isLocal === true ? undefined : this.sessionProblem(sessionId, owner)
+    // A follower of Apache's takes any number of them from its client.
+    if (identities.length > identitiesMax) txn ??= refusal(errorCodes.authFailed)
     const p = this.preparation(sessionId, identities, isLocal === true ? sessionExpired : undefined)
     try {
       txn ??= prepareWrite(type, decodeWrite(type, body, this.db.tree, this.keeper), p)

@@ -1,4 +1,5 @@
 import { Histogram, Summary } from '../base/statistics.ts'
+import { noLimitReached } from './limits.ts'
 
 const rotateEveryMs = 30_000
 
@@ -24,6 +25,9 @@ export class ServerStats {
   throttledOps = 0
   staleRequests = 0
   staleRequestsDropped = 0
+  /** Wrong passwords, of sessions and of the super user. */
+  failedGuesses = 0
+  readonly limitsReached = noLimitReached()
   connectionRequests = 0
   /** Of these, those that wanted to go on with a session. */
   connectionRevalidations = 0

@@ -1,5 +1,6 @@
 import type { DigestMismatch } from '../state/database.ts'
 import type { QuotaExcess } from '../state/tree/quotas.ts'
+import type { LimitName } from './limits.ts'
 
 /** What happens inside, for logs, metrics, transcripts and tests. */
 export type TraceEvent =
@@ -32,6 +33,7 @@ export type TraceEvent =
   | { readonly type: 'badFrame'; readonly address: string; readonly reason: string }
   | { readonly type: 'unknownOperation'; readonly address: string; readonly operation: number }
   | { readonly type: 'authFailed'; readonly address: string; readonly scheme: string | null }
+  | { readonly type: 'limitReached'; readonly limit: LimitName; readonly address: string }
   | { readonly type: 'reclaimed'; readonly paths: number }
   | { readonly type: 'writesSuspended' }
   | { readonly type: 'writesResumed' }

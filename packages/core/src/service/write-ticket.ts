@@ -15,6 +15,6 @@ export interface WriteTicket {
   readonly body?: Uint8Array
   /** Why it will fail, where the client must be told another reason than the leader's. */
   refusal?: number
-  /** What it counts for among large requests, where it is one. */
-  largeBytes?: number
+  /** Its length, where it counts against the bytes in flight. */
+  weighedBytes?: number
 }

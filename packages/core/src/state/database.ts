@@ -89,7 +89,7 @@ export class Database {
     const { extendedTypes, hashSeed, digests, touchMemory } = options
     this.tree = new Tree({ extendedTypes, hashSeed, digests, touchMemory })
     this.quotas = new Quotas(this.tree)
-    this.watches = new Watches(options.acl)
+    this.watches = new Watches(options.acl, hashSeed)
   }
 
   private listenToQuotas(): void {
@@ -139,7 +139,9 @@ export class Database {
   setConfig(text: Uint8Array, version: bigint, wallMs: number): void {
     const id = this.tree.find(configPath)
     assert(id !== noNode, 'the configuration has its node')
+    const before = this.tree.dataLength(id)
     this.tree.setData(id, configPath, text, { zxid: version, time: BigInt(wallMs), version: -1 })
+    if (!this.isLoading) this.quotas.dataChanged(configPath, text.length - before)
   }
 
   /** What clients read of it: also what the log holds and nobody has committed yet. */

@@ -13,6 +13,7 @@ import { Database } from '../../src/state/database.ts'
 import { ClientPipeline, type Clock } from '../../src/service/client-pipeline.ts'
 import { Proposer } from '../../src/service/proposer.ts'
 import type { Host } from '../../src/ports.ts'
+import { apachePasswords } from '../../src/service/sessions/password.ts'
 import { SessionIds } from '../../src/service/sessions/session-ids.ts'
 import { LogBatch } from '../../src/storage/log/log-batch.ts'
 import { MemoryDisk } from '../../src/storage/disk/memory-disk.ts'
@@ -199,6 +200,7 @@ export async function makeParts(lastZxid: string, accepted: bigint): Promise<Tes
       authenticator: { schemes: new Set(), authenticate: () => undefined },
       trace: () => {},
       sessionIds: new SessionIds(1, 0),
+      passwords: apachePasswords,
     },
     {
       sessionTimeoutMsMin: 1000,

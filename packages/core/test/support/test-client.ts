@@ -66,6 +66,7 @@ export class TestClient {
     const link: ClientLink = {
       address: '127.0.0.1',
       unsentBytes: 0,
+      flushNow: () => link.flushSoon(),
       pause() {},
       resume() {},
       flushSoon() {

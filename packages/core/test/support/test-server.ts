@@ -30,7 +30,7 @@ export class TestServer {
   running: Promise<void> = Promise.resolve()
   private isTicking = true
   /** Its data is gone, and it knows that. */
-  lacksAll = false
+  lacksData = false
   private readonly world: TestEnsemble
   network: TestNetwork | undefined
 
@@ -85,14 +85,19 @@ export class TestServer {
     }
     const remember = recordInto(committedLog)
     const { db } = await loadDatabase(disk, directories, databaseOptions, remember)
-    const log = new TxnLog(disk, { directory, preAllocBytes: 0, lastZxid: db.lastZxid })
+    const log = new TxnLog(disk, {
+      directory,
+      preAllocBytes: 0,
+      lastZxid: db.lastZxid,
+      extentDirectory: directory,
+    })
     const epochs = (this.epochs = await Epochs.load(disk, directory, db.lastZxid))
     const network = (this.network = world.networkFor(id))
     const membership = this.config
     const peer = new EnsemblePeer(
       {
         db,
-        lacksAll: this.lacksAll,
+        lacksData: this.lacksData,
         databaseOptions,
         recovery: directories,
         disk,

@@ -1,4 +1,5 @@
 import { mkdtempSync, rmSync } from 'node:fs'
+import { request } from 'node:http'
 import { createServer, type AddressInfo } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -14,7 +15,10 @@ const withAdmin = {
   'admin.enableServer': 'true',
   'admin.serverPort': 0,
   'admin.rateLimiterIntervalInMS': 0,
+  'admin.identities': `digest:${digestOf('user:password')}; digest:${digestOf('a:b')}`,
 }
+const authorized = { Authorization: 'digest user:password' }
+const snapshotType = { 'Content-Type': 'application/octet-stream' }
 
 let server: RunningServer
 let session: TestSession
@@ -39,7 +43,10 @@ const get = (path: string, init?: RequestInit): Promise<Response> =>
   fetch(`${server.adminAddress}${path}`, init)
 const textOf = async (path: string): Promise<string> => (await get(path)).text()
 const command = async (name: string): Promise<Record<string, unknown>> =>
-  JSON.parse(await textOf(`/commands/${name}`)) as Record<string, unknown>
+  JSON.parse(await (await get(`/commands/${name}`, { headers: authorized })).text()) as Record<
+    string,
+    unknown
+  >
 
 describe('commands', () => {
   test('are listed as links, sorted', async () => {
@@ -151,7 +158,7 @@ describe('commands', () => {
 describe('snapshot', () => {
   const headers = { Authorization: 'digest user:password' }
 
-  test('needs somebody who has every permission on the root', async () => {
+  test('needs an administrator, or somebody whom the root names', async () => {
     const missing = await get('/commands/snapshot')
     expect(missing.status).toBe(401)
     expect(await missing.text()).toContain('"error" : "Auth info is missing for the command"')
@@ -163,7 +170,8 @@ describe('snapshot', () => {
     const entry = db.acls.intern(acl)
     db.acls.acquire(entry.id)
     db.tree.setAcl(db.tree.find('/'), '/', entry.id, 1)
-    expect((await get('/commands/snapshot', { headers })).status).toBe(403)
+    const stranger = { Authorization: 'digest stranger:password' }
+    expect((await get('/commands/snapshot', { headers: stranger })).status).toBe(403)
     const owner = { Authorization: 'digest owner:secret' }
     expect((await get('/commands/snapshot', { headers: owner })).status).toBe(200)
   })
@@ -207,7 +215,10 @@ describe('snapshot', () => {
       ['snapshot', 'GET'],
       ['restore', 'POST'],
     ] as const) {
-      const response = await fetch(`${without.adminAddress}/commands/${name}`, { method, headers })
+      const response = await fetch(`${without.adminAddress}/commands/${name}`, {
+        method,
+        headers: { ...headers, ...snapshotType },
+      })
       expect(response.status).toBe(500)
       expect(await response.text()).toContain('serializeLastProcessedZxid.enabled')
     }
@@ -215,7 +226,7 @@ describe('snapshot', () => {
 })
 
 describe('restore', () => {
-  const headers = { Authorization: 'digest user:password' }
+  const headers = { ...authorized, ...snapshotType }
   const take = async (): Promise<Uint8Array> =>
     new Uint8Array(await (await get('/commands/snapshot', { headers })).arrayBuffer())
   const restore = (body: Uint8Array | string, url = server.adminAddress): Promise<Response> =>
@@ -324,6 +335,114 @@ describe('restore', () => {
     ])
     expect(second.peer.lastZxid).toBeGreaterThanOrEqual(zxid)
     expect(second.peer.stats.digestMismatches).toBe(0)
+  })
+})
+
+describe('administration', () => {
+  const superUser = { 'DigestAuthenticationProvider.superDigest': digestOf('super:secret') }
+  const asSuper = { Authorization: 'digest super:secret' }
+  /** Asks with headers that `fetch` does not let one set. */
+  const raw = (url: string, method: string, headers: Record<string, string>): Promise<number> =>
+    new Promise((resolve, reject) => {
+      const sent = request(url, { method, headers }, (response) => {
+        response.resume()
+        resolve(response.statusCode ?? 0)
+      })
+      sent.on('error', reject)
+      sent.end()
+    })
+
+  test('is for the super user and for identities that are configured, whatever the root allows', async () => {
+    const guarded = await startAnother({ config: { ...withAdmin, ...superUser } })
+    const url = `${guarded.adminAddress}/commands/snapshot?streaming=false`
+    const statusFor = async (authorization: string): Promise<number> =>
+      (await fetch(url, { headers: { Authorization: authorization } })).status
+    expect(await statusFor('digest anybody:password')).toBe(403)
+    expect(await statusFor('digest user:password')).toBe(200)
+    expect(await statusFor('digest super:secret')).toBe(200)
+    expect(await statusFor('digest super:wrong')).toBe(403)
+    expect(await statusFor('ip')).toBe(403)
+    expect(guarded.peer.stats.failedGuesses).toBe(3)
+  })
+
+  test('is needed for whatever changes the server, also on this machine', async () => {
+    for (const name of ['srst', 'crst', 'orst', 'stmk?traceMask=1', 'snapshot']) {
+      expect((await get(`/commands/${name}`)).status).toBe(401)
+      expect((await get(`/commands/${name}`, { method: 'POST' })).status).toBe(401)
+    }
+    expect(server.traceMask).toBe(306n)
+    const post = { method: 'POST', headers: authorized }
+    expect((await get('/commands/stmk?traceMask=1', post)).status).toBe(200)
+    expect(server.traceMask).toBe(1n)
+  })
+
+  test('is needed to see clients, paths and settings where others reach the port', async () => {
+    const open = await startAnother({
+      config: { ...withAdmin, ...superUser, 'admin.serverAddress': '0.0.0.0' },
+    })
+    const url = `http://127.0.0.1:${new URL(open.adminAddress!).port}`
+    for (const name of ['cons', 'dump', 'wchc', 'wchp', 'stat', 'icfg', 'sysp', 'envi', 'conf']) {
+      expect((await get(`/commands/${name}`)).status).toBe(200)
+      expect((await fetch(`${url}/commands/${name}`)).status).toBe(401)
+      expect((await fetch(`${url}/commands/${name}`, { headers: asSuper })).status).toBe(200)
+    }
+    for (const path of ['/commands/ruok', '/commands/mntr', '/commands/srvr', '/metrics']) {
+      expect((await fetch(`${url}${path}`)).status).toBe(200)
+    }
+  })
+
+  test('is slowed down after many wrong passwords', async () => {
+    const guess = async (i: number): Promise<number> =>
+      (await get('/commands/srst', { headers: { Authorization: `digest admin:${i}` } })).status
+    const statuses = await Promise.all(Array.from({ length: 60 }, (_, i) => guess(i)))
+    expect(statuses.filter((status) => status === 403).length).toBeLessThan(30)
+    expect(statuses.filter((status) => status === 429).length).toBeGreaterThan(20)
+  }, 20_000)
+
+  test.each([
+    ['a name that leads to our address', { Host: 'rebound.example' }, 403],
+    ['a page of another origin', { Origin: 'http://evil.example' }, 403],
+    ['a page without an origin', { Origin: 'null' }, 403],
+    ['a link or image on another site', { 'Sec-Fetch-Site': 'cross-site' }, 403],
+    ['what is typed into a browser', { 'Sec-Fetch-Site': 'none' }, 200],
+    ['a tool on this machine', { Host: 'localhost:8080' }, 200],
+    ['a tool that uses an address', { Host: '[::1]:8080' }, 200],
+  ])('%s is let through or not', async (_, headers, status) => {
+    for (const path of ['/commands/dump', '/commands/srst', '/metrics', '/readyz']) {
+      expect(await raw(`${server.adminAddress}${path}`, 'GET', { ...authorized, ...headers })).toBe(
+        status,
+      )
+    }
+  })
+
+  test('other names of this server can be allowed', async () => {
+    const named = await startAnother({
+      config: { ...withAdmin, 'admin.allowedHosts': 'zk1.example,zk2.example' },
+    })
+    const host = (name: string): Promise<number> =>
+      raw(`${named.adminAddress}/commands/dump`, 'GET', { Host: name })
+    expect([await host('ZK2.example:8080'), await host('zk3.example')]).toEqual([200, 403])
+  })
+
+  test('what a form can send changes nothing', async () => {
+    for (const type of ['text/plain', 'application/x-www-form-urlencoded', 'multipart/form-data']) {
+      const headers = { ...authorized, 'Content-Type': type }
+      expect((await get('/commands/srst', { method: 'POST', headers })).status).toBe(415)
+    }
+    const taken = await get('/commands/restore', { method: 'POST', headers: authorized, body: 'x' })
+    expect(taken.status).toBe(415)
+  })
+
+  test('what is no snapshot does not keep the next restore waiting', async () => {
+    const limited = await startAnother({
+      config: { ...withAdmin, 'admin.rateLimiterIntervalInMS': 60_000 },
+    })
+    const headers = { ...authorized, ...snapshotType }
+    const snapshot = await (await get('/commands/snapshot', { headers: authorized })).arrayBuffer()
+    const restore = async (body: ArrayBuffer | string): Promise<number> =>
+      (await fetch(`${limited.adminAddress}/commands/restore`, { method: 'POST', headers, body }))
+        .status
+    expect([await restore('nonsense'), await restore(snapshot)]).toEqual([400, 200])
   })
 })
 

@@ -1,6 +1,7 @@
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import type { Logger } from '../logger.ts'
 import type { ServerView } from '../server-view.ts'
+import { BrowserGuard, isLoopback } from './commands/browsers.ts'
 import { CommandHandler } from './commands/handler.ts'
 import { listenHttp, refuseMethod, sendText, type Handler } from './http-server.ts'
 import { metricsText, metricsType } from './metrics/prometheus.ts'
@@ -43,10 +44,16 @@ function adminHandler(view: ServerView): Handler {
   const { commandUrl } = view.config.admin
   const commands = new CommandHandler(view)
   const pages = pagesOf(view)
+  const browsers = new BrowserGuard(view.config)
   return async (request, response) => {
     const { pathname, searchParams } = urlOf(request)
     const page = pages.get(pathname)
-    if (page !== undefined) return servePage(page, request, response)
+    if (page !== undefined) {
+      // Elsewhere orchestrators and Prometheus ask for them by any name.
+      const refusal = isLoopback(view.config.admin.address) ? browsers.refuse(request) : undefined
+      if (refusal !== undefined) return sendText(response, refusal.status, `${refusal.error}\n`)
+      return servePage(page, request, response)
+    }
     if (pathname === commandUrl || pathname.startsWith(`${commandUrl}/`)) {
       const name = pathname.slice(commandUrl.length + 1)
       return commands.answer(name, searchParams, request, response)

@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto'
 import type { Authenticator } from '@zabra/core'
-import { decodeText, type Id } from '@zabra/protocol'
+import { decodeText, encodeText, type Id } from '@zabra/protocol'
 
 export interface AuthOptions {
   readonly digestEnabled: boolean
@@ -16,12 +16,21 @@ export function makeAuthenticator(options: AuthOptions): Authenticator {
   if (options.digestEnabled) schemes.add('digest')
   return {
     schemes,
+    isGuarded: (scheme, token) =>
+      scheme === 'digest' && token !== null && namesSuperUser(token, options.superDigest),
     authenticate(scheme, token, address) {
       if (!schemes.has(scheme)) return undefined
       if (scheme === 'ip') return [{ scheme, id: address }]
       return token === null ? undefined : digestIdentities(decodeText(token), options)
     },
   }
+}
+
+/** Everybody else's password counts only where an ACL holds its hash. */
+function namesSuperUser(token: Uint8Array, superDigest: string | undefined): boolean {
+  if (superDigest === undefined) return false
+  const user = encodeText(superDigest.slice(0, superDigest.indexOf(':') + 1))
+  return user.every((byte, i) => token[i] === byte)
 }
 
 /** Proves nothing by itself: a password counts only where an ACL holds its hash. */

@@ -1,3 +1,4 @@
+import type { Id } from '@zabra/protocol'
 import type { EnsembleFindings } from './ensemble.ts'
 import type { Values } from './keys.ts'
 import type { ServerConfig, Store, Throttling, Tls } from './server-config.ts'
@@ -87,6 +88,19 @@ export function assemble(parts: Parts): ServerConfig {
       maxNeverUsedMs: values['znode.container.maxNeverUsedIntervalMs'],
     },
     enforceQuota: values.enforceQuota,
+    limits: limits(values),
+    multiOperationsMax: values['limits.multiOperations'],
+    unreadBytesMax: values['limits.unreadBytes'],
+    sessionPasswords: {
+      secretFile: values['session.secretFile'],
+      kind:
+        values['session.passwords'] ??
+        (values['session.secretFile'] === undefined ? 'apache' : 'secret'),
+    },
+    adminAccess: {
+      identities: adminIdentities(values['admin.identities']),
+      allowedHosts: values['admin.allowedHosts'],
+    },
     skipAcl: values.skipACL,
     eagerAclCheck: values.enableEagerACLCheck,
     superDigest: values['DigestAuthenticationProvider.superDigest'],
@@ -101,6 +115,28 @@ export function assemble(parts: Parts): ServerConfig {
     configText,
     configFile,
   }
+}
+
+function limits(values: Values): ServerConfig['limits'] {
+  return {
+    outstandingPerConnection: values['limits.outstandingPerConnection'],
+    outstandingBytes: values['limits.outstandingBytes'],
+    outstandingBytesPerConnection: values['limits.outstandingBytesPerConnection'],
+    unreadBytesMax: values['limits.unreadBytesPerConnection'],
+    multiReadBytes: values['limits.multiReadBytes'],
+    watchesPerSession: values['limits.watchesPerSession'],
+    watches: values['limits.watches'],
+    identities: values['limits.identitiesPerConnection'],
+  }
+}
+
+/** `scheme:id`, separated by semicolons: commas and blanks stand in the names of certificates. */
+export function adminIdentities(text: string): Id[] {
+  const entries = text.split(';').map((entry) => entry.trim())
+  return entries.filter(Boolean).map((entry) => {
+    const colon = entry.indexOf(':')
+    return { scheme: entry.slice(0, Math.max(0, colon)), id: entry.slice(colon + 1) }
+  })
 }
 
 /** A port in the server's own line counts more than a default, less than one that was given. */

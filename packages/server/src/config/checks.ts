@@ -1,5 +1,11 @@
 import { isAbsolute } from 'node:path'
-import { authProviders, enforceAuth, isPrometheus, sessionTimeouts } from './assemble.ts'
+import {
+  adminIdentities,
+  authProviders,
+  enforceAuth,
+  isPrometheus,
+  sessionTimeouts,
+} from './assemble.ts'
 import type { Diagnostics, Origin } from './diagnostics.ts'
 import type { EnsembleFindings } from './ensemble.ts'
 import type { KeyName, Values } from './keys.ts'
@@ -109,6 +115,12 @@ function checkSessions({ values, report, at }: Case): void {
     const message = `is ${min} ms, more than maxSessionTimeout, which is ${max} ms`
     report.error(at('minSessionTimeout'), message)
   }
+  if (
+    (values['session.passwords'] ?? 'apache') !== 'apache' &&
+    values['session.secretFile'] === undefined
+  ) {
+    report.error(at('session.passwords'), 'needs session.secretFile')
+  }
   if (values.localSessionsUpgradingEnabled && !values.localSessionsEnabled) {
     const message = 'has no effect without localSessionsEnabled=true'
     report.warning(at('localSessionsUpgradingEnabled'), message)
@@ -166,6 +178,11 @@ function checkAdmin({ values, report, at }: Case): void {
   for (const word of values['4lw.commands.whitelist']) {
     if (!words.has(word)) {
       report.warning(at('4lw.commands.whitelist'), `there is no four-letter word ${word}`)
+    }
+  }
+  for (const { scheme, id } of adminIdentities(values['admin.identities'])) {
+    if (scheme === '' || id === '') {
+      report.error(at('admin.identities'), `expected scheme:id, got "${scheme}${id}"`)
     }
   }
   const provider = values['metricsProvider.className']

@@ -1,6 +1,7 @@
 import type { AnyKey, ValueOf } from './key.ts'
 import { access, limits, listening, nodes, sasl, sessions, tls } from './keys/clients.ts'
 import { admin } from './keys/admin.ts'
+import { bounds, guards } from './keys/bounds.ts'
 import { ensemble } from './keys/ensemble.ts'
 import { retention, storage } from './keys/storage.ts'
 import { unused } from './keys/unused.ts'
@@ -16,7 +17,8 @@ export const sections: readonly { title: string; keys: Readonly<Record<string, A
   { title: 'Administration and metrics', keys: admin },
   { title: 'Nodes', keys: nodes },
   { title: 'Limits and throttling', keys: limits },
-  { title: 'Access', keys: access },
+  { title: 'Limits of clients', keys: bounds },
+  { title: 'Access', keys: { ...access, ...guards } },
   { title: 'SASL', keys: sasl },
   { title: 'TLS', keys: tls },
   { title: 'Ensembles', keys: ensemble },
@@ -32,6 +34,8 @@ export const keys = {
   ...admin,
   ...nodes,
   ...limits,
+  ...bounds,
+  ...guards,
   ...access,
   ...sasl,
   ...tls,

@@ -1,3 +1,5 @@
+import type { ServiceLimits } from '@zabra/core'
+import type { Id } from '@zabra/protocol'
 import type { EnsembleConfig } from './ensemble-config.ts'
 import type { Values } from './keys.ts'
 
@@ -78,6 +80,20 @@ export interface ServerConfig {
     readonly maxNeverUsedMs: number
   }
   readonly enforceQuota: boolean
+
+  /** What one client, and all clients together, can make the server hold. */
+  readonly limits: Partial<ServiceLimits>
+  readonly multiOperationsMax: number
+  /** Bytes that all clients together have not read. */
+  readonly unreadBytesMax: number
+  readonly sessionPasswords: {
+    readonly secretFile: string | undefined
+    readonly kind: 'apache' | 'both' | 'secret'
+  }
+  readonly adminAccess: {
+    readonly identities: readonly Id[]
+    readonly allowedHosts: readonly string[]
+  }
 
   readonly skipAcl: boolean
   readonly eagerAclCheck: boolean

@@ -1,4 +1,12 @@
-import { existsSync, mkdtempSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs'
+import {
+  existsSync,
+  mkdtempSync,
+  readFileSync,
+  rmSync,
+  statSync,
+  symlinkSync,
+  writeFileSync,
+} from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { gunzipSync } from 'node:zlib'
@@ -39,6 +47,19 @@ test('directories are made with their parents, and files are listed with their s
   await disk.remove(`${nested}/file`)
   await disk.remove(`${nested}/file`)
   expect(await disk.list(nested)).toEqual([])
+})
+
+test('links to files are listed as files, and those that lead nowhere as empty', async () => {
+  writeFileSync(`${directory}/file`, 'abc')
+  symlinkSync(`${directory}/file`, `${directory}/link`)
+  symlinkSync(`${directory}/nothing`, `${directory}/lost`)
+  symlinkSync(directory, `${directory}/directory`)
+  const listed = (await disk.list(directory)).toSorted((a, b) => a.name.localeCompare(b.name))
+  expect(listed).toEqual([
+    { name: 'file', bytes: 3 },
+    { name: 'link', bytes: 3 },
+    { name: 'lost', bytes: 0 },
+  ])
 })
 
 test('bytes are written, read, cut and lengthened at any place', async () => {

@@ -18,13 +18,16 @@ export class NodeDisk implements Disk {
   async list(directory: string): Promise<FileEntry[]> {
     const entries: FileEntry[] = []
     for (const entry of await fs.promises.readdir(directory, { withFileTypes: true })) {
-      if (!entry.isFile()) continue
+      const isLink = entry.isSymbolicLink()
+      if (!entry.isFile() && !isLink) continue
       try {
-        const { size } = await fs.promises.stat(`${directory}/${entry.name}`)
-        entries.push({ name: entry.name, bytes: size })
+        const stats = await fs.promises.stat(`${directory}/${entry.name}`)
+        if (stats.isFile()) entries.push({ name: entry.name, bytes: stats.size })
       } catch (error) {
-        // Removed between the two calls, which is as good as never listed.
         if (faultCode(error) !== 'ENOENT') throw error
+        // A link that leads nowhere is listed, for whoever opens it to find out. A file was removed
+        // between the two calls, which is as good as never listed.
+        if (isLink) entries.push({ name: entry.name, bytes: 0 })
       }
     }
     return entries

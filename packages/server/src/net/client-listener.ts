@@ -1,8 +1,9 @@
 import type { AddressInfo, Server, Socket } from 'node:net'
-import type { PeerBase } from '@zabra/core'
+import type { LimitName, PeerBase } from '@zabra/core'
 import type { Logger } from '../logger.ts'
 import type { Turn } from '../turn.ts'
 import { ClientSocket } from './client-socket.ts'
+import { OutputBudget } from './output-budget.ts'
 import { createReadingServer } from './read-buffer.ts'
 
 export interface ListenOptions {
@@ -15,6 +16,8 @@ export interface ListenOptions {
   /** Connections in all; 0 is no limit. */
   readonly connectionsMax: number
   readonly keepAlive: boolean
+  /** Bytes that one client, and all of them together, may leave unread. */
+  readonly unreadBytesMax: { readonly perConnection: number; readonly total: number }
 }
 
 /** The commands that may stand in place of a handshake. */
@@ -33,6 +36,8 @@ export class ClientListener {
   readonly turn: Turn
   readonly words: FourLetterWords
   readonly sockets = new Set<ClientSocket>()
+  readonly output: OutputBudget
+  readonly unreadBytesMax: number
   /** Nothing more is read from anybody. */
   isStopping = false
   private readonly options: ListenOptions
@@ -51,6 +56,9 @@ export class ClientListener {
     this.words = parts.words
     this.logger = parts.logger
     this.options = options
+    const { perConnection, total } = options.unreadBytesMax
+    this.unreadBytesMax = perConnection
+    this.output = new OutputBudget(total, () => performance.now())
     this.server = this.makeServer()
   }
 
@@ -122,7 +130,8 @@ export class ClientListener {
     setTimeout(() => socket.destroy(), lingerMs).unref()
   }
 
-  dropped(socket: ClientSocket, reason: string): void {
+  dropped(socket: ClientSocket, limit: LimitName, reason: string): void {
+    this.peer.stats.limitsReached[limit]++
     this.logger.warn(`dropped ${socket.address}:${socket.port}: ${reason}`)
   }
 
@@ -137,13 +146,16 @@ export class ClientListener {
     const address = plainAddress(socket.remoteAddress ?? '')
     const { perAddressMax, connectionsMax } = this.options
     const count = this.perAddress.get(address) ?? 0
-    const isTooMany =
-      (perAddressMax > 0 && count >= perAddressMax) ||
-      (connectionsMax > 0 && this.sockets.size >= connectionsMax)
+    const isTooManyThere = perAddressMax > 0 && count >= perAddressMax
+    const isTooMany = isTooManyThere || (connectionsMax > 0 && this.sockets.size >= connectionsMax)
     if (isTooMany || address === '') {
       if (isTooMany) {
+        const limit = isTooManyThere ? 'connections_per_address' : 'connections'
         this.peer.stats.connectionsRejected++
-        this.logger.warn(`refused a connection from ${address}: ${count} are open from there`)
+        this.peer.stats.limitsReached[limit]++
+        this.logger.warn(
+          `refused a connection from ${address}: ${count} are open from there, ${this.sockets.size} in all`,
+        )
       }
       socket.destroy()
       return undefined

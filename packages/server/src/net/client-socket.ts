@@ -1,9 +1,8 @@
 import type { Socket } from 'node:net'
 import type { ClientConnection, ClientLink } from '@zabra/core'
 import type { ClientListener } from './client-listener.ts'
+import { backlogBytesMin, type Backlogged } from './output-budget.ts'
 
-/** What may wait to be sent to a client before it counts as stuck and is dropped. */
-const unsentBytesMax = 64 * 1024 * 1024
 /** What may wait to be sent before nothing more is read from the client. */
 const unsentBytesHigh = 1024 * 1024
 /** A buffer that grew beyond this is not kept for the next turn. */
@@ -14,7 +13,7 @@ const firstOfLength = 0
 const nothing = new Uint8Array(0)
 
 /** One accepted socket: bytes in, one write a turn out. */
-export class ClientSocket implements ClientLink {
+export class ClientSocket implements ClientLink, Backlogged {
   readonly address: string
   readonly port: number
   readonly connection: ClientConnection
@@ -24,6 +23,8 @@ export class ClientSocket implements ClientLink {
   private isClosing = false
   private isBackedUp = false
   private isPaused = false
+  /** What the output budget knows of. */
+  private countedBytes = 0
   /** The first bytes, until it is clear whether they are a four-letter word. */
   private firstBytes: Uint8Array | undefined = nothing
   private wordInput: ((bytes: Uint8Array) => void) | undefined
@@ -103,6 +104,13 @@ export class ClientSocket implements ClientLink {
     this.listener.turn.flushLater(this)
   }
 
+  flushNow(): void {
+    const { out } = this.connection
+    if (!this.socket.destroyed && !this.isStuck()) this.send()
+    else out.release()
+    this.flushSoon()
+  }
+
   close(): void {
     this.isClosing = true
     this.flushSoon()
@@ -130,16 +138,8 @@ export class ClientSocket implements ClientLink {
       return
     }
     if (out.position > 0) {
-      if (socket.writableLength > unsentBytesMax) {
-        this.listener.dropped(this, `${socket.writableLength} bytes wait to be sent to it`)
-        socket.destroy()
-        return
-      }
-      socket.write(out.written())
-      // Taken by the kernel at once, as nearly always: the buffer is ours again.
-      if (socket.writableLength > 0 || out.bytes.length > keptBytesMax) out.adopt(nothing)
-      out.release()
-      if (socket.writableLength > unsentBytesHigh) this.backUp()
+      if (this.isStuck()) return
+      this.send()
       if (connection.isThrottled) this.listener.peer.drained(connection)
     }
     if (this.isClosing) {
@@ -150,16 +150,60 @@ export class ClientSocket implements ClientLink {
     }
   }
 
+  private send(): void {
+    const { socket, connection } = this
+    const { out } = connection
+    socket.write(out.written())
+    // Taken by the kernel at once, as nearly always: the buffer is ours again.
+    if (socket.writableLength > 0 || out.bytes.length > keptBytesMax) out.adopt(nothing)
+    out.release()
+    if (socket.writableLength > unsentBytesHigh) this.backUp()
+    this.countUnread()
+  }
+
+  /** Whether so much waits to be sent that the connection ends. */
+  private isStuck(): boolean {
+    const { writableLength } = this.socket
+    if (writableLength <= this.listener.unreadBytesMax) return false
+    this.listener.dropped(this, 'unread_bytes', `${writableLength} bytes wait to be sent to it`)
+    this.socket.destroy()
+    return true
+  }
+
   destroy(): void {
     this.socket.destroy()
   }
 
+  get sentBytes(): number {
+    const { _handle: handle } = this.socket as unknown as { _handle?: Partial<StreamHandle> | null }
+    const { bytesWritten, writeQueueSize } = handle ?? {}
+    return bytesWritten === undefined || writeQueueSize === undefined
+      ? this.socket.bytesWritten - this.socket.writableLength
+      : bytesWritten - writeQueueSize
+  }
+
+  shed(reason: string): void {
+    this.countedBytes = 0
+    this.listener.dropped(this, 'unread_bytes_total', reason)
+    this.socket.destroy()
+  }
+
+  private countUnread(): void {
+    const { writableLength } = this.socket
+    const bytes = writableLength > backlogBytesMin ? writableLength : 0
+    if (bytes === this.countedBytes) return
+    this.countedBytes = bytes
+    this.listener.output.set(this, bytes)
+  }
+
   private backUp(): void {
+    if (!this.isBackedUp) this.listener.peer.stats.limitsReached.unread_replies++
     this.isBackedUp = true
     this.socket.pause()
   }
 
   private drained(): void {
+    this.countUnread()
     if (this.isBackedUp) {
       this.isBackedUp = false
       if (!this.isPaused) this.socket.resume()
@@ -179,6 +223,13 @@ export class ClientSocket implements ClientLink {
   private gone(): void {
     this.isClosing = true
     this.listener.peer.closed(this.connection)
+    if (this.countedBytes > 0) this.listener.output.set(this, 0)
     this.listener.forget(this)
   }
+}
+
+/** What Node keeps behind a socket: bytes handed to the system, and those that it has not taken. */
+interface StreamHandle {
+  readonly bytesWritten: number
+  readonly writeQueueSize: number
 }

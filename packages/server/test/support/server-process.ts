@@ -67,6 +67,10 @@ export class ServerProcess {
     })
   }
 
+  get pid(): number {
+    return this.child.pid ?? 0
+  }
+
   get port(): number {
     return this.servingPort
   }

@@ -255,7 +255,9 @@ export class ServerProcess {
     const log = new WatchedTxnLog(disk, {
       directory: logDir,
       preAllocBytes: options.preAllocBytes,
+      forceSync: options.forceSync,
       lastZxid: db.lastZxid,
+      extentDirectory: snapshotDir,
     })
     log.tell = (zxid, isReplaced) => this.events.logged(zxid, isReplaced)
     const ports = { authenticator, trace: (event: TraceEvent) => this.traced(event) }
@@ -361,7 +363,9 @@ export class ServerProcess {
   }
 
   private tickLater(): void {
-    this.world.after(this.options.tickPeriodMs, () => {
+    const { tickPeriodMs, electionTickPeriodMs } = this.options
+    const isElecting = this.peer instanceof EnsemblePeer && !this.peer.isServing
+    this.world.after(isElecting ? electionTickPeriodMs : tickPeriodMs, () => {
       if (!this.isAlive || this.isStopping) return
       this.enter(() => {
         if (this.isStopping) return
@@ -389,7 +393,8 @@ export class ServerProcess {
       const type = end - start < 8 ? 0 : new Reader(bytes, start + 4, end).int()
       if (state === 'open' && sessionId !== 0n && type !== codes.auth && type !== codes.sasl) {
         this.lastHeardMs.set(sessionId, Math.floor(this.monotonicMs))
-        this.heard.add(sessionId)
+        // The leader cannot be told of a session that is still being made.
+        if (this.peer?.db.sessions.has(sessionId) === true) this.heard.add(sessionId)
       }
       return read(bytes, start, end)
     }
@@ -411,6 +416,12 @@ export class ServerProcess {
     const { dirty } = this
     this.dirty = []
     for (const link of dirty) link.flush()
+  }
+
+  /** The simulated kernel has taken what was sent, so reads that waited for that go on. */
+  drained(connection: ClientConnection): void {
+    this.peer?.drained(connection)
+    if (this.peer?.hasBatch === true) this.scheduleTurn()
   }
 
   private traced(event: TraceEvent): void {
@@ -465,6 +476,10 @@ export class Link implements ClientLink {
     this.process.flushLater(this)
   }
 
+  flushNow(): void {
+    this.flushSoon()
+  }
+
   close(): void {
     this.isClosing = true
     this.flushSoon()
@@ -484,6 +499,7 @@ export class Link implements ClientLink {
     if (out.position > 0) {
       this.stream.send(out.written())
       out.reset()
+      if (this.connection.isThrottled) this.process.drained(this.connection)
     }
     if (!this.isClosing) return
     this.stream.end()

@@ -1,5 +1,5 @@
 /** A leader, and learners that are played by hand. */
-import { LearnerInfo, Writer } from '@zabra/protocol'
+import { encodePacket, LearnerInfo, Writer } from '@zabra/protocol'
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
 import { CommittedLog, type LoggedTxn } from './history/committed-log.ts'
 import type { MembershipState } from '../../membership/membership-state.ts'
@@ -652,6 +652,26 @@ describe('a slow learner', () => {
     }
     expect(dropped).toEqual(['3: too much waits for it'])
   })
+})
+
+test('a request with very many identities is refused, and its follower stays', async () => {
+  const learner = await follower(2n)
+  await learner.say('request', -1n, newSession(7n))
+  await learner.heard()
+  const authinfo = Array.from({ length: 5000 }, (_, i) => ({ scheme: 'digest', id: `${i}:h` }))
+  const setData = request(7n, 5, (writer) => {
+    writer.ustring('/')
+    writer.buffer(null)
+    writer.int(-1)
+  })
+  await learner.sayRaw(encodePacket('request', -1n, setData, authinfo))
+  expect(await learner.heard()).toEqual(['proposal 2.2'])
+  await learner.say('request', -1n, setData)
+  expect(await learner.heard()).toEqual(['proposal 2.3'])
+  leader.logged(zxidOf('2.3'))
+  await learner.say('ack', '2.3')
+  expect(parts.pipeline.db.tree.version(parts.pipeline.db.tree.find('/'))).toBe(1)
+  expect(dropped).toEqual([])
 })
 
 describe('a sync', () => {

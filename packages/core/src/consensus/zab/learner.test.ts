@@ -298,8 +298,8 @@ describe('a snapshot', () => {
   test.each([
     ['says what there is', false, [-1, 1, 1, 5]],
     ['says nothing where there should be more', true, [-1]],
-  ])('%s of our own then, where Apache does not look', async (_, lacksAll, ints) => {
-    await join('1.5', 1n, { wantsEverything: true, lacksAll })
+  ])('%s of our own then, where Apache does not look', async (_, lacksData, ints) => {
+    await join('1.5', 1n, { wantsEverything: true, lacksData })
     await leader.heard()
     await leader.say('leaderInfo', '2.0', new Uint8Array(4))
     const { out } = leader.link

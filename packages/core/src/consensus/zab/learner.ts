@@ -46,7 +46,7 @@ export interface LearnerParts {
   /** Our own history is of no use: the leader is asked for all of its own. */
   readonly wantsEverything: boolean
   /** There is none, where there should be one: nobody can tell what it was. */
-  readonly lacksAll?: boolean
+  readonly lacksData?: boolean
   readonly nowMs: () => number
   readonly trace: ZabTrace
   /** Puts a record into the log's next batch. */
@@ -223,8 +223,8 @@ export class Learner implements GlobalUpstream, LeaderRelay {
    * have follows in that case, behind all that Apache reads: a leader may need us for its quorum.
    */
   private promiseOf(isNew: boolean): Uint8Array {
-    const { epochs, db, wantsEverything, lacksAll } = this.parts
-    const counts = isNew && !lacksAll
+    const { epochs, db, wantsEverything, lacksData } = this.parts
+    const counts = isNew && !lacksData
     const data = new Writer(16)
     data.int(counts && !wantsEverything ? Number(epochs.current) : -1)
     if (counts && wantsEverything) {

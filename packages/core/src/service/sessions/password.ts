@@ -3,6 +3,18 @@ const increment = 0xbn
 const mask = (1n << 48n) - 1n
 const secret = 0xb3415c00n
 
+/** What proves that a session is one's own. */
+export interface SessionPasswords {
+  of(sessionId: bigint): Uint8Array
+  isRight(sessionId: bigint, password: Uint8Array | null): boolean
+}
+
+/** Those that every server of Apache's gives and takes. */
+export const apachePasswords: SessionPasswords = {
+  of: sessionPassword,
+  isRight: isSessionPassword,
+}
+
 /**
  * The password of a session: a function of its id alone, the same on every server of every
  * release, so that clients survive the replacement of a server. It proves nothing; it only

@@ -1,4 +1,5 @@
 import { permissions, type Acl } from '@zabra/protocol'
+import type { Grants } from './grants.ts'
 
 /** A list of permissions that any number of znodes share. */
 export interface AclEntry {
@@ -8,6 +9,8 @@ export interface AclEntry {
   readonly worldPerms: number
   readonly key: string
   uses: number
+  /** Of a long list, once somebody's permission was looked up in it. */
+  grants: Grants | undefined
 }
 
 const openAcl: readonly Acl[] = [{ perms: permissions.all, id: { scheme: 'world', id: 'anyone' } }]
@@ -103,7 +106,7 @@ function makeEntry(id: number, acl: readonly Acl[], key = keyOf(acl)): AclEntry 
   for (const { perms, id: who } of acl) {
     if (who.scheme === 'world' && who.id === 'anyone') worldPerms |= perms
   }
-  return { id, acl, worldPerms, key, uses: 0 }
+  return { id, acl, worldPerms, key, uses: 0, grants: undefined }
 }
 
 const openKey = '31 world anyone'

@@ -1,5 +1,6 @@
 import { encodeText, errorCodes, permissions, type Acl, type Id } from '@zabra/protocol'
 import type { AclEntry } from './acl-table.ts'
+import { Grants, indexedLengthMin } from './grants.ts'
 import { isInNetwork, parseNetwork } from './ip.ts'
 
 /** What the rules about permissions depend on. */
@@ -25,6 +26,10 @@ export function allows(
   if ((entry.worldPerms & perms) !== 0) return true
   if (rules.skipAcl || entry.acl.length === 0) return true
   for (const identity of identities) if (identity.scheme === 'super') return true
+  if (entry.acl.length >= indexedLengthMin) {
+    entry.grants ??= new Grants(entry.acl)
+    return entry.grants.allow(perms, identities)
+  }
   for (const { perms: granted, id } of entry.acl) {
     if ((granted & perms) === 0) continue
     for (const identity of identities) {
@@ -34,15 +39,14 @@ export function allows(
   return false
 }
 
-/** Whether every bit of `perms` is granted, by whatever entries: what admin commands ask for. */
-export function allowsEach(
-  rules: AclRules,
-  entry: AclEntry,
-  perms: number,
-  identities: readonly Id[],
-): boolean {
+/**
+ * Whether every bit of `perms` is granted to these identities by name, by whatever entries: what
+ * admin commands ask for. What everybody may do does not count, nor that nothing is checked.
+ */
+export function grantsEach(entry: AclEntry, perms: number, identities: readonly Id[]): boolean {
+  const grants = new Grants(entry.acl)
   for (let bit = 1; bit <= permissions.admin; bit <<= 1) {
-    if ((perms & bit) !== 0 && !allows(rules, entry, bit, identities)) return false
+    if ((perms & bit) !== 0 && !grants.allow(bit, identities)) return false
   }
   return true
 }
@@ -76,7 +80,7 @@ export function fixAcl(
       const own = identities.filter(({ scheme }) => isAuthenticating(rules, scheme))
       if (own.length === 0) return errorCodes.invalidAcl
       // Some entries times some identities can be more than anybody reads again.
-      if (growth !== undefined && (growth.bytesLeft -= aclBytes(own)) < 0) {
+      if (growth !== undefined && (growth.bytesLeft -= identityBytes(own)) < 0) {
         return errorCodes.invalidAcl
       }
       fixed.push(...own.map((identity) => ({ perms, id: identity })))
@@ -89,8 +93,8 @@ export function fixAcl(
   return fixed
 }
 
-/** What these identities take in a list. */
-function aclBytes(identities: readonly Id[]): number {
+/** Bytes of these identities in a list of permissions, or in a packet to the leader. */
+export function identityBytes(identities: readonly Id[]): number {
   const bytesOver = 12
   let bytes = 0
   for (const { scheme, id } of identities) {

@@ -1,6 +1,9 @@
 import { containerOwner } from '@zabra/protocol'
+import { SortedTexts } from '../../base/sorted-texts.ts'
 import { isTtlOwner, type NodeId } from './layout.ts'
 
+/** Fewer paths are gone through each time. */
+const sortedCountMin = 256
 const noIds: ReadonlySet<NodeId> = new Set()
 
 /** Which znodes are ephemeral, and whose; which are containers; which have a time to live. */
@@ -10,10 +13,14 @@ export class Owners {
   /** How many znodes are ephemeral. */
   ephemerals = 0
   private readonly bySession = new Map<bigint, Set<NodeId>>()
+  /** Of sessions with many ephemerals that have asked for some of them. */
+  private readonly sortedPaths = new Map<bigint, SortedTexts>()
   private readonly extendedTypes: boolean
+  private readonly pathOf: (id: NodeId) => string
 
-  constructor(extendedTypes: boolean) {
+  constructor(extendedTypes: boolean, pathOf: (id: NodeId) => string) {
     this.extendedTypes = extendedTypes
+    this.pathOf = pathOf
   }
 
   /** The session a stored owner names; 0n for containers, TTL nodes and persistent ones. */
@@ -24,6 +31,25 @@ export class Owners {
 
   ephemeralsOf(session: bigint): ReadonlySet<NodeId> {
     return this.bySession.get(session) ?? noIds
+  }
+
+  /** The paths of a session's ephemerals that start with these characters. */
+  *ephemeralPaths(session: bigint, prefix: string): IterableIterator<string> {
+    const ids = this.ephemeralsOf(session)
+    let sorted = this.sortedPaths.get(session)
+    if (sorted === undefined && prefix !== '' && ids.size >= sortedCountMin) {
+      sorted = new SortedTexts(this.pathsOf(ids))
+      this.sortedPaths.set(session, sorted)
+    }
+    if (sorted !== undefined) {
+      yield* sorted.startingWith(prefix)
+      return
+    }
+    for (const path of this.pathsOf(ids)) if (path.startsWith(prefix)) yield path
+  }
+
+  private *pathsOf(ids: Iterable<NodeId>): IterableIterator<string> {
+    for (const id of ids) yield this.pathOf(id)
   }
 
   sessions(): IterableIterator<bigint> {
@@ -41,6 +67,7 @@ export class Owners {
       if (ids === undefined) this.bySession.set(owner, (ids = new Set()))
       ids.add(id)
       this.ephemerals++
+      this.sortedPaths.get(owner)?.add(this.pathOf(id))
     }
   }
 
@@ -52,8 +79,12 @@ export class Owners {
       this.ttls.delete(id)
     } else {
       const ids = this.bySession.get(owner)
+      this.sortedPaths.get(owner)?.delete(this.pathOf(id))
       if (ids?.delete(id) === true) this.ephemerals--
-      if (ids?.size === 0) this.bySession.delete(owner)
+      if (ids?.size === 0) {
+        this.bySession.delete(owner)
+        this.sortedPaths.delete(owner)
+      }
     }
   }
 }

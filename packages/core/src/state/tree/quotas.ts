@@ -6,11 +6,13 @@ const quotaPrefix = `${quotaRoot}/`
 const limitsName = 'zookeeper_limits'
 const statsName = 'zookeeper_stats'
 
-/** The numbers in a limits or stats node; -1 is "no limit". Keys we do not know are kept. */
-export class QuotaNumbers {
+type LimitName = 'count' | 'bytes' | 'countHardLimit' | 'byteHardLimit'
+
+/** The numbers in a limits node; -1 is "no limit". */
+export class QuotaLimits {
   private readonly values = new Map<string, number>()
 
-  constructor(text = '') {
+  constructor(text: string) {
     for (const piece of text.split(/[,;]+/)) {
       const [key, value] = piece.split('=')
       if (key === undefined || key === '') continue
@@ -19,24 +21,15 @@ export class QuotaNumbers {
     }
   }
 
-  get(key: 'count' | 'bytes' | 'countHardLimit' | 'byteHardLimit'): number {
-    return this.values.get(key) ?? -1
+  get(name: LimitName): number {
+    return this.values.get(name) ?? -1
   }
+}
 
-  set(key: 'count' | 'bytes', value: number): void {
-    this.values.set(key, value)
-  }
-
-  /** The extra `=` makes readers older than hard limits stop before them. */
-  toString(): string {
-    const text = `count=${this.get('count')},bytes=${this.get('bytes')}`
-    const others = [...this.values.keys()].filter((key) => key !== 'count' && key !== 'bytes')
-    if (others.length === 0) return text
-    return `${text}=${others
-      .toSorted()
-      .map((key) => `;${key}=${this.values.get(key)}`)
-      .join('')}`
-  }
+/** What a subtree holds, its top included. */
+export interface QuotaUsage {
+  readonly count: number
+  readonly bytes: number
 }
 
 /** A subtree holds more than its soft limit. */
@@ -48,14 +41,18 @@ export interface QuotaExcess {
 }
 
 /**
- * Limits on subtrees. Limits and usage stand in the tree below /zookeeper/quota; usage is kept up
- * by every server for itself on every change and is no part of any transaction.
+ * Limits on subtrees. Limits and usage stand in the tree below /zookeeper/quota. No transaction
+ * carries usage: every server counts for itself. So usage follows from the tree and nothing else:
+ * each stats node shows what is there now, whatever a client wrote into it and with limits beside it
+ * or without. Counting step by step, in replay and after a snapshot then gives the same.
  */
 export class Quotas {
-  /** Told of each change above a soft limit. */
+  /** Called for each change above a soft limit. */
   onExceeded: ((excess: QuotaExcess) => void) | undefined
   private readonly tree: Tree
-  private readonly roots = new Set<string>()
+  /** By the path that a stats node is about. */
+  private readonly usages = new Map<string, QuotaUsage>()
+  private readonly limited = new Set<string>()
 
   constructor(tree: Tree) {
     this.tree = tree
@@ -63,98 +60,114 @@ export class Quotas {
 
   created(path: string, dataBytes: number): void {
     if (path.startsWith(quotaPrefix)) {
-      const root = quotaPath(path, limitsName)
-      if (root !== undefined) this.roots.add(root)
+      const limited = quotaPath(path, limitsName)
+      if (limited !== undefined) this.limited.add(limited)
       const counted = quotaPath(path, statsName)
-      if (counted !== undefined) this.recount(counted)
+      if (counted !== undefined) {
+        this.add(path, 1, 0)
+        this.recount(counted)
+        return
+      }
     }
-    if (this.roots.size > 0) this.use(path, 1, dataBytes)
+    this.add(path, 1, dataBytes)
   }
 
   deleted(path: string, dataBytes: number): void {
-    const root = path.startsWith(quotaPrefix) ? quotaPath(path, limitsName) : undefined
-    if (root !== undefined) this.roots.delete(root)
-    if (this.roots.size > 0) this.use(path, -1, -dataBytes)
+    if (path.startsWith(quotaPrefix)) {
+      const limited = quotaPath(path, limitsName)
+      if (limited !== undefined) this.limited.delete(limited)
+      const counted = quotaPath(path, statsName)
+      if (counted !== undefined) {
+        this.usages.delete(counted)
+        this.add(path, -1, 0)
+        return
+      }
+    }
+    this.add(path, -1, -dataBytes)
   }
 
   dataChanged(path: string, bytesDifference: number): void {
-    if (this.roots.size > 0) this.use(path, 0, bytesDifference)
+    const counted = quotaPath(path, statsName)
+    if (counted === undefined) this.add(path, 0, bytesDifference)
+    else this.write(counted)
   }
 
-  /** Finds all limits anew and counts what they limit: after a snapshot and its log are loaded. */
+  /** Finds all quotas and counts anew: after a snapshot and its log are loaded. */
   rebuild(): void {
-    this.roots.clear()
+    this.usages.clear()
+    this.limited.clear()
     const top = this.tree.find(quotaRoot)
-    if (top !== noNode) this.findRoots(top)
-    for (const root of this.roots) this.recount(root)
+    if (top !== noNode) this.findAll(top)
+    for (const root of this.usages.keys()) this.recount(root)
   }
 
   /** Whether a change would exceed a hard limit; usage is what is committed. */
   isExceeded(path: string, countDifference: number, bytesDifference: number): boolean {
-    const root = this.rootOf(path)
+    const root = this.limitedAbove(path)
     if (root === undefined) return false
-    const limits = this.read(limitsPath(root))
-    const usage = this.read(statsPath(root))
+    const limits = this.limitsOf(root)
+    const usage = this.usages.get(root)
     if (limits === undefined || usage === undefined) return false
     const countMax = limits.get('countHardLimit')
-    if (countDifference !== 0 && countMax > -1 && usage.get('count') + countDifference > countMax) {
+    if (countDifference !== 0 && countMax > -1 && usage.count + countDifference > countMax) {
       return true
     }
     const bytesMax = limits.get('byteHardLimit')
-    return bytesDifference !== 0 && bytesMax > -1 && usage.get('bytes') + bytesDifference > bytesMax
+    return bytesDifference !== 0 && bytesMax > -1 && usage.bytes + bytesDifference > bytesMax
   }
 
   get hasAny(): boolean {
-    return this.roots.size > 0
+    return this.usages.size > 0
   }
 
   /** Limits and usage of every subtree that has a quota: for monitoring. */
-  *report(): IterableIterator<{ path: string; limits: QuotaNumbers; usage: QuotaNumbers }> {
-    for (const path of this.roots) {
-      const limits = this.read(limitsPath(path))
-      const usage = this.read(statsPath(path))
+  *report(): IterableIterator<{ path: string; limits: QuotaLimits; usage: QuotaUsage }> {
+    for (const path of this.limited) {
+      const limits = this.limitsOf(path)
+      const usage = this.usages.get(path)
       if (limits !== undefined && usage !== undefined) yield { path, limits, usage }
     }
   }
 
-  private use(path: string, countDifference: number, bytesDifference: number): void {
-    const root = this.rootOf(path)
-    if (root === undefined || this.tree.find(limitsPath(root)) === noNode) return
-    const stats = statsPath(root)
-    const usage = this.read(stats)
-    if (usage === undefined) return
-    usage.set('count', usage.get('count') + countDifference)
-    usage.set('bytes', usage.get('bytes') + bytesDifference)
-    this.write(stats, usage)
-    if (countDifference > 0 || bytesDifference > 0) this.warnAbove(root, usage)
+  private add(path: string, countDifference: number, bytesDifference: number): void {
+    if (this.usages.size === 0 || (countDifference === 0 && bytesDifference === 0)) return
+    for (let at = path; at.length > 1; at = at.slice(0, at.lastIndexOf('/'))) {
+      const before = this.usages.get(at)
+      if (before === undefined) continue
+      const count = before.count + countDifference
+      const usage = { count, bytes: before.bytes + bytesDifference }
+      this.usages.set(at, usage)
+      this.write(at)
+      if (countDifference > 0 || bytesDifference > 0) this.warnAbove(at, usage)
+    }
   }
 
-  /** Soft limits only make themselves heard. */
-  private warnAbove(root: string, usage: QuotaNumbers): void {
-    const limits = this.read(limitsPath(root))
-    if (limits === undefined || this.onExceeded === undefined) return
+  /** Soft limits only warn. */
+  private warnAbove(root: string, usage: QuotaUsage): void {
+    if (this.onExceeded === undefined || !this.limited.has(root)) return
+    const limits = this.limitsOf(root)
+    if (limits === undefined) return
     for (const what of ['count', 'bytes'] as const) {
       const limit = limits.get(what)
-      const used = usage.get(what)
+      const used = usage[what]
       if (limit > -1 && used > limit) this.onExceeded({ path: root, what, used, limit })
     }
   }
 
   /** The deepest limited path at or above this one. */
-  private rootOf(path: string): string | undefined {
-    if (this.roots.size === 0) return undefined
+  private limitedAbove(path: string): string | undefined {
+    if (this.limited.size === 0) return undefined
     for (let at = path; at.length > 1; at = at.slice(0, at.lastIndexOf('/'))) {
-      if (this.roots.has(at)) return at
+      if (this.limited.has(at)) return at
     }
     return undefined
   }
 
   private recount(root: string): void {
-    const usage = new QuotaNumbers()
     const id = this.tree.find(root)
-    usage.set('count', id === noNode ? 0 : this.tree.descendantCount(id) + 1)
-    usage.set('bytes', id === noNode ? 0 : this.bytesBelow(id))
-    this.write(statsPath(root), usage)
+    const count = id === noNode ? 0 : this.tree.descendantCount(id) + 1
+    this.usages.set(root, { count, bytes: id === noNode ? 0 : this.bytesBelow(id) })
+    this.write(root)
   }
 
   // Both walk in a loop: a tree may be deeper than a recursion can go.
@@ -162,34 +175,50 @@ export class Quotas {
   private bytesBelow(top: NodeId): number {
     const { tree } = this
     const end = tree.successorSkipping(top)
+    const mayHoldStats = top === tree.find('/zookeeper') || tree.pathOf(top).startsWith(quotaRoot)
     let bytes = 0
-    for (let id = top; id !== end; id = tree.successor(id)) bytes += tree.dataLength(id)
+    for (let id = top; id !== end; id = tree.successor(id)) {
+      if (!mayHoldStats || !this.isStats(id)) bytes += tree.dataLength(id)
+    }
     return bytes
   }
 
-  private findRoots(top: NodeId): void {
+  /** What is counted is no data of anybody: a count of it would never come to rest. */
+  private isStats(id: NodeId): boolean {
+    const { tree } = this
+    return tree.nameOf(id) === statsName && quotaPath(tree.pathOf(id), statsName) !== undefined
+  }
+
+  private findAll(top: NodeId): void {
     const { tree } = this
     const end = tree.successorSkipping(top)
     for (let id = top; id !== end; id = tree.successor(id)) {
-      if (tree.nameOf(id) !== limitsName) continue
-      const root = quotaPath(tree.pathOf(id), limitsName)
-      if (root !== undefined) this.roots.add(root)
+      const name = tree.nameOf(id)
+      if (name !== limitsName && name !== statsName) continue
+      const root = quotaPath(tree.pathOf(id), name)
+      if (root === undefined) continue
+      if (name === limitsName) this.limited.add(root)
+      else this.usages.set(root, { count: 0, bytes: 0 })
     }
   }
 
-  private read(path: string): QuotaNumbers | undefined {
-    const id = this.tree.find(path)
+  private limitsOf(root: string): QuotaLimits | undefined {
+    const id = this.tree.find(limitsPath(root))
     if (id === noNode) return undefined
     const data = this.tree.data(id)
-    return new QuotaNumbers(data === null ? '' : decodeText(data))
+    return new QuotaLimits(data === null ? '' : decodeText(data))
   }
 
-  private write(path: string, numbers: QuotaNumbers): void {
+  private write(root: string): void {
+    const path = statsPath(root)
     const id = this.tree.find(path)
-    if (id !== noNode) this.tree.setLocalData(id, path, encodeText(numbers.toString()))
+    const usage = this.usages.get(root)
+    if (id === noNode || usage === undefined) return
+    this.tree.setLocalData(id, path, encodeText(textOf(usage)))
   }
 }
 
+const textOf = ({ count, bytes }: QuotaUsage): string => `count=${count},bytes=${bytes}`
 const limitsPath = (root: string): string => `${quotaRoot}${root}/${limitsName}`
 const statsPath = (root: string): string => `${quotaRoot}${root}/${statsName}`
 

@@ -17,6 +17,10 @@ export class TreeCursor {
    * made anew would stand twice in a snapshot.
    */
   private readonly born = new Set<NodeId>()
+  /** Those that were written, of the nodes that belong to sessions. */
+  private readonly ephemerals = new Set<NodeId>()
+  /** Nodes that went before their turn came, as the snapshot is to hold them all the same. */
+  private readonly kept = new Writer()
   private node: NodeId = root
 
   constructor(tree: Tree, onRelease: () => void) {
@@ -27,6 +31,8 @@ export class TreeCursor {
   /** Writes nodes until about `bytesMax` more are written; false when the last one was. */
   writeNodes(writer: Writer, bytesMax: number): boolean {
     const limit = writer.position + bytesMax
+    writer.raw(this.kept.written())
+    this.kept.reset()
     // Until the end of this call no node changes its place.
     const above = new PathAbove()
     while (this.node !== noNode && writer.position < limit) {
@@ -35,6 +41,7 @@ export class TreeCursor {
         this.node = this.tree.successorSkipping(id)
       } else {
         this.tree.writeNode(id, writer, above)
+        if (this.tree.isOwned(id)) this.ephemerals.add(id)
         this.node = this.tree.successor(id)
       }
     }
@@ -46,15 +53,29 @@ export class TreeCursor {
     if (this.node !== noNode) this.born.add(id)
   }
 
+  /**
+   * @internal A node is about to go with its session, of which the log will not say what it had. If
+   * the snapshot holds its parent as it was before, it must hold the node, too: else the parent
+   * would not change in replay.
+   */
+  keep(id: NodeId, parent: NodeId): void {
+    const isPending = !this.born.has(id) && !this.ephemerals.has(id)
+    // Only then the parent is written and not all that is below it.
+    if (!isPending || !this.tree.isBelow(this.node, parent)) return
+    this.tree.writeNode(id, this.kept, new PathAbove())
+  }
+
   /** @internal A node is about to go: stand on the one after it instead. */
   leave(id: NodeId): void {
     if (this.node === id) this.node = this.tree.successorSkipping(id)
     this.born.delete(id)
+    this.ephemerals.delete(id)
   }
 
   release(): void {
     this.node = noNode
     this.born.clear()
+    this.ephemerals.clear()
     this.onRelease()
   }
 }

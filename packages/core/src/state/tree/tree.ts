@@ -104,7 +104,7 @@ export class Tree {
     this.options = { ...defaults, ...options }
     this.seed = this.options.hashSeed | 0
     this.scanner = new PathScanner(this.seed)
-    this.owners = new Owners(this.options.extendedTypes)
+    this.owners = new Owners(this.options.extendedTypes, (id) => this.pathOf(id))
     const { touchMemory } = this.options
     this.arena = new Arena(touchMemory)
     this.index = new PathIndex(touchMemory)
@@ -274,6 +274,21 @@ export class Tree {
     return this.sessionOf(this.owner(id)) !== 0n
   }
 
+  /** Whether there is an owner of any kind: most nodes have none. */
+  isOwned(id: NodeId): boolean {
+    const record = this.view(id)
+    const at = this.at(id) + field.owner
+    return record.getInt32(at) !== 0 || record.getInt32(at + 4) !== 0
+  }
+
+  /** Whether a znode lies below another, at any depth. */
+  isBelow(id: NodeId, above: NodeId): boolean {
+    if (id === noNode) return false
+    let node = id
+    while (node !== root && node !== above) node = this.parent(node)
+    return node === above && id !== above
+  }
+
   mzxid(id: NodeId): bigint {
     return this.view(id).getBigInt64(this.at(id) + field.mzxid)
   }
@@ -370,6 +385,11 @@ export class Tree {
 
   ephemeralsOf(session: bigint): ReadonlySet<NodeId> {
     return this.owners.ephemeralsOf(session)
+  }
+
+  /** The paths of a session's ephemerals that start with these characters. */
+  ephemeralPaths(session: bigint, prefix: string): IterableIterator<string> {
+    return this.owners.ephemeralPaths(session, prefix)
   }
 
   sessionsWithEphemerals(): IterableIterator<bigint> {
@@ -470,10 +490,6 @@ export class Tree {
     if (isDigested(path)) this.computeDigest(id)
   }
 
-  setAclId(id: NodeId, aclId: number): void {
-    this.view(id).setInt32(this.at(id) + field.aclId, aclId)
-  }
-
   /**
    * Raises a parent's counter and pzxid; neither ever goes back, so replay is harmless. The path
    * is that of a child.
@@ -518,6 +534,18 @@ export class Tree {
     const cursor = new TreeCursor(this, () => this.cursors.delete(cursor))
     this.cursors.add(cursor)
     return cursor
+  }
+
+  /** The first znode without children that is reached by going down from this one. */
+  firstLeafBelow(id: NodeId): NodeId {
+    let leaf = id
+    for (let next = leaf; next !== noNode; next = this.link(leaf, field.firstChild)) leaf = next
+    return leaf
+  }
+
+  /** A znode goes with its session, and no transaction names it: snapshots under way must know it. */
+  keepForSnapshots(id: NodeId): void {
+    for (const cursor of this.cursors) cursor.keep(id, this.parent(id))
   }
 
   /** @internal The znode after this one, parents before children. */
@@ -635,9 +663,7 @@ export class Tree {
       record.setUint32(at + field.dataRef, this.arena.storeView(reader.view, dataStart, dataEnd))
       record.setInt32(at + field.dataLength, dataLength)
     }
-    const isOwned =
-      record.getInt32(at + field.owner) !== 0 || record.getInt32(at + field.owner + 4) !== 0
-    if (isOwned) this.owners.add(id, record.getBigInt64(at + field.owner))
+    if (this.isOwned(id)) this.owners.add(id, record.getBigInt64(at + field.owner))
     this.pathAndDataBytes += pathLength + Math.max(0, dataLength)
     if (id === root || !isReserved(bytes, start, end)) this.computeDigest(id)
     return true

@@ -1,3 +1,5 @@
+import { PrefixIndex } from './prefix-index.ts'
+
 /** Kinds of watches on one path by one watcher; they add up. */
 export const watchModes = { standard: 1, persistent: 2, recursive: 4 } as const
 const { standard, recursive } = watchModes
@@ -10,11 +12,27 @@ interface Single<W> {
 }
 type Entry<W> = Single<W> | Map<W, number>
 
+/** A connection can have so many watches that to forget them all takes longer than others may wait. */
+const droppedAtOnceMax = 10_000
+
+/** What a watch counts for: one, and one more for each so many characters of its path. */
+export const watchWeight = (path: string): number => 1 + (path.length >> 8)
+
 /** Who watches which path, both ways round. */
-export class WatchTable<W extends object> {
+export class WatchTable<W extends { watchWeight: number }> {
+  /** The weight of all watches. */
+  weight = 0
+  /** Watches, one for each pair of path and watcher. */
+  size = 0
   private readonly byPath = new Map<string, Entry<W>>()
   private readonly byWatcher = new Map<W, Set<string>>()
+  private readonly dropping: { readonly watcher: W; readonly paths: Iterable<string> }[] = []
+  private readonly recursivePaths: PrefixIndex
   private recursiveCount = 0
+
+  constructor(hashSeed?: number) {
+    this.recursivePaths = new PrefixIndex(hashSeed)
+  }
 
   get pathCount(): number {
     return this.byPath.size
@@ -31,13 +49,6 @@ export class WatchTable<W extends object> {
 
   get isEmpty(): boolean {
     return this.byPath.size === 0
-  }
-
-  /** Watches, one for each pair of path and watcher. */
-  get size(): number {
-    let size = 0
-    for (const paths of this.byWatcher.values()) size += paths.size
-    return size
   }
 
   add(path: string, watcher: W, mode: number): void {
@@ -60,11 +71,25 @@ export class WatchTable<W extends object> {
     return true
   }
 
+  /** Forgets a watcher; of many watches at first a part only, and the others with `dropMore`. */
   dropWatcher(watcher: W): void {
     const paths = this.byWatcher.get(watcher)
     if (paths === undefined) return
-    for (const path of paths) this.setModes(path, watcher, 0)
     this.byWatcher.delete(watcher)
+    this.dropping.push({ watcher, paths: paths.values() })
+    this.dropMore()
+  }
+
+  /** Goes on forgetting watchers that are gone, for a little while. */
+  dropMore(): void {
+    let left = droppedAtOnceMax
+    for (let next = this.dropping[0]; next !== undefined; next = this.dropping[0]) {
+      for (const path of next.paths) {
+        this.setModes(path, next.watcher, 0)
+        if (--left === 0) return
+      }
+      this.dropping.shift()
+    }
   }
 
   /** Calls `visit` for each watcher of exactly this path; one-shot watches are used up. */
@@ -83,8 +108,12 @@ export class WatchTable<W extends object> {
     }
   }
 
-  /** Calls `visit` for each watcher that watches this path with all that is below it. */
+  /** Calls `visit` for each watcher that watches this path, or one above, with all that is below. */
   fireRecursive(path: string, visit: (watcher: W) => void): void {
+    for (const watched of this.recursivePaths.prefixesOf(path)) this.tellAll(watched, visit)
+  }
+
+  private tellAll(path: string, visit: (watcher: W) => void): void {
     const entry = this.byPath.get(path)
     if (entry === undefined) return
     if (entry instanceof Map) {
@@ -126,9 +155,27 @@ export class WatchTable<W extends object> {
         ]),
       )
     }
-    this.recursiveCount += ((modes & recursive) >> 2) - ((before & recursive) >> 2)
-    if (before === 0 && modes !== 0) this.pathsOf(watcher).add(path)
+    const recursiveBefore = (before & recursive) >> 2
+    const recursiveNow = (modes & recursive) >> 2
+    if (recursiveNow !== recursiveBefore) {
+      this.recursiveCount += recursiveNow - recursiveBefore
+      if (recursiveNow > 0) this.recursivePaths.add(path)
+      else this.recursivePaths.remove(path)
+    }
+    if (before === 0 && modes !== 0) this.remember(watcher, path)
     else if (before !== 0 && modes === 0) this.forget(watcher, path)
+  }
+
+  private remember(watcher: W, path: string): void {
+    this.pathsOf(watcher).add(path)
+    this.weigh(watcher, path, 1)
+  }
+
+  private weigh(watcher: W, path: string, sign: 1 | -1): void {
+    const weight = sign * watchWeight(path)
+    this.weight += weight
+    this.size += sign
+    watcher.watchWeight += weight
   }
 
   private pathsOf(watcher: W): Set<string> {
@@ -139,5 +186,6 @@ export class WatchTable<W extends object> {
 
   private forget(watcher: W, path: string): void {
     this.byWatcher.get(watcher)?.delete(path)
+    this.weigh(watcher, path, -1)
   }
 }

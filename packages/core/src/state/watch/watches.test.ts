@@ -24,6 +24,7 @@ type Told = [type: number, path: string, zxid: bigint]
 
 class TestWatcher implements Watcher {
   lastFiring = 0
+  watchWeight = 0
   readonly told: Told[] = []
   readonly identities: readonly Id[]
 
@@ -55,7 +56,12 @@ function told(watcher: TestWatcher): [type: number, path: string][] {
 
 test('a notification is the frame that clients know', () => {
   const frames: Uint8Array[] = []
-  const watcher: Watcher = { identities: [], lastFiring: 0, deliver: (f) => frames.push(f.slice()) }
+  const watcher: Watcher = {
+    identities: [],
+    lastFiring: 0,
+    watchWeight: 0,
+    deliver: (f) => frames.push(f.slice()),
+  }
   watches.data.add('/a', watcher, standard)
   watches.dataChanged('/a', 0x48n, open)
   expect(frames.map((frame) => Buffer.from(frame).toString('hex'))).toEqual([

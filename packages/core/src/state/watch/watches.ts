@@ -11,25 +11,36 @@ import {
 import type { AclEntry } from '../acl/acl-table.ts'
 import { allows, type AclRules } from '../acl/permission.ts'
 import { Summary } from '../../base/statistics.ts'
-import { WatchTable } from './watch-table.ts'
+import { watchModes, WatchTable } from './watch-table.ts'
 
 /** A connection, as far as watches are concerned. */
 export interface Watcher {
   readonly identities: readonly Id[]
   /** The last firing that reached it: one event is told once, however many watches match. */
   lastFiring: number
+  /** The weight of its watches: see `watchWeight`. */
+  watchWeight: number
   /** Takes a whole frame, which is shared with others and must be copied. */
   deliver(frame: Uint8Array): void
+}
+
+/** How many watches there may be, as weights: a long path counts as several. */
+export interface WatchLimits {
+  readonly perWatcher: number
+  readonly total: number
 }
 
 /** Who is told what, when. Watches belong to connections: they vanish with them. */
 export class Watches {
   /** Watches on existence and data; recursive ones stand here only. */
-  readonly data = new WatchTable<Watcher>()
-  readonly children = new WatchTable<Watcher>()
+  readonly data: WatchTable<Watcher>
+  readonly children: WatchTable<Watcher>
+  limits: WatchLimits = { perWatcher: Infinity, total: Infinity }
   /** How many notifications went out, and their bytes. */
   delivered = 0
   deliveredBytes = 0
+  /** How often a change met a watch, whether or not it was told: the work that watches make. */
+  met = 0
   /** How many were told of one change, by the type of event. */
   readonly toldPerChange = {
     [eventTypes.nodeCreated]: new Summary(),
@@ -42,12 +53,31 @@ export class Watches {
   private firing = 0
   private frame: Uint8Array | undefined
 
-  constructor(rules: AclRules) {
+  constructor(rules: AclRules, hashSeed?: number) {
     this.rules = rules
+    this.data = new WatchTable(hashSeed)
+    this.children = new WatchTable(hashSeed)
   }
 
   get count(): number {
     return this.data.size + this.children.size
+  }
+
+  /** There are as many watches as this server can hold. */
+  get isFull(): boolean {
+    return this.data.weight + this.children.weight >= this.limits.total
+  }
+
+  /** Whether this watcher may watch something more. */
+  hasRoom(watcher: Watcher): boolean {
+    return watcher.watchWeight < this.limits.perWatcher && !this.isFull
+  }
+
+  /** Leaves a one-shot watch in one of the tables; false where there are too many. */
+  add(table: WatchTable<Watcher>, path: string, watcher: Watcher): boolean {
+    if (!this.hasRoom(watcher)) return false
+    table.add(path, watcher, watchModes.standard)
+    return true
   }
 
   created(path: string, zxid: bigint, acl: AclEntry, parentAcl: AclEntry): void {
@@ -83,6 +113,12 @@ export class Watches {
     this.children.dropWatcher(watcher)
   }
 
+  /** Time passed: goes on forgetting watchers that are gone. */
+  tick(): void {
+    this.data.dropMore()
+    this.children.dropMore()
+  }
+
   /** An event for one watcher alone: what it missed while it was away. Carries no zxid. */
   catchUp(watcher: Watcher, type: EventType, path: string): void {
     this.frame = undefined
@@ -103,6 +139,7 @@ export class Watches {
   ): void {
     const { firing } = this
     const visit = (watcher: Watcher): void => {
+      this.met++
       if (watcher.lastFiring === firing) return
       watcher.lastFiring = firing
       // Who may not read the node is not told of it; a one-shot watch is used up all the same.
@@ -111,12 +148,7 @@ export class Watches {
     }
     const before = this.delivered
     table.fire(path, visit)
-    if (table.hasRecursive && table === this.data) {
-      for (let above = path; ; above = parentOf(above)) {
-        table.fireRecursive(above, visit)
-        if (above === '/') break
-      }
-    }
+    if (table.hasRecursive && table === this.data) table.fireRecursive(path, visit)
     if (this.delivered > before) this.toldPerChange[type].add(this.delivered - before)
   }
 

@@ -3,6 +3,7 @@ import { assert } from '../../base/assert.ts'
 import type { Disk, WriteHandle } from '../../ports.ts'
 import { faultCode } from '../../ports.ts'
 import { endMarkBytes, writeEndMark } from './end-mark.ts'
+import { readExtent, writeExtent, type NotedExtent } from './extent.ts'
 import { logName, unfinishedName } from '../disk/files.ts'
 import type { LogBatch } from './log-batch.ts'
 
@@ -14,6 +15,8 @@ export interface TxnLogOptions {
   readonly forceSync?: boolean
   /** The last record that recovery found: appends go on after it. */
   readonly lastZxid?: bigint
+  /** Where the log notes how far it goes; it does not where this is left out. */
+  readonly extentDirectory?: string | undefined
 }
 
 /** There is no room for the batch. Nothing is lost: the same append may be tried again later. */
@@ -62,6 +65,14 @@ export class TxnLog {
   /** Up to here there are real zeros ahead of the records, or will be when `filling` is done. */
   private filledTo = 0
   private filling: Promise<void> | undefined
+  private readonly extentDirectory: string | undefined
+  /** The last transaction that a recovery would find. */
+  private durableZxid: bigint
+  /** The newest note; undefined before the first, and where recovery may have written another. */
+  private noted: NotedExtent | undefined
+  private firstOfFile: bigint | undefined
+  private noting: Promise<void> = Promise.resolve()
+  private isExtentKept = false
   private rollWanted = false
   private appending = false
   private failure: LogFailedError | undefined
@@ -73,7 +84,8 @@ export class TxnLog {
     this.directory = options.directory
     this.preAllocBytes = options.preAllocBytes ?? preAllocBytesDefault
     this.forceSync = options.forceSync ?? true
-    this.lastZxid = options.lastZxid ?? 0n
+    this.lastZxid = this.durableZxid = options.lastZxid ?? 0n
+    this.extentDirectory = options.extentDirectory
   }
 
   /** The file being written, if there is one. */
@@ -93,7 +105,7 @@ export class TxnLog {
     this.appending = true
     try {
       await this.write(batch, isAwaited)
-      this.lastZxid = batch.lastZxid
+      this.lastZxid = this.durableZxid = batch.lastZxid
       this.recordsSinceRoll += batch.records
     } catch (error) {
       throw await this.judge(error)
@@ -114,12 +126,73 @@ export class TxnLog {
     assert(!this.appending, 'an append is over before the history is replaced')
     this.roll()
     this.lastZxid = lastZxid
+    this.noted = undefined
   }
 
   async close(): Promise<void> {
     assert(!this.appending, 'an append is over before the log is closed')
     this.leaveFile()
     await this.closing
+    // After a failure nobody knows how far the log goes.
+    if (this.failure === undefined) await this.noteExtent(true)
+  }
+
+  // --- how far it goes -------------------------------------------------------------------------
+
+  get isExtentNoted(): boolean {
+    return this.extentDirectory === undefined || this.noted?.zxid === this.durableZxid
+  }
+
+  /**
+   * Notes how far the log goes. Where it fails, the note says less than it could, which is no reason
+   * to stop.
+   */
+  async noteExtent(isClosed = false): Promise<void> {
+    const log = isClosed ? undefined : this.firstOfFile
+    await this.note({ zxid: this.durableZxid, log, isClosed }, isClosed).catch(() => {})
+  }
+
+  /**
+   * What a recovery finds is about to end at this transaction, as later ones are cut off or another
+   * history takes the place of this one. The note must not claim more for a moment.
+   */
+  async rebase(zxid: bigint): Promise<void> {
+    this.durableZxid = zxid
+    // In both lines: if one cannot be read later, the other must not claim what is cut off.
+    for (let line = 0; line < 2; line++) {
+      await this.note({ zxid, log: undefined, isClosed: true }, true)
+    }
+  }
+
+  /**
+   * Leaves the note as it is: recovery found less than it says, and until a leader has made up for
+   * that, every start must see so.
+   */
+  keepExtent(): void {
+    this.isExtentKept = true
+  }
+
+  /** What was missing is there, or was never committed. */
+  async releaseExtent(): Promise<void> {
+    if (!this.isExtentKept) return
+    this.isExtentKept = false
+    await this.noteExtent()
+  }
+
+  private note(
+    extent: { zxid: bigint; log: bigint | undefined; isClosed: boolean },
+    isDurable: boolean,
+  ): Promise<void> {
+    const { disk, extentDirectory } = this
+    if (extentDirectory === undefined || this.isExtentKept) return Promise.resolve()
+    const noting = this.noting.then(async () => {
+      const newest = this.noted ?? (await readExtent(disk, extentDirectory))
+      const next = { ...extent, isSynced: this.forceSync }
+      this.noted = undefined
+      this.noted = await writeExtent(disk, extentDirectory, next, { newest, isDurable })
+    })
+    this.noting = noting.catch(() => {})
+    return noting
   }
 
   private async write(batch: LogBatch, isAwaited: boolean): Promise<void> {
@@ -163,6 +236,7 @@ export class TxnLog {
     }
     this.file = file
     this.path = path
+    this.firstOfFile = firstZxid
     this.position = this.size = this.filledTo = fileHeaderBytes
   }
 

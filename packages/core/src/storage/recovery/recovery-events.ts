@@ -23,6 +23,7 @@ export type RecoveryEvent =
       readonly droppedBytes: number
       /** Sound records of the same unfinished write, dropped with it. */
       readonly droppedRecords: number
+      readonly durableTo: bigint | undefined
     }
   | {
       readonly type: 'unreadableRestPassed'
@@ -37,7 +38,25 @@ export type RecoveryEvent =
       readonly lastZxid: bigint
     }
   | { readonly type: 'damageBelowSnapshot'; readonly file: string; readonly position: number }
-  | { readonly type: 'emptyLogRemoved'; readonly file: string; readonly bytes: number }
+  | {
+      readonly type: 'emptyLogRemoved'
+      readonly file: string
+      readonly bytes: number
+      /** As far as everything is noted to have been durable, and is there. */
+      readonly durableTo: bigint | undefined
+    }
+  | { readonly type: 'extentUnknown'; readonly file: string }
+  | {
+      readonly type: 'endMissing' | 'unsyncedLost'
+      readonly file: string
+      readonly problem: string
+    }
+  | {
+      readonly type: 'lossAccepted'
+      readonly file: string
+      readonly problem: string
+      readonly lastZxid: bigint
+    }
   | { readonly type: 'leftoverRemoved'; readonly file: string }
   | {
       readonly type: 'damageAccepted'
@@ -65,8 +84,8 @@ export function describeRecovery(event: RecoveryEvent): string {
     case 'tornTail':
       return (
         `${file} ends in an unfinished write at byte ${event.position}: cut off ` +
-        `${event.droppedBytes} bytes${event.droppedRecords > 0 ? ` (with ${event.droppedRecords} whole records)` : ''}` +
-        ' that were never acknowledged.'
+        `${event.droppedBytes} bytes${event.droppedRecords > 0 ? ` (with ${event.droppedRecords} whole records)` : ''}. ` +
+        `A crash in the middle of a write leaves this, and nobody was promised such a write. ${known(event.durableTo)}`
       )
     case 'unreadableRestPassed':
       return (
@@ -85,7 +104,24 @@ export function describeRecovery(event: RecoveryEvent): string {
         'holds all that was there.'
       )
     case 'emptyLogRemoved':
-      return `Removed ${file} (${event.bytes} bytes): no transaction was ever written to it.`
+      return (
+        `Removed ${file} (${event.bytes} bytes): it holds no transaction, as after a crash at the ` +
+        `start of a log. ${known(event.durableTo)}`
+      )
+    case 'extentUnknown':
+      return (
+        `Nothing notes how far the logs in ${file} went, as Apache ZooKeeper and older versions leave ` +
+        'them: if the newest one was cut or is missing, this start cannot know.'
+      )
+    case 'endMissing':
+      return `${file}: ${event.problem}. Until a leader has sent this server everything, it does not vote.`
+    case 'unsyncedLost':
+      return `${file}: ${event.problem}. With forceSync=no a loss of power may do that.`
+    case 'lossAccepted':
+      return (
+        `${file}: ${event.problem}. Accepted as configured: the database ends at zxid ` +
+        `${hex(event.lastZxid)}.`
+      )
     case 'leftoverRemoved':
       return `Removed ${file}, left over from an interrupted write.`
     case 'damageAccepted':
@@ -94,6 +130,27 @@ export function describeRecovery(event: RecoveryEvent): string {
         `${hex(event.lastZxid)}, and the file is kept as ${event.keptAs}.`
       )
   }
+}
+
+const warnings: ReadonlySet<RecoveryEvent['type']> = new Set([
+  'unexpectedlyEmpty',
+  'snapshotSkipped',
+  'damageBelowSnapshot',
+  'endMissing',
+  'unsyncedLost',
+  'lossAccepted',
+  'damageAccepted',
+])
+
+/** Whether an operator should look into it. */
+export function isRecoveryWarning({ type }: RecoveryEvent): boolean {
+  return warnings.has(type)
+}
+
+function known(durableTo: bigint | undefined): string {
+  return durableTo === undefined
+    ? 'If the file was cut or emptied afterwards, this start cannot know.'
+    : `Everything noted as durable, up to zxid ${hex(durableTo)}, is there.`
 }
 
 export function hex(zxid: bigint): string {

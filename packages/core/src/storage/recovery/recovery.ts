@@ -17,7 +17,9 @@ import {
 import type { SnapshotSource } from '../../state/snapshot-source.ts'
 import { hex, type RecoveryEvent } from './recovery-events.ts'
 import { RecoveryError } from './recovery-error.ts'
+import { EndCheck } from './missing-end.ts'
 import { replayLogs, type Replayed } from './replay.ts'
+import { readExtent, writeExtent, type NotedExtent } from '../log/extent.ts'
 import {
   loadSnapshot,
   SnapshotError,
@@ -50,6 +52,8 @@ export interface RecoveryOptions {
   readonly compression?: Compression
   /** What an empty directory means; left out, it is a new database's. */
   readonly whenEmpty?: WhenEmpty
+  /** There are others who have the data: that some is missing here is no reason to refuse. */
+  readonly othersHaveIt?: boolean
   readonly trace?: (event: RecoveryEvent) => void
 }
 
@@ -58,8 +62,6 @@ export interface WhenEmpty {
   readonly isUnexpected: boolean
   /** A file, in this directory and of this name, says that it is expected all the same, once. */
   readonly permission: { readonly directory: string; readonly name: string }
-  /** There are others who have the data: then it is no reason to refuse. */
-  readonly othersHaveIt: boolean
 }
 
 export interface Recovered<T> {
@@ -71,10 +73,10 @@ export interface Recovered<T> {
   /** Nothing was there before. */
   readonly isFresh: boolean
   /**
-   * Nothing was there although something should have been, or only a snapshot that contains what the
-   * logs lack, and that in parts: this is no database to go on from where others have the data.
+   * Something that was acknowledged is missing, or the snapshot contains, in parts, more than the
+   * logs do: others have the data, and this server must not vote.
    */
-  readonly lacksAll: boolean
+  readonly lacksData: boolean
   /** Something was set aside: a snapshot should be taken at once. */
   readonly damageAccepted: boolean
 }
@@ -102,18 +104,24 @@ export async function recover<T extends RecoveryTarget>(
 
   const isFresh = snapshots.length === 0 && logs.length === 0
   const isExpected = await isEmptyExpected(disk, options)
-  const lacksAll = isFresh && !isExpected
-  if (lacksAll) refuseEmpty(options, trace)
-  else if (isFresh) {
+  const extent = await readExtent(disk, snapshotDir)
+  if (extent === undefined && !isFresh) trace({ type: 'extentUnknown', file: logDir })
+  const end = new EndCheck(options, extent, logs)
+  const isGone = isFresh && end.judge(0n) === 'lacking'
+  const isUnexpected = isFresh && !isGone && !isExpected
+  if (isUnexpected) refuseEmpty(options, trace)
+  else if (isFresh && !isGone) {
     const { file } = await writeSnapshot(disk, snapshotDir, sourceOf(target))
     trace({ type: 'freshDirectory', file: `${snapshotDir}/${file}` })
   }
   target.lastZxid = snapshotZxid
   const skipped = snapshots.filter(({ zxid }) => zxid > snapshotZxid)
-  const replayed = await replayLogs(disk, options, logs, snapshotZxid, skipped, target, trace)
+  const replayed = await replayLogs(disk, options, logs, snapshotZxid, skipped, target, trace, end)
   const isAhead = chosen !== undefined && chosen.reachedZxid > replayed.zxid
   const setAside = await refuseLostEnd(disk, options, snapshots, chosen, replayed, trace)
   await removeLeftovers(disk, options, inSnapshotDir, inLogDir, trace)
+  const lacksData = isGone || isUnexpected || replayed.lacksEnd || isAhead
+  if (!lacksData) await noteReached(disk, snapshotDir, extent, replayed.zxid)
   return {
     target,
     zxid: replayed.zxid,
@@ -121,8 +129,27 @@ export async function recover<T extends RecoveryTarget>(
     snapshotZxid,
     recordsReplayed: replayed.records,
     isFresh,
-    lacksAll: lacksAll || isAhead,
+    lacksData,
     damageAccepted: replayed.damageAccepted || setAside || isAhead,
+  }
+}
+
+/** What was missing is missing from now on. Without room for a first note, there is none. */
+async function noteReached(
+  disk: Disk,
+  directory: string,
+  before: NotedExtent | undefined,
+  zxid: bigint,
+): Promise<void> {
+  const isSynced = before?.isSynced ?? true
+  const extent = { zxid, log: undefined, isClosed: true, isSynced }
+  const isLower = before !== undefined && before.zxid > zxid
+  try {
+    const noted = await writeExtent(disk, directory, extent, { newest: before, isDurable: true })
+    // Nor may the other line claim what is gone.
+    if (isLower) await writeExtent(disk, directory, extent, { newest: noted, isDurable: true })
+  } catch (error) {
+    if (isLower || faultCode(error) !== 'ENOSPC') throw error
   }
 }
 
@@ -269,10 +296,10 @@ async function isEmptyExpected(disk: Disk, { whenEmpty }: RecoveryOptions): Prom
 }
 
 function refuseEmpty(
-  { snapshotDir, whenEmpty }: RecoveryOptions,
+  { snapshotDir, whenEmpty, othersHaveIt }: RecoveryOptions,
   trace: (event: RecoveryEvent) => void,
 ): void {
-  if (whenEmpty!.othersHaveIt) {
+  if (othersHaveIt === true) {
     trace({ type: 'unexpectedlyEmpty', file: snapshotDir })
     return
   }

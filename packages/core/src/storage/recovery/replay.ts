@@ -1,9 +1,10 @@
 import { fileHeaderBytes, MalformedError } from '@zabra/protocol'
-import type { Disk } from '../../ports.ts'
+import { faultCode, type Disk } from '../../ports.ts'
 import { indexCovering, unfinishedName, type StoredFile } from '../disk/files.ts'
 import { judgeEnd, type Verdict } from '../log/log-damage.ts'
 import { LogFileReader, type LogReaderOptions, type LogRecords } from '../log/log-reader.ts'
 import { cutOff, makeDurable } from '../log/make-durable.ts'
+import type { EndCheck, EndVerdict } from './missing-end.ts'
 import { RecoveryError } from './recovery-error.ts'
 import { hex, type RecoveryEvent } from './recovery-events.ts'
 import type { RecoveryOptions, RecoveryTarget } from './recovery.ts'
@@ -12,6 +13,8 @@ export interface Replayed {
   readonly zxid: bigint
   readonly records: number
   readonly damageAccepted: boolean
+  /** The end of the logs is missing, and others have it. */
+  readonly lacksEnd: boolean
 }
 
 type Trace = (event: RecoveryEvent) => void
@@ -38,8 +41,9 @@ export async function replayLogs(
   skipped: readonly StoredFile[],
   target: RecoveryTarget,
   trace: Trace,
+  end: EndCheck,
 ): Promise<Replayed> {
-  const replay = new Replay(disk, options, snapshotZxid, skipped, target, trace)
+  const replay = new Replay(disk, options, snapshotZxid, skipped, target, trace, end)
   const files = logs.slice(indexCovering(logs, snapshotZxid + 1n))
   for (const [i, file] of files.entries()) {
     try {
@@ -53,6 +57,7 @@ export async function replayLogs(
       break
     }
   }
+  if (files.length === 0) replay.judgeReached()
   await replay.removeEmptyLogs()
   return replay
 }
@@ -61,6 +66,8 @@ class Replay implements Replayed {
   zxid: bigint
   records = 0
   damageAccepted = false
+  lacksEnd = false
+  private readonly end: EndCheck
   private readonly disk: Disk
   private readonly options: RecoveryOptions
   private readonly snapshotZxid: bigint
@@ -79,7 +86,9 @@ class Replay implements Replayed {
     skipped: readonly StoredFile[],
     target: RecoveryTarget,
     trace: Trace,
+    end: EndCheck,
   ) {
+    this.end = end
     this.disk = disk
     this.options = options
     this.snapshotZxid = snapshotZxid
@@ -92,7 +101,7 @@ class Replay implements Replayed {
 
   async file({ name, zxid: firstZxid }: StoredFile, isNewest: boolean): Promise<void> {
     const path = `${this.options.logDir}/${name}`
-    const log = await LogFileReader.open(this.disk, path, this.readerOptions)
+    const log = await this.open(path)
     try {
       const before = this.records
       for await (const records of log) this.applyAll(records, name)
@@ -106,14 +115,47 @@ class Replay implements Replayed {
       }
       // A log is named after its first record: without one, the name must still follow.
       if (log.lastZxid === 0n && firstZxid > this.zxid) this.refuseGap(firstZxid, 0, name)
-      if (log.end.reason === 'noHeader') this.emptyLogs.push({ file: path, bytes: log.bytes })
-      else if (isNewest) await this.endNewest(log, firstZxid)
+      if (log.end.reason === 'noHeader') {
+        if (isNewest) await this.judgeEndOf(log, await judgeEnd(log))
+        this.emptyLogs.push({ file: path, bytes: log.bytes })
+      } else if (isNewest) await this.endNewest(log, firstZxid)
       else if (log.end.reason !== 'end' && log.end.reason !== 'endMark') {
         this.openEnd ??= await this.openEndOf(log)
       }
     } finally {
       await log.close()
     }
+  }
+
+  private async open(path: string): Promise<LogFileReader> {
+    try {
+      return await LogFileReader.open(this.disk, path, this.readerOptions)
+    } catch (error) {
+      const code = faultCode(error)
+      if (code === undefined) throw error
+      const problem = code === 'ENOENT' ? 'it leads nowhere' : 'it cannot be opened'
+      throw new RecoveryError(
+        path,
+        `${problem} (${code})`,
+        'bring back what it stands for, or remove it if what it held may be lost',
+      )
+    }
+  }
+
+  /** Whether the database reaches as far as it once did; refuses where it does not. */
+  judgeReached(): EndVerdict {
+    const verdict = this.end.judge(this.zxid)
+    this.lacksEnd = verdict === 'lacking'
+    return verdict
+  }
+
+  /** The same, before anything of the newest log is cut off. */
+  private async judgeEndOf(log: LogFileReader, verdict: Verdict): Promise<void> {
+    const { durableTo } = this.end
+    // Before it is called missing, it is read again.
+    if (durableTo !== undefined && durableTo > this.zxid) await this.refuseFickle(log, verdict)
+    if (this.judgeReached() !== 'accepted' || verdict.kind !== 'torn') return
+    throw new Damage('its end is missing', verdict.position, 'restore it')
   }
 
   /** An unfinished write at the end of an older log did no harm: Apache leaves it there. */
@@ -218,6 +260,7 @@ class Replay implements Replayed {
     const verdict = await judgeEnd(log)
     const badZxid = log.lastZxid === 0n ? firstZxid : log.lastZxid + 1n
     const { kind, position, restBytes, intactRecords } = verdict
+    if (kind !== 'damaged') await this.judgeEndOf(log, verdict)
     if (kind === 'clean') {
       await makeDurable(this.disk, log)
       return
@@ -232,9 +275,11 @@ class Replay implements Replayed {
         position,
         droppedBytes: restBytes,
         droppedRecords: intactRecords,
+        durableTo: this.end.durableTo,
       })
     } else if (badZxid <= this.snapshotZxid && this.isInSnapshot(verdict)) {
       await this.refuseFickle(log, verdict)
+      this.judgeReached()
       this.trace({ type: 'damageBelowSnapshot', file, position })
     } else {
       throw new Damage(
@@ -306,7 +351,7 @@ class Replay implements Replayed {
   async removeEmptyLogs(): Promise<void> {
     for (const { file, bytes } of this.emptyLogs) {
       await this.disk.remove(file)
-      this.trace({ type: 'emptyLogRemoved', file, bytes })
+      this.trace({ type: 'emptyLogRemoved', file, bytes, durableTo: this.end.durableTo })
     }
     if (this.emptyLogs.length > 0) await this.disk.syncDirectory(this.options.logDir)
   }

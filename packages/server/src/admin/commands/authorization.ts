@@ -1,6 +1,7 @@
-import { allowsEach } from '@zabra/core'
-import { encodeText, permissions } from '@zabra/protocol'
+import { Guesses, grantsEach } from '@zabra/core'
+import { encodeText, permissions, type Id } from '@zabra/protocol'
 import type { IncomingMessage } from 'node:http'
+import { setTimeout as delay } from 'node:timers/promises'
 import type { ServerView } from '../../server-view.ts'
 
 export interface Refusal {
@@ -9,25 +10,52 @@ export interface Refusal {
 }
 
 /**
- * Whether a request may use commands that read or replace everything: `Authorization: SCHEME AUTH`
- * must prove identities that have every permission on the root.
+ * Who may use commands that change the server or tell what is in it: the super user, the
+ * identities of `admin.identities`, and those to whom the root's ACL names grants everything.
+ * What the root grants to the world does not count, since anybody has that.
  */
-export function refuseUnlessAuthorized(
-  view: ServerView,
-  request: IncomingMessage,
-): Refusal | undefined {
-  const { authorization } = request.headers
-  if (authorization === undefined || authorization.trim() === '') {
-    return { status: 401, error: 'Auth info is missing for the command' }
+export class Authorization {
+  private readonly view: ServerView
+  private readonly guesses = new Guesses()
+
+  constructor(view: ServerView) {
+    this.view = view
   }
-  const [, scheme = '', auth] = /^(\S+)(?:\s+(.*))?$/s.exec(authorization.trim()) ?? []
-  const token = auth === undefined ? null : encodeText(auth)
-  const address = (request.socket.remoteAddress ?? '').replace(/^::ffff:(?=.*\.)/, '')
-  const identities = view.authenticator.authenticate(scheme, token, address)
-  if (identities === undefined) return { status: 401, error: 'Not authenticated' }
-  const { db } = view.peer
-  const acl = db.aclOf(db.tree.find('/'))
-  return allowsEach(db.options.acl, acl, permissions.all, identities)
-    ? undefined
-    : { status: 403, error: 'Not authorized' }
+
+  /** Looks at `Authorization: SCHEME AUTH`; says why the request is refused, if it is. */
+  async refuse(request: IncomingMessage): Promise<Refusal | undefined> {
+    const { authorization } = request.headers
+    if (authorization === undefined || authorization.trim() === '') {
+      return { status: 401, error: 'Auth info is missing for the command' }
+    }
+    const address = (request.socket.remoteAddress ?? '').replace(/^::ffff:(?=.*\.)/, '')
+    const waitMs = this.guesses.waitMs(address, performance.now())
+    if (waitMs === undefined) return { status: 429, error: 'Too many wrong passwords; try later' }
+    if (waitMs > 0) await delay(waitMs)
+    const refusal = this.refuseUnlessAllowed(authorization, address)
+    if (refusal === undefined) return undefined
+    this.view.peer.stats.failedGuesses++
+    this.guesses.failed(address, performance.now(), waitMs > 0)
+    return refusal
+  }
+
+  private refuseUnlessAllowed(authorization: string, address: string): Refusal | undefined {
+    const [, scheme = '', auth] = /^(\S+)(?:\s+(.*))?$/s.exec(authorization.trim()) ?? []
+    const token = auth === undefined ? null : encodeText(auth)
+    const identities = this.view.authenticator.authenticate(scheme, token, address)
+    if (identities === undefined) return { status: 401, error: 'Not authenticated' }
+    return this.mayAdminister(identities) ? undefined : { status: 403, error: 'Not authorized' }
+  }
+
+  private mayAdminister(identities: readonly Id[]): boolean {
+    const { config, peer } = this.view
+    const admins = config.adminAccess.identities
+    const isAdmin = ({ scheme, id }: Id): boolean =>
+      scheme === 'super' || admins.some((other) => other.scheme === scheme && other.id === id)
+    const { db } = peer
+    return (
+      identities.some(isAdmin) ||
+      grantsEach(db.aclOf(db.tree.find('/')), permissions.all, identities)
+    )
+  }
 }

@@ -16,24 +16,32 @@ export interface Command {
   readonly aliases?: readonly string[]
   /** Asked for with POST instead of GET. */
   readonly isPost?: boolean
-  /** Only for those who have every permission on the root. */
+  /** It changes the server, or tells all there is in it: only for administrators. */
   readonly isPrivileged?: boolean
+  /** It tells of clients or of settings: only for administrators where others reach the port. */
+  readonly isPrivate?: boolean
   /** It says something even while this server looks for a leader. */
   readonly isAlwaysAnswered?: boolean
   run(view: ServerView, parameters: URLSearchParams): Answer | Promise<Answer>
 }
 
 export const commands: readonly Command[] = [
-  { name: 'configuration', aliases: ['conf', 'config'], run: configuration },
+  { name: 'configuration', aliases: ['conf', 'config'], isPrivate: true, run: configuration },
   {
     name: 'connection_stat_reset',
     aliases: ['crst'],
+    isPrivileged: true,
     run(view) {
       for (const { connection } of view.sockets) connection.resetStats()
       return {}
     },
   },
-  { name: 'connections', aliases: ['cons'], run: (view) => connectionLists(view, 'all') },
+  {
+    name: 'connections',
+    aliases: ['cons'],
+    isPrivate: true,
+    run: (view) => connectionLists(view, 'all'),
+  },
   {
     name: 'dirs',
     async run(view) {
@@ -41,10 +49,11 @@ export const commands: readonly Command[] = [
       return { datadir_size: data, logdir_size: log }
     },
   },
-  { name: 'dump', run: dump },
+  { name: 'dump', isPrivate: true, run: dump },
   {
     name: 'environment',
     aliases: ['env', 'envi'],
+    isPrivate: true,
     isAlwaysAnswered: true,
     run: () => environment(),
   },
@@ -59,6 +68,7 @@ export const commands: readonly Command[] = [
   {
     name: 'initial_configuration',
     aliases: ['icfg'],
+    isPrivate: true,
     run: (view) => ({ initial_configuration: hideSecrets(view.config.configText) }),
   },
   { name: 'is_read_only', aliases: ['isro'], run: isReadOnly },
@@ -77,16 +87,28 @@ export const commands: readonly Command[] = [
     isAlwaysAnswered: true,
     run: async (view) => Object.fromEntries(await monitorValues(view)),
   },
-  { name: 'observer_connection_stat_reset', aliases: ['orst'], run: resetObservers },
+  {
+    name: 'observer_connection_stat_reset',
+    aliases: ['orst'],
+    isPrivileged: true,
+    run: resetObservers,
+  },
   { name: 'observers', aliases: ['obsr'], run: observers },
   { name: 'restore', aliases: ['rest'], isPost: true, isPrivileged: true, run: () => ({}) },
   { name: 'ruok', run: () => ({}) },
   { name: 'server_stats', aliases: ['srvr'], run: serverStats },
-  { name: 'set_trace_mask', aliases: ['stmk'], isAlwaysAnswered: true, run: setTraceMask },
+  {
+    name: 'set_trace_mask',
+    aliases: ['stmk'],
+    isPrivileged: true,
+    isAlwaysAnswered: true,
+    run: setTraceMask,
+  },
   { name: 'snapshot', aliases: ['snap'], isPrivileged: true, run: () => ({}) },
   {
     name: 'stat_reset',
     aliases: ['srst'],
+    isPrivileged: true,
     run(view) {
       view.peer.stats.reset()
       view.disk.slowSyncs = 0
@@ -96,17 +118,19 @@ export const commands: readonly Command[] = [
   {
     name: 'stats',
     aliases: ['stat'],
+    isPrivate: true,
     run: async (view) => ({ ...(await serverStats(view)), ...connectionLists(view, 'brief') }),
   },
   {
     name: 'system_properties',
     aliases: ['sysp'],
+    isPrivate: true,
     isAlwaysAnswered: true,
     run: systemProperties,
   },
   { name: 'voting_view', run: votingView },
-  { name: 'watches', aliases: ['wchc'], run: watches },
-  { name: 'watches_by_path', aliases: ['wchp'], run: watchesByPath },
+  { name: 'watches', aliases: ['wchc'], isPrivate: true, run: watches },
+  { name: 'watches_by_path', aliases: ['wchp'], isPrivate: true, run: watchesByPath },
   {
     name: 'watch_summary',
     aliases: ['wchs'],

@@ -3,21 +3,31 @@ import type { ServerView } from '../../server-view.ts'
 import { refuseMethod, sendText } from '../http-server.ts'
 import { writeJson, type Json } from '../json.ts'
 import { joinInSlices } from '../slices.ts'
-import { refuseUnlessAuthorized, type Refusal } from './authorization.ts'
+import { Authorization, type Refusal } from './authorization.ts'
+import { BrowserGuard, isLoopback } from './browsers.ts'
 import { commands, findCommand, type Answer } from './commands.ts'
 import { notServing } from '../words.ts'
 import { RateLimit } from './rate-limit.ts'
 import { restore } from './restore.ts'
 import { takeSnapshot } from './snapshot.ts'
 
+const snapshotType = 'application/octet-stream'
+
 /** ZooKeeper's admin commands over HTTP. */
 export class CommandHandler {
   private readonly view: ServerView
   private readonly snapshotLimit: RateLimit
   private readonly restoreLimit: RateLimit
+  private readonly authorization: Authorization
+  private readonly browsers: BrowserGuard
+  /** Only who is on this machine can ask. */
+  private readonly isLocal: boolean
 
   constructor(view: ServerView) {
     this.view = view
+    this.authorization = new Authorization(view)
+    this.browsers = new BrowserGuard(view.config)
+    this.isLocal = isLoopback(view.config.admin.address)
     this.snapshotLimit = new RateLimit(view.config.admin.rateLimitIntervalMs)
     this.restoreLimit = new RateLimit(view.config.admin.rateLimitIntervalMs)
   }
@@ -30,6 +40,8 @@ export class CommandHandler {
   ): Promise<void> {
     const { method = 'GET' } = request
     const isGet = method === 'GET' || method === 'HEAD'
+    const foreign = this.browsers.refuse(request)
+    if (foreign !== undefined) return refuse(response, given, foreign)
     if (!isGet && method !== 'POST') return refuseMethod(response, 'GET, HEAD, POST')
     if (given === '') return isGet ? this.list(response) : refuseMethod(response, 'GET, HEAD')
     const command = findCommand(given)
@@ -39,11 +51,13 @@ export class CommandHandler {
     if (command.isAlwaysAnswered !== true && !this.view.peer.isServing) {
       return send(response, 200, { command: given, error: notServing })
     }
-    if (command.isPrivileged === true) {
-      const refusal = refuseUnlessAuthorized(this.view, request)
+    if (command.isPrivileged === true || (command.isPrivate === true && !this.isLocal)) {
+      const refusal = await this.authorization.refuse(request)
       if (refusal !== undefined) return refuse(response, given, refusal)
     }
-    if (isGet === (command.isPost === true)) {
+    // ZooKeeper's commands that change something are asked for with GET; a page of a browser
+    // cannot send the header that they need.
+    if (command.isPost === true ? isGet : !isGet && command.isPrivileged !== true) {
       return refuseMethod(response, isGet ? 'POST' : 'GET, HEAD')
     }
     const { name } = command
@@ -77,6 +91,10 @@ export class CommandHandler {
   }
 
   private async restore(request: IncomingMessage, response: ServerResponse): Promise<void> {
+    if (request.headers['content-type']?.split(';', 1)[0]?.trim() !== snapshotType) {
+      const error = `Content-Type must be ${snapshotType}`
+      return refuse(response, 'restore', { status: 415, error })
+    }
     const outcome = await restore(this.view, this.restoreLimit, request)
     if (isRefusal(outcome)) return refuse(response, 'restore', outcome)
     return send(response, 200, finished('restore', outcome))

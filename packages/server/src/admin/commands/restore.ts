@@ -29,7 +29,7 @@ export async function restore(
   } catch (error) {
     adminCounts.restoreFailures++
     // It was no restore: the next one need not wait.
-    if (error instanceof RestoreRefusal) limit.giveBack()
+    limit.giveBack()
     return { status: statusOf(error), error: `Nothing was restored: ${(error as Error).message}` }
   }
 }

@@ -1,4 +1,4 @@
-import { Summary } from '@zabra/core'
+import { limitNames, Summary } from '@zabra/core'
 import { eventTypes, operations } from '@zabra/protocol'
 import type { ServerView } from '../../server-view.ts'
 import { rounded } from '../java-text.ts'
@@ -22,6 +22,7 @@ export async function collectMetrics(view: ServerView): Promise<Metric[]> {
     ...quotas(view),
     ...counters(view),
     ...neverHere.map((name) => counter(name, 0, 'Always 0: this does not happen here.')),
+    ...limitCounts(view),
     ...operationCounts(view),
     ...ensembleMetrics(view),
     ...summaries(view),
@@ -41,6 +42,7 @@ function gauges(view: ServerView): Value[] {
     gauge('packets_sent', stats.packetsSent, 'Replies sent since the last srst.'),
     gauge('num_alive_connections', peer.connections.size, 'Open client connections.'),
     gauge('outstanding_requests', peer.outstandingRequests, 'Requests waiting for their answer.'),
+    gauge('unread_bytes', view.unreadBytes, 'Bytes sent to clients that they have not read.'),
     gauge('uptime', uptimeMs(view), 'Milliseconds since the server started.'),
     gauge('znode_count', nodeCount(view), 'Znodes, the root counted twice as in ZooKeeper.'),
     gauge('watch_count', db.watches.count, 'Watches set.'),
@@ -81,8 +83,8 @@ function* quotas(view: ServerView): IterableIterator<Value> {
     const bytesMax = tighter(limits.get('byteHardLimit'), limits.get('bytes'))
     add('count_limit', countMax, 'Znodes that a subtree may have.')
     add('bytes_limit', bytesMax, 'Bytes that a subtree may have.')
-    add('count_usage', usage.get('count'), 'Znodes that a subtree has.')
-    add('bytes_usage', usage.get('bytes'), 'Bytes that a subtree has.')
+    add('count_usage', usage.count, 'Znodes that a subtree has.')
+    add('bytes_usage', usage.bytes, 'Bytes that a subtree has.')
   }
   for (const sameName of names.values()) yield* sameName
 }
@@ -126,6 +128,17 @@ function counters(view: ServerView): Value[] {
       'restore_rate_limited_count',
       view.adminCounts.restoresRateLimited,
       'Restore commands refused because they came too soon.',
+    ),
+  ]
+}
+
+/** How often clients ran into each limit: `docs/limits.md` says what then happens. */
+function limitCounts({ peer }: ServerView): Value[] {
+  const { limitsReached, failedGuesses } = peer.stats
+  return [
+    counter('failed_password_count', failedGuesses, 'Wrong passwords of sessions and super users.'),
+    ...limitNames.map((name) =>
+      counter(`limit_reached_${name}`, limitsReached[name], 'Times that a limit was reached.'),
     ),
   ]
 }

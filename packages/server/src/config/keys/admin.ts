@@ -3,18 +3,16 @@ import { address, bool, boolOrDefault, int, list, ms, port, text } from '../valu
 
 const validPort = { min: 0, max: 65_535, outside: 'error' } as const
 
-/** Cheap words that change nothing; the others must be asked for. */
+/** Cheap words that change nothing and tell no session id; the others must be asked for. */
 export const harmlessWords = [
   'srvr',
   'ruok',
   'isro',
   'mntr',
   'conf',
-  'cons',
   'stat',
   'envi',
   'dirs',
-  'dump',
   'wchs',
 ] as const
 
@@ -25,7 +23,7 @@ export const admin = {
     'Four-letter words that are answered; * for all. srvr always is, isro also with readonlymode.enabled.',
     {
       departs:
-        'Only srvr by default in ZooKeeper. Here all words that are cheap and change nothing; wchc, wchp, crst, srst and stmk must be listed.',
+        'Only srvr by default in ZooKeeper. Here all words that are cheap, change nothing and tell no session id; cons, dump, wchc, wchp, crst, srst and stmk must be listed.',
     },
   ),
   'admin.enableServer': property(boolOrDefault, true, 'Commands and state over HTTP.', {

@@ -177,15 +177,16 @@ export const limits = {
   ),
   connection_throttle_tokens: property(
     int,
-    0,
-    'Bucket of the connection throttle: connections that may come at once; 0 for no throttle.',
-    { range: notNegative },
+    20_000,
+    'Bucket of the connection throttle: sessions that may be opened or resumed at once; 0 for no throttle.',
+    { range: notNegative, departs: 'Off (0) by default in ZooKeeper.' },
   ),
   connection_throttle_fill_time: property(ms, 1, 'The bucket is refilled at this interval.', {
     range: { min: 1, outside: 'default' },
   }),
-  connection_throttle_fill_count: property(int, 1, 'Tokens added at each refill.', {
+  connection_throttle_fill_count: property(int, 5, 'Tokens added at each refill.', {
     range: notNegative,
+    departs: '1 in ZooKeeper, which would be a thousand sessions a second here.',
   }),
   connection_throttle_freeze_time: property(
     ms,

@@ -1,0 +1,38 @@
+import fc from 'fast-check'
+import { expect, test } from 'vitest'
+import { SortedTexts } from './sorted-texts.ts'
+
+const text = fc.string({
+  unit: fc.constantFrom('/', 'a', 'b', '\u00e9', '\ud83d\ude00'),
+  maxLength: 4,
+})
+
+test('any history of changes leaves what a set would, found by any start', () => {
+  const step = fc.tuple(fc.boolean(), text)
+  fc.assert(
+    fc.property(fc.array(text), fc.array(step), text, (start, steps, prefix) => {
+      const sorted = new SortedTexts(start)
+      const set = new Set(start)
+      for (const [isAdd, each] of steps) {
+        if (isAdd) sorted.add(each)
+        else sorted.delete(each)
+        if (isAdd) set.add(each)
+        else set.delete(each)
+      }
+      expect(sorted.size).toBe(set.size)
+      const expected = [...set].filter((each) => each.startsWith(prefix))
+      expect(new Set(sorted.startingWith(prefix))).toEqual(new Set(expected))
+      expect([...sorted.startingWith(prefix)]).toHaveLength(expected.length)
+    }),
+  )
+})
+
+test('many texts are kept in several chunks', () => {
+  const sorted = new SortedTexts()
+  const name = (i: number): string => `/${(i * 7919) % 5000}`
+  for (let i = 0; i < 5000; i++) sorted.add(name(i))
+  expect(sorted.size).toBe(5000)
+  expect([...sorted.startingWith('/499')]).toHaveLength(11)
+  for (let i = 0; i < 5000; i += 2) sorted.delete(name(i))
+  expect([...sorted.startingWith('')]).toHaveLength(2500)
+})

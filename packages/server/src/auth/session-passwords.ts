@@ -1,0 +1,63 @@
+import { createHmac, timingSafeEqual } from 'node:crypto'
+import { readFileSync, statSync } from 'node:fs'
+import { apachePasswords, type SessionPasswords } from '@zabra/core'
+import type { ServerConfig } from '../config/config.ts'
+import type { Logger } from '../logger.ts'
+import { StartError } from '../start-error.ts'
+
+const passwordBytes = 16
+const secretLengthMin = 16
+const othersMayRead = 0o044
+
+/** How the sessions of this server are protected, as configured. */
+export function sessionPasswordsOf(
+  { secretFile, kind }: ServerConfig['sessionPasswords'],
+  logger: Logger,
+): SessionPasswords {
+  if (secretFile === undefined) {
+    logger.info(
+      "session passwords follow from session ids, as Apache's do: a client that learns an id can take the session over; session.secretFile prevents that",
+    )
+    return apachePasswords
+  }
+  const ofSecret = secretPasswords(readSecret(secretFile, logger))
+  if (kind === 'secret') return ofSecret
+  const issued = kind === 'apache' ? apachePasswords : ofSecret
+  return {
+    of: (sessionId) => issued.of(sessionId),
+    isRight: (sessionId, password) =>
+      ofSecret.isRight(sessionId, password) || apachePasswords.isRight(sessionId, password),
+  }
+}
+
+/** Every server with the secret gives a session the same password, and nobody else can. */
+export function secretPasswords(secret: string): SessionPasswords {
+  const of = (sessionId: bigint): Uint8Array => {
+    const id = Buffer.alloc(8)
+    id.writeBigInt64BE(sessionId)
+    return createHmac('sha256', secret).update(id).digest().subarray(0, passwordBytes)
+  }
+  return {
+    of,
+    isRight: (sessionId, password) =>
+      sessionId !== 0n &&
+      password?.length === passwordBytes &&
+      timingSafeEqual(of(sessionId), password),
+  }
+}
+
+function readSecret(file: string, logger: Logger): string {
+  let secret: string
+  try {
+    secret = readFileSync(file, 'utf8').trim()
+    if ((statSync(file).mode & othersMayRead) !== 0) {
+      logger.warn(`session.secretFile: others may read ${file}; chmod 600 ${file}`)
+    }
+  } catch (error) {
+    throw new StartError(`session.secretFile: ${(error as Error).message}`, error as Error)
+  }
+  if (secret.length >= secretLengthMin) return secret
+  throw new StartError(
+    `session.secretFile: ${file} holds ${secret.length} characters, where ${secretLengthMin} are needed; make one with: openssl rand -hex 32`,
+  )
+}
