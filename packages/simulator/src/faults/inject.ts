@@ -220,7 +220,7 @@ export function heal(cluster: Cluster): void {
   cluster.network.healAll()
   for (const server of cluster.servers) {
     const { condition } = server.disk
-    condition.slowness = 1
+    condition.slowness = condition.snapshotSlowness = 1
     condition.isFull = false
     condition.failsNextSync = false
     condition.flipChance = 0

@@ -66,13 +66,7 @@ export class Promises {
       if (accepted === undefined || accepted < epoch) {
         recorder.violation(`${server.name} promises epoch ${epoch} and has ${accepted} on disk`)
       }
-      if (zxid < 0n) recorder.count('learners that ask for everything')
-      // With this it would count among those who have no more than the leader.
-      if (zxid < 0n && new Reader(data ?? nothing).int() >= 0) {
-        recorder.violation(`${server.name} promises epoch ${epoch} and hides what it has`)
-      }
-      const current = data === null ? -1 : new Reader(data).int()
-      if (current >= 0) ensemble.claimed(server.name, epoch, { epoch: BigInt(current), zxid })
+      this.claimsHistory(server, epoch, zxid, new Reader(data ?? nothing))
     } else if (type === packetTypes.ack && counterOf(zxid) === 0n) {
       const { current } = durableEpochs(server)
       if (current === undefined || current < epochOf(zxid)) {
@@ -81,6 +75,24 @@ export class Promises {
     } else if (type === packetTypes.ack && ensemble.durableOf(server.name) < zxid) {
       const durable = ensemble.durableOf(server.name)
       recorder.violation(`${server.name} acknowledges ${hex(zxid)} and has ${hex(durable)} on disk`)
+    }
+  }
+
+  /** What it says that it has, unless it has promised the epoch before. */
+  private claimsHistory(server: SimServer, epoch: bigint, zxid: bigint, data: Reader): void {
+    const { recorder, ensemble } = this
+    const current = data.remaining < 4 ? -1 : data.int()
+    if (zxid >= 0n) {
+      if (current >= 0) ensemble.claimed(server.name, epoch, { epoch: BigInt(current), zxid })
+      return
+    }
+    recorder.count('learners that ask for everything')
+    if (current >= 0) {
+      // With this it would count among those who have no more than the leader.
+      recorder.violation(`${server.name} promises epoch ${epoch} and hides what it has`)
+    } else if (data.remaining >= 12) {
+      const held = { epoch: BigInt(data.int()), zxid: data.long() }
+      ensemble.claimed(server.name, epoch, held)
     }
   }
 
