@@ -1,5 +1,7 @@
-import { readFileSync } from 'node:fs'
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { connect as connectTcp, type AddressInfo } from 'node:net'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
 import { createServer } from 'node:tls'
 import { expect, onTestFinished, test } from 'vitest'
 import { Client, connect } from '../src/index.ts'
@@ -58,4 +60,17 @@ test('a server whose certificate is not trusted is not spoken to', async () => {
   const client = new Client({ servers: `localhost:${port}`, tls: true })
   await expect(client.connected({ timeoutMs: 300 })).rejects.toMatchObject({ code: 'timeout' })
   await client.close()
+})
+
+test('certificates in files are read for each connection', async () => {
+  const port = await startTls()
+  const folder = mkdtempSync(join(tmpdir(), 'zabra-tls-'))
+  onTestFinished(() => rmSync(folder, { recursive: true, force: true }))
+  const caFile = join(folder, 'ca.pem')
+  const client = new Client({ servers: `localhost:${port}`, tls: { caFile } })
+  onTestFinished(() => client.close())
+  await expect(client.connected({ timeoutMs: 300 })).rejects.toThrow(/ENOENT.*ca\.pem/)
+  writeFileSync(caFile, pem('cert'))
+  await client.connected()
+  expect(await client.exists('/')).toBeDefined()
 })

@@ -26,8 +26,8 @@ test('a seed plays out the same way twice', async () => {
   ] as const) {
     const first = await run({ seed, servers, isChanging })
     const second = await run({ seed, servers, isChanging })
-    expect(second.trace).toEqual(first.trace)
-    expect(second.fingerprint).toBe(first.fingerprint)
+    expect(second.transcript.lines).toEqual(first.transcript.lines)
+    expect(second.transcript.fingerprint).toBe(first.transcript.fingerprint)
   }
 }, 60_000)
 

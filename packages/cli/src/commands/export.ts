@@ -1,7 +1,7 @@
 import { createWriteStream } from 'node:fs'
 import { rename, rm } from 'node:fs/promises'
 import { once } from 'node:events'
-import { openAcl } from '@zabra/client'
+import { acl as acls } from '@zabra/client'
 import { defineCommand } from '../framework/command.ts'
 import { aclTexts } from '../node/acl-text.ts'
 import { cleanPath, isWithin } from '../node/paths.ts'
@@ -47,7 +47,12 @@ are written with their kind; an import leaves them out, because they belong to s
     const isYaml =
       options.format === 'yaml' || (options.format === undefined && /\.ya?ml$/.test(output ?? ''))
     const yaml = isYaml ? await import('../trees/yaml-file.ts') : undefined
-    const head: FileHead = { zabra: 'tree', version: 1, top, defaults: { acl: aclTexts(openAcl) } }
+    const head: FileHead = {
+      zabra: 'tree',
+      version: 1,
+      top,
+      defaults: { acl: aclTexts(acls.open) },
+    }
     const headText = yaml === undefined ? `${JSON.stringify(head)}\n` : yaml.yamlHead(head)
     const textOf = (path: string, node: FileNode): string =>
       yaml === undefined ? `${JSON.stringify({ path, ...node })}\n` : yaml.yamlNode(path, node)
@@ -72,7 +77,7 @@ are written with their kind; an import leaves them out, because they belong to s
         isBegun = true
         if (options.skipEphemerals === true && node.kind === 'ephemeral') continue
         count++
-        await write(textOf(pathBelow(top, node.path), toFile(node, openAcl)))
+        await write(textOf(pathBelow(top, node.path), toFile(node, acls.open)))
       }
       if (file !== undefined) {
         file.end()

@@ -2,6 +2,7 @@ import {
   codes,
   AuthPacket,
   errorCodes,
+  FrameLengthError,
   MalformedError,
   Reader,
   requestHeaderBytes,
@@ -204,7 +205,7 @@ export class ClientPipeline implements AdmissionHost {
     this.db.watches.dropWatcher(connection)
     this.admission.left(connection)
     // Writes in flight go on without anybody to answer; reads that waited are not needed.
-    this.outstanding -= connection.queue.length
+    if (!connection.isParked) this.outstanding -= connection.queue.length
     if (connection.heldBytes > 0) this.releaseAll(connection)
     connection.queue.clear()
   }
@@ -231,6 +232,7 @@ export class ClientPipeline implements AdmissionHost {
   private refuseFrame(connection: ClientConnection, error: unknown): void {
     if (!(error instanceof MalformedError)) throw error
     const { address } = connection.link
+    if (error instanceof FrameLengthError) this.stats.limitsReached.request_bytes++
     this.trace({ type: 'badFrame', address, reason: error.message })
     this.close(connection)
   }
@@ -363,6 +365,7 @@ export class ClientPipeline implements AdmissionHost {
       this.throttle(connection, 'outstanding_bytes_per_connection')
       return false
     }
+    if (this.heldBytes > this.limits.outstandingBytes) this.shedParked()
     if (this.heldBytes > this.limits.outstandingBytes && !isAdministrator(connection)) {
       this.throttle(connection, 'outstanding_bytes')
       return false
@@ -468,7 +471,7 @@ export class ClientPipeline implements AdmissionHost {
 
   /** Counts one more in flight, and stops reading from its connection when there are too many. */
   private admitMore(connection: ClientConnection): boolean {
-    this.outstanding++
+    if (!connection.isParked) this.outstanding++
     if (connection.queue.length > this.limits.outstandingPerConnection) {
       this.throttle(connection, 'outstanding_requests_per_connection')
       return false
@@ -619,7 +622,7 @@ export class ClientPipeline implements AdmissionHost {
 
   private leaveQueue(connection: ClientConnection): void {
     const left = connection.queue.shift()!
-    this.outstanding--
+    if (!connection.isParked) this.outstanding--
     if (connection.heldBytes > 0) this.release(connection, left)
   }
 
@@ -631,9 +634,33 @@ export class ClientPipeline implements AdmissionHost {
     for (let next = queue.first; next?.kind === 'read'; next = queue.first) {
       if (out.position > room) {
         this.throttle(connection, 'unread_replies')
+        this.park(connection)
         return
       }
       if (!this.answerFirst(connection, next)) return
+    }
+  }
+
+  /** What waits for a client that does not read must not count against those that do. */
+  private park(connection: ClientConnection): void {
+    if (connection.isParked) return
+    connection.isParked = true
+    this.outstanding -= connection.queue.length
+  }
+
+  private unpark(connection: ClientConnection): void {
+    if (!connection.isParked) return
+    connection.isParked = false
+    this.outstanding += connection.queue.length
+  }
+
+  /** Large requests of clients that do not read their answers make room for those of others. */
+  private shedParked(): void {
+    for (const connection of this.throttled) {
+      if (this.heldBytes <= this.limits.outstandingBytes) return
+      if (!connection.isParked || connection.heldBytes === 0) continue
+      this.limitReached('unread_replies', connection.link.address)
+      this.close(connection)
     }
   }
 
@@ -703,6 +730,7 @@ export class ClientPipeline implements AdmissionHost {
     if (connection.heldBytes > limits.outstandingBytesPerConnection) return
     this.throttled.delete(connection)
     connection.isThrottled = false
+    this.unpark(connection)
     this.answerQueued(connection)
     if (connection.isThrottled || connection.state === 'closed') return
     if (connection.delayedAuth !== undefined) return

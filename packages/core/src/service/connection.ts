@@ -62,6 +62,8 @@ export class ClientConnection implements Requester, FrameSink {
   readonly multiReadBytesMax: number
   /** Reading stopped because too much is outstanding. */
   isThrottled = false
+  /** Its requests wait until its client reads answers, and count no more as in flight. */
+  isParked = false
   /** Bytes of its requests in flight that are weighed. */
   heldBytes = 0
   /** Since when what it sent has had to wait; undefined when nothing does. */

@@ -255,6 +255,7 @@ export class ServerProcess {
     const log = new WatchedTxnLog(disk, {
       directory: logDir,
       preAllocBytes: options.preAllocBytes,
+      forceSync: options.forceSync,
       lastZxid: db.lastZxid,
       extentDirectory: snapshotDir,
     })
@@ -362,7 +363,9 @@ export class ServerProcess {
   }
 
   private tickLater(): void {
-    this.world.after(this.options.tickPeriodMs, () => {
+    const { tickPeriodMs, electionTickPeriodMs } = this.options
+    const isElecting = this.peer instanceof EnsemblePeer && !this.peer.isServing
+    this.world.after(isElecting ? electionTickPeriodMs : tickPeriodMs, () => {
       if (!this.isAlive || this.isStopping) return
       this.enter(() => {
         if (this.isStopping) return
@@ -390,7 +393,8 @@ export class ServerProcess {
       const type = end - start < 8 ? 0 : new Reader(bytes, start + 4, end).int()
       if (state === 'open' && sessionId !== 0n && type !== codes.auth && type !== codes.sasl) {
         this.lastHeardMs.set(sessionId, Math.floor(this.monotonicMs))
-        this.heard.add(sessionId)
+        // The leader cannot be told of a session that is still being made.
+        if (this.peer?.db.sessions.has(sessionId) === true) this.heard.add(sessionId)
       }
       return read(bytes, start, end)
     }

@@ -17,7 +17,7 @@ interface Pending {
 }
 
 /** Every `n`-th packet of this kind leaves only behind the next packet of any kind. */
-function delaying(link: object, kind: string, n: number): void {
+export function delaying(link: object, kind: string, n: number): void {
   let calls = 0
   let late: Parameters<LinkInside['send']> | undefined
   replace<Parameters<LinkInside['send']>, void>(link, 'send', (original) => (...args) => {

@@ -475,7 +475,7 @@ export class Leader {
       link.send('snap', sent)
       learner.hold()
       this.forward(learner, sent)
-      await sendSnapshot(link, source, () => this.drained(link))
+      await sendSnapshot(link, source, () => this.drained(link), this.options.sliceBytes)
       // An Apache learner would take what it is told before NEWLEADER for committed.
       do await this.links.of(link, this.reconfigured.promise)
       while (this.reconfigZxid >= 0n)
@@ -487,7 +487,7 @@ export class Leader {
       config = this.configNow
       learner.hold()
       this.forward(learner, sent)
-      await sendHistory(link, plan.txns, () => this.drained(link))
+      await sendHistory(link, plan.txns, () => this.drained(link), this.options.sliceBytes)
     }
     // Behind the whole history: older releases queued it before, and lost data by that.
     link.send('newLeader', epochStart(this.epoch), config)

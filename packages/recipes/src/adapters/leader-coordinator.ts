@@ -1,20 +1,28 @@
-import { isRefusal, text, type Client } from '@zabra/client'
-import { leaderOnly, type Term } from '@zabra/recipes'
-import type { RunCoordinator } from 'node-cron'
+import { isRefusal, joinPath, text, type Client } from '@zabra/client'
+import type { Term } from '../election.ts'
+import { leaderOnly } from '../leader-only.ts'
 
 export interface LeaderCoordinatorOptions {
-  /** The name of this instance, for those who want to know who leads. */
-  readonly id?: string
+  /** The name of this instance, for those who want to know who leads. The host and the process, by default. */
+  readonly id?: string | undefined
+}
+
+/** What node-cron asks for, version 4 and newer: its `RunCoordinator`. */
+interface RunCoordinator {
+  shouldRun(key: string): Promise<boolean>
 }
 
 /**
- * Answers node-cron's question, which instance runs a task this time: the leader. What was begun
- * is written down under the leadership, so that a time is never served twice, neither by a leader
- * that was deposed without knowing it nor by its successor whose clock is behind. A time at which
- * there is no leader is left out.
+ * Decides which instance of a program runs a task at a time: the leader. The time is written down under
+ * the leadership when the task begins, so that none is served twice, neither by a leader that was
+ * deposed without knowing it nor by its successor whose clock is behind. A time at which there is no
+ * leader is left out.
  *
- *     /PATH/election       who would lead
- *     /PATH/begun/TASK     the last time for which the task was begun
+ *     const coordinator = await LeaderCoordinator.open(client, '/cron')
+ *     schedule('0 3 * * *', backUp, { name: 'backup', distributed: true, runCoordinator: coordinator })
+ *
+ *     /cron/election       who would lead
+ *     /cron/begun/TASK     the last time for which the task was begun
  */
 export class LeaderCoordinator implements RunCoordinator, AsyncDisposable {
   private readonly client: Client
@@ -26,7 +34,7 @@ export class LeaderCoordinator implements RunCoordinator, AsyncDisposable {
   private failure: { readonly error: unknown } | undefined
   private readonly electors: ((term: Term) => void)[] = []
 
-  private constructor(client: Client, path: string, id: string) {
+  private constructor(client: Client, path: string, id: string | undefined) {
     this.client = client
     this.path = path
     this.leading = this.lead(id).catch((error: unknown) => {
@@ -37,9 +45,9 @@ export class LeaderCoordinator implements RunCoordinator, AsyncDisposable {
   static async open(
     client: Client,
     path: string,
-    { id = '' }: LeaderCoordinatorOptions = {},
+    { id }: LeaderCoordinatorOptions = {},
   ): Promise<LeaderCoordinator> {
-    await client.ensure(`${path}/begun`)
+    await client.ensure(joinPath(path, 'begun'))
     return new LeaderCoordinator(client, path, id)
   }
 
@@ -54,13 +62,19 @@ export class LeaderCoordinator implements RunCoordinator, AsyncDisposable {
     return new Promise((resolve) => this.electors.push(resolve))
   }
 
+  /** The time of day, by this instance's clock. */
+  wallMs(): number {
+    const { host } = this.client
+    return host.wallMs?.() ?? host.nowMs()
+  }
+
   /** Called by node-cron with `TASK:TIME`. What it rejects with makes node-cron leave the time out. */
   async shouldRun(key: string): Promise<boolean> {
     const { current: term, failure } = this
     if (failure !== undefined) throw failure.error
     if (term === undefined || term.signal.aborted) return false
     const { task, time } = parseKey(key)
-    const node = `${this.path}/begun/${encodeURIComponent(task)}`
+    const node = joinPath(this.path, 'begun', encodeURIComponent(task))
     try {
       const last = await this.lastBegun(node)
       // Times in this form are in order as text.
@@ -70,7 +84,7 @@ export class LeaderCoordinator implements RunCoordinator, AsyncDisposable {
         last === undefined
           ? transaction.create(node, time)
           : transaction.set(node, time, { ifVersion: last.version })
-      await term.guard<readonly unknown[]>(claim).commit()
+      await term.guard(claim).commit()
       return true
     } catch (error) {
       if (isRefusal(error, 'noNode', 'nodeExists', 'badVersion')) return false
@@ -78,12 +92,17 @@ export class LeaderCoordinator implements RunCoordinator, AsyncDisposable {
     }
   }
 
-  async [Symbol.asyncDispose](): Promise<void> {
+  /** Leads no longer, and stands for election no longer. */
+  async close(): Promise<void> {
     this.controller.abort()
     await this.leading
   }
 
-  private lead(id: string): Promise<void> {
+  [Symbol.asyncDispose](): Promise<void> {
+    return this.close()
+  }
+
+  private lead(id: string | undefined): Promise<void> {
     const { signal } = this.controller
     const beLeader = async (term: Term, until: AbortSignal): Promise<void> => {
       this.current = term
@@ -91,17 +110,12 @@ export class LeaderCoordinator implements RunCoordinator, AsyncDisposable {
       await aborted(until)
       this.current = undefined
     }
-    return leaderOnly(this.client, `${this.path}/election`, beLeader, { id, signal })
+    return leaderOnly(this.client, joinPath(this.path, 'election'), beLeader, { id, signal })
   }
 
   private async lastBegun(node: string): Promise<{ time: string; version: number } | undefined> {
-    try {
-      const { data, stat } = await this.client.get(node, { codec: text })
-      return { time: data, version: stat.version }
-    } catch (error) {
-      if (isRefusal(error, 'noNode')) return undefined
-      throw error
-    }
+    const found = await this.client.find(node, { codec: text })
+    return found && { time: found.data, version: found.stat.version }
   }
 }
 
