@@ -1,7 +1,7 @@
 import { mkdtempSync, rmSync, writeFileSync, readdirSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { connect, digestAcl, noData, type Acl, type Client } from '@zabra/client'
+import { acl, connect, noData, type Acl, type Client } from '@zabra/client'
 import { startServer, type RunningServer } from '@zabra/server'
 import fc from 'fast-check'
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest'
@@ -113,8 +113,8 @@ const data = fc.oneof(
 const acls = fc.constantFrom<readonly Acl[]>(
   [world(31)],
   [world(1)],
-  [world(0), ...digestAcl('ann', 'secret')],
-  [...digestAcl('joe', 'a:b', 3), { perms: 31, id: { scheme: 'ip', id: '127.0.0.1' } }],
+  [world(0), ...acl.digest('ann', 'secret')],
+  [...acl.digest('joe', 'a:b', 3), { perms: 31, id: { scheme: 'ip', id: '127.0.0.1' } }],
 )
 
 function treeOf(depth: number): fc.Arbitrary<Node> {
@@ -366,7 +366,7 @@ describe('plan and apply', () => {
     await client.set('/app/a', 'changed by hand')
     await client.set('/app/b', 'free')
     await client.create('/app/c', 'not in the file')
-    await client.setAcl('/app/b', [world(31), ...digestAcl('ann', 'x')])
+    await client.setAcl('/app/b', [world(31), ...acl.digest('ann', 'x')])
     const plan = await zabra('plan', file())
     expect(plan.stdout).toBe('~ /app/a  data\n    - changed by hand\n    + one\n')
     expect(plan.stderr).toContain('1 node not in the file')
