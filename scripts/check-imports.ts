@@ -56,6 +56,8 @@ const alsoIn: Readonly<Record<string, readonly string[]>> = {
   'packages/cli/src/commands/server.ts': ['@zabra/server'],
   'packages/cli/src/commands/dev-member.ts': ['@zabra/server'],
   'packages/cli/src/commands/config/check.ts': ['@zabra/server'],
+  'packages/cli/src/commands/tls/check.ts': ['@zabra/server'],
+  'packages/cli/src/commands/tls/init.ts': ['@zabra/server'],
   'packages/cli/src/offline/files.ts': ['@zabra/core', '@zabra/server'],
   'packages/cli/src/offline/replay.ts': ['@zabra/core', '@zabra/server'],
   'packages/cli/src/offline/snapshots.ts': ['@zabra/core', '@zabra/server'],

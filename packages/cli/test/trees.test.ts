@@ -114,7 +114,7 @@ const acls = fc.constantFrom<readonly Acl[]>(
   [world(31)],
   [world(1)],
   [world(0), ...acl.digest('ann', 'secret')],
-  [...acl.digest('joe', 'a:b', 3), { perms: 31, id: { scheme: 'ip', id: '127.0.0.1' } }],
+  [...acl.digest('joe', 'a:b', 'rw'), { perms: 31, id: { scheme: 'ip', id: '127.0.0.1' } }],
 )
 
 function treeOf(depth: number): fc.Arbitrary<Node> {

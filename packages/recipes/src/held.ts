@@ -33,7 +33,7 @@ export interface Held extends AsyncDisposable {
    *
    *     const [changed] = await held.guard(client.transaction().set('/stock', '41')).commit()
    */
-  guard<T extends AnyTransaction>(transaction: T): T
+  guard<Guarded extends AnyTransaction>(transaction: Guarded): Guarded
   /** Gives it back. A second time it does nothing. */
   release(): Promise<void>
   [Symbol.asyncDispose](): Promise<void>
@@ -162,7 +162,7 @@ export class HeldByNode implements Held {
     return this.signal.aborted ? 0 : this.client.aliveUntilMs
   }
 
-  guard<T extends AnyTransaction>(transaction: T): T {
+  guard<Guarded extends AnyTransaction>(transaction: Guarded): Guarded {
     const checks = this.node.checks ?? [{ path: this.path }]
     const failed = (refusal: TransactionError): LostError => {
       const { reason } = this.signal

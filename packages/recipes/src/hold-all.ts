@@ -28,7 +28,7 @@ export function holdAll(first: Held, ...others: readonly Held[]): Held {
     get deadlineMs() {
       return Math.min(...all.map(({ deadlineMs }) => deadlineMs))
     },
-    guard<T extends AnyTransaction>(transaction: T): T {
+    guard<Guarded extends AnyTransaction>(transaction: Guarded): Guarded {
       for (const held of all) held.guard(transaction)
       return transaction
     },

@@ -227,7 +227,7 @@ class HeldLease implements Held {
     return this.signal.aborted ? 0 : this.untilMs
   }
 
-  guard<T extends AnyTransaction>(transaction: T): T {
+  guard<Guarded extends AnyTransaction>(transaction: Guarded): Guarded {
     const { path, version } = this.parts
     transaction.guardedBy({
       checks: [{ path, version }],

@@ -90,7 +90,7 @@ export class QueueItem<T> implements Held {
     return this.right.deadlineMs
   }
 
-  guard<T extends AnyTransaction>(transaction: T): T {
+  guard<Guarded extends AnyTransaction>(transaction: Guarded): Guarded {
     return this.right.guard(transaction)
   }
 

@@ -112,7 +112,7 @@ export class Registration<T> implements Held {
     return this.status
   }
 
-  guard<T extends AnyTransaction>(transaction: T): T {
+  guard<Guarded extends AnyTransaction>(transaction: Guarded): Guarded {
     const { path } = this
     const assert = (): void => this.signal.throwIfAborted()
     const failed = (refusal: TransactionError): LostError => new LostError('deleted', path, refusal)

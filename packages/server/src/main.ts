@@ -69,14 +69,18 @@ export async function runServer(args: readonly string[]): Promise<number> {
 function announce(server: RunningServer, tookMs: number): void {
   const { config } = server
   const hasPort = config.clientPort !== undefined
+  const hasSecurePort = config.tls.port !== undefined
   const what = hasPort
     ? `serves ZooKeeper clients on ${server.connectString}`
-    : 'runs, but no client port is open'
+    : hasSecurePort
+      ? `serves ZooKeeper clients on ${server.secureConnectString}, by TLS alone`
+      : 'runs, but no client port is open'
   const lines = [
     `zabra ${what} (ready in ${Math.round(tookMs)} ms)`,
     `  data      ${resolve(config.dataDir)}`,
   ]
   if (config.dataLogDir !== config.dataDir) lines.push(`  logs      ${resolve(config.dataLogDir)}`)
+  if (hasPort && hasSecurePort) lines.push(`  TLS       ${server.secureConnectString}`)
   if (server.adminAddress !== undefined) lines.push(`  admin     ${server.adminAddress}`)
   if (server.metricsAddress !== undefined) lines.push(`  metrics   ${server.metricsAddress}`)
   if (hasPort) lines.push(`  connect   zkCli.sh -server ${server.connectString}`)

@@ -18,6 +18,7 @@ import { drawShape, isEnough, type Shape } from './cluster/shape.ts'
 import { heal, inject } from './faults/inject.ts'
 import { leaderOf } from './faults/leader-of.ts'
 import { drawFaults, drawFavored, drawHandOvers, type Fault } from './faults/schedule.ts'
+import { derivedProblems } from './checkers/derived.ts'
 import { recoveryOf } from './history/recorder.ts'
 import type { Transcript } from './history/transcript.ts'
 import { dumpTree } from './history/tree-dump.ts'
@@ -381,6 +382,7 @@ class Run {
   }
 
   private see(name: string, db: Database): void {
+    for (const problem of derivedProblems(db)) this.violate(`${name}: ${problem}`)
     this.seen.push({ name, zxid: db.lastZxid, tree: dumpTree(db) })
   }
 

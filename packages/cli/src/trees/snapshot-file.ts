@@ -1,5 +1,5 @@
 import { basename, dirname } from 'node:path'
-import { acl as acls, noData } from '@zabra/client'
+import { acl, noData } from '@zabra/client'
 import { CommandError } from '../framework/errors.ts'
 import { storedKind, storedTtlMs } from '../node/kind.ts'
 import { isWithin } from '../node/paths.ts'
@@ -27,7 +27,7 @@ export async function readSnapshotFile(file: string): Promise<FileTree> {
     }
     nodes.push({ node, aclId })
   }
-  const { acls: stored } = await readSnapshot(dirname(file), basename(file), onNode).catch(
+  const { acls } = await readSnapshot(dirname(file), basename(file), onNode).catch(
     (error: unknown) => {
       if (!(error instanceof Error) || error.name !== 'SnapshotError') throw error
       throw new CommandError(error.message, { code: 'file', cause: error })
@@ -38,6 +38,6 @@ export async function readSnapshotFile(file: string): Promise<FileTree> {
   const tree = new Map<string, TreeNode>()
   // The open ACL is in no table.
   for (const { node, aclId } of sorted)
-    tree.set(node.path, { ...node, acl: stored.get(aclId) ?? acls.open })
+    tree.set(node.path, { ...node, acl: acls.get(aclId) ?? acl.open })
   return { head: { zabra: 'tree', version: 1, top: '/' }, tree }
 }

@@ -481,9 +481,9 @@ export class Journal {
     do {
       await this.snapshotting
       await this.purging
+      await this.noting
       await this.writing
     } while (this.writing !== undefined)
-    await this.noting
     await this.log.close()
   }
 }

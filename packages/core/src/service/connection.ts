@@ -1,6 +1,7 @@
 import { FrameCutter, Writer, type FrameSink, type Id } from '@zabra/protocol'
 import { Fifo } from '../base/fifo.ts'
 import type { Requester } from '../operations/operation.ts'
+import type { SaslExchange } from '../ports.ts'
 import type { Session } from './sessions/tracker.ts'
 import { Summary } from '../base/statistics.ts'
 import type { WriteTicket } from './write-ticket.ts'
@@ -51,6 +52,8 @@ export class ClientConnection implements Requester, FrameSink {
   readonly openedMs: number
   readonly openedWallMs: number
   identities: Id[]
+  /** Begun by the client's first token. */
+  sasl: SaslExchange | undefined
   state: State = 'greeting'
   session: Session | undefined
   sessionId = 0n

@@ -16,6 +16,10 @@ export interface ServerOptions {
   /** `no`: what was written is there after a crash of the process, and not after one of the machine. */
   readonly forceSync: boolean
   readonly tickPeriodMs: number
+  /** Snapshots are written by the rules of Apache ZooKeeper. */
+  readonly writesAsApache: boolean
+  /** A path of which the use is counted. */
+  readonly quota: string
   /** While it looks for a leader, or joins one: that is decided by waits of a few hundred ms. */
   readonly electionTickPeriodMs: number
   /** Undefined for a server on its own. */
@@ -34,6 +38,9 @@ export type ZabKnobs = Pick<
 
 /** The schemes that the simulated authenticator knows. */
 export const schemes: ReadonlySet<string> = new Set(['ip', 'digest', 'super'])
+
+/** Of trees that the workload writes to, and one that is never there. */
+const quotas = ['/a', '/b', '/t', '/nowhere']
 
 export function drawServerOptions(random: Random, neverUsedMsMax: number): ServerOptions {
   const tickMs = random.pick([200, 500, 1000])
@@ -75,6 +82,8 @@ export function drawServerOptions(random: Random, neverUsedMsMax: number): Serve
     forceSync: knobs.chance(0.9),
     preAllocBytes: random.pick([0, 4096, 65_536, 65_536, 2 * 1024 * 1024]),
     tickPeriodMs: Math.floor(tickMs / 4),
+    writesAsApache: random.fork('snapshots').chance(0.3),
+    quota: random.fork('quota').pick(quotas),
     electionTickPeriodMs: 20,
     ensemble: undefined,
   }

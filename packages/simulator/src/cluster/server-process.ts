@@ -15,11 +15,13 @@ import {
   type TraceEvent,
 } from '@zabra/core'
 import { codes, decodeText, Reader } from '@zabra/protocol'
+import { plantQuota } from '../checkers/derived.ts'
 import type { Mutant } from '../mutants/mutant.ts'
 import type { Network, StreamEnd } from '../world/network.ts'
 import type { Random } from '../world/random.ts'
 import type { SimDisk } from '../world/sim-disk.ts'
 import type { World } from '../world/world.ts'
+import { writeSnapshotsAsApache } from './apache-snapshots.ts'
 import { joinEnsemble, WatchedLog, WatchedTxnLog, type EnsembleEvents } from './join-ensemble.ts'
 import { schemes, type ServerOptions } from './server-options.ts'
 import type { SimPeerNetwork } from './sim-peer-network.ts'
@@ -250,6 +252,8 @@ export class ServerProcess {
     }
     const remember = options.ensemble === undefined ? undefined : recordInto(committedLog)
     const { db, recovered } = await loadDatabase(disk, recovery, options.database, remember)
+    plantQuota(db, options.quota)
+    if (options.writesAsApache) writeSnapshotsAsApache(db)
     this.mutant?.loaded?.(db)
     this.events.started(db)
     const log = new WatchedTxnLog(disk, {

@@ -325,15 +325,11 @@ export class EnsembleRecord {
 
   /** What anybody takes for committed is on the disks of a quorum. */
   private checkHeld(server: string, zxid: bigint): void {
-    if (this.isHeld(zxid)) return
+    const holders = this.holdersOf(zxid)
+    if (isEnough(this.configAt(zxid), this.idsOf(holders))) return
     this.recorder.violation(
-      `${server} delivers ${hex(zxid)}, which only [${this.holdersOf(zxid).join()}] have on disk`,
+      `${server} delivers ${hex(zxid)}, which only [${holders.join()}] have on disk`,
     )
-  }
-
-  /** Whether a quorum has a transaction on its disks. */
-  isHeld(zxid: bigint): boolean {
-    return isEnough(this.configAt(zxid), this.idsOf(this.holdersOf(zxid)))
   }
 
   /**

@@ -8,6 +8,7 @@ import {
   type Membership,
   type MemoryDisk,
 } from '@zabra/core'
+import { derivedProblems } from '../checkers/derived.ts'
 import type { SimServer } from '../cluster/server.ts'
 import type { World } from '../world/world.ts'
 import { EnsembleRecord } from './ensemble-record.ts'
@@ -102,6 +103,7 @@ export class Recorder {
         `${server.name} recovered ${describe(actual)}, but ${describe(expected)} is there`,
       )
     }
+    for (const problem of derivedProblems(db)) this.violation(`${server.name}: ${problem}`)
     const { name, life } = server
     this.lives.push({ server: name, life, zxid: actual.zxid, tree: dumpTree(db) })
     if (this.ensemble === undefined) {

@@ -4,7 +4,7 @@ import { availableParallelism } from 'node:os'
 import { bundle } from '../bundle.ts'
 import { runPrograms } from '../programs/run-programs.ts'
 import { run, type RunResult } from '../run.ts'
-import { mutants, programMutants } from './index.ts'
+import { mutants, programMutants, rareMutants } from './index.ts'
 import { isVoid } from './verdict.ts'
 
 const seedsMax = 300
@@ -21,7 +21,7 @@ interface Verdict {
 }
 
 const trials: readonly Trial[] = [
-  ...mutants.map((mutant) => {
+  ...[...mutants, ...rareMutants].map((mutant) => {
     return { name: mutant.name, violated: (seed: number) => run({ seed, mutant }) }
   }),
   ...programMutants.map((mutant) => {
