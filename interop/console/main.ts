@@ -141,8 +141,10 @@ async function open(theme: 'light' | 'dark', width = 1200, height = 760): Promis
   await page.locator('.status.live').waitFor()
   return page
 }
+const goTo = (page: Page, hash: string): Promise<unknown> =>
+  page.evaluate(`location.hash = ${JSON.stringify(hash)}`)
 const show = async (page: Page, path: string): Promise<void> => {
-  await page.evaluate((to) => (location.hash = `#/tree?${new URLSearchParams({ path: to })}`), path)
+  await goTo(page, `#/tree?${new URLSearchParams({ path })}`)
   await page
     .getByRole('region', { name: `Znode ${path}`, exact: true })
     .getByRole('heading', { name: 'Access' })
@@ -172,12 +174,10 @@ try {
     'nothing but own files may be loaded',
     policy.headers()['content-security-policy']?.includes("default-src 'none'") === true,
   )
-  const first = await page.evaluate(() =>
-    performance
-      .getEntriesByType('resource')
+  const first = await page.evaluate<number>(`
+    performance.getEntriesByType('resource')
       .filter(({ name }) => name.includes('/assets/'))
-      .reduce((sum, entry) => sum + (entry as PerformanceResourceTiming).encodedBodySize, 0),
-  )
+      .reduce((sum, { encodedBodySize }) => sum + encodedBodySize, 0)`)
   check(`the first load is ${first} bytes, at most 60 KiB`, first > 0 && first <= 60 * 1024)
 
   // --- changes -------------------------------------------------------------------------------
@@ -307,7 +307,7 @@ try {
   for (const theme of ['light', 'dark'] as const) {
     const themed = await open(theme)
     for (const view of views) {
-      await themed.evaluate((to) => (location.hash = `#/${to}`), view)
+      await goTo(themed, `#/${view}`)
       if (view === 'tree') await show(themed, '/app/config')
       else await themed.getByRole('heading', { level: 2 }).first().waitFor()
       await themed.waitForTimeout(view === 'ensemble' ? 6000 : 300)
@@ -321,13 +321,13 @@ try {
   await axe(phone, 'the tree on a phone')
   check(
     'nothing is wider than a phone',
-    await phone.evaluate(() => document.documentElement.scrollWidth <= innerWidth),
+    await phone.evaluate<boolean>('document.documentElement.scrollWidth <= innerWidth'),
   )
   await picture(phone, 'phone-light')
   await phone.context().close()
 
   // --- locks and sessions --------------------------------------------------------------------
-  await page.evaluate(() => (location.hash = '#/locks'))
+  await goTo(page, '#/locks')
   const card = page.locator('article', { hasText: '/locks/report' })
   await card.waitFor()
   const lines = await card.locator('li').allInnerTexts()
@@ -343,7 +343,7 @@ try {
   await page.getByLabel('Password').fill('secret')
   await page.locator('dialog').getByRole('button', { name: 'Sign in' }).click()
   await page.getByText('you may administer').waitFor()
-  await page.evaluate(() => (location.hash = '#/sessions'))
+  await goTo(page, '#/sessions')
   const id = `0x${BigInt.asUintN(64, victim.sessionId).toString(16)}`
   await page.getByRole('button', { name: `End session ${id}` }).click()
   await axe(page, 'the end of a session')
