@@ -22,8 +22,8 @@ function run(what, command, args) {
 
 const wanted = readFileSync(lock, 'utf8')
 if (!existsSync(stamp) || readFileSync(stamp, 'utf8') !== wanted) {
-  // Not `npm ci`: it refuses where a registry lacks optional packages for other platforms.
-  run('installing', 'npm', ['install', '--no-save', '--no-audit', '--no-fund'])
+  // Exactly what the lock file says, and no package may run a script of its own.
+  run('installing', 'npm', ['ci', '--ignore-scripts', '--no-audit', '--no-fund'])
   writeFileSync(stamp, wanted)
 }
 run('building', process.execPath, [join(root, 'node_modules', 'typescript', 'bin', 'tsc'), '-b'])

@@ -5,6 +5,39 @@ import { dirname } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { bundle, isFresh } from './bundle-file.mjs'
 
+/**
+ * What the client takes of modules of Node that are slow to load and seldom needed: five milliseconds
+ * of a one-shot. In the bundle they are loaded when they are called.
+ */
+const loadedWhenCalled = {
+  'node:tls': ['connect'],
+  'node:crypto': ['createHash', 'randomBytes'],
+  'node:worker_threads': ['Worker'],
+}
+
+/** A module with functions that load the real one. */
+function lazyModule(name) {
+  const functions = loadedWhenCalled[name].map(
+    (one) => `export function ${one}(...args) {
+      const real = load('${name}').${one}
+      return new.target ? new real(...args) : real(...args)
+    }`,
+  )
+  return `import { createRequire } from 'node:module'
+    const load = createRequire(import.meta.url)
+    ${functions.join('\n')}`
+}
+
+const lazyBuiltins = {
+  name: 'lazy-builtins',
+  setup({ onResolve, onLoad }) {
+    onResolve({ filter: /^node:(tls|crypto|worker_threads)$/ }, ({ path, importer }) =>
+      /[\\/]packages[\\/]client[\\/]/.test(importer) ? { path, namespace: 'lazy' } : undefined,
+    )
+    onLoad({ filter: /./, namespace: 'lazy' }, ({ path }) => ({ contents: lazyModule(path) }))
+  },
+}
+
 if (!isFresh()) {
   const { build } = await import('esbuild')
   const folder = dirname(bundle)
@@ -23,6 +56,7 @@ if (!isFresh()) {
       yaml: fileURLToPath(new URL('../node_modules/yaml/browser/index.js', import.meta.url)),
     },
     format: 'esm',
+    plugins: [lazyBuiltins],
     logLevel: 'warning',
   })
 }

@@ -12,11 +12,17 @@ const allowed: Readonly<Record<string, readonly string[]>> = {
   protocol: [],
   core: ['@zabra/protocol'],
   client: ['@zabra/protocol'],
-  recipes: ['@zabra/client'],
+  recipes: ['@zabra/client', '@zabra/client/internal'],
   server: ['node', '@zabra/protocol', '@zabra/core', '@zabra/console'],
   console: ['preact', 'preact/hooks', '@preact/signals'],
   cli: ['node', '@zabra/protocol', '@zabra/client', '@zabra/recipes'],
-  simulator: ['@zabra/protocol', '@zabra/core', '@zabra/client', '@zabra/recipes'],
+  simulator: [
+    '@zabra/protocol',
+    '@zabra/core',
+    '@zabra/client',
+    '@zabra/client/internal',
+    '@zabra/recipes',
+  ],
 }
 
 /**
@@ -37,21 +43,28 @@ const exceptions: Readonly<Record<string, string>> = {
 const mayUseNode: ReadonlySet<string> = new Set([
   'packages/simulator/src/main.ts',
   'packages/simulator/src/sweep.ts',
+  'packages/simulator/src/bundle.ts',
+  'packages/simulator/src/progress.ts',
+  'packages/simulator/src/sweep-record.ts',
+  'packages/simulator/src/mutants/main.ts',
 ])
 
 /** The part of the client that meets Node; the rest knows only its host. */
 const clientOnNode = ['packages/client/src/transport/', 'packages/client/src/node-host/']
 
-/** Files of the command that may load more: other commands must not load the server, nor YAML. */
+/** Files that may load more than the rest of their package: most commands need no server, nor YAML. */
 const alsoIn: Readonly<Record<string, readonly string[]>> = {
   'packages/cli/src/commands/server.ts': ['@zabra/server'],
-  'packages/cli/src/commands/dev.ts': ['@zabra/server'],
+  'packages/cli/src/commands/dev-member.ts': ['@zabra/server'],
   'packages/cli/src/commands/config/check.ts': ['@zabra/server'],
+  'packages/cli/src/commands/tls/check.ts': ['@zabra/server'],
+  'packages/cli/src/commands/tls/init.ts': ['@zabra/server'],
   'packages/cli/src/offline/files.ts': ['@zabra/core', '@zabra/server'],
   'packages/cli/src/offline/replay.ts': ['@zabra/core', '@zabra/server'],
   'packages/cli/src/offline/snapshots.ts': ['@zabra/core', '@zabra/server'],
   'packages/cli/src/offline/transactions.ts': ['@zabra/core'],
   'packages/cli/src/trees/yaml-file.ts': ['yaml'],
+  'packages/simulator/src/bundle.ts': ['esbuild'],
 }
 
 /** Modules that every test may use. */
@@ -60,7 +73,7 @@ const allowedInTests = ['node', 'vitest', 'fast-check', '@zabra/protocol', '@zab
 /** Clients are tested against real servers. */
 const alsoInTestsOf: Readonly<Record<string, readonly string[]>> = {
   client: ['@zabra/server', 'esbuild'],
-  recipes: ['@zabra/client', '@zabra/server'],
+  recipes: ['@zabra/client', '@zabra/server', 'esbuild'],
   cli: ['@zabra/server'],
   server: ['ajv/dist/2020.js'],
 }

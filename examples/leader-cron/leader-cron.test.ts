@@ -2,7 +2,7 @@ import { expect, onTestFinished, test, vi } from 'vitest'
 import type { Client } from '@zabra/client'
 import { nextState } from '../../packages/client/test/support/fixture.ts'
 import { useServer } from '../support/testing.ts'
-import { LeaderCoordinator } from './leader-coordinator.ts'
+import { LeaderCoordinator } from '@zabra/recipes/schedulers'
 import { story } from './story.ts'
 
 const { tree } = useServer()

@@ -1,7 +1,7 @@
 import { connect, type Client } from '@zabra/client'
 import { schedule, type ScheduledTask } from 'node-cron'
 import type { Say } from '../support/on-server.ts'
-import { LeaderCoordinator } from './leader-coordinator.ts'
+import { LeaderCoordinator } from '@zabra/recipes/schedulers'
 
 export interface Run {
   readonly instance: string

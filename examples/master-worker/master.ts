@@ -1,5 +1,5 @@
 import { ClosedError, ConnectionLossError, isRefusal, type Client } from '@zabra/client'
-import type { Held } from '@zabra/recipes'
+import { LostError, type Held } from '@zabra/recipes'
 import { Bell } from '../support/bell.ts'
 import { paths, statusCodec, taskCodec, type Task } from './layout.ts'
 
@@ -155,7 +155,7 @@ export class Master {
               { state: 'failed', error: `${task.losses} workers were lost with it` },
               { codec: statusCodec },
             )
-      await this.leadership.guard<readonly unknown[]>(move).commit()
+      await this.leadership.guard(move).commit()
     })
   }
 
@@ -167,6 +167,8 @@ export class Master {
     try {
       await step()
     } catch (error) {
+      // Deposed: the loop ends by its signal.
+      if (error instanceof LostError) return
       if (!isRefusal(error, 'noNode', 'nodeExists', 'badVersion', 'notEmpty')) throw error
     }
   }

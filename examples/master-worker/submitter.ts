@@ -1,6 +1,5 @@
 import { randomUUID } from 'node:crypto'
-import { isRefusal, type Client } from '@zabra/client'
-import { persevere } from '../support/persevere.ts'
+import { isRefusal, retry, type Client } from '@zabra/client'
 import { paths, statusCodec, taskCodec } from './layout.ts'
 
 /** The status is written twice: when the task is accepted, and when it has a result. */
@@ -29,7 +28,7 @@ export class Submitter {
       .create(paths.status(id), { state: 'accepted' }, { codec: statusCodec })
       .create(paths.task(id), { input, losses: 0 }, { codec: taskCodec })
     try {
-      await persevere(this.client, () => entry.commit())
+      await retry(this.client, (limits) => entry.commit(limits))
     } catch (error) {
       if (!isRefusal(error, 'nodeExists')) throw error
     }
@@ -39,9 +38,9 @@ export class Submitter {
   /** Waits for the output; throws a TaskFailedError where there is none. */
   async result(id: string, signal?: AbortSignal): Promise<unknown> {
     const path = paths.status(id)
-    for await (const _ of this.client.watch(path, { initial: true, renew: true, signal })) {
+    for await (const _ of this.client.watch(path, { initial: true, signal })) {
       const read = () => this.client.get(path, { codec: statusCodec, signal })
-      const { data } = await persevere(this.client, read)
+      const { data } = await retry(this.client, read, { signal })
       if (data.state === 'done') return data.output
       if (data.state === 'failed') throw new TaskFailedError(data.error)
     }

@@ -1,8 +1,7 @@
 import { randomUUID } from 'node:crypto'
-import { ClosedError, isRefusal, SessionExpiredError, type Client } from '@zabra/client'
+import { ClosedError, isRefusal, SessionExpiredError, settle, type Client } from '@zabra/client'
 import { Bell } from '../support/bell.ts'
 import { sessionLifetime } from '../support/session-lifetime.ts'
-import { settledWrite } from '../support/settled-write.ts'
 import { paths, statusCodec, taskCodec, type Status } from './layout.ts'
 
 /** A task in the hands of a worker. */
@@ -58,7 +57,10 @@ export class Worker {
       .transaction()
       .create(paths.worker(name), '', { ephemeral: true })
       .create(paths.assignmentsOf(name))
-    await settledWrite(() => place.commit(), 'nodeExists', session)
+    await settle(this.client, (limits) => place.commit(limits), {
+      done: 'nodeExists',
+      signal: session,
+    })
     const over = new AbortController()
     const life = AbortSignal.any([session, over.signal])
     try {
@@ -66,8 +68,22 @@ export class Worker {
     } finally {
       over.abort()
       if (!session.aborted)
-        await settledWrite(() => this.client.delete(paths.worker(name)), 'noNode', session)
+        await unlessGone(
+          settle(this.client, (limits) => this.client.delete(paths.worker(name), limits), {
+            done: 'noNode',
+            signal: session,
+          }),
+        )
     }
+  }
+}
+
+/** What somebody else has deleted need not be deleted any more. */
+async function unlessGone(deletion: Promise<unknown>): Promise<void> {
+  try {
+    await deletion
+  } catch (error) {
+    if (!isRefusal(error, 'noNode')) throw error
   }
 }
 
@@ -133,7 +149,9 @@ class Shift {
       .transaction()
       .delete(place)
       .set(paths.status(id), status, { codec: statusCodec })
-    await settledWrite(() => report.commit(), 'noNode', life)
+    await unlessGone(
+      settle(client, (limits) => report.commit(limits), { done: 'noNode', signal: life }),
+    )
   }
 
   private async attempt(assignment: Assignment): Promise<Status> {

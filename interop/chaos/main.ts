@@ -62,8 +62,8 @@ async function endures(servers: number, at: string): Promise<boolean> {
       `of ${counts.unanswered} without an answer ${counts.unansweredDone} had happened`,
   )
   console.log(
-    `${counts.reads} reads and ${counts.events} events, none of them of the past; ${counts.syncs} ` +
-      `syncs, ${counts.staleSyncs} of them answered by a leader that had been replaced`,
+    `${counts.reads} reads and ${counts.events} events, none of them of the past; ` +
+      `${counts.syncs} syncs, each behind all that was acknowledged before`,
   )
   console.log(
     `recovery after a burst: median ${medianOf(recoveriesMs) ?? 0} ms, longest ${Math.max(0, ...recoveriesMs)} ms`,

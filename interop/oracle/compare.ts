@@ -83,7 +83,7 @@ export class Comparison {
       if (same(reference[at], candidate[at])) continue
       const step = program.steps[at]
       const entry = explain(step, reference[at], candidate[at])
-      if (entry === undefined || step === undefined) {
+      if (entry === undefined) {
         const results = [reference[at], candidate[at]] as const
         const release = explainByRelease(releaseDifferences, program, at, ...results)
         if (release !== undefined) {
@@ -93,7 +93,7 @@ export class Comparison {
         return { verdict: { ...verdict, difference: { program, at, reference, candidate } } }
       }
       expected.push(entry.name)
-      if (entry.without === undefined) continue
+      if (entry.without === undefined || step === undefined) continue
       const left = entry.without(step)
       const steps = program.steps.toSpliced(at, 1, ...(left === undefined ? [] : [left]))
       return { verdict, rest: { ...program, steps } }

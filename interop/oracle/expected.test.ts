@@ -95,6 +95,33 @@ test('a sync may say a far character again as it was sent, and nothing else', ()
   expect(explain(near, theirs, result(0, { ...reply(1, 0), path: '/P' }))).toBeUndefined()
 })
 
+const stats = '/zookeeper/quota/P/zookeeper_stats'
+const readStats: Request = { op: 'getData', path: stats, watch: false }
+const shows = (data: string): Received => ({
+  xid: 1,
+  zxid: 'z1',
+  err: 0,
+  data,
+  stat: { dataLength: data.length, version: 0 },
+})
+
+test('what a stats node shows may differ, as long as it is a count', () => {
+  const theirs = result(0, shows('what a client wrote'))
+  const entry = explain(op(readStats), theirs, result(0, shows('count=3,bytes=10')))
+  expect(entry?.name).toBe('the use of a quota follows from the tree')
+  expect(explain(op(readStats), theirs, result(0, shows('something else')))).toBeUndefined()
+  const elsewhere: Request = { op: 'getData', path: '/P', watch: false }
+  expect(explain(op(elsewhere), theirs, result(0, shows('count=3,bytes=10')))).toBeUndefined()
+})
+
+test('nothing else of a stats node may differ, in the tree that is left', () => {
+  const left = (read: Received): StepResult => ({ received: {}, tree: [[stats, read]] })
+  const ours = shows('count=3,bytes=10')
+  expect(explain(undefined, left(shows('count=4,bytes=9')), left(ours))).toBeDefined()
+  const newer = { ...ours, stat: { dataLength: 16, version: 1 } }
+  expect(explain(undefined, left(shows('count=4,bytes=9')), left(newer))).toBeUndefined()
+})
+
 test('setWatches may keep back events of nodes that are there, and nothing else', () => {
   const lists = { data: [], exist: ['/P/a', '/P/b'], child: [], persistent: [], recursive: [] }
   const step = op({ op: 'setWatches2', relative: 'zero', ...lists } as Request)

@@ -11,12 +11,14 @@ import { same } from './difference.ts'
 import { repliesIn, requestsOf, withoutRequests } from './replies.ts'
 import type { Received, StepResult } from './play/transcript.ts'
 import type { Request, RequestName, Step } from './program/program.ts'
+import { withoutUsage } from './usage.ts'
 
 export interface Expected {
   readonly name: string
   /** What Apache does, what zabra does, and why. */
   readonly why: string
-  matches(step: Step, reference: StepResult, candidate: StepResult): boolean
+  /** There is no step behind the tree that is left. */
+  matches(step: Step | undefined, reference: StepResult, candidate: StepResult): boolean
   /**
    * The step without its cause; undefined when nothing is left of it. Missing where the two
    * servers are in the same state afterwards, so that the comparison just goes on.
@@ -33,7 +35,7 @@ export const expectedDivergences: readonly Expected[] = [
     why: `Apache closes a session's connection when anybody presents its id, before looking at the
       password, so a stranger can disconnect any client. zabra looks at the password first.`,
     matches(step, reference, candidate) {
-      if (step.do !== 'connect' || step.how !== 'badpw') return false
+      if (step?.do !== 'connect' || step.how !== 'badpw') return false
       const list = candidate.received[step.session] ?? []
       const rest = list.filter((received) => received['oldStillOpen'] !== true)
       if (rest.length !== list.length - 1 || !isRefused(rest)) return false
@@ -87,7 +89,7 @@ export const expectedDivergences: readonly Expected[] = [
       their ACLs, as it does look while the client is connected. zabra uses the watch up silently.
       What the ACLs are is not known here; the server's own tests hold it to them.`,
     matches(step, reference, candidate) {
-      if (step.do !== 'op' && step.do !== 'burst') return false
+      if (step?.do !== 'op' && step?.do !== 'burst') return false
       if (!requestsOf(step).some(isWatchRestore)) return false
       const theirs = reference.received[step.session] ?? []
       const ours = candidate.received[step.session] ?? []
@@ -108,6 +110,13 @@ export const expectedDivergences: readonly Expected[] = [
       }),
     without: (step) => withoutRequests(step, (request) => farPath(request) !== undefined),
   },
+  {
+    name: 'the use of a quota follows from the tree',
+    why: `Apache counts step by step, only where there are limits, from whatever text a client left, and
+      anew when it loads a snapshot: its own servers differ after a restart. zabra shows what is there.`,
+    matches: (step, reference, candidate) =>
+      same(withoutUsage(step, reference, false), withoutUsage(step, candidate, true)),
+  },
 ]
 
 /** The entry that explains why two results of a step differ. */
@@ -116,7 +125,7 @@ export function explain(
   reference: StepResult | undefined,
   candidate: StepResult | undefined,
 ): Expected | undefined {
-  if (step === undefined || reference === undefined || candidate === undefined) return undefined
+  if (reference === undefined || candidate === undefined) return undefined
   return expectedDivergences.find((entry) => entry.matches(step, reference, candidate))
 }
 
@@ -176,14 +185,14 @@ function isRefused(received: readonly Received[]): boolean {
  * again without the request.
  */
 function someReplyDiffers(
-  step: Step,
+  step: Step | undefined,
   reference: StepResult,
   candidate: StepResult,
   op: RequestName,
   isOurs: (request: Request, reply: Received) => boolean,
 ): boolean {
+  if (step?.do !== 'op' && step?.do !== 'burst') return false
   const requests = requestsOf(step)
-  if (step.do !== 'op' && step.do !== 'burst') return false
   const theirs = repliesIn(reference, step.session)
   const ours = repliesIn(candidate, step.session)
   for (const [index, request] of requests.entries()) {

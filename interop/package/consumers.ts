@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import type { FreshProject } from './fresh-project.ts'
-import { failed, notRun, ok, type Check, type Outcome } from './outcome.ts'
+import { failed, notRun, ok, type Check, type Outcome } from '../src/checks.ts'
 
 const program = (name: string): string =>
   readFileSync(join(import.meta.dirname, 'consumer', name), 'utf8')
@@ -64,6 +64,17 @@ export function javascript(
     run: async () => {
       project.write(`program.${kind}`, program(`program.${kind}`))
       return runs(project, `program.${kind}`, freshTree(), `Node ${process.version}`)
+    },
+  }
+}
+
+/** A program that starts a server inside itself and uses it. */
+export function embedded(project: FreshProject): Check {
+  return {
+    name: 'a server inside a program',
+    run: () => {
+      project.write('embedded.mjs', program('embedded.mjs'))
+      return runs(project, 'embedded.mjs', '', `Node ${process.version}`)
     },
   }
 }

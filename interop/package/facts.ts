@@ -1,5 +1,5 @@
 import type { FreshProject } from './fresh-project.ts'
-import { failed, ok, type Check } from './outcome.ts'
+import { failed, ok, type Check } from '../src/checks.ts'
 
 /** Wide enough for any machine: what is guarded against is a package that does work at its start. */
 const importCpuMsMax = 200
@@ -7,6 +7,41 @@ const imports = 9
 
 /** What a stranger gets who installs a package: how much, and how long until it is there. */
 export function facts(
+  packageName: string,
+  project: FreshProject,
+  wanted: { readonly packages: readonly string[]; readonly bytesMax: number },
+): Check[] {
+  return [
+    ...installation(packageName, project, wanted),
+    {
+      name: `${packageName}: import time`,
+      run: async () => {
+        project.write(
+          'import-time.mjs',
+          `const beganAt = performance.now()
+          const before = process.cpuUsage()
+          await import('${packageName}')
+          const { user, system } = process.cpuUsage(before)
+          console.log(performance.now() - beganAt, (user + system) / 1000)`,
+        )
+        const times: { readonly ms: number; readonly cpuMs: number }[] = []
+        for (let round = 0; round < imports; round++) {
+          const result = await project.node('import-time.mjs')
+          if (!result.ok) return failed(result.output)
+          const [ms, cpuMs] = result.output.split(' ').map(Number)
+          times.push({ ms: ms!, cpuMs: cpuMs! })
+        }
+        const { ms, cpuMs } = times.toSorted((a, b) => a.ms - b.ms)[imports >> 1]!
+        const text = `${ms.toFixed(0)} ms, ${cpuMs.toFixed(0)} of the processor, the median of ${imports}`
+        // Others may be at work on this machine.
+        return cpuMs <= importCpuMsMax ? ok(text) : failed(text)
+      },
+    },
+  ]
+}
+
+/** How much is installed, and that nothing runs meanwhile. */
+export function installation(
   packageName: string,
   project: FreshProject,
   wanted: { readonly packages: readonly string[]; readonly bytesMax: number },
@@ -37,30 +72,6 @@ export function facts(
         const bytes = project.installedBytes()
         const text = `${Math.round(bytes / 1024)} KB`
         return bytes <= wanted.bytesMax ? ok(text) : failed(`${text} of ${wanted.bytesMax} bytes`)
-      },
-    },
-    {
-      name: `${packageName}: import time`,
-      run: async () => {
-        project.write(
-          'import-time.mjs',
-          `const beganAt = performance.now()
-          const before = process.cpuUsage()
-          await import('${packageName}')
-          const { user, system } = process.cpuUsage(before)
-          console.log(performance.now() - beganAt, (user + system) / 1000)`,
-        )
-        const times: { readonly ms: number; readonly cpuMs: number }[] = []
-        for (let round = 0; round < imports; round++) {
-          const result = await project.node('import-time.mjs')
-          if (!result.ok) return failed(result.output)
-          const [ms, cpuMs] = result.output.split(' ').map(Number)
-          times.push({ ms: ms!, cpuMs: cpuMs! })
-        }
-        const { ms, cpuMs } = times.toSorted((a, b) => a.ms - b.ms)[imports >> 1]!
-        const text = `${ms.toFixed(0)} ms, ${cpuMs.toFixed(0)} of the processor, the median of ${imports}`
-        // Others may be at work on this machine.
-        return cpuMs <= importCpuMsMax ? ok(text) : failed(text)
       },
     },
   ]

@@ -2,18 +2,7 @@ import { mkdirSync, readdirSync, readFileSync, statSync, writeFileSync } from 'n
 import { join } from 'node:path'
 import { runTool, type ToolResult } from '../src/tools.ts'
 
-const repository = join(import.meta.dirname, '../..')
 const npmMs = 180_000
-
-/** Packs a package as `npm publish` would; answers where the tarball is. */
-export async function pack(name: string, folder: string): Promise<string> {
-  const source = join(repository, 'packages', name)
-  const args = ['pack', '--silent', '--pack-destination', folder, source]
-  const { ok, output } = await runTool('npm', args, { cwd: folder, timeoutMs: npmMs })
-  const tarball = readdirSync(folder).find((file) => file.startsWith(`zabra-${name}-`))
-  if (!ok || tarball === undefined) throw new Error(`npm pack ${name}: ${output}`)
-  return join(folder, tarball)
-}
 
 /** A project as a stranger has it: a folder of its own, and what npm puts there. */
 export class FreshProject {
@@ -35,10 +24,18 @@ export class FreshProject {
     return runTool(process.execPath, args, { cwd: this.folder, timeoutMs: 60_000 })
   }
 
+  /** npx, as a user runs it in this folder. */
+  npx(...args: readonly string[]): Promise<ToolResult> {
+    return runTool('npx', ['--yes', ...args], { cwd: this.folder, timeoutMs: npmMs })
+  }
+
   /** A program that a package brought. */
   tool(name: string, ...args: readonly string[]): Promise<ToolResult> {
-    const script = join(this.folder, 'node_modules', '.bin', name)
-    return runTool(script, args, { cwd: this.folder, timeoutMs: 120_000 })
+    return runTool(this.pathOfTool(name), args, { cwd: this.folder, timeoutMs: 120_000 })
+  }
+
+  pathOfTool(name: string): string {
+    return join(this.folder, 'node_modules', '.bin', name)
   }
 
   write(name: string, content: string): void {

@@ -2,31 +2,42 @@
  * The packages as a stranger gets them: packed as for publication, installed into fresh projects,
  * measured, compiled against and run.
  *
- *     npm run test:package -- [--keep]
+ *     npm run test:package -- [--keep] [--only TEXT]
  */
 import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { parseArgs } from 'node:util'
 import { startServer } from '@zabra/server'
-import { textTable } from '../src/text-table.ts'
 import { say } from '../src/tools.ts'
-import { javascript, typescript } from './consumers.ts'
+import { packAll } from '../../scripts/release/pack-all.ts'
+import { embedded, javascript, typescript } from './consumers.ts'
 import { facts } from './facts.ts'
-import { FreshProject, pack } from './fresh-project.ts'
-import { failed, type Check, type Outcome } from './outcome.ts'
+import { attw } from './attw.ts'
+import { command } from './command.ts'
+import { contents } from './contents.ts'
+import { executable } from './executable.ts'
+import { FreshProject } from './fresh-project.ts'
+import { report, runAll, type Check } from '../src/checks.ts'
 import { publint } from './publint.ts'
 
 /** The oldest that knows the types of buffers, and the newest of each later line. */
 const typescriptReleases = ['5.7', '5', '6', '7']
 const megabyte = 1024 * 1024
 
-const { values } = parseArgs({ options: { keep: { type: 'boolean', default: false } } })
+const { values } = parseArgs({
+  options: {
+    keep: { type: 'boolean', default: false },
+    /** Only the checks whose name has this in it. */
+    only: { type: 'string', default: '' },
+  },
+})
 
 const folder = mkdtempSync(join(tmpdir(), 'zabra-package-'))
 const server = await startServer()
 try {
-  report(await runAll(await checks()))
+  const all = await checks()
+  report(await runAll(all.filter(({ name }) => name.includes(values.only))))
 } finally {
   await server.stop()
   if (values.keep) say(`kept: ${folder}`)
@@ -34,64 +45,49 @@ try {
 }
 
 async function checks(): Promise<Check[]> {
-  const protocol = await pack('protocol', folder)
-  const client = await pack('client', folder)
-  const recipes = await pack('recipes', folder)
-  const all = [protocol, client, recipes]
+  say('packing')
+  const packed = packAll(join(folder, 'tarballs'))
+  const tarballsOf = (...names: readonly string[]): string[] =>
+    packed.filter(({ manifest }) => names.includes(manifest.name)).map(({ tarball }) => tarball)
+  const clientParts = ['@zabra/protocol', '@zabra/client']
+  const recipesParts = [...clientParts, '@zabra/recipes']
+  const serverParts = ['@zabra/protocol', '@zabra/core', '@zabra/server']
+  const recipes = tarballsOf(...recipesParts)
+  const libraries = packed.filter(({ manifest }) => manifest.bin === undefined)
 
-  const withClient = new FreshProject(folder, 'with-client')
-  const withRecipes = new FreshProject(folder, 'with-recipes')
-  for (const [project, tarballs] of [
-    [withClient, [protocol, client]],
-    [withRecipes, all],
-  ] as const) {
+  const projectWith = async (name: string, tarballs: readonly string[]): Promise<FreshProject> => {
+    const project = new FreshProject(folder, name)
     const { ok, output } = await project.install(...tarballs)
     if (!ok) throw new Error(output)
+    return project
   }
+  const withClient = await projectWith('with-client', tarballsOf(...clientParts))
+  const withRecipes = await projectWith('with-recipes', recipes)
+  const withServer = await projectWith('with-server', tarballsOf(...serverParts))
+  const withCommand = await projectWith('with-command', tarballsOf('zabra'))
   let trees = 0
   const freshTree = (): string => `${server.connectString}/tree-${trees++}`
   const projectFor = (release: string) => () => new FreshProject(folder, `typescript-${release}`)
   return [
-    ...facts('@zabra/client', withClient, {
-      packages: ['@zabra/client', '@zabra/protocol'],
-      bytesMax: megabyte,
-    }),
-    ...facts('@zabra/recipes', withRecipes, {
-      packages: ['@zabra/client', '@zabra/protocol', '@zabra/recipes'],
-      bytesMax: 2 * megabyte,
-    }),
-    publint(all, new FreshProject(folder, 'publint')),
-    ...typescriptReleases.map((r) => typescript(r, projectFor(r), all, freshTree)),
+    ...facts('@zabra/client', withClient, { packages: clientParts, bytesMax: megabyte }),
+    ...facts('@zabra/recipes', withRecipes, { packages: recipesParts, bytesMax: 2 * megabyte }),
+    ...facts('@zabra/server', withServer, { packages: serverParts, bytesMax: 8 * megabyte }),
+    ...command(withCommand, withRecipes, tarballsOf('zabra')[0]!),
+    executable(withRecipes, folder),
+    contents(packed, folder),
+    publint(
+      packed.map(({ tarball }) => tarball),
+      new FreshProject(folder, 'publint'),
+    ),
+    attw(
+      libraries.map(({ tarball }) => tarball),
+      new FreshProject(folder, 'attw'),
+    ),
+    ...typescriptReleases.map((r) => typescript(r, projectFor(r), recipes, freshTree)),
     javascript('mjs', withRecipes, freshTree),
     javascript('cjs', withRecipes, freshTree),
+    embedded(
+      await projectWith('with-server-and-client', tarballsOf(...serverParts, '@zabra/client')),
+    ),
   ]
-}
-
-async function runAll(all: readonly Check[]): Promise<Map<string, Outcome>> {
-  const outcomes = new Map<string, Outcome>()
-  for (const check of all) {
-    say(check.name)
-    outcomes.set(check.name, await check.run().catch((error: unknown) => failed(String(error))))
-  }
-  return outcomes
-}
-
-function report(outcomes: ReadonlyMap<string, Outcome>): void {
-  const words = { ok: 'ok', failed: 'FAIL', notRun: 'NOT RUN' } as const
-  const rows = [...outcomes].map(([name, outcome]) => [
-    name,
-    words[outcome.kind],
-    outcome.kind === 'ok' ? outcome.fact : '',
-  ])
-  console.log(`\n${textTable(rows)}\n`)
-  for (const [name, outcome] of outcomes) {
-    if (outcome.kind === 'failed') console.log(`FAILED ${name}\n${outcome.why}\n`)
-    if (outcome.kind === 'notRun') console.log(`!!! NOT RUN ${name}: ${outcome.why}\n`)
-  }
-  const count = (kind: Outcome['kind']): number =>
-    [...outcomes.values()].filter((outcome) => outcome.kind === kind).length
-  if (count('notRun') > 0)
-    console.log(`!!! ${count('notRun')} of ${outcomes.size} checks could NOT be run, see above`)
-  console.log(`${count('ok')} passed, ${count('failed')} failed`)
-  process.exitCode = count('failed') > 0 || count('ok') === 0 ? 1 : 0
 }

@@ -1,5 +1,5 @@
 import type { FreshProject } from './fresh-project.ts'
-import { failed, notRun, ok, type Check } from './outcome.ts'
+import { failed, notRun, ok, type Check } from '../src/checks.ts'
 
 /** The linter of packages finds nothing, at its strictest. */
 export function publint(tarballs: readonly string[], project: FreshProject): Check {

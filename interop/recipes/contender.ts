@@ -90,12 +90,12 @@ class Hand {
           this.#tell('asked')
           this.wish(['release'])
         }
-        this.#held = await new RevocableLock(client, args[0]!).exclusive({ timeoutMs, onAsked })
+        this.#held = await new RevocableLock(client, args[0]!).write.acquire({ timeoutMs, onAsked })
         return this.#tell(`held ${now()}`)
       }
       case 'revoke': {
         const options = { timeoutMs, revoke: true }
-        this.#held = await new RevocableLock(client, args[0]!).exclusive(options)
+        this.#held = await new RevocableLock(client, args[0]!).write.acquire(options)
         return this.#tell(`held ${now()}`)
       }
       case 'raise':
@@ -132,9 +132,9 @@ function acquire(from: Client, kind: string, path: string): Promise<Held> {
     case 'lock':
       return new Lock(from, path).acquire({ timeoutMs })
     case 'read':
-      return new ReadWriteLock(from, path).read({ timeoutMs })
+      return new ReadWriteLock(from, path).read.acquire({ timeoutMs })
     case 'write':
-      return new ReadWriteLock(from, path).write({ timeoutMs })
+      return new ReadWriteLock(from, path).write.acquire({ timeoutMs })
     case 'semaphore':
       return new Semaphore(from, path, Number(permits)).acquire({ timeoutMs })
     case 'latch':

@@ -26,8 +26,10 @@ const expected: readonly Expected[] = [
   {
     reason: 'an unknown command is one line, with advice, and not the list of all commands',
     applies: ({ left, right }) =>
-      left.at(-1)?.startsWith('err Command not found:') === true &&
-      right[0]?.startsWith('err Command not found:') === true,
+      left.some((line) => line.startsWith('err Command not found:')) &&
+      right.some((line) => line.startsWith('err Command not found:')) &&
+      left.filter((line) => line.startsWith('exit ')).join('') ===
+        right.filter((line) => line.startsWith('exit ')).join(''),
   },
   {
     reason: 'ephemeral nodes are listed in the order of their names, and not in any order',
@@ -51,6 +53,23 @@ const expected: readonly Expected[] = [
   {
     reason: '`redo` without a number says how it is used',
     applies: isOneOf('redo'),
+  },
+  {
+    reason: 'a session ends with its command, and its ephemeral nodes at once, not when it expires',
+    applies: ({ command, left, right }) =>
+      command.startsWith('delete /NAME') &&
+      left.some((line) => /^err Node (not empty|does not exist): /.test(line)) &&
+      right.some((line) => line === 'err Node does not exist: /NAME' || line === 'exit 0'),
+  },
+  {
+    reason: 'a shell whose only command is to leave does not connect first',
+    applies: ({ command, right }) =>
+      ['close', 'quit'].includes(command) &&
+      right.join() === 'out Connecting to 127.0.0.1:PORT,exit 0',
+  },
+  {
+    reason: 'a history of nothing is empty, and not `0 - null`',
+    applies: ({ command, left }) => command === 'history' && left.includes('out 0 - null'),
   },
   {
     reason: 'a file that cannot be read is reported in the words of Node',

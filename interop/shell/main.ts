@@ -1,7 +1,7 @@
 // Plays the same scripts in Apache's zkCli.sh and in `zabra shell`, on Apache's server and on zabra,
 // and compares what they print line by line: `npm run test:shell`.
-import { join } from 'node:path'
-import { delimiter } from 'node:path'
+import { spawnSync } from 'node:child_process'
+import { delimiter, join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { findApache } from '../src/apache.ts'
 import { apacheCommand, ManagedServer, zabraCommand, type ServerCommand } from '../src/servers.ts'
@@ -9,7 +9,7 @@ import { say } from '../src/tools.ts'
 import { explain, type Difference } from './expected.ts'
 import { masked } from './mask.ts'
 import { markCommand, Player, type Said } from './player.ts'
-import { scripts, type Script } from './script.ts'
+import { oneShotCommands, scripts, type Script } from './script.ts'
 
 const bin = join(fileURLToPath(new URL('../..', import.meta.url)), 'bin', 'zabra')
 const cfg = 'extendedTypesEnabled=true\nenforceQuota=true\n'
@@ -59,21 +59,64 @@ for (const server of [apacheCommand(apache), zabraCommand()]) {
       played(zkCli, server, script),
       played(zabraShell, server, script),
     ])
-    for (const difference of differencesOf(left, right)) {
-      const reason = explain(difference)
-      if (reason === undefined) {
-        failures++
-        say(`DIFFERENT on ${server.name}, ${script.name}: ${difference.command}`)
-        for (const line of difference.left) say(`  zkCli.sh     ${line}`)
-        for (const line of difference.right) say(`  zabra shell  ${line}`)
-      } else seen.set(reason, (seen.get(reason) ?? 0) + 1)
-    }
+    for (const difference of differencesOf(left, right)) report(server, script.name, difference)
     lines += left.length
   }
+  for (const difference of await oneShots(server)) report(server, 'one command', difference)
 }
 for (const [reason, count] of seen) say(`expected, ${count} times: ${reason}`)
 say(`${lines} commands on two servers, ${failures} unexpected differences`)
 process.exitCode = failures === 0 ? 0 : 1
+
+function report({ name }: ServerCommand, script: string, difference: Difference): void {
+  const reason = explain(difference)
+  if (reason !== undefined) {
+    seen.set(reason, (seen.get(reason) ?? 0) + 1)
+    return
+  }
+  failures++
+  say(`DIFFERENT on ${name}, ${script}: ${difference.command}`)
+  for (const line of difference.left) say(`  zkCli.sh     ${line}`)
+  for (const line of difference.right) say(`  zabra shell  ${line}`)
+}
+
+/** Commands as scripts use them: each by a shell of its own, with its exit code. */
+async function oneShots(command: ServerCommand): Promise<Difference[]> {
+  const server = new ManagedServer(command, { cfg, properties })
+  await server.start()
+  try {
+    const env = { TZ: 'UTC', ZABRA_CONFIG_DIR: server.dir }
+    const differences: Difference[] = []
+    for (const words of oneShotCommands) {
+      const at = ['-server', `${server.host}:${server.port}`]
+      const [left, right] = [[] as string[], [] as string[]]
+      // One after the other: what the first one makes, the second one finds.
+      for (const [shell, said] of [
+        [zkCli, left],
+        [zabraShell, right],
+      ] as const) {
+        const name = shell === zkCli ? 'a' : 'b'
+        const own = words.map((word) => word.replaceAll('NAME', name))
+        const [program = '', ...args] = [...shell.command, ...at, ...own]
+        const { stdout, stderr, status } = spawnSync(program, args, {
+          env: { ...process.env, ...env },
+          encoding: 'utf8',
+          timeout: 60_000,
+        })
+        const linesOf = (text: string): string[] => text.split('\n').slice(0, -1)
+        const answer = { command: '', stdout: linesOf(stdout), stderr: linesOf(stderr) }
+        const shown = textOf(masked(answer, server.port))
+        said.push(...shown.map((line) => line.replaceAll(`/${name}`, '/NAME')), `exit ${status}`)
+      }
+      lines++
+      if (left.join('\n') !== right.join('\n'))
+        differences.push({ command: words.join(' '), left, right })
+    }
+    return differences
+  } finally {
+    await server.dispose()
+  }
+}
 
 async function played(shell: Shell, command: ServerCommand, script: Script): Promise<Said[]> {
   const server = new ManagedServer(command, { cfg, properties })

@@ -16,16 +16,23 @@ export const goClient: Client = {
     }
     const program = join(cacheDir, 'build', 'go', 'client')
     await mkdir(join(cacheDir, 'build', 'go'), { recursive: true })
-    const built = await go('build', '-o', program, '.')
+    const built = await go(import.meta.dirname, 'build', '-o', program, '.')
     if (!built.ok) return unprepared('go build failed', built.output)
-    const listed = await go('list', '-m', '-f', '{{.Version}}', 'github.com/go-zookeeper/zk')
+    const listed = await go(
+      import.meta.dirname,
+      'list',
+      '-m',
+      '-f',
+      '{{.Version}}',
+      'github.com/go-zookeeper/zk',
+    )
     const version = listed.output.trim().replace(/^v/, '')
     return { ok: true, version, run: (server) => converse([program], everyday, server) }
   },
 }
 
 /** Modules are kept beside the other downloads, writable so that they can be removed. */
-function go(...args: readonly string[]): Promise<ToolResult> {
+export function go(cwd: string, ...args: readonly string[]): Promise<ToolResult> {
   const env = [`GOPATH=${join(cacheDir, 'go')}`, 'GOFLAGS=-modcacherw']
-  return runTool('env', [...env, 'go', ...args], { timeoutMs: 240_000, cwd: import.meta.dirname })
+  return runTool('env', [...env, 'go', ...args], { timeoutMs: 240_000, cwd })
 }

@@ -219,10 +219,10 @@ describe('zabra locks', () => {
     await make('/f/kazoo/abcd__lock__', 'host-a')
     await make('/f/sem/leases/_c_77-lease-', 'host-b')
     const lock = new ReadWriteLock(client, '/f/rw', { id: 'me' })
-    const reader = await lock.read()
-    const second = await lock.read()
+    const reader = await lock.read.acquire()
+    const second = await lock.read.acquire()
     const ending = new AbortController()
-    const writer = lock.write({ signal: ending.signal }).catch(() => undefined)
+    const writer = lock.write.acquire({ signal: ending.signal }).catch(() => undefined)
     await waiters('/f/rw')(3)
 
     const { stdout } = await zabra('locks', '/f', '--json')

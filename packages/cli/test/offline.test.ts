@@ -246,6 +246,32 @@ describe('zabra config check', () => {
   })
 })
 
+describe('zabra tls', () => {
+  test('makes certificates, and says what a configuration does with them', async () => {
+    const certs = join(folder, 'certs')
+    const made = await zabra('tls', 'init', certs, '--server', 'zk1=localhost', '--client', 'app')
+    expect([made.code, made.stdout]).toEqual([0, expect.stringContaining('client, CN=app,O=zabra')])
+    const file = join(folder, 'tls.cfg')
+    const configLine = /^ {2}(\w.*=.*)$/gm
+    const config = [...made.stdout.matchAll(configLine)].map(([, line]) => line)
+    writeFileSync(file, `dataDir=/tmp/x\nclientPort=2181\n${config.join('\n')}\n`)
+    const checked = await zabra('tls', 'check', file)
+    expect([checked.code, checked.stdout]).toEqual([0, expect.stringContaining('CN=zk1,O=zabra')])
+    const again = await zabra('tls', 'init', certs, '--server', 'zk1', '--days', '3', '--renew')
+    expect(again.code).toBe(0)
+    const short = await zabra('tls', 'check', file)
+    expect([short.code, short.stdout]).toEqual([1, expect.stringMatching(/expires in 2 days/)])
+  })
+
+  test('says what cannot be done', async () => {
+    expect((await zabra('tls', 'init', folder)).code).toBe(2)
+    expect((await zabra('tls', 'init', folder, '--client', '../x')).stderr).toMatch(
+      /cannot be the name/,
+    )
+    expect((await zabra('tls', 'check', '127.0.0.1:1')).stderr).toMatch(/ECONNREFUSED/)
+  })
+})
+
 test('zabra doctor examines this machine and its disk', async () => {
   const { stdout } = await zabra('doctor', '--local', '--data-dir', folder, '--json')
   const { findings } = JSON.parse(stdout) as { findings: { check: string }[] }

@@ -1,14 +1,48 @@
 import { checkOneOf, checkTimeout, shown } from './calls/arguments.ts'
-import type { ClientOptions } from './options.ts'
+import { callNames, checkOptionNames } from './calls/option-names.ts'
+import type { CallOptions, ClientOptions } from './options.ts'
+
+const names: Readonly<Record<keyof ClientOptions, true>> = {
+  servers: true,
+  sessionTimeoutMs: true,
+  session: true,
+  readOnly: true,
+  auth: true,
+  tls: true,
+  sasl: true,
+  keepAlive: true,
+  callTimeoutMs: true,
+  connectTimeoutMs: true,
+  logger: true,
+  slowRequestMs: true,
+  callerStacks: true,
+  retry: true,
+  acl: true,
+  requestBytesMax: true,
+  onExpiry: true,
+  unref: true,
+  answerPollMicros: true,
+  host: true,
+}
+
+/** Those of `connect`, which has the servers for an argument. */
+export function checkConnectOptions(options: Omit<ClientOptions, 'servers'> & CallOptions): void {
+  checkOptionNames('a client', options, { ...names, ...callNames })
+}
 
 /** Throws where options are not what their types say: programs without types learn of it here. */
 export function checkOptions(options: ClientOptions): void {
-  const { sessionTimeoutMs, auth, session } = options
+  checkOptionNames('a client', options, names)
+  const { sessionTimeoutMs, auth, session, logger } = options
   if (sessionTimeoutMs !== undefined && !(sessionTimeoutMs > 0))
     throw new RangeError(
       `sessionTimeoutMs is a number of milliseconds, not ${shown(sessionTimeoutMs)}`,
     )
-  checkTimeout(options.callTimeoutMs)
+  checkTimeout(options.callTimeoutMs, 'callTimeoutMs')
+  checkTimeout(options.connectTimeoutMs, 'connectTimeoutMs')
+  checkTimeout(options.slowRequestMs, 'slowRequestMs')
+  if (logger !== undefined && typeof (logger as { warn?: unknown } | null)?.warn !== 'function')
+    throw new TypeError(`logger is an object with a method warn, not ${shown(logger)}`)
   checkOneOf('keepAlive', options.keepAlive, [undefined, 'loop', 'worker'])
   checkOneOf('onExpiry', options.onExpiry, [undefined, 'renew', 'end'])
   if (auth !== undefined && !isListOfIdentities(auth))

@@ -6,7 +6,6 @@ import {
   watcherTypes,
   type Acl,
   type CreateTtlRequest,
-  type Stat,
 } from '@zabra/protocol'
 import { openAcl } from './calls/acls.ts'
 import {
@@ -17,30 +16,47 @@ import {
   versionOf,
 } from './calls/arguments.ts'
 import { createRequest } from './calls/create-request.ts'
-import { dataBytes } from './calls/data-bytes.ts'
+import { dataBytes, noData } from './calls/data-bytes.ts'
 import * as kinds from './calls/kinds.ts'
-import type { Codec } from './codec.ts'
+import {
+  callNames,
+  checkCreateOptions,
+  checkOptionNames,
+  checkReadOptions,
+  writeNames,
+} from './calls/option-names.ts'
+import { json, type Codec, type StandardSchema } from './codec.ts'
 import { createWithParents } from './create-with-parents.ts'
 import { isRefusal, uncertain } from './errors.ts'
 import { makeGuid } from './guid.ts'
+import { inspect } from './hidden.ts'
 import type { Host } from './host.ts'
 import { LiveSession, type AuthListener, type StateListener } from './live-session.ts'
 import { Call, type Kind } from './machine/call.ts'
-import type { PersistentWatch, WatchKind, WatchRegistry } from './machine/watch-registry.ts'
+import type {
+  OneShotWatch,
+  PersistentWatch,
+  WatchEvent,
+  WatchKind,
+  WatchRegistry,
+} from './machine/watch-registry.ts'
 import type {
   CallOptions,
   ClientOptions,
   CreateOptions,
   ParentOptions,
+  PutNodeOptions,
   ReadOptions,
   WatchableReadOptions,
   WithCodec,
   WriteOptions,
 } from './options.ts'
-import type { Paths } from './paths.ts'
+import { joinPath, Paths } from './paths.ts'
 import { protectedCreate } from './protected-create.ts'
 import { readOps, readValues, type ReadQuery, type ReadResults } from './read-all.ts'
-import type { SessionInfo, State } from './state.ts'
+import type { ClientStats } from './request-stats.ts'
+import { formatZxid, type Stat } from './stat.ts'
+import type { ResumableSession, SessionInfo, State } from './state.ts'
 import { Transaction } from './transaction.ts'
 import { LiveWatching, type Watching, type WatchOptions } from './watching/watching.ts'
 import { deleteTree, ensurePath, type TreePort } from './whole-trees.ts'
@@ -59,13 +75,16 @@ export class Client implements AsyncDisposable {
   private readonly live: LiveSession
   private readonly paths: Paths
   private readonly watches: WatchRegistry
-  private readonly callTimeoutMs: number | undefined
+  private readonly isPatient: boolean = false
   private readonly defaultAcl: readonly Acl[]
   private patientTwin: Client | undefined
+  /** By their paths below this one. */
+  private namespaces: Map<string, Client> | undefined
+  /** Those of the watches that are called with paths below a namespace. */
+  private readonly ownWatches: WeakMap<OneShotWatch, OneShotWatch> | undefined
 
   constructor(options: ClientOptions) {
     this.live = new LiveSession(options)
-    this.callTimeoutMs = options.callTimeoutMs
     this.defaultAcl = options.acl ?? openAcl
     this.host = this.live.host
     this.paths = this.live.paths
@@ -95,14 +114,63 @@ export class Client implements AsyncDisposable {
   }
 
   /**
-   * This client without `callTimeoutMs`: for what must be done however long it takes, as giving
+   * This client without default deadlines: for what must be done however long it takes, such as giving
    * back a lock. Recipes use it; they have deadlines of their own.
    */
   get patient(): Client {
-    if (this.callTimeoutMs === undefined) return this
-    // The same session, seen by an object that differs in this one property.
-    this.patientTwin ??= Object.create(this, { callTimeoutMs: { value: undefined } }) as Client
+    if (this.isPatient) return this
+    this.patientTwin ??= this.twin({ isPatient: { value: true } })
     return this.patientTwin
+  }
+
+  /**
+   * The same session, seen from below a path: all paths of the other client, also those of errors and
+   * changes, are relative to it. Closing either closes both.
+   *
+   *     const users = client.namespace('/app/users')
+   *     await users.put('/ann', 'x', { parents: true }) // /app/users/ann
+   */
+  namespace(path: string): Client {
+    const chroot = this.paths.toServer(path)
+    if (path === '/') return this
+    this.namespaces ??= new Map()
+    let child = this.namespaces.get(path)
+    if (child === undefined) {
+      child = this.twin({
+        paths: { value: new Paths(chroot) },
+        ownWatches: { value: new WeakMap() },
+      })
+      this.namespaces.set(path, child)
+    }
+    return child
+  }
+
+  /** The same session, seen by an object that differs in these properties. */
+  private twin(differences: PropertyDescriptorMap): Client {
+    return Object.create(this, {
+      patientTwin: { value: undefined, writable: true },
+      namespaces: { value: undefined, writable: true },
+      ...differences,
+    }) as Client
+  }
+
+  /** What this client has done: requests and their times, bytes, connections. Costs nothing to collect. */
+  stats(): ClientStats {
+    return this.live.statistics
+  }
+
+  /** Without credentials: for logs. */
+  toJSON(): Readonly<Record<string, string | undefined>> {
+    const { session } = this
+    const sessionId = session && formatZxid(session.id)
+    return { ...this.live.description, chroot: this.chroot, session: sessionId }
+  }
+
+  [inspect](): string {
+    const facts = Object.entries(this.toJSON()).flatMap(([name, value]) =>
+      value === undefined || value === '' ? [] : [`${name}: '${value}'`],
+    )
+    return `Client { ${facts.join(', ')} }`
   }
 
   /** The path below which this client lives; '' is the root. */
@@ -145,9 +213,12 @@ export class Client implements AsyncDisposable {
     return this.live.onAuthRefused(listener)
   }
 
-  /** Resolves when there is a connection; rejects when there will be none. */
+  /** Resolves once connected; rejects when it is closed, or after `connectTimeoutMs`. */
   connected(options: CallOptions = {}): Promise<void> {
-    return this.attempt(() => this.live.connected(options))
+    return this.attempt(() => {
+      checkOptionNames('connected', options, callNames)
+      return this.live.connected(options, !this.isPatient)
+    })
   }
 
   /**
@@ -163,6 +234,22 @@ export class Client implements AsyncDisposable {
   /** Ends the session, and with it its ephemeral nodes. Calls made before are still answered. */
   close(): Promise<void> {
     return this.live.close()
+  }
+
+  /**
+   * Ends this client and leaves its session alive, for another one to go on with: ephemeral nodes stay
+   * where that connects within the session timeout. What recipes hold counts as lost here. Resolves
+   * once what was asked before is answered; to undefined where there is no session.
+   *
+   *     const session = await client.detach()
+   *     const next = await connect(servers, { session })
+   */
+  async detach(options: CallOptions = {}): Promise<ResumableSession | undefined> {
+    const { lastZxid } = this
+    const session = await this.live.detach(options)
+    if (session === undefined) return undefined
+    const { id, password } = session
+    return { id, password, lastZxid: this.lastZxid > lastZxid ? this.lastZxid : lastZxid }
   }
 
   [Symbol.asyncDispose](): Promise<void> {
@@ -198,6 +285,7 @@ export class Client implements AsyncDisposable {
     options: CreateOptions & { readonly codec?: Codec<unknown> } = {},
   ): Promise<kinds.Created> {
     return this.attempt(() => {
+      checkCreateOptions(options)
       const { parents, protect } = options
       checkParents(parents)
       const data = dataBytes(value, options.codec, path)
@@ -211,6 +299,7 @@ export class Client implements AsyncDisposable {
   /** Refused with `noNode` where it is not there, with `notEmpty` where it has children. */
   delete(path: string, options: WriteOptions = {}): Promise<void> {
     return this.attempt(() => {
+      checkOptionNames('delete', options, writeNames)
       const request = { path: this.paths.toServer(path), version: versionOf(options) }
       return this.issue(new Call(kinds.remove, request, path), options)
     })
@@ -230,15 +319,42 @@ export class Client implements AsyncDisposable {
     options: WriteOptions & { readonly codec?: Codec<unknown> } = {},
   ): Promise<Stat> {
     return this.attempt(() => {
+      checkOptionNames('set', options, writeNames)
       const data = dataBytes(value, options.codec, path)
       const request = { path: this.paths.toServer(path), data, version: versionOf(options) }
       return this.issue(new Call(kinds.setData, request, path), options)
     })
   }
 
+  /**
+   * Sets a node, and creates it where it does not exist; resolves to its stat.
+   *
+   *     await client.put('/settings', { limit: 3 }, { codec: json(), parents: true })
+   */
+  put(path: string, data: Uint8Array | string, options?: PutNodeOptions): Promise<Stat>
+  put<T>(path: string, value: T, options: PutNodeOptions & WithCodec<T>): Promise<Stat>
+  put(
+    path: string,
+    value: unknown,
+    options: PutNodeOptions & { readonly codec?: Codec<unknown> } = {},
+  ): Promise<Stat> {
+    return this.attempt(() => {
+      checkOptionNames('put', options, putNames)
+      checkParents(options.parents)
+      return this.putData(path, dataBytes(value, options.codec, path) ?? noData, options)
+    })
+  }
+
+  /** Sets a node to a value as JSON, checked by the schema if there is one. */
+  setJson<T>(path: string, value: T, options: WriteOptions & WithSchema<T> = {}): Promise<Stat> {
+    const { schema, ...rest } = options
+    return this.set(path, value, { ...rest, codec: json(schema) })
+  }
+
   /** `ifVersion` is compared with the ACL's own version, `aversion`. */
   setAcl(path: string, acl: readonly Acl[], options: WriteOptions = {}): Promise<Stat> {
     return this.attempt(() => {
+      checkOptionNames('setAcl', options, writeNames)
       const request = { path: this.paths.toServer(path), acl, version: versionOf(options) }
       return this.issue(new Call(kinds.setAcl, request, path), options)
     })
@@ -265,6 +381,32 @@ export class Client implements AsyncDisposable {
     options: WatchableReadOptions & { readonly codec?: Codec<unknown> } = {},
   ): Promise<kinds.Data<unknown>> {
     return this.readWatched(kinds.getData, path, options, 'data', options.codec)
+  }
+
+  /**
+   * As `get`; undefined where the node does not exist. Watch such a node by `exists`, or by `watch`.
+   *
+   *     const found = await client.find('/settings', { codec: text })
+   */
+  find(path: string, options?: ReadOptions): Promise<kinds.Data | undefined>
+  find<T>(path: string, options: ReadOptions & WithCodec<T>): Promise<kinds.Data<T> | undefined>
+  find(
+    path: string,
+    options: ReadOptions & { readonly codec?: Codec<unknown> } = {},
+  ): Promise<kinds.Data<unknown> | undefined> {
+    return this.attempt(() => {
+      checkOptionNames('find', options, findNames)
+      return this.readWatched(kinds.findData, path, options, 'data', options.codec)
+    })
+  }
+
+  /** As `get`, of a node that holds JSON; checked by the schema if there is one. */
+  getJson<T = unknown>(
+    path: string,
+    options: ReadOptions & WithSchema<T> = {},
+  ): Promise<kinds.Data<T>> {
+    const { schema, ...rest } = options
+    return this.get(path, { ...rest, codec: json<T>(schema) })
   }
 
   /** Undefined where there is no such node; the watch is set in either case. */
@@ -353,9 +495,13 @@ export class Client implements AsyncDisposable {
   watch(path: string, options: WatchOptions = {}): Watching {
     const serverPath = this.paths.toServer(path)
     const { patient } = this
+    checkOptionNames('watch', options, watchNames)
+    let own: PersistentWatch | undefined
+    const below = (watch: PersistentWatch): PersistentWatch =>
+      (own ??= this.ownWatches === undefined ? watch : this.persistentBelow(watch))
     const port = {
-      add: (watch: PersistentWatch) => patient.addPersistent(serverPath, watch),
-      remove: (watch: PersistentWatch) => patient.removePersistent(serverPath, watch),
+      add: (watch: PersistentWatch) => patient.addPersistent(serverPath, below(watch)),
+      remove: (watch: PersistentWatch) => patient.removePersistent(serverPath, below(watch)),
       exists: (at: string) => patient.exists(at),
       children: (at: string) => patient.childrenWithStat(at),
     }
@@ -399,12 +545,18 @@ export class Client implements AsyncDisposable {
 
   /** Makes the node, and its parents, where they are not there. The chroot is made as well. */
   ensure(path: string, options: EnsureOptions = {}): Promise<void> {
-    return this.inSteps(options, (port) => ensurePath(port, this.paths.toServer(path)))
+    return this.inSteps(options, (port) => {
+      checkOptionNames('ensure', options, ensureNames)
+      return ensurePath(port, this.paths.toServer(path))
+    })
   }
 
   /** Deletes the node with all below it; quiet when there is none. */
   deleteTree(path: string, options: CallOptions = {}): Promise<void> {
-    return this.inSteps(options, (port) => deleteTree(port, this.paths.toServer(path)))
+    return this.inSteps(options, (port) => {
+      checkOptionNames('deleteTree', options, callNames)
+      return deleteTree(port, this.paths.toServer(path))
+    })
   }
 
   // --- inside ----------------------------------------------------------------------------------
@@ -418,12 +570,17 @@ export class Client implements AsyncDisposable {
     }
   }
 
+  /** The default deadline of this object's calls. */
+  private get callTimeoutMs(): number | undefined {
+    return this.isPatient ? undefined : this.live.callTimeoutMs
+  }
+
   private issue<Request, Result>(
     call: Call<Request, Result>,
     options: CallOptions | undefined,
   ): Promise<Result> {
     try {
-      return this.live.issue(call, options?.signal, options?.timeoutMs ?? this.callTimeoutMs)
+      return this.live.issue(call, options?.signal, options?.timeoutMs, !this.isPatient)
     } catch (error) {
       return Promise.reject(error)
     }
@@ -450,9 +607,10 @@ export class Client implements AsyncDisposable {
     path: string,
     options: ReadOptions,
   ): Promise<Result> {
-    return this.attempt(() =>
-      this.issueRead(new Call(kind, requestOf(this.paths.toServer(path)), path), options),
-    )
+    return this.attempt(() => {
+      checkReadOptions(options)
+      return this.issueRead(new Call(kind, requestOf(this.paths.toServer(path)), path), options)
+    })
   }
 
   private readWatched<Result>(
@@ -464,17 +622,66 @@ export class Client implements AsyncDisposable {
   ): Promise<Result> {
     return this.attempt(() => {
       const serverPath = this.paths.toServer(path)
+      checkReadOptions(options)
       const { watch } = options
       checkWatch(watch)
       const call = new Call(kind, { path: serverPath, watch: watch !== undefined }, path)
       call.context = context
       if (watch !== undefined) {
-        call.watch = watch
+        call.watch = this.ownWatches === undefined ? watch : this.watchBelow(watch, this.ownWatches)
         call.watchKind = watchKind
         call.watchPath = serverPath
       }
       return this.issueRead(call, options)
     })
+  }
+
+  /** The same function is one watch, however often it is set. */
+  private watchBelow(
+    watch: OneShotWatch,
+    known: WeakMap<OneShotWatch, OneShotWatch>,
+  ): OneShotWatch {
+    let own = known.get(watch)
+    if (own === undefined) known.set(watch, (own = (event) => watch(this.eventBelow(event))))
+    return own
+  }
+
+  private persistentBelow(watch: PersistentWatch): PersistentWatch {
+    return {
+      path: watch.path,
+      recursive: watch.recursive,
+      event: (event) => watch.event(this.eventBelow(event)),
+      resumed: () => watch.resumed(),
+      lost: (reason) => watch.lost(reason),
+    }
+  }
+
+  /** The session names paths below its own chroot. */
+  private eventBelow(event: WatchEvent): WatchEvent {
+    const path = this.paths.fromServer(joinPath(this.live.paths.chroot, event.path))
+    return path === undefined ? event : { ...event, path }
+  }
+
+  private async putData(
+    path: string,
+    data: Uint8Array,
+    { acl, parents, ...limits }: PutNodeOptions,
+  ): Promise<Stat> {
+    const { signal, timeoutMs } = limits
+    const left = this.limitsOf({ signal, timeoutMs })
+    for (;;) {
+      try {
+        return await this.set(path, data, left())
+      } catch (error) {
+        if (!isRefusal(error, 'noNode')) throw error
+      }
+      try {
+        const { stat } = await this.create(path, data, { acl, parents, ...left() })
+        return stat
+      } catch (error) {
+        if (!isRefusal(error, 'nodeExists')) throw error
+      }
+    }
   }
 
   private createCall(
@@ -656,6 +863,23 @@ export class Client implements AsyncDisposable {
       },
     }
   }
+}
+
+/** A schema that a value of JSON must fit. */
+export interface WithSchema<T> {
+  readonly schema?: StandardSchema<T> | undefined
+}
+
+const findNames = { ...callNames, consistency: true, codec: true } as const
+const putNames = { ...callNames, acl: true, parents: true, codec: true } as const
+const ensureNames = { ...callNames, acl: true, container: true } as const
+const watchNames: Readonly<Record<keyof WatchOptions, true>> = {
+  recursive: true,
+  initial: true,
+  signal: true,
+  renew: true,
+  depthMax: true,
+  include: true,
 }
 
 export interface EnsureOptions extends CallOptions, ParentOptions {}

@@ -1,4 +1,5 @@
 import { decodeText, encodeText } from '@zabra/protocol'
+import { isExactly, markErrorKind } from './error-kinds.ts'
 import { ZabraError, type ErrorDetails } from './errors.ts'
 
 /** How values become the bytes of a node, and back. */
@@ -28,6 +29,9 @@ interface SchemaIssue {
 
 /** What a node holds, or is to hold, is not what its codec expects. */
 export class CodecError extends ZabraError {
+  static {
+    markErrorKind(this, 'CodecError')
+  }
   override readonly name = 'CodecError'
   readonly code = 'codec'
   readonly retriable = false
@@ -44,8 +48,8 @@ export function told<T>(details: ErrorDetails, act: () => T): T {
   try {
     return act()
   } catch (error) {
-    // Not what somebody has made of it.
-    if (!(error instanceof CodecError) || error.constructor !== CodecError) throw error
+    // A subclass is the codec's own, and stays as it is.
+    if (!isExactly(error, CodecError)) throw error
     const { message, issues, cause } = error
     throw new CodecError(`${message}: ${details.path}`, issues, { ...details, cause })
   }

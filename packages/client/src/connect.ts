@@ -1,11 +1,18 @@
+import { checkConnectOptions } from './check-options.ts'
 import { Client } from './client.ts'
 import type { CallOptions, ClientOptions } from './options.ts'
 
-/** A client that is connected. Where it cannot be, and the signal or deadline says so, it is closed. */
+/**
+ * A client that is connected. Rejects with a TimeoutError after `timeoutMs` (15 s by default), which
+ * says why each server could not be reached; the client is closed then.
+ *
+ *     await using client = await connect('zk-1:2181,zk-2:2181,zk-3:2181/app', { logger: console })
+ */
 export async function connect(
   servers: string | readonly string[],
   options: Omit<ClientOptions, 'servers'> & CallOptions = {},
 ): Promise<Client> {
+  checkConnectOptions(options)
   const { signal, timeoutMs, ...rest } = options
   const client = new Client({ ...rest, servers })
   try {

@@ -1,18 +1,43 @@
 import { errorName, type ErrorName } from '@zabra/protocol'
+import { markErrorKind } from './error-kinds.ts'
 
-/** Why a server says no. `unknown` stands for a number that this client has no name for. */
+/** Why a server refuses. `unknown` stands for a number that this client has no name for. */
 export type Refusal = Exclude<ErrorName, 'ok'> | 'unknown'
+
+/** Every `code` that an error of the client or of `@zabra/recipes` has. */
+export type ErrorCode =
+  | Refusal
+  | 'connectionLoss'
+  | 'sessionExpired'
+  | 'closed'
+  | 'timeout'
+  | 'codec'
+  /** Of recipes: a right is not held any more. */
+  | 'lost'
+  /** Of recipes: the holder does not give back what it was asked for. */
+  | 'refused'
 
 export interface ErrorDetails {
   readonly path?: string | undefined
   readonly zxid?: bigint | undefined
   readonly cause?: unknown
+  /** The chroot that the path is below, where there is one. */
+  readonly chroot?: string | undefined
 }
 
-/** All that a client rejects with, but for the reasons of aborted signals. */
+/**
+ * Every error that a client rejects with, except the reasons of aborted signals.
+ *
+ *     if (error instanceof ZabraError && error.retriable) await again()
+ *
+ * `instanceof` also recognizes errors of another copy of this package.
+ */
 export abstract class ZabraError extends Error {
+  static {
+    markErrorKind(this, 'ZabraError')
+  }
   /** Stable, to branch on. */
-  abstract readonly code: string
+  abstract readonly code: ErrorCode
   /** The same call may well succeed later, and repeating it does no harm. */
   abstract readonly retriable: boolean
   /** What the call was about. */
@@ -37,12 +62,15 @@ const retriableRefusals: ReadonlySet<Refusal> = new Set<Refusal>([
 /** The server refused: nothing was changed. */
 export class OperationError extends ZabraError {
   override readonly name: string = 'OperationError'
-  readonly code: string
+  static {
+    markErrorKind(this, 'OperationError')
+  }
+  readonly code: Refusal
   readonly retriable: boolean
   readonly reason: Refusal
 
   constructor(reason: Refusal, details: ErrorDetails = {}, message?: string) {
-    super(message ?? describe(reason, details.path), details)
+    super(message ?? describe(reason, details), details)
     this.reason = reason
     this.code = reason
     this.retriable = retriableRefusals.has(reason)
@@ -51,18 +79,24 @@ export class OperationError extends ZabraError {
 
 /** One operation of a transaction was refused, and so all of them. */
 export class TransactionError extends OperationError {
+  static {
+    markErrorKind(this, 'TransactionError')
+  }
   override readonly name = 'TransactionError'
   /** Which one, counted from 0. */
   readonly index: number
 
   constructor(index: number, reason: Refusal, details: ErrorDetails) {
-    super(reason, details, `operation ${index}: ${describe(reason, details.path)}`)
+    super(reason, details, `operation ${index}: ${describe(reason, details)}`)
     this.index = index
   }
 }
 
 /** The connection was lost before the reply came. */
 export class ConnectionLossError extends ZabraError {
+  static {
+    markErrorKind(this, 'ConnectionLossError')
+  }
   override readonly name = 'ConnectionLossError'
   readonly code = 'connectionLoss'
   readonly retriable: boolean
@@ -79,6 +113,9 @@ export class ConnectionLossError extends ZabraError {
 
 /** The session is gone, with its ephemeral nodes and watches. */
 export class SessionExpiredError extends ZabraError {
+  static {
+    markErrorKind(this, 'SessionExpiredError')
+  }
   override readonly name = 'SessionExpiredError'
   readonly code = 'sessionExpired'
   readonly retriable = false
@@ -93,6 +130,9 @@ export class SessionExpiredError extends ZabraError {
 
 /** The client was closed. */
 export class ClosedError extends ZabraError {
+  static {
+    markErrorKind(this, 'ClosedError')
+  }
   override readonly name = 'ClosedError'
   readonly code = 'closed'
   readonly retriable = false
@@ -104,6 +144,9 @@ export class ClosedError extends ZabraError {
 
 /** The deadline of a call passed. Like a lost connection, it says nothing about the outcome. */
 export class TimeoutError extends ZabraError {
+  static {
+    markErrorKind(this, 'TimeoutError')
+  }
   override readonly name = 'TimeoutError'
   readonly code = 'timeout'
   readonly retriable = false
@@ -163,8 +206,13 @@ const sentences: Partial<Record<Refusal, string>> = {
   unimplemented: 'the server does not know or allow this operation',
 }
 
-function describe(reason: Refusal, path: string | undefined): string {
-  return `${sentences[reason] ?? 'the server refused'} (${reason})${about(path)}`
+function describe(reason: Refusal, { path, chroot = '' }: ErrorDetails): string {
+  const told = `${sentences[reason] ?? 'the server refused'} (${reason})${about(path)}`
+  if (chroot === '') return told
+  // Everything is missing below a chroot that is not there, and only the root itself says so for sure.
+  if (reason === 'noNode' && path === '/')
+    return `the chroot ${chroot} does not exist (noNode): client.ensure('/') creates it`
+  return `${told} (below the chroot ${chroot})`
 }
 
 function about(path: string | undefined): string {

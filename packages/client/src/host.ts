@@ -39,8 +39,12 @@ export interface Host {
   defer(callback: () => void): void
   /** Names are resolved anew each time. Nothing is heard of the stream before this returns. */
   open(server: ServerAddress, events: StreamEvents): Stream
-  /** Where to publish what happens, for whoever listens; on Node a `diagnostics_channel`. */
+  /** Where to publish what happens; on Node a `diagnostics_channel`. */
   channel?(name: string): Channel
+  /** The time of day, in ms since 1970: to notice when somebody sets the clock. */
+  wallMs?(): number
+  /** Which process this is, for people to read: `host:pid`. */
+  readonly processName?: string
 }
 
 export interface Channel {

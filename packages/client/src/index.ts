@@ -5,11 +5,17 @@
  *     await client.create('/greeting', 'hello')
  *     for await (const change of client.watch('/', { recursive: true })) console.log(change)
  *
+ * What simulations and recipes need besides is in `@zabra/client/internal`.
+ *
  * Read `client.ts` for the API, `machine/session-machine.ts` for how a session is kept alive over
  * one connection after another, `machine/conversation.ts` for how requests and replies meet.
  */
-export { Client, type EnsureOptions, type ReconfigOptions } from './client.ts'
+export { Client, type EnsureOptions, type ReconfigOptions, type WithSchema } from './client.ts'
 export type { AuthListener, StateListener } from './live-session.ts'
+export type { Logger } from './operator-log.ts'
+export { joinPath, nodeName, parentPath } from './paths.ts'
+export { retry, settle, type RetryOptions, type SettleOptions } from './retry.ts'
+export type { ClientStats, Histogram, OperationStats } from './request-stats.ts'
 export type { AuthRefusal, ConnectionTrace, RequestTrace, StateTrace } from './traces.ts'
 export { connect } from './connect.ts'
 export { bytes, CodecError, json, text, type Codec, type StandardSchema } from './codec.ts'
@@ -22,16 +28,14 @@ export {
   TimeoutError,
   TransactionError,
   ZabraError,
+  type ErrorCode,
   type ErrorDetails,
   type Refusal,
 } from './errors.ts'
 export type { AclAndStat, Children, Created, Data, Identity } from './calls/kinds.ts'
+export type { Permissions } from './calls/acls.ts'
+export { acl } from './node-host/acl.ts'
 export { noData } from './calls/data-bytes.ts'
-export { creatorAcl, openAcl, readAcl } from './calls/acls.ts'
-export { digestAcl } from './node-host/digest-acl.ts'
-export type { Channel, Host, ServerAddress, Stream, StreamEvents } from './host.ts'
-export { makeGuid } from './guid.ts'
-export { nodeHost, type NodeHostOptions } from './node-host/node-host.ts'
 export type { OneShotWatch, WatchEvent } from './machine/watch-registry.ts'
 export type {
   AuthOption,
@@ -40,6 +44,7 @@ export type {
   Consistency,
   CreateOptions,
   ParentOptions,
+  PutNodeOptions,
   ReadOptions,
   RetryPolicy,
   SaslOptions,
@@ -49,8 +54,9 @@ export type {
 } from './options.ts'
 export type { ReadQuery, ReadResults } from './read-all.ts'
 export type { ResumableSession, SessionInfo, State } from './state.ts'
-export type { Transaction, TransactionCreated } from './transaction.ts'
+export { formatZxid, type Stat, type StatJson } from './stat.ts'
+export type { AnyTransaction, Guard, Transaction, TransactionCreated } from './transaction.ts'
 export type { TlsOptions } from './transport/tls.ts'
 export type { Change } from './watching/change.ts'
 export type { Watching, WatchOptions } from './watching/watching.ts'
-export { permissions, type Acl, type Stat } from '@zabra/protocol'
+export { permissions, type Acl } from '@zabra/protocol'

@@ -1,9 +1,11 @@
 import { AbortListeners } from './abort-listeners.ts'
 import { checkOptions } from './check-options.ts'
 import { checkTimeout } from './calls/arguments.ts'
-import { limit } from './calls/limit.ts'
+import { DefaultDeadlines } from './calls/deadlines.ts'
+import { lateError, limit } from './calls/limit.ts'
 import * as kinds from './calls/kinds.ts'
 import { ClosedError, SessionExpiredError, TimeoutError } from './errors.ts'
+import { withHiddenPassword } from './hidden.ts'
 import type { Host, ServerAddress } from './host.ts'
 import { Call } from './machine/call.ts'
 import {
@@ -19,8 +21,10 @@ import { WatchRegistry } from './machine/watch-registry.ts'
 import { digestMd5 } from './node-host/digest-md5.ts'
 import { nodeHost } from './node-host/node-host.ts'
 import { WorkerLink } from './node-host/worker-link.ts'
+import { OperatorLog, reasonOf } from './operator-log.ts'
 import type { CallOptions, ClientOptions } from './options.ts'
 import { Paths } from './paths.ts'
+import { RequestStats, type ClientStats } from './request-stats.ts'
 import { SessionDriver } from './session-driver.ts'
 import type { SessionLink } from './session-link.ts'
 import type { SessionInfo, State } from './state.ts'
@@ -33,6 +37,9 @@ const defaultSessionTimeoutMs = 30_000
 /** The longest that the protocol has a number for. */
 const sessionTimeoutMsMax = 0x7fffffff
 const defaultRepeatsMax = 10
+const defaultCallTimeoutMs = 30_000
+const defaultConnectTimeoutMs = 15_000
+const defaultSlowRequestMs = 5000
 /** The `jute.maxbuffer` of servers that were not told otherwise. */
 const defaultRequestBytesMax = 0xfffff
 /** How long the server may take to say good-bye, and how long one looks for a server to say it to. */
@@ -52,9 +59,14 @@ export class LiveSession {
   private readonly closingListeners = new Set<() => void>()
   private readonly authListeners = new Set<AuthListener>()
   private readonly traces: Traces
+  private readonly log: OperatorLog | undefined
+  private readonly stats = new RequestStats()
+  private readonly counts = { connections: 0, failedAttempts: 0, suspensions: 0, expiries: 0 }
+  private readonly connectTimeoutMs: number
+  private readonly deadlines: DefaultDeadlines | undefined
+  private readonly hasCallerStacks: boolean
   private current: State = { name: 'connecting' }
   private closing: Promise<void> | undefined
-  private expired = 0
   /** One of an earlier client, which is not resumed yet. */
   private hasSessionToResume: boolean
   private readonly untold: { readonly state: State; readonly before: State }[] = []
@@ -64,7 +76,10 @@ export class LiveSession {
   /** Why there is none now. */
   private readonly problem = (): Error | undefined =>
     this.current.name === 'connected' ? undefined : this.lastProblem
+  /** Why each server could not be reached since the last connection. */
+  private readonly problems = new Map<string, Error>()
   private serverNames: string
+  private serverCount: number
   /** Of the present connection or the last one. */
   private serverName = ''
   /** Why the client is closed, where nobody asked for it. */
@@ -75,14 +90,31 @@ export class LiveSession {
     const { sasl } = options
     checkOptions(options)
     this.serverNames = namesOf(servers)
+    this.serverCount = servers.length
+    this.hasCallerStacks = options.callerStacks ?? false
+    this.connectTimeoutMs = options.connectTimeoutMs ?? defaultConnectTimeoutMs
     this.hasSessionToResume = options.session !== undefined
     this.host = options.host ?? nodeHost(options)
     this.paths = new Paths(chroot)
     this.traces = new Traces(this.host)
     this.renews = (options.onExpiry ?? 'renew') === 'renew'
     this.watches = new WatchRegistry(this.paths.fromServer, (error) => this.report(error))
+    const { logger, callTimeoutMs = defaultCallTimeoutMs } = options
+    const timeoutMs = Math.min(
+      options.sessionTimeoutMs ?? defaultSessionTimeoutMs,
+      sessionTimeoutMsMax,
+    )
+    this.log = logger && new OperatorLog(logger, this.host, timeoutMs)
+    this.deadlines =
+      callTimeoutMs === Infinity
+        ? undefined
+        : new DefaultDeadlines(this.host, callTimeoutMs, (tick) =>
+            this.conversation.expire(tick, (call) =>
+              lateError(call, callTimeoutMs, this.problem()),
+            ),
+          )
     this.link = this.makeLink(options, servers, {
-      timeoutMs: Math.min(options.sessionTimeoutMs ?? defaultSessionTimeoutMs, sessionTimeoutMsMax),
+      timeoutMs,
       readOnly: options.readOnly ?? false,
       renews: this.renews,
       resume: options.session,
@@ -91,6 +123,10 @@ export class LiveSession {
     this.conversation = new Conversation(this.link, () => this.host.defer(flush), this.watches, {
       repeatsMax: options.retry?.repeatsMax ?? defaultRepeatsMax,
       requestBytesMax: options.requestBytesMax ?? defaultRequestBytesMax,
+      nowMs: () => this.host.nowMs(),
+      stats: this.stats,
+      slowMs: logger === undefined ? Infinity : (options.slowRequestMs ?? defaultSlowRequestMs),
+      onSlow: ({ kind, path }, ms) => this.log?.slow(kind.name, path, ms),
       sasl: sasl === undefined ? undefined : () => digestMd5(sasl),
       onRejected: (error) => this.finish(error),
       onIdentityRefused: (refusal) => this.onIdentityRefused(refusal),
@@ -98,7 +134,36 @@ export class LiveSession {
   }
 
   start(): void {
+    this.log?.start()
     this.link.start()
+  }
+
+  /** The deadline of calls that name none; undefined where they have none. */
+  get callTimeoutMs(): number | undefined {
+    return this.deadlines?.timeoutMs
+  }
+
+  /** What is shown of a client, which has secrets. */
+  get description(): { readonly servers: string; readonly state: string; readonly server: string } {
+    const { serverNames: servers, serverName: server, current } = this
+    return { servers, state: current.name, server }
+  }
+
+  get statistics(): ClientStats {
+    const { stats, counts, conversation, watches } = this
+    const { repeats, unanswered, bytesSent, bytesReceived, notifications } = stats
+    return {
+      operations: stats.operations(),
+      latency: stats.latency(),
+      ...conversation.load,
+      repeats,
+      unanswered,
+      bytesSent,
+      bytesReceived,
+      watches: watches.size,
+      notifications,
+      ...counts,
+    }
   }
 
   get state(): State {
@@ -119,7 +184,7 @@ export class LiveSession {
 
   /** How many sessions have expired so far. */
   get expiries(): number {
-    return this.expired
+    return this.counts.expiries
   }
 
   get aliveUntilMs(): number {
@@ -151,7 +216,10 @@ export class LiveSession {
     return () => this.authListeners.delete(own)
   }
 
-  connected({ signal, timeoutMs }: CallOptions): Promise<void> {
+  /** `hasDefault`: where no deadline is named, that of the client. */
+  connected(options: CallOptions, hasDefault: boolean): Promise<void> {
+    const { signal } = options
+    const timeoutMs = options.timeoutMs ?? (hasDefault ? this.connectTimeoutMs : undefined)
     checkTimeout(timeoutMs)
     if (signal?.aborted === true) return Promise.reject(signal.reason)
     if (this.current.name === 'connected') return Promise.resolve()
@@ -173,28 +241,38 @@ export class LiveSession {
       if (timeoutMs === undefined) return
       const late = (): void => {
         const { lastProblem: cause, serverNames } = this
-        const why = cause === undefined ? '' : ` (the last attempt: ${cause.message})`
-        const what = `no connection to ${serverNames}${why}`
+        const what = `no connection to ${this.reasons() || serverNames}`
         settle(() => reject(new TimeoutError(timeoutMs, false, { cause }, what)))
       }
       stop.push(this.host.timer(timeoutMs, late))
     })
   }
 
-  /** Sends a call, now or when there is a connection. */
+  /** Which server could not be reached, and why. */
+  private reasons(): string {
+    const told = [...this.problems].map(([server, error]) => `${server} (${reasonOf(error)})`)
+    return told.join(', ')
+  }
+
+  /** Sends a call, now or when there is a connection. `hasDefault` is for calls that name no deadline. */
   issue<Request, Result>(
     call: Call<Request, Result>,
     signal: AbortSignal | undefined,
     timeoutMs: number | undefined,
+    hasDefault: boolean,
   ): Promise<Result> {
+    if (this.hasCallerStacks) captureCaller(call)
     if (this.isClosed) return Promise.reject(this.closedError(call.path))
     if (signal !== undefined || timeoutMs !== undefined) {
       checkTimeout(timeoutMs)
       if (signal?.aborted === true) return Promise.reject(signal.reason)
       limit(call, { signal, timeoutMs }, this.aborts, this.host, this.problem)
     }
-    const result = this.conversation.submit(call)
-    return this.traces.wantsRequests ? this.traces.request(call, result) : result
+    if (hasDefault && timeoutMs === undefined && this.deadlines !== undefined)
+      call.deadlineTick = this.deadlines.next()
+    if (!this.traces.wantsRequests) return this.conversation.submit(call)
+    const place = { server: this.serverName, sessionId: this.session?.id }
+    return this.traces.request(call, place, () => this.conversation.submit(call))
   }
 
   /** Whether anything is watched on this path, or is about to be. */
@@ -215,6 +293,8 @@ export class LiveSession {
     const servers = parseOtherServers(text, this.paths.chroot)
     if (this.current.name === 'closed') return
     this.serverNames = namesOf(servers)
+    this.serverCount = servers.length
+    this.problems.clear()
     this.link.setServers(servers)
   }
 
@@ -227,6 +307,43 @@ export class LiveSession {
     return this.closing
   }
 
+  /**
+   * Ends the client and not the session, once what was sent is answered. Undefined where there is no
+   * session to go on with.
+   */
+  async detach({ signal, timeoutMs = closeMsMax }: CallOptions): Promise<SessionInfo | undefined> {
+    checkTimeout(timeoutMs)
+    signal?.throwIfAborted()
+    if (this.isClosed) throw this.closedError()
+    let said!: (goodbye: Promise<void>) => void
+    this.closing = new Promise((resolve) => (said = resolve))
+    this.tellClosing()
+    const detached = this.answered(timeoutMs, signal).then(() => {
+      const { session } = this
+      this.finish(undefined)
+      return session
+    })
+    said(detached.then(() => {}))
+    return detached
+  }
+
+  /** Resolves when nothing that was sent awaits its reply, or there is no time left for that. */
+  private answered(timeoutMs: number, signal: AbortSignal | undefined): Promise<void> {
+    return new Promise((resolve) => {
+      const stop: (() => void)[] = []
+      const end = (): void => {
+        for (const undo of stop) undo()
+        resolve()
+      }
+      if (this.current.name !== 'connected') return end()
+      // Replies come in order: that of the last request is the last one.
+      const last = new Call(kinds.exists, { path: '/', watch: false })
+      this.conversation.submit(last).then(end, end)
+      stop.push(this.host.timer(timeoutMs, end))
+      if (signal !== undefined) stop.push(this.aborts.add(signal, end))
+    })
+  }
+
   /** Before the server lets others have what this session holds. */
   private tellClosing(): void {
     for (const listener of this.closingListeners) this.guarded(listener)
@@ -235,6 +352,7 @@ export class LiveSession {
   private onIdentityRefused({ scheme, error, isTold }: IdentityRefusal): void {
     const refusal: AuthRefusal = { scheme, server: this.serverName, error }
     this.traces.authRefused(refusal)
+    this.log?.authRefused(scheme, this.serverName, error)
     if (isTold) return
     for (const listener of this.authListeners) this.guarded(() => listener(refusal))
   }
@@ -244,6 +362,8 @@ export class LiveSession {
     if (this.current.name === 'closed') return
     this.failure = failure
     this.link.end()
+    this.log?.stop()
+    this.deadlines?.stop()
     this.change({ name: 'closed' })
     this.conversation.abandon(({ path }) => this.closedError(path))
     this.watches.clear(this.closedError())
@@ -268,7 +388,10 @@ export class LiveSession {
 
   private sessionEvents(): SessionEvents {
     return {
-      connected: ({ session, resumed, readOnly, server: address }) => {
+      connected: ({ session: granted, resumed, readOnly, server: address }) => {
+        const session = withHiddenPassword(granted)
+        this.counts.connections++
+        this.problems.clear()
         const server = formatServer(address)
         const state: State = { name: 'connected', session, resumed, readOnly, server }
         this.hasSessionToResume = false
@@ -280,20 +403,25 @@ export class LiveSession {
       frame: (bytes, start, end) => this.conversation.frame(bytes, start, end),
       received: () => this.conversation.received(),
       suspended: (session, expiresAtMs, cause) => {
+        this.counts.suspensions++
         this.lastProblem = cause
         this.conversation.lost(cause)
-        this.change({ name: 'suspended', session, expiresAtMs })
+        this.change({ name: 'suspended', session: withHiddenPassword(session), expiresAtMs })
       },
-      attemptFailed: (server, error) => {
+      attemptFailed: (address, error) => {
+        const server = formatServer(address)
+        this.counts.failedAttempts++
         this.lastProblem = error
-        this.traces.attemptFailed(formatServer(server), error)
+        this.problems.set(server, error)
+        this.traces.attemptFailed(server, error)
+        this.log?.attemptFailed(server, this.serverCount, error)
       },
-      expired: (session) => this.onExpired(session),
+      expired: (session) => this.onExpired(withHiddenPassword(session)),
     }
   }
 
   private onExpired(session: SessionInfo): void {
-    this.expired++
+    this.counts.expiries++
     this.hasSessionToResume = false
     const errorFor = ({ path, wasSent, kind }: Call): SessionExpiredError =>
       new SessionExpiredError(wasSent && !kind.isRead, { path })
@@ -321,6 +449,7 @@ export class LiveSession {
 
   private tell(state: State, before: State): void {
     this.traces.state(state, before)
+    this.log?.state(state, this.lastProblem)
     // Whoever begins to listen meanwhile hears of the next change, whoever stops of none.
     const listeners = [...this.listeners]
     for (const listener of listeners) {
@@ -356,6 +485,13 @@ export class LiveSession {
       throw error
     })
   }
+}
+
+/** Hides the frames of the client itself. */
+function captureCaller<Request, Result>(call: Call<Request, Result>): void {
+  const origin: { stack?: string } = {}
+  Error.captureStackTrace(origin)
+  call.origin = origin
 }
 
 function namesOf(servers: readonly ServerAddress[]): string {

@@ -2,6 +2,7 @@ import type { Acl } from '@zabra/protocol'
 import type { Codec } from './codec.ts'
 import type { Host } from './host.ts'
 import type { OneShotWatch } from './machine/watch-registry.ts'
+import type { Logger } from './operator-log.ts'
 import type { ResumableSession } from './state.ts'
 import type { TlsOptions } from './transport/tls.ts'
 
@@ -12,7 +13,7 @@ export interface ClientOptions {
   /** How long the session outlives a lost connection; the server has its bounds. 30 s by default. */
   readonly sessionTimeoutMs?: number
   /** A session to go on with. */
-  readonly session?: ResumableSession
+  readonly session?: ResumableSession | undefined
   /** Whether a server without a quorum will do, for reads. */
   readonly readOnly?: boolean
   /** Identities for every connection. */
@@ -26,8 +27,25 @@ export interface ClientOptions {
    * program does not end it. See docs/client.md for what that means for locks.
    */
   readonly keepAlive?: 'loop' | 'worker'
-  /** The deadline of calls that have none of their own; not of recipes. There is none by default. */
+  /**
+   * The deadline of calls that name none, for the reply and for the connection that it needs. 30 s by
+   * default; `Infinity` for none. Recipes have deadlines of their own.
+   */
   readonly callTimeoutMs?: number
+  /** The deadline of `connect` and `connected()`. 15 s by default; `Infinity` for none. */
+  readonly connectTimeoutMs?: number
+  /**
+   * Where to write what an operator wants to know: `console`, or a logger with `warn` and `info`.
+   * Nothing is written by default.
+   */
+  readonly logger?: Logger
+  /** With a `logger`: requests that take this long are warned of. 5 s by default. */
+  readonly slowRequestMs?: number
+  /**
+   * Let the stack of an error name the caller. Errors are made when a reply comes, and end in the
+   * socket otherwise. Costs a microsecond or two for each call; off by default.
+   */
+  readonly callerStacks?: boolean
   /** What is sent again after a lost connection. */
   readonly retry?: RetryPolicy
   /**
@@ -50,7 +68,7 @@ export interface ClientOptions {
    * calls one after another to a server next door. 250 by default; 0 is never.
    */
   readonly answerPollMicros?: number
-  /** Streams, time and chance; Node's by default. */
+  /** Streams, time and chance, for simulations; Node's by default. */
   readonly host?: Host
 }
 
@@ -111,6 +129,14 @@ export interface CreateOptions extends CallOptions {
   readonly parents?: boolean | ParentOptions | undefined
   /** A lost reply is looked for, and never leaves an orphan: the name gets a prefix to find it by. */
   readonly protect?: boolean | undefined
+}
+
+/** Options of `put`. */
+export interface PutNodeOptions extends CallOptions {
+  /** Of the node, where it is created; that of the client, by default. */
+  readonly acl?: readonly Acl[] | undefined
+  /** Create missing parents as well. */
+  readonly parents?: boolean | ParentOptions | undefined
 }
 
 /** What parents are to be that are not there. */

@@ -1,4 +1,5 @@
-import { pathProblem } from '@zabra/protocol'
+import { nameOf, parentOf, pathProblem } from '@zabra/protocol'
+import { shown } from './calls/arguments.ts'
 import { OperationError } from './errors.ts'
 
 /** Paths as the caller writes them, below a chroot, and as the server knows them. */
@@ -7,21 +8,20 @@ export class Paths {
 
   constructor(chroot: string) {
     const problem = chroot === '' ? undefined : pathProblem(chroot)
-    if (problem !== undefined) throw new TypeError(`the chroot '${chroot}': ${problem}`)
+    if (problem !== undefined) throw badPath(chroot, `${problem} (the chroot)`)
     this.chroot = chroot
   }
 
   /** Throws where the path is not one. */
   toServer(path: string): string {
-    const problem = pathProblem(path)
-    if (problem !== undefined) throw badPath(path, problem)
+    checkPath(path)
     if (this.chroot === '') return path
     return path === '/' ? this.chroot : this.chroot + path
   }
 
   /** The path of a sequential node may end in a slash: the number follows. */
   toServerSequential(path: string): string {
-    const problem = pathProblem(`${path}0`)
+    const problem = typeof path === 'string' ? pathProblem(`${path}0`) : notText
     if (problem !== undefined) throw badPath(path, problem)
     return this.chroot + path
   }
@@ -35,6 +35,33 @@ export class Paths {
   }
 }
 
+/** The path, if it is legal; else throws an OperationError (`badArguments`), as the server would. */
+export function checkPath(path: string): string {
+  const problem = typeof path === 'string' ? pathProblem(path) : notText
+  if (problem !== undefined) throw badPath(path, problem)
+  return path
+}
+
+/**
+ * The path of a node below another one.
+ *
+ *     joinPath('/app', 'users', id) // /app/users/17
+ */
+export function joinPath(parent: string, ...names: readonly string[]): string {
+  let path = parent === '/' ? '' : parent
+  for (const name of names) path += name.startsWith('/') ? name : `/${name}`
+  return path === '' ? '/' : path
+}
+
+/** The path of the parent; that of the root is the root. */
+export const parentPath = parentOf
+
+/** The last component of a path. */
+export const nodeName = nameOf
+
+const notText = 'the path is not text'
+
 function badPath(path: string, problem: string): OperationError {
-  return new OperationError('badArguments', { path }, `'${path}' is not a path: ${problem}`)
+  const told = typeof path === 'string' ? `'${path}'` : shown(path)
+  return new OperationError('badArguments', { path }, `${told} is not a path: ${problem}`)
 }

@@ -1,10 +1,12 @@
-import { nameOf, parentOf, type Stat } from '@zabra/protocol'
+import { nameOf, parentOf } from '@zabra/protocol'
 import type { Created } from './calls/kinds.ts'
 import type { AbortListeners } from './abort-listeners.ts'
 import { checkTimeout } from './calls/arguments.ts'
 import { ConnectionLossError, isRefusal, SessionExpiredError, TimeoutError } from './errors.ts'
 import type { Host } from './host.ts'
 import type { CallOptions } from './options.ts'
+import { joinPath } from './paths.ts'
+import type { Stat } from './stat.ts'
 
 /** What a protected create needs of its client. */
 export interface ProtectedPort {
@@ -22,13 +24,10 @@ export interface ProtectedPort {
 
 const refusedPauseMs = 500
 
-const join = (parent: string, name: string): string =>
-  parent === '/' ? `/${name}` : `${parent}/${name}`
-
 /** The name under which a protected node is found again, as Curator spells it. */
 export function protectedPath(path: string, guid: string): string {
   const parent = path.endsWith('/') ? path.slice(0, -1) || '/' : parentOf(path)
-  return join(parent, `_c_${guid}-${nameOf(path)}`)
+  return joinPath(parent, `_c_${guid}-${nameOf(path)}`)
 }
 
 /**
@@ -125,7 +124,7 @@ async function find(port: ProtectedPort, path: string, guid: string): Promise<Cr
   })
   const name = names.find((candidate) => candidate.includes(guid))
   if (name === undefined) return undefined
-  const found = join(parent, name)
+  const found = joinPath(parent, name)
   const stat = await port.exists(found)
   return stat === undefined ? undefined : { path: found, stat }
 }

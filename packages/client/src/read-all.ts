@@ -2,6 +2,7 @@ import { errorCodes, type MultiOp } from '@zabra/protocol'
 import type { Data, MultiReply } from './calls/kinds.ts'
 import { OperationError, refusalOf } from './errors.ts'
 import type { Paths } from './paths.ts'
+import { Stat } from './stat.ts'
 
 /** One of several reads in one request. */
 export type ReadQuery = { readonly get: string } | { readonly children: string }
@@ -28,7 +29,7 @@ export function readValues<const Queries extends readonly ReadQuery[]>(
   const values = results.map((result, index) => {
     if ('type' in result) {
       const response = result.response as Data & { children?: string[] }
-      return response.children ?? response
+      return response.children ?? { data: response.data, stat: Stat.of(response.stat) }
     }
     if (result.err === errorCodes.noNode) return undefined
     throw new OperationError(refusalOf(result.err), { path: pathOf(queries[index]!), zxid })

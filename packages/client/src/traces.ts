@@ -3,16 +3,25 @@ import type { Channel, Host } from './host.ts'
 import type { Call } from './machine/call.ts'
 import type { State } from './state.ts'
 
-/** Published on `zabra:client:request` when a call is over. */
+/**
+ * The message of the tracing channel `zabra:client:request`: the same object at `start`, `end`,
+ * `asyncStart` and `asyncEnd`, and at `error` where the call fails, filled in as more is known.
+ */
 export interface RequestTrace {
   /** By its name in the protocol: `getData`, `create2`... */
   readonly operation: string
   readonly path: string | undefined
-  readonly durationMs: number
+  /** Of the present connection or the last one, as `host:port`; empty before the first. */
+  readonly server: string
+  readonly sessionId: bigint | undefined
+  /** From `asyncStart` on. */
+  durationMs?: number
   /** How often it was sent again after a lost connection. */
-  readonly repeats: number
-  /** Undefined where it succeeded. */
-  readonly error: unknown
+  repeats?: number
+  /** What the call resolved to. */
+  result?: unknown
+  /** What it rejected with. */
+  error?: unknown
 }
 
 /** Published on `zabra:client:state` at every change. */
@@ -21,58 +30,108 @@ export interface StateTrace {
   readonly before: State
 }
 
-/** Published on `zabra:client:connection` when no connection comes of an attempt. */
+/** Published on `zabra:client:connection` when an attempt to connect fails. */
 export interface ConnectionTrace {
   readonly server: string
   readonly error: Error
 }
 
-/** Published on `zabra:client:auth` when a server refuses an identity. What was secret in it is not told. */
+/** Published on `zabra:client:auth` when a server refuses an identity, without what is secret in it. */
 export interface AuthRefusal {
   readonly scheme: string
   readonly server: string
   readonly error: OperationError
 }
 
-/** What happens, for whoever listens. Nobody does, as a rule, and then it costs nothing. */
+/** Where and in which session a call is made. */
+export interface TracePlace {
+  readonly server: string
+  readonly sessionId: bigint | undefined
+}
+
+/** The five channels of a `TracingChannel` of Node, by its names for them. */
+class RequestChannels {
+  private readonly start: Channel | undefined
+  private readonly end: Channel | undefined
+  private readonly asyncStart: Channel | undefined
+  private readonly asyncEnd: Channel | undefined
+  private readonly error: Channel | undefined
+
+  constructor(host: Host) {
+    const open = (event: string) => host.channel?.(`tracing:zabra:client:request:${event}`)
+    this.start = open('start')
+    this.end = open('end')
+    this.asyncStart = open('asyncStart')
+    this.asyncEnd = open('asyncEnd')
+    this.error = open('error')
+  }
+
+  get hasSubscribers(): boolean {
+    return (
+      this.asyncEnd?.hasSubscribers === true ||
+      this.start?.hasSubscribers === true ||
+      this.error?.hasSubscribers === true ||
+      this.asyncStart?.hasSubscribers === true ||
+      this.end?.hasSubscribers === true
+    )
+  }
+
+  begun(trace: RequestTrace): void {
+    this.start?.publish(trace)
+    this.end?.publish(trace)
+  }
+
+  failed(trace: RequestTrace): void {
+    this.error?.publish(trace)
+  }
+
+  ended(trace: RequestTrace): void {
+    this.asyncStart?.publish(trace)
+    this.asyncEnd?.publish(trace)
+  }
+}
+
+/** What happens, for anybody who listens. Usually nobody does, and then it costs nothing. */
 export class Traces {
   private readonly host: Host
-  private readonly requests: Channel | undefined
+  private readonly requests: RequestChannels
   private readonly states: Channel | undefined
   private readonly connections: Channel | undefined
   private readonly auths: Channel | undefined
 
   constructor(host: Host) {
     this.host = host
-    this.requests = host.channel?.('zabra:client:request')
+    this.requests = new RequestChannels(host)
     this.states = host.channel?.('zabra:client:state')
     this.connections = host.channel?.('zabra:client:connection')
     this.auths = host.channel?.('zabra:client:auth')
   }
 
   get wantsRequests(): boolean {
-    return this.requests?.hasSubscribers ?? false
+    return this.requests.hasSubscribers
   }
 
-  /** The same result, and a message when it is there. */
+  /** Sends the call between `start` and `end`; the same result, after its messages. */
   async request<Request, Result>(
     call: Call<Request, Result>,
-    result: Promise<Result>,
+    { server, sessionId }: TracePlace,
+    send: () => Promise<Result>,
   ): Promise<Result> {
-    const startedAtMs = this.host.nowMs()
-    const publish = (error: unknown): void => {
-      const { kind, path, repeats } = call
-      const durationMs = this.host.nowMs() - startedAtMs
-      const trace: RequestTrace = { operation: kind.name, path, durationMs, repeats, error }
-      this.requests?.publish(trace)
-    }
+    const { host, requests } = this
+    const startedAtMs = host.nowMs()
+    const trace: RequestTrace = { operation: call.kind.name, path: call.path, server, sessionId }
+    requests.begun(trace)
     try {
-      const value = await result
-      publish(undefined)
-      return value
+      trace.result = await send()
+      return trace.result as Result
     } catch (error) {
-      publish(error)
+      trace.error = error
+      requests.failed(trace)
       throw error
+    } finally {
+      trace.durationMs = host.nowMs() - startedAtMs
+      trace.repeats = call.repeats
+      requests.ended(trace)
     }
   }
 

@@ -1,17 +1,29 @@
-import { type Acl, type MultiOp, type MultiResult, type Stat } from '@zabra/protocol'
+import { type Acl, type MultiOp, type MultiResult } from '@zabra/protocol'
 import { versionOf } from './calls/arguments.ts'
 import { createRequest } from './calls/create-request.ts'
 import { dataBytes } from './calls/data-bytes.ts'
 import type { MultiReply } from './calls/kinds.ts'
+import { checkCreateOptions, checkOptionNames } from './calls/option-names.ts'
 import type { Codec } from './codec.ts'
 import { refusalOf, TransactionError } from './errors.ts'
 import type { CallOptions, CreateOptions } from './options.ts'
 import type { Paths } from './paths.ts'
+import { Stat } from './stat.ts'
 
-/** A node made by a transaction; releases before 3.8.2 do not tell its stat. */
+/** A node created by a transaction; releases before 3.8.2 do not tell its stat. */
 export interface TransactionCreated {
   readonly path: string
   readonly stat: Stat | undefined
+}
+
+/** A condition of a transaction that somebody else has set: a lock, for example. */
+export interface Guard {
+  /** Nodes that must exist, with these versions if any. */
+  readonly checks: readonly { readonly path: string; readonly version?: number | undefined }[]
+  /** Called before anything is sent; what it throws is what `commit` rejects with. */
+  readonly assert?: (() => void) | undefined
+  /** What `commit` rejects with where a check fails; `refusal` is what the server said. */
+  readonly failed: (refusal: TransactionError) => unknown
 }
 
 type NodeOptions = Omit<CreateOptions, keyof CallOptions | 'protect' | 'parents'>
@@ -19,19 +31,34 @@ interface IfVersion {
   readonly ifVersion?: number | 'any' | undefined
 }
 
+/** One operation, as it is sent and as it is named. */
+interface Entry {
+  readonly op: MultiOp
+  /** As the caller wrote it. */
+  readonly path: string
+  /** The guard that it belongs to: such a check has no result. */
+  readonly guard?: Guard
+}
+
 const runtimeInconsistency = -2
+const ifVersionOnly = { ifVersion: true } as const
 
 /**
  * Operations that happen all at once or not at all. Each adds one result to what `commit`
  * resolves to; where one is refused, it rejects with a TransactionError that says which.
+ *
+ *     const [created, changed] = await client
+ *       .transaction()
+ *       .create('/orders/17', 'new')
+ *       .set('/stock/apples', '41', { ifVersion: stat.version })
+ *       .commit()
  */
 export class Transaction<Results extends readonly unknown[] = []> {
   private readonly paths: Paths
   private readonly send: (ops: MultiOp[], options?: CallOptions) => Promise<MultiReply>
   private readonly defaultAcl: readonly Acl[]
-  private readonly ops: MultiOp[] = []
-  /** As the caller wrote them. */
-  private readonly names: string[] = []
+  private readonly entries: Entry[] = []
+  private readonly guards: Guard[] = []
 
   constructor(
     paths: Paths,
@@ -59,12 +86,13 @@ export class Transaction<Results extends readonly unknown[] = []> {
     value?: unknown,
     options: NodeOptions & { readonly codec?: Codec<unknown> } = {},
   ): Transaction<[...Results, TransactionCreated]> {
-    // Parents cannot be made after a refusal of all; each of them is an operation of its own.
+    checkCreateOptions(options)
+    // Parents cannot be created after everything was refused; each is an operation of its own.
     if ('parents' in options && options.parents !== undefined)
-      throw new TypeError(`a transaction makes no parents: ${path}`)
+      throw new TypeError(`a transaction creates no parents: ${path}`)
     const data = dataBytes(value, options.codec, path)
     const { kind, request } = createRequest(this.paths, path, data, options, this.defaultAcl)
-    return this.add<TransactionCreated>(path, { type: kind.code, request } as MultiOp)
+    return this.add<TransactionCreated>({ path, op: { type: kind.code, request } as MultiOp })
   }
 
   /** As `client.set`. */
@@ -79,48 +107,81 @@ export class Transaction<Results extends readonly unknown[] = []> {
     value: unknown,
     options: IfVersion & { readonly codec?: Codec<unknown> } = {},
   ): Transaction<[...Results, Stat]> {
+    checkOptionNames('set in a transaction', options, { ifVersion: true, codec: true })
     const data = dataBytes(value, options.codec, path)
     const request = { path: this.paths.toServer(path), data, version: versionOf(options) }
-    return this.add<Stat>(path, { type: 5, request })
+    return this.add<Stat>({ path, op: { type: 5, request } })
   }
 
   /** As `client.delete`. */
   delete(path: string, options: IfVersion = {}): Transaction<[...Results, undefined]> {
+    checkOptionNames('delete in a transaction', options, ifVersionOnly)
     const request = { path: this.paths.toServer(path), version: versionOf(options) }
-    return this.add<undefined>(path, { type: 2, request })
+    return this.add<undefined>({ path, op: { type: 2, request } })
   }
 
-  /** Changes nothing; the transaction fails unless the node is there, and has this version. */
+  /** Changes nothing; the transaction fails unless the node exists, and has this version. */
   check(path: string, version: number | 'any' = 'any'): Transaction<[...Results, undefined]> {
-    const request = {
-      path: this.paths.toServer(path),
-      version: versionOf({ ifVersion: version }),
-    }
-    return this.add<undefined>(path, { type: 13, request })
+    return this.add<undefined>({ path, op: this.checkOp(path, version) })
+  }
+
+  /**
+   * Adds conditions that have no results, and an error of their own. `held.guard(transaction)` of
+   * `@zabra/recipes` calls this.
+   */
+  guardedBy(guard: Guard): this {
+    this.guards.push(guard)
+    for (const { path, version } of guard.checks)
+      this.entries.push({ path, op: this.checkOp(path, version ?? 'any'), guard })
+    return this
   }
 
   /** Sends it. Resolves to the results, in the order of the operations; a second time it happens again. */
   async commit(options?: CallOptions): Promise<Results> {
-    const { names, paths } = this
-    const { results, zxid } = await this.send(this.ops, options)
-    const index = results.findIndex(({ err }) => err !== 0 && err !== runtimeInconsistency)
-    if (index >= 0) {
-      const { err } = results[index]!
-      throw new TransactionError(index, refusalOf(err), { path: names[index], zxid })
-    }
-    return results.map((result) => valueOf(result, paths)) as unknown as Results
+    const { entries, paths } = this
+    for (const { assert } of this.guards) assert?.()
+    const { results, zxid } = await this.send(
+      entries.map(({ op }) => op),
+      options,
+    )
+    const failed = results.findIndex(({ err }) => err !== 0 && err !== runtimeInconsistency)
+    if (failed >= 0) throw this.errorOf(failed, results[failed]!.err, zxid)
+    return results
+      .filter((_, index) => entries[index]!.guard === undefined)
+      .map((result) => valueOf(result, paths)) as unknown as Results
   }
 
-  private add<Result>(path: string, op: MultiOp): Transaction<[...Results, Result]> {
-    this.ops.push(op)
-    this.names.push(path)
+  private errorOf(failed: number, err: number, zxid: bigint): unknown {
+    const { entries, paths } = this
+    const { path, guard } = entries[failed]!
+    // Checks of guards are not operations of the caller's, who counts without them.
+    const before = entries.slice(0, failed)
+    const index = before.filter((entry) => entry.guard === undefined).length
+    const { chroot } = paths
+    const refusal = new TransactionError(index, refusalOf(err), { path, zxid, chroot })
+    return guard === undefined ? refusal : guard.failed(refusal)
+  }
+
+  private checkOp(path: string, version: number | 'any'): MultiOp {
+    const request = { path: this.paths.toServer(path), version: versionOf({ ifVersion: version }) }
+    return { type: 13, request }
+  }
+
+  private add<Result>(entry: Entry): Transaction<[...Results, Result]> {
+    this.entries.push(entry)
     return this as unknown as Transaction<[...Results, Result]>
   }
 }
 
+/** A transaction, whatever its results. */
+export interface AnyTransaction {
+  guardedBy(guard: Guard): unknown
+}
+
 function valueOf(result: MultiResult, paths: Paths): unknown {
   if (!('type' in result)) return undefined
-  const response = result.response as { path?: string; stat?: Stat }
-  if (response.path === undefined) return response.stat
-  return { path: paths.fromServer(response.path) ?? response.path, stat: response.stat }
+  const response = result.response as { path?: string; stat?: Parameters<typeof Stat.of>[0] }
+  const stat = response.stat && Stat.of(response.stat)
+  if (response.path === undefined) return stat
+  return { path: paths.fromServer(response.path) ?? response.path, stat }
 }

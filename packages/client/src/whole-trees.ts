@@ -1,8 +1,6 @@
 import { parentOf } from '@zabra/protocol'
 import { ConnectionLossError, isRefusal } from './errors.ts'
-
-const join = (parent: string, name: string): string =>
-  parent === '/' ? `/${name}` : `${parent}/${name}`
+import { joinPath } from './paths.ts'
 
 /** What these need of a client; paths are the server's. */
 export interface TreePort {
@@ -51,7 +49,7 @@ export async function deleteTree(port: TreePort, path: string): Promise<void> {
       throw error
     })
     if (children === undefined) return
-    await Promise.all(children.map((name) => deleteLeafFirst(port, join(path, name))))
+    await Promise.all(children.map((name) => deleteLeafFirst(port, joinPath(path, name))))
     if (await tryDelete(port, path)) return
   }
 }

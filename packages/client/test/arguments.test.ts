@@ -1,14 +1,6 @@
 /** What programs without types get wrong is refused with a sentence, and nothing is sent. */
 import { expect, onTestFinished, test } from 'vitest'
-import {
-  Client,
-  creatorAcl,
-  digestAcl,
-  permissions,
-  readAcl,
-  type ClientOptions,
-  type Codec,
-} from '../src/index.ts'
+import { acl, Client, permissions, type ClientOptions, type Codec } from '../src/index.ts'
 import { useServer } from './support/fixture.ts'
 
 const fixture = useServer()
@@ -54,7 +46,7 @@ test('options that are none of what they may be are refused', async () => {
 test.each<[Partial<ClientOptions>, string]>([
   [{ sessionTimeoutMs: NaN }, 'sessionTimeoutMs is a number of milliseconds, not NaN'],
   [{ sessionTimeoutMs: wrong('10s') }, "not '10s'"],
-  [{ callTimeoutMs: -5 }, 'timeoutMs is a number of milliseconds from 0 on, not -5'],
+  [{ callTimeoutMs: -5 }, 'callTimeoutMs is a number of milliseconds from 0 on, not -5'],
   [{ keepAlive: wrong('Worker') }, "keepAlive is 'loop' or 'worker', not 'Worker'"],
   [{ onExpiry: wrong('close') }, "onExpiry is 'renew' or 'end', not 'close'"],
   [{ auth: wrong('digest:a:b') }, 'auth is a list of { scheme, credentials }'],
@@ -96,26 +88,26 @@ test('a request that is longer than servers take costs nothing else', async () =
 test('a client has an ACL of its own for what it makes', async () => {
   const owner = await fixture.open({
     auth: [{ scheme: 'digest', credentials: 'me:secret' }],
-    acl: [...creatorAcl, ...readAcl],
+    acl: [...acl.creator, ...acl.read],
   })
   const stranger = await fixture.open()
   await owner.create('/owned')
   await owner.transaction().create('/owned/t').commit()
   await owner.ensure('/owned/e/f')
   onTestFinished(() => owner.deleteTree('/owned'))
-  const acl = [...digestAcl('me', 'secret'), ...readAcl]
+  const expected = [...acl.digest('me', 'secret'), ...acl.read]
   for (const path of ['/owned', '/owned/t', '/owned/e', '/owned/e/f']) {
-    expect((await owner.getAcl(path)).acl).toEqual(acl)
+    expect((await owner.getAcl(path)).acl).toEqual(expected)
     await expect(stranger.set(path, 'x')).rejects.toMatchObject({ reason: 'noAuth' })
     await stranger.get(path)
   }
-  await owner.create('/owned/open', '', { acl: digestAcl('me', 'secret', permissions.read) })
+  await owner.create('/owned/open', '', { acl: acl.digest('me', 'secret', permissions.read) })
   await expect(stranger.get('/owned/open')).rejects.toMatchObject({ reason: 'noAuth' })
 })
 
 test('a node that may not be looked at is there', async () => {
   const owner = await fixture.open({ auth: [{ scheme: 'digest', credentials: 'a:b' }] })
-  await owner.create('/unreadable', '', { acl: creatorAcl })
+  await owner.create('/unreadable', '', { acl: acl.creator })
   const stranger = await fixture.open()
   await stranger.ensure('/unreadable')
 })

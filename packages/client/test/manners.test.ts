@@ -11,12 +11,12 @@ test('requests are published to whoever listens, with their outcome', async () =
   const client = await fixture.open()
   const traces: RequestTrace[] = []
   const listen = (message: unknown): unknown => traces.push(message as RequestTrace)
-  subscribe('zabra:client:request', listen)
-  onTestFinished(() => void unsubscribe('zabra:client:request', listen))
+  subscribe('tracing:zabra:client:request:asyncEnd', listen)
+  onTestFinished(() => void unsubscribe('tracing:zabra:client:request:asyncEnd', listen))
   await client.create('/traced')
   await client.get('/not-traced').catch(() => {})
   expect(traces).toMatchObject([
-    { operation: 'create2', path: '/traced', repeats: 0, error: undefined },
+    { operation: 'create2', path: '/traced', repeats: 0, result: { path: '/traced' } },
     { operation: 'getData', path: '/not-traced', error: { reason: 'noNode' } },
   ])
   expect(traces[0]!.durationMs).toBeGreaterThan(0)

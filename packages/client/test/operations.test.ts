@@ -3,6 +3,7 @@ import {
   CodecError,
   isRefusal,
   json,
+  noData,
   OperationError,
   text,
   TransactionError,
@@ -24,6 +25,22 @@ test('a node is made, read, changed and deleted', async () => {
   expect(now).toEqual(changed)
   await client.delete('/a', { ifVersion: 1 })
   expect(await client.exists('/a')).toBeUndefined()
+})
+
+test('a node without data is not one with empty data', async () => {
+  const client = await fixture.open()
+  await client.create('/none', noData)
+  await client.create('/empty', '')
+  expect((await client.get('/none')).data).toBe(noData)
+  expect((await client.get('/empty')).data).not.toBe(noData)
+  const [none, empty] = await client.readAll([{ get: '/none' }, { get: '/empty' }])
+  expect(none?.data).toBe(noData)
+  expect(empty?.data).toEqual(new Uint8Array(0))
+  expect(empty?.data).not.toBe(noData)
+  await client.set('/empty', noData)
+  await client.transaction().set('/none', '').commit()
+  expect((await client.get('/empty')).data).toBe(noData)
+  expect((await client.get('/none')).data).not.toBe(noData)
 })
 
 test('a refusal says why, about what, and at which zxid', async () => {

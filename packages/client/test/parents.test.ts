@@ -1,15 +1,15 @@
 /** Nodes that bring their parents with them. */
 import { subscribe, unsubscribe } from 'node:diagnostics_channel'
 import { expect, onTestFinished, test } from 'vitest'
-import { creatorAcl, type RequestTrace } from '../src/index.ts'
+import { acl, type RequestTrace } from '../src/index.ts'
 import { useServer } from './support/fixture.ts'
 
 const fixture = useServer()
 
 function onRequest(listener: (trace: RequestTrace) => void): void {
   const listen = (message: unknown): void => listener(message as RequestTrace)
-  subscribe('zabra:client:request', listen)
-  onTestFinished(() => void unsubscribe('zabra:client:request', listen))
+  subscribe('tracing:zabra:client:request:asyncEnd', listen)
+  onTestFinished(() => void unsubscribe('tracing:zabra:client:request:asyncEnd', listen))
 }
 
 test('parents that are missing are made, and are not ephemeral', async () => {
@@ -53,7 +53,7 @@ test('parents may be containers, and have an ACL of their own', async () => {
     'createContainer /held/here',
     'create2 /held/here/n',
   ])
-  await client.create('/own/here', '', { parents: { acl: creatorAcl } })
+  await client.create('/own/here', '', { parents: { acl: acl.creator } })
   expect((await client.getAcl('/own')).acl).toMatchObject([{ id: { scheme: 'digest' } }])
   expect((await client.getAcl('/own/here')).acl).toMatchObject([{ id: { scheme: 'world' } }])
   await client.deleteTree('/own')
@@ -117,7 +117,7 @@ test('what asks for parents in a wrong way, or in a wrong place, is refused', as
   })
   const options = { parents: true } as { ephemeral?: boolean }
   expect(() => client.transaction().create('/asked/n', '', options)).toThrow(
-    'a transaction makes no parents: /asked/n',
+    'a transaction creates no parents: /asked/n',
   )
   expect(await client.exists('/asked')).toBeUndefined()
 })

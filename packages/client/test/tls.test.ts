@@ -1,6 +1,10 @@
-import { readFileSync } from 'node:fs'
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { connect as connectTcp, type AddressInfo } from 'node:net'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
 import { createServer } from 'node:tls'
+import { fileURLToPath } from 'node:url'
+import { startServer } from '@zabra/server'
 import { expect, onTestFinished, test } from 'vitest'
 import { Client, connect } from '../src/index.ts'
 import { useServer } from './support/fixture.ts'
@@ -41,14 +45,31 @@ test('a client shows its own certificate where it has one', async () => {
   expect(await client.exists('/')).toBeDefined()
 })
 
-const { ZABRA_TEST_TLS_PORT: securePort } = process.env
+/** Where another server under test speaks TLS. */
+const { ZABRA_TEST_TLS_PORT: givenPort } = process.env
 
-if (securePort === undefined)
-  console.log('NOT RUN here: a server with TLS of its own; see npm run test:apache')
+async function securePort(): Promise<number> {
+  if (givenPort !== undefined) return Number(givenPort)
+  const path = (name: string): string =>
+    fileURLToPath(new URL(`support/tls/${name}.pem`, import.meta.url))
+  const folder = mkdtempSync(join(tmpdir(), 'zabra-client-tls-'))
+  writeFileSync(join(folder, 'server.pem'), pem('key') + pem('cert'))
+  const config = {
+    secureClientPort: 0,
+    'ssl.keyStore.location': join(folder, 'server.pem'),
+    'ssl.trustStore.location': path('cert'),
+  }
+  const server = await startServer({ config })
+  onTestFinished(async () => {
+    await server.stop()
+    rmSync(folder, { recursive: true })
+  })
+  return server.secureClientPort
+}
 
-test.skipIf(securePort === undefined)('a server that has TLS of its own is spoken to', async () => {
+test('a server that has TLS of its own is spoken to', async () => {
   const tls = { ca: pem('cert'), key: pem('key'), cert: pem('cert') }
-  await using client = await connect(`localhost:${securePort}`, { tls })
+  await using client = await connect(`localhost:${await securePort()}`, { tls })
   await client.create('/own-tls', 'x')
   expect(await client.whoAmI()).toContainEqual({ scheme: 'x509', user: 'CN=localhost' })
 })
@@ -58,4 +79,17 @@ test('a server whose certificate is not trusted is not spoken to', async () => {
   const client = new Client({ servers: `localhost:${port}`, tls: true })
   await expect(client.connected({ timeoutMs: 300 })).rejects.toMatchObject({ code: 'timeout' })
   await client.close()
+})
+
+test('certificates in files are read for each connection', async () => {
+  const port = await startTls()
+  const folder = mkdtempSync(join(tmpdir(), 'zabra-tls-'))
+  onTestFinished(() => rmSync(folder, { recursive: true, force: true }))
+  const caFile = join(folder, 'ca.pem')
+  const client = new Client({ servers: `localhost:${port}`, tls: { caFile } })
+  onTestFinished(() => client.close())
+  await expect(client.connected({ timeoutMs: 300 })).rejects.toThrow(/ENOENT.*ca\.pem/)
+  writeFileSync(caFile, pem('cert'))
+  await client.connected()
+  expect(await client.exists('/')).toBeDefined()
 })

@@ -131,8 +131,8 @@ test('what is done in several steps may have happened in part where it fails', a
     const listen = (message: unknown): void => {
       if ((message as RequestTrace).operation === 'getChildren') resolve()
     }
-    subscribe('zabra:client:request', listen)
-    onTestFinished(() => void unsubscribe('zabra:client:request', listen))
+    subscribe('tracing:zabra:client:request:asyncEnd', listen)
+    onTestFinished(() => void unsubscribe('tracing:zabra:client:request:asyncEnd', listen))
   })
   const other = await fixture.open()
   const isGone = new Promise<void>((resolve) => {

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { creatorAcl, SessionExpiredError, type Change, type WatchEvent } from '../src/index.ts'
+import { acl, SessionExpiredError, type Change, type WatchEvent } from '../src/index.ts'
 import { nextState, useServer } from './support/fixture.ts'
 
 const fixture = useServer()
@@ -213,12 +213,12 @@ test('a slow reader of a queue is told of what there is, and of the last that th
   ])
 })
 
-test('after expiry a watch goes on where asked, and fails where not', async () => {
+test('after expiry a watch goes on and says so, and fails where that was asked for', async () => {
   const { client, proxy } = await fixture.openProxied({ sessionTimeoutMs: 300 })
   const other = await fixture.open()
   await other.create('/renewed')
-  const renewed = client.watch('/renewed', { renew: true })
-  const failing = client.watch('/renewed')
+  const renewed = client.watch('/renewed')
+  const failing = client.watch('/renewed', { renew: false })
   await Promise.all([renewed.ready, failing.ready])
   const expired = nextState(client, 'expired')
   proxy.cut()
@@ -226,7 +226,10 @@ test('after expiry a watch goes on where asked, and fails where not', async () =
   await expect(failing.next()).rejects.toBeInstanceOf(SessionExpiredError)
   await other.set('/renewed', 'x')
   proxy.heal()
-  expect(await take(renewed, 1)).toEqual(['changed /renewed missed'])
+  expect(await take(renewed, 2)).toEqual([
+    'sessionExpired /renewed missed',
+    'changed /renewed missed',
+  ])
   await other.set('/renewed', 'y')
   expect(await take(renewed, 1)).toEqual(['changed /renewed'])
 })
@@ -279,7 +282,7 @@ test('a node that may not be read any more is not told to be gone', async () => 
     for await (const { type, path } of watching) changes.push(`${type} ${path}`)
   })()
   await watching.ready
-  await owner.setAcl('/hidden/x', creatorAcl)
+  await owner.setAcl('/hidden/x', acl.creator)
   const connected = nextState(client, 'connected')
   proxy.drop()
   await connected

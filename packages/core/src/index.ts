@@ -61,6 +61,7 @@ export {
 export type { Candidate } from './consensus/election/vote.ts'
 export { parseProperties, type ParsedProperties, type Property } from './base/properties.ts'
 export * from './membership/membership.ts'
+export { membersAfter } from './operations/reconfig.ts'
 export * from './membership/quorum.ts'
 export * from './membership/server-spec.ts'
 export {

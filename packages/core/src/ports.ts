@@ -1,5 +1,5 @@
 /** What the core asks of its host. `server` answers on Node, `simulator` in a virtual world. */
-import type { Id } from '@zabra/protocol'
+import type { Id, Txn } from '@zabra/protocol'
 
 /**
  * Files. Paths are relative or absolute as the host likes, joined with `/`.
@@ -62,7 +62,7 @@ export function faultCode(error: unknown): string | undefined {
   return typeof error.code === 'string' ? error.code : undefined
 }
 
-/** Who a client is, by what it presents. */
+/** Proves who a client is, by what it presents. */
 export interface Authenticator {
   /** The schemes that have a provider here. */
   readonly schemes: ReadonlySet<string>
@@ -70,6 +70,47 @@ export interface Authenticator {
   isGuarded?(scheme: string, token: Uint8Array | null): boolean
   /** The identities proven, or undefined when they are not. */
   authenticate(scheme: string, token: Uint8Array | null, address: string): Id[] | undefined
+  /** Begins a SASL exchange; absent where SASL is not configured. */
+  readonly startSasl?: (() => SaslExchange) | undefined
+  /** Whether a client stays, without an identity, when its SASL exchange has failed. */
+  readonly keepsSaslFailed?: boolean
+}
+
+/** Keeps the audit log: what clients have changed, and what they were refused. */
+export interface Auditor {
+  /** A client's write was answered, or refused before it was one. */
+  answered(write: AuditedWrite): void
+  /** These ephemerals are deleted, because their session has ended. */
+  ephemeralsDeleted(sessionId: bigint, paths: readonly string[], zxid: bigint): void
+}
+
+export interface AuditedWrite {
+  readonly sessionId: bigint
+  readonly address: string
+  /** The identities of the client at the time of the request. */
+  readonly identities: readonly Id[]
+  /** The opcode. */
+  readonly type: number
+  /** The body of the request, as received. */
+  readonly request: Uint8Array
+  /** 0 is success. */
+  readonly error: number
+  /** The resulting transaction; undefined if the request was refused before there was one. */
+  readonly txn: Txn | undefined
+  /** 0 where there is no transaction. */
+  readonly zxid: bigint
+}
+
+/** The server's side of one SASL exchange. */
+export interface SaslExchange {
+  /** Answers what the client has sent; undefined refuses it. */
+  answer(token: Uint8Array): SaslAnswer | undefined
+}
+
+export interface SaslAnswer {
+  readonly token: Uint8Array | null
+  /** The identities of the client; present once the exchange has succeeded. */
+  readonly identities?: readonly Id[]
 }
 
 /**

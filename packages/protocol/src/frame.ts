@@ -7,6 +7,9 @@ export interface FrameSink {
   readonly announce?: ((bytes: number) => void) | undefined
 }
 
+/** The length of a frame is negative, or more than is allowed. */
+export class FrameLengthError extends MalformedError {}
+
 const lengthBytes = 4
 const smallestStore = 512
 
@@ -75,7 +78,7 @@ export class FrameCutter {
       const length =
         (bytes[at]! << 24) | (bytes[at + 1]! << 16) | (bytes[at + 2]! << 8) | bytes[at + 3]!
       if (length < 0 || length > this.bytesMax) {
-        throw new MalformedError(`a frame of ${length} bytes, where ${this.bytesMax} are allowed`)
+        throw new FrameLengthError(`a frame of ${length} bytes, where ${this.bytesMax} are allowed`)
       }
       const frameEnd = at + lengthBytes + length
       if (frameEnd > end) {

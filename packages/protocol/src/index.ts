@@ -24,7 +24,7 @@ export {
   type TypeOf,
 } from './jute.ts'
 export { bytesOfText, rememberText, type TextBytes } from './text-bytes.ts'
-export { FrameCutter, type FrameSink } from './frame.ts'
+export { FrameCutter, FrameLengthError, type FrameSink } from './frame.ts'
 export { defaultPacketFieldBytesMax, PacketReader } from './packet-reader.ts'
 export { errorCodes, errorName, type ErrorCode, type ErrorName } from './errors.ts'
 export {
@@ -41,7 +41,7 @@ export {
   type EventType,
 } from './codes.ts'
 export { joinPath, lastSlash, nameOf, parentOf, pathProblem } from './path.ts'
-export { nodeKindOf, ttlMsOf, type NodeKind } from './node-kind.ts'
+export { storedKind, storedTtlMs, type NodeKind } from './node-kind.ts'
 export {
   candidatesAmong,
   contenderId,

@@ -1,4 +1,4 @@
-import { text, type Client } from '@zabra/client'
+import { OperationError, text, type Client } from '@zabra/client'
 import { expect, test } from 'vitest'
 import { useServer } from '../test/support/server.ts'
 import { Barrier } from './barrier.ts'
@@ -38,14 +38,16 @@ test('what is not a path is refused at once, as it was given', async () => {
   for (const [name, make] of Object.entries(all)) {
     for (const path of ['locks', '', '/locks/', '/locks//a', '/locks/../a']) {
       const refused = new RegExp(`^'${path}' is not a path: `)
-      expect(() => make(client, path), name).toThrow(TypeError)
+      expect(() => make(client, path), name).toThrow(OperationError)
       expect(() => make(client, path), name).toThrow(refused)
     }
     const missing = undefined as unknown as string
-    expect(() => make(client, missing), name).toThrow('path is a string, not undefined')
+    expect(() => make(client, missing), name).toThrow(
+      'undefined is not a path: the path is not text',
+    )
   }
   const leading = leaderOnly(client, 'leader', () => Promise.resolve())
-  await expect(leading).rejects.toThrow(TypeError)
+  await expect(leading).rejects.toMatchObject({ code: 'badArguments' })
 })
 
 test('when something counts as lost is one of two words', async () => {

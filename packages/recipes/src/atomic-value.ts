@@ -142,15 +142,8 @@ export class AtomicValue<T> implements AsyncDisposable {
     consistency: Consistency = 'linearizable',
   ): Promise<Found | undefined> {
     const { client, path } = this
-    try {
-      const { data, stat } = await persist(client, signal, () =>
-        client.get(path, { consistency, signal }),
-      )
-      return { data, version: stat.version }
-    } catch (error) {
-      if (isRefusal(error, 'noNode')) return undefined
-      throw error
-    }
+    const found = await persist(client, signal, () => client.find(path, { consistency, signal }))
+    return found && { data: found.data, version: found.stat.version }
   }
 
   private decode(data: Uint8Array | undefined): T {

@@ -1,7 +1,6 @@
-import { isRefusal, json, text, type Client } from '@zabra/client'
+import { isRefusal, joinPath, json, text, type Client } from '@zabra/client'
 import { onAbort } from './limits.ts'
 import { persist, type NodeState } from './node.ts'
-import { join } from './parents.ts'
 import { openTreeCache, type TreeCache } from './tree-cache.ts'
 
 export type Decision = 'commit' | 'abort'
@@ -32,13 +31,13 @@ export const headers = json<Header>()
 /** Where the parts of a transaction lie. */
 export function layout(path: string) {
   return {
-    proposal: join(path, 'proposal'),
-    sites: join(path, 'sites'),
-    alives: join(path, 'alive'),
-    site: (name: string) => join(path, `sites/${name}`),
-    alive: (name: string) => join(path, `alive/${name}`),
-    coordinator: join(path, 'coordinator'),
-    outcome: join(path, 'outcome'),
+    proposal: joinPath(path, 'proposal'),
+    sites: joinPath(path, 'sites'),
+    alives: joinPath(path, 'alive'),
+    site: (name: string) => joinPath(path, `sites/${name}`),
+    alive: (name: string) => joinPath(path, `alive/${name}`),
+    coordinator: joinPath(path, 'coordinator'),
+    outcome: joinPath(path, 'outcome'),
   }
 }
 
@@ -60,7 +59,7 @@ export function judge(cache: TreeCache): Decision | undefined {
   const header = cache.get(cache.path)
   if (header === undefined) return 'abort'
   const { sites } = layout(cache.path)
-  const states = cache.children(sites).map((name) => stateOf(cache.get(join(sites, name))!))
+  const states = cache.children(sites).map((name) => stateOf(cache.get(joinPath(sites, name))!))
   return count(header, states)
 }
 

@@ -1,9 +1,9 @@
-import { isRefusal, type Acl, type CallOptions, type Client } from '@zabra/client'
-import { checkedPath } from './arguments.ts'
+import { isRefusal, parentPath, type Acl, type CallOptions, type Client } from '@zabra/client'
+import { checkPath } from '@zabra/client/internal'
 import { untilGone } from './bells.ts'
 import { persist } from './node.ts'
 import { limited } from './limits.ts'
-import { below, parentOf } from './parents.ts'
+import { below } from './parents.ts'
 
 /**
  * A node that holds everybody up as long as it is there. The layout is that of Curator's
@@ -20,7 +20,7 @@ export class Barrier {
     options: { readonly acl?: readonly Acl[] | undefined } = {},
   ) {
     this.client = client.patient
-    this.path = checkedPath(client, path)
+    this.path = checkPath(path)
     this.acl = options.acl
   }
 
@@ -31,7 +31,7 @@ export class Barrier {
       persist(client, signal, async () => {
         const create = () => client.create(path, '', { signal, acl })
         try {
-          await below(client, parentOf(path), { signal, acl }, create)
+          await below(client, parentPath(path), { signal, acl }, create)
         } catch (error) {
           if (!isRefusal(error, 'nodeExists')) throw error
         }

@@ -1,4 +1,5 @@
 import { CodecError, type Codec } from '@zabra/client'
+import { isExactly } from '@zabra/client/internal'
 
 /** The same codec; where it fails, the error says of which node. */
 export function codecOfNode<T>(codec: Codec<T>, path: string): Codec<T> {
@@ -12,15 +13,11 @@ function told<T>(path: string, act: () => T): T {
   try {
     return act()
   } catch (error) {
-    // Not what somebody has made of it.
-    if (isPlain(error, RangeError))
+    // A subclass is the codec's own, and stays as it is.
+    if (isExactly(error, RangeError))
       throw new RangeError(`${error.message}: ${path}`, { cause: error })
-    if (!isPlain(error, CodecError)) throw error
+    if (!isExactly(error, CodecError)) throw error
     const { message, issues, cause } = error
     throw new CodecError(`${message}: ${path}`, issues, { path, cause })
   }
-}
-
-function isPlain<E extends Error>(error: unknown, kind: new (message: string) => E): error is E {
-  return error instanceof kind && error.constructor === kind
 }

@@ -1,5 +1,4 @@
-import { isRefusal, type CallOptions, type Client } from '@zabra/client'
-import { join } from './parents.ts'
+import { isRefusal, joinPath, type CallOptions, type Client } from '@zabra/client'
 import { compareSequence, sequenceMax, sequenceOf } from './sequence.ts'
 
 export interface Contender {
@@ -32,7 +31,9 @@ export async function lineUp(
 ): Promise<Contender[]> {
   const all = contendersAmong(await client.children(parent, options), marks)
   if (areTelling(all)) return all.toSorted((a, b) => compareSequence(a.sequence, b.sequence))
-  const stats = await Promise.all(all.map(({ name }) => client.exists(join(parent, name), options)))
+  const stats = await Promise.all(
+    all.map(({ name }) => client.exists(joinPath(parent, name), options)),
+  )
   return all
     .flatMap((contender, i) => {
       const stat = stats[i]

@@ -1,10 +1,11 @@
-import { isRefusal, type CallOptions, type Children, type Client } from '@zabra/client'
-import { checkedCount, checkedPath } from './arguments.ts'
+import { isRefusal, joinPath, type CallOptions, type Children, type Client } from '@zabra/client'
+import { checkPath } from '@zabra/client/internal'
+import { checkedCount } from './arguments.ts'
 import { untilChanged, untilThere } from './bells.ts'
 import { HeldByNode, policyOf, type Held, type HoldOptions } from './held.ts'
 import { overOneConnection, persist } from './node.ts'
 import { limited, orAborted, underAll } from './limits.ts'
-import { below, join } from './parents.ts'
+import { below } from './parents.ts'
 import { checkedOptions, waiterError, type LockOptions } from './turn.ts'
 
 /** Being inside, together with the others. */
@@ -26,10 +27,10 @@ export class DoubleBarrier {
 
   constructor(client: Client, path: string, members: number, options: LockOptions = {}) {
     this.client = client.patient
-    this.path = checkedPath(client, path)
-    this.ready = join(path, 'ready')
+    this.path = checkPath(path)
+    this.ready = joinPath(path, 'ready')
     this.members = checkedCount('members', members)
-    this.options = checkedOptions(options)
+    this.options = checkedOptions(client, 'DoubleBarrier', options)
   }
 
   /** Waits until all are there. Who comes too early for the next round waits for the end of this. */
@@ -60,7 +61,7 @@ export class DoubleBarrier {
       if (!children.includes('ready')) return
       const [member] = children.filter((name) => name !== 'ready').toSorted()
       // Not for `ready` to go: where all inside have crashed, it is for us to end the round.
-      if (member !== undefined) await untilChanged(this.client, join(this.path, member), signal)
+      if (member !== undefined) await untilChanged(this.client, joinPath(this.path, member), signal)
       else await this.endRound(undefined, signal)
     }
   }
@@ -69,7 +70,7 @@ export class DoubleBarrier {
     const { client, path } = this
     const { id = '', acl } = this.options
     const options = { ephemeral: true, protect: true, acl, signal }
-    const create = () => client.create(join(path, 'member'), id, options)
+    const create = () => client.create(joinPath(path, 'member'), id, options)
     return new HeldByNode(client, await below(client, path, { signal, acl }, create))
   }
 
@@ -129,14 +130,14 @@ export class DoubleBarrier {
       members = await this.olderThan(round, members, signal)
       if (members.length === 0) return false
     }
-    const own = members.findIndex((name) => place.path === join(path, name))
+    const own = members.findIndex((name) => place.path === joinPath(path, name))
     if (own === 0 && members.length > 1) {
-      await untilChanged(client, join(path, members.at(-1)!), signal)
+      await untilChanged(client, joinPath(path, members.at(-1)!), signal)
       return true
     }
     await orAborted(place.release(), signal)
     if (own < 0 && members.length === 0) await this.endRound(round, signal)
-    else if (own !== 0) await untilChanged(client, join(path, members[0]!), signal)
+    else if (own !== 0) await untilChanged(client, joinPath(path, members[0]!), signal)
     return true
   }
 
@@ -146,7 +147,7 @@ export class DoubleBarrier {
     signal: AbortSignal,
   ): Promise<string[]> {
     const stats = await Promise.all(
-      members.map((name) => this.client.exists(join(this.path, name), { signal })),
+      members.map((name) => this.client.exists(joinPath(this.path, name), { signal })),
     )
     return members.filter((_, i) => (stats[i]?.czxid ?? czxid) < czxid)
   }

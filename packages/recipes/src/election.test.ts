@@ -27,7 +27,7 @@ test('the first candidate leads, and each term has a larger epoch than the one b
   const last = await third
   expect(last.epoch).toBeGreaterThan(next.epoch)
   const late = next.guard(clients[1]!.transaction().create('/late')).commit()
-  await expect(late).rejects.toMatchObject({ reason: 'noNode' })
+  await expect(late).rejects.toMatchObject({ code: 'lost' })
   await last.guard(clients[2]!.transaction().create('/in-time')).commit()
 })
 

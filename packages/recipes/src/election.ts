@@ -1,11 +1,10 @@
-import { isRefusal, text, type CallOptions, type Client } from '@zabra/client'
-import { checkedPath } from './arguments.ts'
+import { isRefusal, joinPath, text, type CallOptions, type Client } from '@zabra/client'
+import { checkPath } from '@zabra/client/internal'
 import { childrenAndWait, untilChanged, untilThere } from './bells.ts'
 import { contendersAmong, lineUpIfAny, type Contender } from './contenders.ts'
 import type { Held } from './held.ts'
 import { persist } from './node.ts'
 import { limited } from './limits.ts'
-import { join } from './parents.ts'
 import { checkedOptions, takeTurn, type Line, type LockOptions, type TurnOptions } from './turn.ts'
 
 /** Who leads, or would. */
@@ -30,9 +29,9 @@ export class Election {
 
   constructor(client: Client, path: string, options: LockOptions = {}) {
     this.client = client.patient
-    this.options = checkedOptions(options)
+    this.options = checkedOptions(client, 'Election', options)
     this.line = {
-      parent: checkedPath(client, path),
+      parent: checkPath(path),
       name: 'latch-',
       marks: ['latch-'],
       blockerOf: (ahead) => ahead.at(-1),
@@ -119,13 +118,8 @@ export class Election {
   }
 
   private async read(name: string, signal: AbortSignal): Promise<Candidate | undefined> {
-    const path = join(this.line.parent, name)
-    try {
-      const { data, stat } = await this.client.get(path, { signal, codec: text })
-      return { id: data, epoch: stat.czxid, path }
-    } catch (error) {
-      if (isRefusal(error, 'noNode')) return undefined
-      throw error
-    }
+    const path = joinPath(this.line.parent, name)
+    const found = await this.client.find(path, { signal, codec: text })
+    return found && { id: found.data, epoch: found.stat.czxid, path }
   }
 }

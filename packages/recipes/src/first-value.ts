@@ -1,13 +1,15 @@
 import {
   ConnectionLossError,
   isRefusal,
-  makeGuid,
+  joinPath,
+  parentPath,
   SessionExpiredError,
   type Client,
 } from '@zabra/client'
+import { makeGuid } from '@zabra/client/internal'
 import { deleteOwn } from './held.ts'
 import { findOut, persist } from './node.ts'
-import { ensureParent, join, parentOf } from './parents.ts'
+import { ensureParent } from './parents.ts'
 
 /** That this call has made the node; when its mark is gone as well. */
 export interface FirstValue {
@@ -25,7 +27,7 @@ export async function makeFirst(
   data: Uint8Array,
   signal: AbortSignal,
 ): Promise<FirstValue | undefined> {
-  const mark = join(path, `_c_${makeGuid(() => client.host.random())}-witness`)
+  const mark = joinPath(path, `_c_${makeGuid(() => client.host.random())}-witness`)
   const attempt: Attempt = { isUncertain: false, session: undefined }
   const clear = (): Promise<void> =>
     attempt.session === undefined
@@ -84,6 +86,6 @@ async function make(
     const isParentMissing = isRefusal(refusal, 'noNode')
     if (refusal !== undefined && !isParentMissing) throw refusal
     if (isParentMissing)
-      await persist(client, signal, () => ensureParent(client, parentOf(path), { signal }))
+      await persist(client, signal, () => ensureParent(client, parentPath(path), { signal }))
   }
 }

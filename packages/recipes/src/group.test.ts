@@ -224,7 +224,7 @@ test('a guarded transaction fails when the member has left', async () => {
   await member.release()
   await expect(
     member.guard(client.transaction().delete('/while-member')).commit(),
-  ).rejects.toMatchObject({ reason: 'noNode', index: 1 })
+  ).rejects.toMatchObject({ code: 'lost', reason: 'released' })
 })
 
 test('what the codec does not understand is no member', async () => {

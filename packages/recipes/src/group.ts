@@ -1,8 +1,9 @@
-import { makeGuid, type CallOptions, type Client, type Codec } from '@zabra/client'
+import { joinPath, type CallOptions, type Client, type Codec } from '@zabra/client'
+import { makeGuid } from '@zabra/client/internal'
 import { limited, onAbort } from './limits.ts'
 import { LiveCell, type Live } from './live.ts'
 import type { NodeState } from './node.ts'
-import { checkName, join } from './parents.ts'
+import { checkName } from './parents.ts'
 import { tellProblem, type ProblemListener } from './problem.ts'
 import { Registration } from './registration.ts'
 import { openTreeCache } from './tree-cache.ts'
@@ -47,7 +48,7 @@ export async function joinGroup<T>(
   const { codec, name = makeGuid(() => client.host.random()) } = options
   checkName(name, 'a member')
   return limited(client, options, async (signal) => {
-    const registration = new Registration(client, join(path, name), codec, data)
+    const registration = new Registration(client, joinPath(path, name), codec, data)
     await registration.registered(signal)
     return registration
   })
@@ -92,7 +93,7 @@ class Book<T> {
   /** Answers whether it was about a member. */
   note(path: string, node: NodeState | undefined): boolean {
     const name = path.slice(path.lastIndexOf('/') + 1)
-    if (name === '' || path !== join(this.path, name)) return false
+    if (name === '' || path !== joinPath(this.path, name)) return false
     this.byName.delete(name)
     if (node !== undefined) this.add(name, node)
     return true

@@ -125,7 +125,7 @@ test('several are held as one', async () => {
   expect(both.signal.reason).toMatchObject({ reason: 'deleted', path: one.path })
   expect(both.deadlineMs).toBe(0)
   const late = both.guard(client.transaction().create('/late')).commit()
-  await expect(late).rejects.toMatchObject({ reason: 'noNode', path: one.path })
+  await expect(late).rejects.toMatchObject({ code: 'lost', path: one.path })
   await both.release()
   expect(await client.exists(two.path)).toBeUndefined()
 })

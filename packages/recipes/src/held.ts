@@ -4,12 +4,14 @@ import {
   isRefusal,
   SessionExpiredError,
   ZabraError,
+  type AnyTransaction,
   type Client,
   type Stat,
   type State,
-  type Transaction,
+  type TransactionError,
   type WatchEvent,
 } from '@zabra/client'
+import { markErrorKind } from '@zabra/client/internal'
 import { pause, refusedPauseMs } from './pause.ts'
 
 /** A right that one has until it is given back or lost: a lock, a permit, a leadership. */
@@ -25,10 +27,13 @@ export interface Held extends AsyncDisposable {
   readonly deadlineMs: number
   /** Of the node that gives the right. */
   readonly path: string
-  /** Lets the transaction fail as a whole unless the right is still held when it happens. */
-  guard<Results extends readonly unknown[]>(
-    transaction: Transaction<Results>,
-  ): Transaction<[...Results, ...undefined[]]>
+  /**
+   * Lets the transaction fail as a whole, with a LostError, unless the right is held when it happens.
+   * Adds no results.
+   *
+   *     const [changed] = await held.guard(client.transaction().set('/stock', '41')).commit()
+   */
+  guard<Guarded extends AnyTransaction>(transaction: Guarded): Guarded
   /** Gives it back. A second time it does nothing. */
   release(): Promise<void>
   [Symbol.asyncDispose](): Promise<void>
@@ -59,13 +64,16 @@ const sentences: Record<LossReason, string> = {
 
 /** Something is not held any more, or nobody can tell. */
 export class LostError extends ZabraError {
+  static {
+    markErrorKind(this, 'LostError')
+  }
   override readonly name = 'LostError'
   readonly code = 'lost'
   readonly retriable = false
   readonly reason: LossReason
 
-  constructor(reason: LossReason, path: string) {
-    super(`not held any more, ${sentences[reason]}: ${path}`, { path })
+  constructor(reason: LossReason, path: string, cause?: unknown) {
+    super(`not held any more, ${sentences[reason]}: ${path}`, { path, cause })
     this.reason = reason
   }
 }
@@ -123,6 +131,7 @@ export class HeldByNode implements Held {
   private readonly controller = new AbortController()
   private readonly stopListening: () => void
   private releasing: Promise<void> | undefined
+  private isHandingOn = false
 
   constructor(client: Client, node: HeldNode) {
     this.client = client.patient
@@ -153,12 +162,18 @@ export class HeldByNode implements Held {
     return this.signal.aborted ? 0 : this.client.aliveUntilMs
   }
 
-  guard<Results extends readonly unknown[]>(
-    transaction: Transaction<Results>,
-  ): Transaction<[...Results, ...undefined[]]> {
+  guard<Guarded extends AnyTransaction>(transaction: Guarded): Guarded {
     const checks = this.node.checks ?? [{ path: this.path }]
-    for (const { path, version } of checks) transaction.check(path, version)
-    return transaction as unknown as Transaction<[...Results, ...undefined[]]>
+    const failed = (refusal: TransactionError): LostError => {
+      const { reason } = this.signal
+      return new LostError(
+        reason instanceof LostError ? reason.reason : 'deleted',
+        this.path,
+        refusal,
+      )
+    }
+    transaction.guardedBy({ checks, assert: () => this.signal.throwIfAborted(), failed })
+    return transaction
   }
 
   release(): Promise<void> {
@@ -177,6 +192,16 @@ export class HeldByNode implements Held {
     if (this.signal.aborted) this.publish('ended', (this.signal.reason as LostError).reason)
     else this.judge(this.client.state)
     return this
+  }
+
+  /** Does what deletes the node on purpose: for whoever listens it is given back, not lost. */
+  async handOn<T>(act: () => Promise<T>): Promise<T> {
+    this.isHandingOn = true
+    try {
+      return await act()
+    } finally {
+      this.isHandingOn = false
+    }
   }
 
   private judge(state: State): void {
@@ -206,12 +231,12 @@ export class HeldByNode implements Held {
     const again = (event?: WatchEvent): void => {
       if (this.signal.aborted) return
       // Nothing is left to be watched then, and a watch on nothing would stay for ever.
-      if (event?.type === 'deleted') this.lose('deleted')
+      if (event?.type === 'deleted') this.lose(this.isHandingOn ? 'released' : 'deleted')
       else this.watchNode()
     }
     this.client.exists(this.path, { watch: again }).then(
       (stat) => {
-        if (stat?.czxid !== this.token) this.lose('deleted')
+        if (stat?.czxid !== this.token) this.lose(this.isHandingOn ? 'released' : 'deleted')
       },
       (error: unknown) => {
         if (error instanceof ConnectionLossError) again()

@@ -1,4 +1,4 @@
-import type { Transaction } from '@zabra/client'
+import type { AnyTransaction } from '@zabra/client'
 import type { Held } from './held.ts'
 import { onAbort } from './limits.ts'
 
@@ -28,9 +28,9 @@ export function holdAll(first: Held, ...others: readonly Held[]): Held {
     get deadlineMs() {
       return Math.min(...all.map(({ deadlineMs }) => deadlineMs))
     },
-    guard<Results extends readonly unknown[]>(transaction: Transaction<Results>) {
+    guard<Guarded extends AnyTransaction>(transaction: Guarded): Guarded {
       for (const held of all) held.guard(transaction)
-      return transaction as unknown as Transaction<[...Results, ...undefined[]]>
+      return transaction
     },
     release,
     [Symbol.asyncDispose]: release,

@@ -83,16 +83,37 @@ export {
   type LossReason,
 } from './held.ts'
 export { holdAll } from './hold-all.ts'
+export { DelayQueue, type DelayOptions } from './delay-queue.ts'
+export { IdQueue } from './id-queue.ts'
+export { Lease, type LeaseOptions } from './lease.ts'
+export { MultiLock } from './multi-lock.ts'
+export { Party } from './party.ts'
+export {
+  PersistentNode,
+  PersistentTtlNode,
+  type PersistentNodeOptions,
+  type PersistentTtlNodeOptions,
+} from './persistent-node.ts'
+export {
+  SetPartitioner,
+  type RunOptions,
+  type SetPartitionerOptions,
+  type Share,
+} from './set-partitioner.ts'
+export { adopt, parseTicket, writeTicket } from './session-hand-over.ts'
+export { SharedCount } from './shared-count.ts'
 export { leaderOnly, type LeaderOnlyOptions } from './leader-only.ts'
-export { Lock, type AcquireOptions } from './lock.ts'
+export { Lock } from './lock.ts'
 export { ReadWriteLock } from './read-write-lock.ts'
 export {
   RefusedError,
   RevocableLock,
   type RevocableHeld,
   type RevocableOptions,
+  type RevocableSide,
   type RevokeOptions,
 } from './revocable-lock.ts'
+export type { AcquireOptions, TurnLock } from './turn-lock.ts'
 export { Semaphore, type PermitOptions } from './semaphore.ts'
 export { SimpleLock } from './simple-lock.ts'
 export type { LockOptions } from './turn.ts'

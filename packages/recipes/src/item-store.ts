@@ -1,14 +1,14 @@
 import {
   ConnectionLossError,
   isRefusal,
-  makeGuid,
+  joinPath,
   SessionExpiredError,
   text,
   type CallOptions,
   type Client,
   type Codec,
 } from '@zabra/client'
-import { checkedPath } from './arguments.ts'
+import { checkPath, makeGuid } from '@zabra/client/internal'
 import { childrenAndWait } from './bells.ts'
 import { firstOf } from './first-of.ts'
 import { LostError, policyOf, type HoldOptions, type LossPolicy } from './held.ts'
@@ -16,17 +16,21 @@ import { limited, orAborted, underAll } from './limits.ts'
 import { Lock } from './lock.ts'
 import { persist, readNode } from './node.ts'
 import { numberOf, Outbox } from './outbox.ts'
-import { ensureParent, join } from './parents.ts'
+import { ensureParent } from './parents.ts'
 import { QueueItem, type Taking } from './queue-item.ts'
 import { compareSequence, sequenceMax } from './sequence.ts'
+import { pause } from './pause.ts'
 import { Serial } from './serial.ts'
 import { Witness } from './witness.ts'
 
-export type Order = 'inOrder' | 'byPriority'
+export type Order = 'inOrder' | 'byPriority' | 'byTime'
 
 interface ItemName {
   readonly name: string
+  /** What is handed out first: smaller numbers. In a delay queue, when it is due. */
   readonly priority: number
+  /** The id of its producer's, in an id queue. */
+  readonly id: string | undefined
   readonly sequence: number
   /** In the transaction by which it was put in when all numbers were used up. */
   readonly place: number | undefined
@@ -65,28 +69,29 @@ export class ItemStore<T> {
     const { codec } = options
     if (codec === undefined)
       throw new TypeError('codec is missing: it says how values are written down, as json() does')
-    this.path = checkedPath(client, path)
+    this.path = checkPath(path)
     this.client = client.patient
-    this.entries = join(path, 'entries')
-    this.taken = join(path, 'taken')
+    this.entries = joinPath(path, 'entries')
+    this.taken = joinPath(path, 'taken')
     this.order = order
     this.codec = codec
     this.lostOn = policyOf(options)
     this.id = makeGuid(() => client.host.random())
-    this.clients = join(path, 'clients')
+    this.clients = joinPath(path, 'clients')
     this.outbox = new Outbox(client, this.entries, this.clients)
-    this.line = new Lock(client, join(path, 'line'))
+    this.line = new Lock(client, joinPath(path, 'line'))
     this.claims = new Witness(client, this.clients)
   }
 
+  /** `mark` stands in the name before the number: see `priorityMark` and its siblings. */
   put(
     value: T,
-    priority: number,
+    mark: string,
     options: CallOptions & { readonly ephemeral?: boolean | undefined },
   ): Promise<void> {
     const post = async (signal: AbortSignal): Promise<void> => {
       const data = this.codec.encode(value)
-      const name = `entry-${String(priority).padStart(3, '0')}-`
+      const name = `entry-${mark}`
       const { ephemeral = false } = options
       await orAborted(this.outbox.post({ name, data, ephemeral, signal }), signal)
     }
@@ -143,18 +148,62 @@ export class ItemStore<T> {
   /** Until there may be an item that nobody works on. */
   private async untilChanged(signal: AbortSignal): Promise<void> {
     const [entries, taken] = await this.listBoth(signal)
-    if (freeAmong(entries, taken).length > 0) return
+    const free = freeAmong(entries, taken)
+    if (this.dueAmong(free).length > 0) return
     const wait = (folder: string, before: readonly string[], either: AbortSignal) =>
       childrenAndWait(this.client, folder, either, (now) => isSame(now, before))
     try {
       await firstOf(signal, (either) => [
         wait(this.entries, entries, either),
         wait(this.taken, taken, either),
+        ...this.untilDue(free, either),
       ])
     } catch (error) {
       const isTemporary = error instanceof ConnectionLossError || isRefusal(error, 'noNode')
       if (!isTemporary) throw error
     }
+  }
+
+  private dueAmong(items: readonly ItemName[]): readonly ItemName[] {
+    if (this.order !== 'byTime') return items
+    const nowMs = this.wallMs()
+    return items.filter(({ priority }) => priority <= nowMs)
+  }
+
+  /** Waits until the next item is due, where there is one. */
+  private untilDue(items: readonly ItemName[], signal: AbortSignal): readonly Promise<void>[] {
+    if (this.order !== 'byTime' || items.length === 0) return []
+    const nextMs = Math.min(...items.map(({ priority }) => priority))
+    return [pause(this.client, Math.max(0, nextMs - this.wallMs()), signal)]
+  }
+
+  private wallMs(): number {
+    const { host } = this.client
+    return host.wallMs?.() ?? host.nowMs()
+  }
+
+  /** Takes out the items of an id that nobody works on; returns how many those were. */
+  remove(id: string, options: CallOptions): Promise<number> {
+    const act = async (signal: AbortSignal): Promise<number> => {
+      const [entries, taken] = await this.listBoth(signal)
+      const own = freeAmong(entries, taken).filter((item) => item.id === id)
+      let removed = 0
+      for (const { name } of own) {
+        signal.throwIfAborted()
+        const item = await this.takeThis(name, signal)
+        if (item === undefined) continue
+        await item.complete({ signal })
+        removed++
+      }
+      return removed
+    }
+    return limited(this.client, options, act, true, { path: this.path, what: 'not removed' })
+  }
+
+  /** Whether there is an item of this id, also one that somebody works on. */
+  async has(id: string, options: CallOptions): Promise<boolean> {
+    const names = await limited(this.client, options, (signal) => this.list(this.entries, signal))
+    return names.some((name) => parse(name)?.id === id)
   }
 
   // --- taking ----------------------------------------------------------------------------------
@@ -167,7 +216,7 @@ export class ItemStore<T> {
     }
     for (;;) {
       const [entries, taken] = await this.listBoth(signal)
-      const free = freeAmong(entries, taken)
+      const free = this.dueAmong(freeAmong(entries, taken))
       if (free.length === 0) return undefined
       const candidates = await this.sorted(free, signal)
       // What is listed now stays right for later, unless something may come before it.
@@ -224,14 +273,14 @@ export class ItemStore<T> {
   /** Makes the nodes that say who works on it; undefined where somebody does already. */
   private async mark(name: string): Promise<Taking | undefined> {
     const { client, id } = this
-    const entry = join(this.entries, name)
-    const taken = join(this.taken, name)
-    const holder = join(this.clients, name)
+    const entry = joinPath(this.entries, name)
+    const taken = joinPath(this.taken, name)
+    const holder = joinPath(this.clients, name)
     const ephemeral = { ephemeral: true }
     let stale: readonly string[] = []
     for (;;) {
       const ownName = `consumer-${makeGuid(() => client.host.random())}`
-      const own = join(this.clients, ownName)
+      const own = joinPath(this.clients, ownName)
       try {
         const { results } = await this.claims.commit((transaction) => {
           // Set besides, as nobody does but these consumers: its version tells it from kazoo's.
@@ -266,7 +315,7 @@ export class ItemStore<T> {
       await ensureParent(client, this.clients)
       return []
     }
-    const own = join(this.clients, text.decode(node.data))
+    const own = joinPath(this.clients, text.decode(node.data))
     const isThere = (await readNode(client, own)) !== undefined
     return isThere ? [holder, own] : [holder]
   }
@@ -310,7 +359,7 @@ export class ItemStore<T> {
   ): Promise<ReadonlyMap<string, bigint>> {
     const { client, czxids: known } = this
     const read = async ({ name }: ItemName): Promise<bigint | undefined> => {
-      const path = join(this.entries, name)
+      const path = joinPath(this.entries, name)
       const stat = await persist(client, signal, () => client.exists(path, { signal }))
       return stat?.czxid
     }
@@ -327,6 +376,24 @@ export class ItemStore<T> {
   }
 }
 
+/** In the middle, as kazoo has it. */
+const plainPriority = 100
+
+/** What stands in the name of an item, as kazoo writes it. */
+export function priorityMark(priority = plainPriority): string {
+  return `${String(priority).padStart(3, '0')}-`
+}
+
+/** An item that is due at a time, in ms since 1970: 15 digits are enough for 30,000 years. */
+export function dueMark(dueMs: number): string {
+  return `@${String(Math.ceil(dueMs)).padStart(15, '0')}-`
+}
+
+/** An item that is found again by an id. */
+export function idMark(id: string): string {
+  return `${priorityMark()}~${encodeURIComponent(id).replaceAll('~', '%7E')}~`
+}
+
 /** Those that nobody works on, in no order. */
 function freeAmong(entries: readonly string[], taken: readonly string[]): ItemName[] {
   const isTaken = new Set(taken)
@@ -334,9 +401,17 @@ function freeAmong(entries: readonly string[], taken: readonly string[]): ItemNa
 }
 
 function parse(name: string): ItemName | undefined {
-  const match = /^entry-(\d{3})-(.*)$/.exec(name)
-  const number = match === null ? undefined : numberOf(match[2]!)
-  return number && { name, priority: Number(match![1]), ...number }
+  const match = /^entry-(?:(\d{3})|@(\d{15}))-(?:~([^~]*)~)?(.*)$/.exec(name)
+  if (match === null) return undefined
+  const [, priority, dueMs, id, rest = ''] = match
+  const number = numberOf(rest)
+  if (number === undefined) return undefined
+  return {
+    name,
+    priority: Number(priority ?? dueMs),
+    id: id === undefined ? undefined : decodeURIComponent(id),
+    ...number,
+  }
 }
 
 /** The counter stays at its end, or goes on with negative numbers: see `lineUp` of contenders. */

@@ -1,51 +1,19 @@
-import type { CallOptions, Client } from '@zabra/client'
-import { checkedPath } from './arguments.ts'
-import { lineUpIfAny } from './contenders.ts'
-import type { Held, HoldOptions } from './held.ts'
-import { join } from './parents.ts'
-import {
-  checkedOptions,
-  takeTurn,
-  tryTurn,
-  type Line,
-  type LockOptions,
-  type TurnOptions,
-} from './turn.ts'
-
-/** What waiting for a right takes. */
-export type AcquireOptions = TurnOptions
+import type { Client } from '@zabra/client'
+import { checkPath } from '@zabra/client/internal'
+import { TurnLock } from './turn-lock.ts'
+import { checkedOptions, type Line, type LockOptions } from './turn.ts'
 
 /**
  * A lock that one holds at a time, in the order of asking. Each waits for the one before, so that
  * a release wakes a single waiter. The layout is that of Curator's InterProcessMutex, and kazoo's
  * locks on the same path count as well.
+ *
+ *     const lock = new Lock(client, '/locks/printer')
+ *     await lock.run((held) => print({ signal: held.signal }), { timeoutMs: 5000 })
  */
-export class Lock {
-  private readonly client: Client
-  private readonly options: LockOptions
-  private readonly line: Line
-
+export class Lock extends TurnLock {
   constructor(client: Client, path: string, options: LockOptions = {}) {
-    this.client = client.patient
-    this.options = checkedOptions(options)
-    this.line = lockLine(checkedPath(client, path))
-  }
-
-  /** Waits until it is held. Not reentrant: who asks twice waits for themselves. */
-  acquire(options: AcquireOptions = {}): Promise<Held> {
-    return takeTurn(this.client, this.line, this.options, options)
-  }
-
-  /** Undefined where somebody else has it. */
-  tryAcquire(options: CallOptions & HoldOptions = {}): Promise<Held | undefined> {
-    return tryTurn(this.client, this.line, this.options, options)
-  }
-
-  /** The paths of the holder and of those who wait, in order. */
-  async queue(options: CallOptions = {}): Promise<string[]> {
-    const { parent, marks } = this.line
-    const all = await lineUpIfAny(this.client, parent, marks, options)
-    return all.map(({ name }) => join(parent, name))
+    super(client, lockLine(checkPath(path)), checkedOptions(client, 'Lock', options))
   }
 }
 

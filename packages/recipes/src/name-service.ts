@@ -1,7 +1,9 @@
 import {
   ConnectionLossError,
   isRefusal,
+  joinPath,
   OperationError,
+  parentPath,
   SessionExpiredError,
   type CallOptions,
   type Client,
@@ -13,7 +15,7 @@ import { limited, underAll } from './limits.ts'
 import type { Live } from './live.ts'
 import { openLiveNode, type LiveOptions } from './live-node.ts'
 import { findOut, persist } from './node.ts'
-import { below, join, parentOf } from './parents.ts'
+import { below } from './parents.ts'
 import type { Problem } from './problem.ts'
 import { Registration } from './registration.ts'
 
@@ -41,7 +43,7 @@ export class NameService<T> {
    * with `notEmpty` where it is a folder with names in it.
    */
   async bind(name: string, value: T, options: CallOptions = {}): Promise<boolean> {
-    const at = join(this.path, name)
+    const at = joinPath(this.path, name)
     const data = this.encode(value)
     const bind = async (signal: AbortSignal): Promise<boolean> =>
       (await this.create(at, data, signal)).isBound
@@ -54,7 +56,7 @@ export class NameService<T> {
    * where the name is a folder with names in it.
    */
   async rebind(name: string, value: T, options: CallOptions = {}): Promise<void> {
-    const at = join(this.path, name)
+    const at = joinPath(this.path, name)
     const data = this.encode(value)
     await limited(this.client, options, (signal) => this.setOrBind(at, data, signal), true)
   }
@@ -64,7 +66,7 @@ export class NameService<T> {
    * bound the name since, it rejects, with `mayHaveHappened`.
    */
   unbind(name: string, options: CallOptions = {}): Promise<boolean> {
-    const at = join(this.path, name)
+    const at = joinPath(this.path, name)
     return limited(this.client, options, (signal) => this.remove(at, signal), true)
   }
 
@@ -74,7 +76,7 @@ export class NameService<T> {
    */
   register(name: string, value: T, options: CallOptions = {}): Promise<Registration<T>> {
     return limited(this.client, options, async (signal) => {
-      const at = join(this.path, name)
+      const at = joinPath(this.path, name)
       const codec = { ...this.codec, encode: (one: T) => this.encode(one) }
       const registration = new Registration(this.client, at, codec, value)
       await registration.registered(signal)
@@ -84,13 +86,8 @@ export class NameService<T> {
 
   /** What the name stands for; undefined where it stands for nothing. */
   async lookup(name: string, options: ReadOptions = {}): Promise<T | undefined> {
-    try {
-      const { data } = await this.client.get(join(this.path, name), options)
-      return this.meaning(data)
-    } catch (error) {
-      if (isRefusal(error, 'noNode')) return undefined
-      throw error
-    }
+    const found = await this.client.find(joinPath(this.path, name), options)
+    return found && this.meaning(found.data)
   }
 
   /** Waits until the name stands for something; rejects where that cannot be understood. */
@@ -111,7 +108,7 @@ export class NameService<T> {
   live(name: string, options: LiveOptions = {}): Promise<Live<T | undefined>> {
     return openLiveNode<T | undefined>(
       this.client,
-      join(this.path, name),
+      joinPath(this.path, name),
       (node) => ({ value: node === undefined ? undefined : this.meaning(node.data) }),
       options,
     )
@@ -120,7 +117,7 @@ export class NameService<T> {
   /** The names and folders in a folder, sorted; by default those at the top. */
   async list(folder = '', options: ReadOptions = {}): Promise<string[]> {
     try {
-      const at = folder === '' ? this.path : join(this.path, folder)
+      const at = folder === '' ? this.path : joinPath(this.path, folder)
       return (await this.client.children(at, options)).toSorted()
     } catch (error) {
       if (isRefusal(error, 'noNode')) return []
@@ -186,7 +183,7 @@ export class NameService<T> {
     let folder: Data | undefined
     for (;;) {
       try {
-        if (folder === undefined) await below(client, parentOf(at), { signal }, create)
+        if (folder === undefined) await below(client, parentPath(at), { signal }, create)
         else await this.replace(at, folder, data, signal)
         return { isBound: true }
       } catch (error) {
@@ -230,14 +227,7 @@ export class NameService<T> {
 
   private find(at: string, signal: AbortSignal): Promise<Data | undefined> {
     const { client } = this
-    return persist(client, signal, async () => {
-      try {
-        return await client.get(at, { signal })
-      } catch (error) {
-        if (isRefusal(error, 'noNode')) return undefined
-        throw error
-      }
-    })
+    return persist(client, signal, () => client.find(at, { signal }))
   }
 
   // --- lost replies ----------------------------------------------------------------------------
@@ -276,7 +266,7 @@ export class NameService<T> {
   /** When something came or went last where a node that is not there would be. */
   private async folderChangedAt(at: string, signal: AbortSignal): Promise<bigint> {
     const { client } = this
-    for (let folder = parentOf(at); ; folder = parentOf(folder)) {
+    for (let folder = parentPath(at); ; folder = parentPath(folder)) {
       const stat = await persist(client, signal, () => client.exists(folder, { signal }))
       if (stat !== undefined || folder === '/') return stat?.pzxid ?? 0n
     }

@@ -44,8 +44,8 @@ export async function followNode(
   signal: AbortSignal,
   tell: (node: NodeState | undefined) => void,
 ): Promise<void> {
-  for await (const change of client.watch(path, { initial: true, renew: true, signal })) {
-    if (change.type !== 'children') tell(await readNode(client, path, signal))
+  for await (const { type } of client.watch(path, { initial: true, signal })) {
+    if (type !== 'children' && type !== 'sessionExpired') tell(await readNode(client, path, signal))
   }
 }
 

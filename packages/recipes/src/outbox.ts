@@ -1,6 +1,7 @@
-import { isRefusal, makeGuid, text, type Client } from '@zabra/client'
+import { isRefusal, joinPath, text, type Client } from '@zabra/client'
+import { makeGuid } from '@zabra/client/internal'
 import { onAbort } from './limits.ts'
-import { ensureParent, join } from './parents.ts'
+import { ensureParent } from './parents.ts'
 import { sequenceMax } from './sequence.ts'
 import { Witness } from './witness.ts'
 
@@ -107,7 +108,7 @@ export class Outbox {
       try {
         await this.witness.commit((transaction) => {
           for (const [place, { name, data, ephemeral }] of batch.entries()) {
-            const path = join(this.folder, name)
+            const path = joinPath(this.folder, name)
             if (!this.isCounterUsedUp)
               transaction.create(path, data, { sequential: true, ephemeral })
             else transaction.create(beyondCounter(path, unique, place), data, { ephemeral })

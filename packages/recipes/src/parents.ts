@@ -1,4 +1,4 @@
-import { isRefusal, type Client, type EnsureOptions } from '@zabra/client'
+import { isRefusal, parentPath, type Client, type EnsureOptions } from '@zabra/client'
 
 /** Makes the node that the others live under: a container, so that it goes when nobody is left. */
 export async function ensureParent(
@@ -32,7 +32,7 @@ export async function below<T>(
       if (!isRefusal(error, 'noNode') || attempt === attemptsMax) throw error
       const { path = parent } = error
       // Where something else is missing, the parent does not help.
-      if (path !== parent && parentOf(path) !== parent) throw error
+      if (path !== parent && parentPath(path) !== parent) throw error
     }
     await ensureParent(client, parent, options)
   }
@@ -43,8 +43,3 @@ export function checkName(name: string, what: string): void {
   if (name === '' || name === '.' || name === '..' || name.includes('/'))
     throw new TypeError(`'${name}' is no name of ${what}: it must not be empty or hold a slash`)
 }
-
-export const join = (parent: string, name: string): string =>
-  parent === '/' ? `/${name}` : `${parent}/${name}`
-
-export const parentOf = (path: string): string => path.slice(0, path.lastIndexOf('/')) || '/'

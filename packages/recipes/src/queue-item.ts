@@ -2,6 +2,7 @@ import {
   ConnectionLossError,
   isRefusal,
   TransactionError,
+  type AnyTransaction,
   type CallOptions,
   type Client,
   type Codec,
@@ -89,9 +90,7 @@ export class QueueItem<T> implements Held {
     return this.right.deadlineMs
   }
 
-  guard<Results extends readonly unknown[]>(
-    transaction: Transaction<Results>,
-  ): Transaction<[...Results, ...undefined[]]> {
+  guard<Guarded extends AnyTransaction>(transaction: Guarded): Guarded {
     return this.right.guard(transaction)
   }
 

@@ -1,7 +1,7 @@
 import type { CallOptions, Client, Codec } from '@zabra/client'
 import type { HoldOptions } from './held.ts'
 import { ItemQueue } from './item-queue.ts'
-import { ItemStore } from './item-store.ts'
+import { ItemStore, priorityMark } from './item-store.ts'
 
 export interface QueueOptions<T> extends HoldOptions {
   readonly codec: Codec<T>
@@ -11,9 +11,6 @@ export interface PutOptions extends CallOptions {
   /** The item goes with this session, unless it is taken out before. */
   readonly ephemeral?: boolean | undefined
 }
-
-/** In the middle, as kazoo has it. */
-const plainPriority = 100
 
 /**
  * A queue: what is put in first is handed out first, each item to one consumer at a time. An item
@@ -26,6 +23,6 @@ export class Queue<T> extends ItemQueue<T> {
 
   /** Resolves when the item is in the queue; there it is once, also where a reply was lost. */
   put(value: T, options: PutOptions = {}): Promise<void> {
-    return this.store.put(value, plainPriority, options)
+    return this.store.put(value, priorityMark(), options)
   }
 }

@@ -1,8 +1,10 @@
-import type { CallOptions, Client } from '@zabra/client'
-import { checkedPath } from './arguments.ts'
-import type { Held, HoldOptions } from './held.ts'
-import type { AcquireOptions } from './lock.ts'
-import { checkedOptions, takeTurn, tryTurn, type Line, type LockOptions } from './turn.ts'
+import { joinPath, nodeName, settle, type CallOptions, type Client } from '@zabra/client'
+import { checkPath, makeGuid } from '@zabra/client/internal'
+import { HeldByNode, LostError, policyOf, type Held, type HoldOptions } from './held.ts'
+import { limited } from './limits.ts'
+import { sequenceMax, sequenceOf } from './sequence.ts'
+import { TurnLock } from './turn-lock.ts'
+import { checkedOptions, type Line, type LockOptions } from './turn.ts'
 
 /** Curator's and ours, kazoo's. */
 export const readerMarks = ['__READ__', '__rlock__']
@@ -10,45 +12,81 @@ export const writerMarks = ['__WRIT__', '__lock__']
 
 /**
  * Many readers at a time, or one writer, in the order of asking: a reader waits for the last
- * writer before it, a writer for whoever is before it. The layout is that of Curator's
+ * writer before it, a writer for everybody before it. The layout is that of Curator's
  * InterProcessReadWriteLock; kazoo's read and write locks on the same path count as well.
+ *
+ *     const lock = new ReadWriteLock(client, '/locks/catalogue')
+ *     await using reading = await lock.read.acquire({ timeoutMs: 5000 })
  */
 export class ReadWriteLock {
+  /** For readers: shared with other readers. */
+  readonly read: TurnLock
+  /** For a writer, alone. */
+  readonly write: TurnLock
   private readonly client: Client
-  private readonly options: LockOptions
   private readonly path: string
+  private readonly options: LockOptions
 
   constructor(client: Client, path: string, options: LockOptions = {}) {
     this.client = client.patient
-    this.path = checkedPath(client, path)
-    this.options = checkedOptions(options)
+    this.path = checkPath(path)
+    this.options = checkedOptions(client, 'ReadWriteLock', options)
+    this.read = new TurnLock(client, readerLine(path), this.options)
+    this.write = new TurnLock(client, writerLine(path), this.options)
   }
 
-  read(options: AcquireOptions = {}): Promise<Held> {
-    return this.take(readerLine(this.path), options)
+  /**
+   * Turns a held write lock into a read lock in one step: no other writer comes in between, and the
+   * readers that wait come in. The write lock counts as released.
+   *
+   *     await using writing = await lock.write.acquire()
+   *     await using reading = await lock.downgrade(writing)
+   */
+  downgrade(writing: Held, options: CallOptions & HoldOptions = {}): Promise<Held> {
+    const { client, path } = this
+    const lostOn = policyOf(options, this.options)
+    const act = async (signal: AbortSignal): Promise<Held> => {
+      const own = placeOf(path, writing)
+      const holder = writing as HeldByNode
+      const guid = makeGuid(() => client.host.random())
+      const node = joinPath(path, `_c_${guid}-__READ__${own}`)
+      const { id = '', acl } = this.options
+      const look = () => client.exists(node, { signal, consistency: 'session' })
+      const exchange = async () => {
+        // The place in the line is in the name, and so the reader keeps that of the writer.
+        const swap = writing.guard(client.transaction())
+        await swap
+          .create(node, id, { ephemeral: true, acl })
+          .delete(writing.path)
+          .commit({ signal })
+        return look()
+      }
+      const stat = await holder.handOn(async () => {
+        const made = await settle(client, exchange, { signal, look })
+        if (made !== undefined) await writing.release()
+        return made
+      })
+      if (stat === undefined) throw new LostError('deleted', writing.path)
+      return new HeldByNode(client, { path: node, stat }).judgeBy(lostOn)
+    }
+    return limited(client, options, act, true, { path, what: 'not downgraded' })
   }
+}
 
-  write(options: AcquireOptions = {}): Promise<Held> {
-    return this.take(writerLine(this.path), options)
-  }
-
-  /** Undefined where a writer holds the lock or waits for it. */
-  tryRead(options: CallOptions & HoldOptions = {}): Promise<Held | undefined> {
-    return this.tryTake(readerLine(this.path), options)
-  }
-
-  /** Undefined where anybody holds the lock or waits for it. */
-  tryWrite(options: CallOptions & HoldOptions = {}): Promise<Held | undefined> {
-    return this.tryTake(writerLine(this.path), options)
-  }
-
-  private take(line: Line, options: AcquireOptions): Promise<Held> {
-    return takeTurn(this.client, line, this.options, options)
-  }
-
-  private tryTake(line: Line, options: CallOptions & HoldOptions): Promise<Held | undefined> {
-    return tryTurn(this.client, line, this.options, options)
-  }
+/** The number of a holder's node, which says where in the line it stands. */
+function placeOf(parent: string, held: Held): string {
+  const { path, signal } = held
+  signal.throwIfAborted()
+  const name = nodeName(path)
+  const isOwn = path === joinPath(parent, name)
+  const mark = writerMarks.find((one) => sequenceOf(name, one) !== undefined)
+  if (!(held instanceof HeldByNode) || !isOwn || mark === undefined)
+    throw new TypeError(`not a write lock of ${parent}: ${path}`)
+  const sequence = sequenceOf(name, mark)!
+  // From then on it is not the number that tells the order.
+  if (sequence < 0 || sequence >= sequenceMax)
+    throw new RangeError(`the numbers of ${parent} are used up: release, and acquire anew`)
+  return String(sequence).padStart(10, '0')
 }
 
 export function readerLine(parent: string): Line {

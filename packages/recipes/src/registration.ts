@@ -2,19 +2,21 @@ import {
   ClosedError,
   ConnectionLossError,
   isRefusal,
+  parentPath,
   SessionExpiredError,
+  type AnyTransaction,
   type CallOptions,
   type Client,
   type Codec,
   type Created,
-  type Transaction,
+  type TransactionError,
 } from '@zabra/client'
 import { untilGone } from './bells.ts'
 import { deleteMade, giveBackIn, hold, LostError, type Held } from './held.ts'
 import { limited, onAbort, orAborted } from './limits.ts'
 import { LiveCell, type Live } from './live.ts'
 import { persist } from './node.ts'
-import { ensureParent, parentOf } from './parents.ts'
+import { ensureParent } from './parents.ts'
 import { pause, refusedPauseMs } from './pause.ts'
 
 /**
@@ -53,7 +55,7 @@ export class Registration<T> implements Held {
     this.client = client.patient
     this.path = path
     this.name = path.slice(path.lastIndexOf('/') + 1)
-    this.parent = parentOf(path)
+    this.parent = parentPath(path)
     this.codec = codec
     this.data = codec.encode(value)
     this.status = new LiveCell<Presence>(client, 'absent')
@@ -110,10 +112,12 @@ export class Registration<T> implements Held {
     return this.status
   }
 
-  guard<Results extends readonly unknown[]>(
-    transaction: Transaction<Results>,
-  ): Transaction<[...Results, ...undefined[]]> {
-    return transaction.check(this.path) as unknown as Transaction<[...Results, ...undefined[]]>
+  guard<Guarded extends AnyTransaction>(transaction: Guarded): Guarded {
+    const { path } = this
+    const assert = (): void => this.signal.throwIfAborted()
+    const failed = (refusal: TransactionError): LostError => new LostError('deleted', path, refusal)
+    transaction.guardedBy({ checks: [{ path }], assert, failed })
+    return transaction
   }
 
   /**

@@ -1,6 +1,7 @@
 import {
   ConnectionLossError,
   isRefusal,
+  joinPath,
   OperationError,
   type CallOptions,
   type Client,
@@ -10,7 +11,7 @@ import { hold, type Held, type HoldOptions } from './held.ts'
 import { limited } from './limits.ts'
 import { openLiveNode, type Interpret } from './live-node.ts'
 import { persist } from './node.ts'
-import { below, join } from './parents.ts'
+import { below } from './parents.ts'
 
 export interface RendezvousOptions<T> extends CallOptions {
   readonly codec: Codec<T>
@@ -35,7 +36,7 @@ export function openRendezvous(
   options: CallOptions & HoldOptions = {},
 ): Promise<Held> {
   return limited(client, options, async (signal) => {
-    const place = join(folder, 'rendezvous')
+    const place = joinPath(folder, 'rendezvous')
     const create = () => client.create(place, '', { ephemeral: true, protect: true, signal })
     return hold(client, await below(client, folder, { signal }, create), options)
   })

@@ -19,9 +19,11 @@ test('holders that are asked give the lock back', async () => {
     void held.release()
   }
   const readers = await Promise.all(
-    [first!, second!].map((client) => new RevocableLock(client, '/polite').shared({ onAsked })),
+    [first!, second!].map((client) =>
+      new RevocableLock(client, '/polite').read.acquire({ onAsked }),
+    ),
   )
-  const held = await new RevocableLock(third!, '/polite').exclusive({ revoke: true })
+  const held = await new RevocableLock(third!, '/polite').write.acquire({ revoke: true })
   expect(asked).toBe(2)
   for (const reader of readers) {
     expect(reader.signal.reason).toMatchObject({ reason: 'released' })
@@ -32,10 +34,10 @@ test('holders that are asked give the lock back', async () => {
 
 test('nobody is asked by who does not want to', async () => {
   const [first, second] = await Promise.all([fixture.open(), fixture.open()])
-  const reader = await new RevocableLock(first, '/patient').shared({
+  const reader = await new RevocableLock(first, '/patient').read.acquire({
     onAsked: () => expect.unreachable(),
   })
-  const waiting = new RevocableLock(second, '/patient').exclusive()
+  const waiting = new RevocableLock(second, '/patient').write.acquire()
   await untilChildren(first, '/patient', 2)
   await Promise.all([first.sync(), second.sync()])
   await reader.release()
@@ -55,14 +57,14 @@ test('a holder may refuse, and who asked is told or goes on waiting', async () =
   }
   const second = await fixture.open({ host: Object.assign(Object.create(first.host), { timer }) })
   const refusals: Promise<void>[] = []
-  const reader = await new RevocableLock(first, '/stubborn').shared({
+  const reader = await new RevocableLock(first, '/stubborn').read.acquire({
     onAsked: (held) => refusals.push(held.refuse()),
   })
   const lock = new RevocableLock(second, '/stubborn')
-  const rejected = lock.exclusive({ revoke: { ifRefused: 'reject', removeAfterMs: 60_000 } })
+  const rejected = lock.write.acquire({ revoke: { ifRefused: 'reject', removeAfterMs: 60_000 } })
   await expect(rejected).rejects.toBeInstanceOf(RefusedError)
   expect(await untilChildren(first, '/stubborn', 1)).toHaveLength(1)
-  const waiting = lock.exclusive({ revoke: { removeAfterMs: 60_000 } })
+  const waiting = lock.write.acquire({ revoke: { removeAfterMs: 60_000 } })
   await untilRefused(2)
   await roundTrips(second, 3)
   // Nobody counts the time any more after which the reader would be removed.
@@ -79,22 +81,24 @@ test('a holder may refuse, and who asked is told or goes on waiting', async () =
 
 test('a holder that does not answer is removed when its time is over, and is told', async () => {
   const [first, second] = await Promise.all([fixture.open(), fixture.open()])
-  const deaf = await new RevocableLock(first, '/deaf').shared()
+  const deaf = await new RevocableLock(first, '/deaf').read.acquire()
   const lost = aborted(deaf.signal)
-  const held = await new RevocableLock(second, '/deaf').exclusive({ revoke: { removeAfterMs: 50 } })
+  const held = await new RevocableLock(second, '/deaf').write.acquire({
+    revoke: { removeAfterMs: 50 },
+  })
   expect(await lost).toMatchObject({ reason: 'deleted' })
   expect(held.token).toBeGreaterThan(deaf.token)
   const late = deaf.guard(first.transaction().create('/deaf-late')).commit()
-  await expect(late).rejects.toMatchObject({ reason: 'noNode' })
+  await expect(late).rejects.toMatchObject({ code: 'lost', reason: 'deleted' })
 })
 
 test('a refusal does not help where the limit counts for everybody', async () => {
   const [first, second] = await Promise.all([fixture.open(), fixture.open()])
-  const reader = await new RevocableLock(first, '/forced').shared({
+  const reader = await new RevocableLock(first, '/forced').read.acquire({
     onAsked: (held) => void held.refuse(),
   })
   const revoke = { removeAfterMs: 50, evenIfRefused: true }
-  await using held = await new RevocableLock(second, '/forced').exclusive({ revoke })
+  await using held = await new RevocableLock(second, '/forced').write.acquire({ revoke })
   expect(held.token).toBeGreaterThan(reader.token)
   expect(await aborted(reader.signal)).toMatchObject({ reason: 'deleted' })
 })
@@ -108,10 +112,10 @@ test('who comes to hold the lock while somebody asks for it is asked too', async
       void held.release()
     },
   })
-  const one = await new RevocableLock(first!, '/chain').exclusive()
-  const two = new RevocableLock(second!, '/chain').exclusive(polite('two'))
+  const one = await new RevocableLock(first!, '/chain').write.acquire()
+  const two = new RevocableLock(second!, '/chain').write.acquire(polite('two'))
   await untilChildren(first!, '/chain', 2)
-  const three = new RevocableLock(third!, '/chain').exclusive({ revoke: true })
+  const three = new RevocableLock(third!, '/chain').write.acquire({ revoke: true })
   await untilChildren(first!, '/chain', 3)
   await one.release()
   const middle = await two
@@ -123,7 +127,7 @@ test('who comes to hold the lock while somebody asks for it is asked too', async
 test('a holder can be asked by the word that Curator writes', async () => {
   const [first, second] = await Promise.all([fixture.open(), fixture.open()])
   const asked = new Promise<void>((resolve) => {
-    void new RevocableLock(first, '/curator').exclusive({ onAsked: () => resolve() })
+    void new RevocableLock(first, '/curator').write.acquire({ onAsked: () => resolve() })
   })
   const [name] = await untilChildren(second, '/curator', 1)
   await second.set(`/curator/${name}`, '__REVOKE__')
@@ -132,11 +136,11 @@ test('a holder can be asked by the word that Curator writes', async () => {
 
 test('a holder whose answer is slow is asked once, though another gives it back meanwhile', async () => {
   const [first, second, third] = await Promise.all(Array.from({ length: 3 }, () => fixture.open()))
-  const quick = await new RevocableLock(first!, '/slow').shared({
+  const quick = await new RevocableLock(first!, '/slow').read.acquire({
     onAsked: (held) => void held.release(),
   })
   let asked = 0
-  const slow = await new RevocableLock(second!, '/slow').shared({ onAsked: () => asked++ })
+  const slow = await new RevocableLock(second!, '/slow').read.acquire({ onAsked: () => asked++ })
   const set = third!.set.bind(third!) as (...args: unknown[]) => Promise<never>
   third!.set = async (...args: unknown[]): Promise<never> => {
     const [path, , { signal }] = args as [string, string, { signal: AbortSignal }]
@@ -149,7 +153,7 @@ test('a holder whose answer is slow is asked once, though another gives it back 
     }
     return stat
   }
-  const acquiring = new RevocableLock(third!, '/slow').exclusive({ revoke: true })
+  const acquiring = new RevocableLock(third!, '/slow').write.acquire({ revoke: true })
   await quickIsGone()
   await roundTrips(third!, 10)
   await roundTrips(second!, 1)
@@ -166,14 +170,14 @@ test('a refusal whose reply is lost is no error', async () => {
   const { client, proxy } = await openProxied(fixture.connectString)
   const asker = await fixture.open()
   let refusing: Promise<void> | undefined
-  const holder = await new RevocableLock(client, '/refused-unheard').shared({
+  const holder = await new RevocableLock(client, '/refused-unheard').read.acquire({
     lostOn: 'expired',
     onAsked: (held) => {
       proxy.mute()
       refusing = held.refuse()
     },
   })
-  const asking = new RevocableLock(asker, '/refused-unheard').exclusive({
+  const asking = new RevocableLock(asker, '/refused-unheard').write.acquire({
     revoke: { ifRefused: 'reject' },
   })
   await expect(asking).rejects.toBeInstanceOf(RefusedError)
@@ -190,7 +194,9 @@ test('a refusal waits no longer than it may', async () => {
   const asker = await fixture.open()
   let isAsked = (): void => {}
   const asked = new Promise<void>((resolve) => (isAsked = resolve))
-  const holder = await new RevocableLock(client, '/refused-in-time').shared({ onAsked: isAsked })
+  const holder = await new RevocableLock(client, '/refused-in-time').read.acquire({
+    onAsked: isAsked,
+  })
   await asker.set(holder.path, '__REVOKE__')
   await asked
   const late = await outlived(proxy, (limits) => holder.refuse(limits))
@@ -205,7 +211,7 @@ test('whose client is closed has nothing to refuse', async () => {
   const [client, asker] = await Promise.all([fixture.open(), fixture.open()])
   let isAsked = (): void => {}
   const asked = new Promise<void>((resolve) => (isAsked = resolve))
-  const holder = await new RevocableLock(client, '/refused-late').shared({ onAsked: isAsked })
+  const holder = await new RevocableLock(client, '/refused-late').read.acquire({ onAsked: isAsked })
   await asker.set(holder.path, '__REVOKE__')
   await asked
   await client.close()

@@ -2,21 +2,22 @@ import {
   ClosedError,
   ConnectionLossError,
   isRefusal,
+  joinPath,
   text,
   ZabraError,
   type CallOptions,
   type Client,
   type Data,
 } from '@zabra/client'
-import { checkedPath } from './arguments.ts'
+import { checkPath, markErrorKind } from '@zabra/client/internal'
 import { untilChanged } from './bells.ts'
 import type { Contender } from './contenders.ts'
 import type { Held, HeldByNode } from './held.ts'
 import { limited, orAborted, underAll } from './limits.ts'
-import type { AcquireOptions } from './lock.ts'
+import type { AcquireOptions } from './turn-lock.ts'
 import { persist } from './node.ts'
-import { join } from './parents.ts'
 import { readerLine, writerLine, writerMarks } from './read-write-lock.ts'
+import { runHeld } from './right.ts'
 import { checkedOptions, takeTurn, type Line, type LockOptions, type Wait } from './turn.ts'
 
 /** What Curator's Revoker writes as well. */
@@ -49,6 +50,9 @@ export interface RevokeOptions {
 
 /** The holder was asked to give something back, and will not. */
 export class RefusedError extends ZabraError {
+  static {
+    markErrorKind(this, 'RefusedError')
+  }
   override readonly name = 'RefusedError'
   readonly code = 'refused'
   readonly retriable = false
@@ -62,36 +66,53 @@ export class RefusedError extends ZabraError {
  * A read/write lock whose holders can be asked to give it back. The question and the refusal are
  * the data of the holder's node; the question is that of Curator's Revoker. On the same path as a
  * ReadWriteLock it is the same lock.
+ *
+ *     const lock = new RevocableLock(client, '/locks/printer')
+ *     const held = await lock.write.acquire({ onAsked: (asked) => asked.release() })
  */
 export class RevocableLock {
-  private readonly client: Client
-  private readonly path: string
-  private readonly options: LockOptions
+  /** For readers: shared with other readers. */
+  readonly read: RevocableSide
+  /** For a writer, alone. */
+  readonly write: RevocableSide
 
   constructor(client: Client, path: string, options: LockOptions = {}) {
+    const parent = checkPath(path)
+    const checked = checkedOptions(client, 'RevocableLock', options)
+    this.read = new RevocableSide(client, readerLine(parent), checked)
+    this.write = new RevocableSide(client, writerLine(parent), checked)
+  }
+}
+
+/** One side of a revocable lock. */
+export class RevocableSide {
+  private readonly client: Client
+  private readonly line: Line
+  private readonly options: LockOptions
+
+  constructor(client: Client, line: Line, options: LockOptions) {
     this.client = client.patient
-    this.path = checkedPath(client, path)
-    this.options = checkedOptions(options)
+    this.line = line
+    this.options = options
   }
 
-  /** Together with others who share it. */
-  shared(options: RevocableOptions = {}): Promise<RevocableHeld> {
-    return this.take(readerLine(this.path), options)
-  }
-
-  /** Alone. */
-  exclusive(options: RevocableOptions = {}): Promise<RevocableHeld> {
-    return this.take(writerLine(this.path), options)
-  }
-
-  private async take(line: Line, options: RevocableOptions): Promise<RevocableHeld> {
-    const { client } = this
+  /** Waits until it is held; with `revoke`, asks those who hold it to give it back. */
+  async acquire(options: RevocableOptions = {}): Promise<RevocableHeld> {
+    const { client, line } = this
     const { revoke = false, onAsked } = options
-    const asking = new Asking(client, this.path, revoke === true ? {} : revoke || {})
+    const asking = new Asking(client, line.parent, revoke === true ? {} : revoke || {})
     const wait = (blocked: Wait): Promise<void> => asking.wait(blocked)
     const ownLine = revoke === false ? line : { ...line, wait }
     const held = await takeTurn(client, ownLine, this.options, options)
     return answering(client, held, onAsked)
+  }
+
+  /** As `Lock.run`. */
+  run<T>(
+    work: (held: RevocableHeld) => Promise<T> | T,
+    options: RevocableOptions = {},
+  ): Promise<T> {
+    return runHeld(() => this.acquire(options), work)
   }
 }
 
@@ -122,7 +143,7 @@ class Asking {
     try {
       await underAll([signal, first.signal], (either) => {
         const holders = holdersOf(ahead).map(({ name }) => this.urge(name, signal, either))
-        const gone = untilChanged(client, join(this.path, blocker.name), either)
+        const gone = untilChanged(client, joinPath(this.path, blocker.name), either)
         return Promise.race([...holders, gone])
       })
     } finally {
@@ -132,7 +153,7 @@ class Asking {
 
   /** The question is put also where one stops waiting for this holder before it is answered. */
   private async urge(name: string, asking: AbortSignal, signal: AbortSignal): Promise<void> {
-    const path = join(this.path, name)
+    const path = joinPath(this.path, name)
     const { removeAfterMs, evenIfRefused = false, ifRefused } = this.options
     try {
       const askedAtMs = await orAborted(this.ask(name, path, asking), signal)

@@ -63,7 +63,7 @@ test('losing one of several permits loses them all', async () => {
   await client.sync()
   expect(held.signal.reason).toMatchObject({ reason: 'deleted' })
   const late = held.guard(client.transaction().create('/one-of-late')).commit()
-  await expect(late).rejects.toMatchObject({ reason: 'noNode' })
+  await expect(late).rejects.toMatchObject({ code: 'lost', reason: 'deleted' })
   await held.release()
   expect(await client.children('/one-of/leases')).toEqual([])
 })

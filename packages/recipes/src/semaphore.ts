@@ -1,11 +1,13 @@
 import {
   ConnectionLossError,
   isRefusal,
+  joinPath,
   SessionExpiredError,
   type CallOptions,
   type Client,
 } from '@zabra/client'
-import { checkedCount, checkedPath } from './arguments.ts'
+import { checkPath } from '@zabra/client/internal'
+import { checkedCount } from './arguments.ts'
 import { childrenAndWait } from './bells.ts'
 import {
   HeldByNode,
@@ -18,7 +20,8 @@ import {
 import { holdAll } from './hold-all.ts'
 import { limited, underAll } from './limits.ts'
 import { lockLine } from './lock.ts'
-import { below, join } from './parents.ts'
+import { below } from './parents.ts'
+import { runHeld } from './right.ts'
 import {
   checkedOptions,
   takeTurn,
@@ -49,11 +52,11 @@ export class Semaphore {
   /** All who use the same path must agree on the number of permits. */
   constructor(client: Client, path: string, permits: number, options: LockOptions = {}) {
     this.client = client.patient
-    this.path = checkedPath(client, path)
-    this.locks = join(path, 'locks')
-    this.leases = join(path, 'leases')
+    this.path = checkPath(path)
+    this.locks = joinPath(path, 'locks')
+    this.leases = joinPath(path, 'leases')
     this.permits = checkedCount('permits', permits)
-    this.options = checkedOptions(options)
+    this.options = checkedOptions(client, 'Semaphore', options)
   }
 
   /** Several permits come together or not at all; who asks for many is not overtaken. */
@@ -72,6 +75,14 @@ export class Semaphore {
       }
     }
     return limited(this.client, options, wait, false, { path: this.path, what: 'not acquired' })
+  }
+
+  /** As `Lock.run`. */
+  run<T>(
+    work: (held: Held) => Promise<T> | T,
+    options: TurnOptions & PermitOptions = {},
+  ): Promise<T> {
+    return runHeld(() => this.acquire(options), work)
   }
 
   /** Undefined where there are too few, or somebody waits for some. */
@@ -145,7 +156,7 @@ export class Semaphore {
     const { client, leases } = this
     const { id = '', acl } = this.options
     const options = { ephemeral: true, sequential: true, protect: true, acl, signal }
-    const create = () => client.create(join(leases, 'lease-'), id, options)
+    const create = () => client.create(joinPath(leases, 'lease-'), id, options)
     return new HeldByNode(client, await below(client, leases, { signal, acl }, create))
   }
 

@@ -1,9 +1,10 @@
-import { isRefusal, makeGuid, type CallOptions, type Client, type ReadOptions } from '@zabra/client'
+import { isRefusal, joinPath, type CallOptions, type Client, type ReadOptions } from '@zabra/client'
+import { makeGuid } from '@zabra/client/internal'
 import { watchGroup } from './group.ts'
 import { limited } from './limits.ts'
 import { mapLive, type Live } from './live.ts'
 import { persist } from './node.ts'
-import { below, checkName, join } from './parents.ts'
+import { below, checkName } from './parents.ts'
 import type { ProblemListener } from './problem.ts'
 import { Registration } from './registration.ts'
 import { instanceCodec, type ServiceInstance } from './service-instance.ts'
@@ -62,7 +63,7 @@ export function registerService<Payload>(
     // Others outlast their session, in Curator.
     if (serviceType !== 'DYNAMIC')
       throw new TypeError(`only DYNAMIC services can be registered, not ${String(serviceType)}`)
-    const folder = join(base, offer.name)
+    const folder = joinPath(base, offer.name)
     const defaults = {
       address: null,
       port: null,
@@ -74,7 +75,7 @@ export function registerService<Payload>(
     const registrationTimeUTC =
       offer.registrationTimeUTC ?? (await timeOfServer(client, folder, signal))
     const instance = { ...defaults, ...offer, id, serviceType, registrationTimeUTC }
-    const path = join(folder, id)
+    const path = joinPath(folder, id)
     const registration = new Registration(client, path, instanceCodec<Payload>(), instance)
     await registration.registered(signal)
     return registration
@@ -91,7 +92,7 @@ export async function discoverService<Payload = unknown>(
   const { signal, timeoutMs, onProblem } = options
   checkName(name, 'a service')
   const codec = instanceCodec(options.check)
-  const members = await watchGroup(client, join(base, name), {
+  const members = await watchGroup(client, joinPath(base, name), {
     codec,
     signal,
     timeoutMs,

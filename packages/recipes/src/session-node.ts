@@ -1,7 +1,7 @@
-import { isRefusal, type Client } from '@zabra/client'
+import { isRefusal, joinPath, type Client } from '@zabra/client'
 import { deleteOwn } from './held.ts'
 import { persist } from './node.ts'
-import { below, join } from './parents.ts'
+import { below } from './parents.ts'
 
 export interface OwnNode {
   readonly path: string
@@ -48,7 +48,7 @@ export class SessionNode {
   private async make(signal: AbortSignal | undefined): Promise<OwnNode> {
     const { client, parent, name } = this
     const options = { ephemeral: true, protect: true, signal }
-    const create = () => client.create(join(parent, name), '', options)
+    const create = () => client.create(joinPath(parent, name), '', options)
     const { path, stat } = await persist(client, signal, () => this.belowParent(create, signal))
     return { path, session: stat.ephemeralOwner }
   }

@@ -1,12 +1,12 @@
 import {
   ConnectionLossError,
   isRefusal,
-  makeGuid,
+  joinPath,
   type CallOptions,
   type Client,
   type Stat,
 } from '@zabra/client'
-import { checkedPath } from './arguments.ts'
+import { checkPath, makeGuid } from '@zabra/client/internal'
 import { untilGone } from './bells.ts'
 import {
   deleteOwn,
@@ -19,8 +19,9 @@ import {
 } from './held.ts'
 import { limited, orAborted } from './limits.ts'
 import { persist } from './node.ts'
-import { ensureParent, join } from './parents.ts'
+import { ensureParent } from './parents.ts'
 import { pause, refusedPauseMs } from './pause.ts'
+import { runHeld } from './right.ts'
 import { checkedOptions, type LockOptions } from './turn.ts'
 
 /**
@@ -35,13 +36,13 @@ export class SimpleLock {
 
   constructor(client: Client, path: string, options: LockOptions = {}) {
     this.client = client.patient
-    this.path = checkedPath(client, path)
-    this.options = checkedOptions(options)
+    this.path = checkPath(path)
+    this.options = checkedOptions(client, 'SimpleLock', options)
   }
 
   acquire(options: CallOptions & HoldOptions = {}): Promise<Held> {
     const { client, path } = this
-    const node = join(path, 'held')
+    const node = joinPath(path, 'held')
     const wait = async (signal: AbortSignal): Promise<Held> => {
       for (;;) {
         const held = await this.attempt(signal, options)
@@ -50,6 +51,14 @@ export class SimpleLock {
       }
     }
     return limited(client, options, wait, false, { path, what: 'not acquired' })
+  }
+
+  /** As `Lock.run`. */
+  run<T>(
+    work: (held: Held) => Promise<T> | T,
+    options: CallOptions & HoldOptions = {},
+  ): Promise<T> {
+    return runHeld(() => this.acquire(options), work)
   }
 
   /** Undefined where somebody else has it. */
@@ -75,8 +84,8 @@ export class SimpleLock {
    */
   private async make(): Promise<Parts | undefined> {
     const { client, path } = this
-    const own = join(path, `holder-${makeGuid(() => client.host.random())}`)
-    const node = join(path, 'held')
+    const own = joinPath(path, `holder-${makeGuid(() => client.host.random())}`)
+    const node = joinPath(path, 'held')
     const { id = '', acl } = this.options
     for (;;) {
       try {

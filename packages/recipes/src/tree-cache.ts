@@ -1,9 +1,8 @@
-import type { CallOptions, Client, Watching } from '@zabra/client'
+import { parentPath, type CallOptions, type Client, type Watching } from '@zabra/client'
 import { Feed } from './feed.ts'
 import { limited, onAbort, orAborted } from './limits.ts'
 import { Listeners } from './listeners.ts'
 import { findOut, persist, readNode, type NodeState } from './node.ts'
-import { parentOf } from './parents.ts'
 import { watchedPart, type TreeScopeOptions } from './tree-scope.ts'
 
 /** What became of a node from one view of the tree to the next. */
@@ -94,7 +93,7 @@ export class TreeCache implements AsyncDisposable {
     this.listeners = new Listeners(client)
     this.patienceMs = options.patienceMs ?? defaultPatienceMs
     const part = watchedPart(client, options)
-    this.changesAtServer = client.watch(path, { ...part, initial: true, renew: true })
+    this.changesAtServer = client.watch(path, { ...part, initial: true })
     this.follow().catch((error: unknown) => this.finish(error))
   }
 
@@ -183,7 +182,8 @@ export class TreeCache implements AsyncDisposable {
       if (done === true) return
       const zxid = change.missed ? unknown : (change.zxid ?? unknown)
       if (change.type === 'deleted') this.noteDeleted(change.path, zxid)
-      else if (change.type !== 'children') this.noteChanged(change.path, zxid)
+      else if (change.type !== 'children' && change.type !== 'sessionExpired')
+        this.noteChanged(change.path, zxid)
       // Asked before the check: only then can there be nothing left to be told.
       next = this.changesAtServer.next()
       this.publishIfConsistent()
@@ -384,7 +384,7 @@ export class TreeCache implements AsyncDisposable {
   /** The names at the node's parent, where the cache has that. */
   private siblings(path: string): Set<string> | undefined {
     if (path === this.path) return undefined
-    const parent = parentOf(path)
+    const parent = parentPath(path)
     const there = this.names.get(parent)
     if (there !== undefined) return there
     const made = new Set<string>()

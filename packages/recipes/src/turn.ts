@@ -1,16 +1,18 @@
 import {
   ClosedError,
   ConnectionLossError,
+  joinPath,
   SessionExpiredError,
   type Acl,
   type CallOptions,
   type Client,
 } from '@zabra/client'
+import { checkOptionNames } from '@zabra/client/internal'
 import { untilChanged } from './bells.ts'
 import { lineUp, lineUpIfAny, type Contender } from './contenders.ts'
-import { HeldByNode, LostError, policyOf, type HoldOptions, type LossPolicy } from './held.ts'
+import { HeldByNode, LostError, policyOf, type HoldOptions } from './held.ts'
 import { limited, underAll } from './limits.ts'
-import { below, join } from './parents.ts'
+import { below } from './parents.ts'
 
 /** A line of ephemeral sequential nodes under one parent, in which each waits for some ahead. */
 export interface Line {
@@ -36,16 +38,23 @@ export interface Wait {
 
 /** What goes for every node that is made here. */
 export interface LockOptions extends HoldOptions {
-  /** Who queues here, for people to read: the data of the node. */
+  /** Who queues here, for people to read: the data of the node. The host and the process, by default. */
   readonly id?: string | undefined
   /** Of the nodes, also of parents that are missing. Everybody may do everything, by default. */
   readonly acl?: readonly Acl[] | undefined
 }
 
-/** The options, if they are such; told to whoever makes a lock, not to whoever waits for it. */
-export function checkedOptions(options: LockOptions): LockOptions {
+const optionNames: Readonly<Record<keyof LockOptions, true>> = { id: true, acl: true, lostOn: true }
+
+/** The options with their defaults. A mistake is refused where the recipe is made, not when it waits. */
+export function checkedOptions<Options extends LockOptions>(
+  { host }: Client,
+  recipe: string,
+  options: Options,
+): Options {
+  checkOptionNames(recipe, options, optionNames)
   policyOf(options)
-  return options
+  return { ...options, id: options.id ?? host.processName ?? '' }
 }
 
 export interface TurnOptions extends CallOptions, HoldOptions {
@@ -54,17 +63,29 @@ export interface TurnOptions extends CallOptions, HoldOptions {
 }
 
 /** Queues up and waits for the turn. Whoever gives up leaves the line. */
-export function takeTurn(
+export async function takeTurn(
+  { patient: client }: Client,
+  line: Line,
+  own: LockOptions,
+  options: TurnOptions,
+): Promise<HeldByNode> {
+  const lostOn = policyOf(options, own)
+  const place = await takePlace(client, line, own, options)
+  return place.judgeBy(lostOn)
+}
+
+/** The same, where a lost connection does not matter yet: more is waited for before it is held. */
+export function takePlace(
   { patient: client }: Client,
   line: Line,
   own: LockOptions,
   options: TurnOptions,
 ): Promise<HeldByNode> {
   const wait = async (signal: AbortSignal): Promise<HeldByNode> => {
-    const lostOn = policyOf(options, own)
+    policyOf(options, own)
     for (;;) {
       try {
-        return await queueOnce(client, line, own, signal, lostOn)
+        return await queueOnce(client, line, own, signal)
       } catch (error) {
         if (!(error instanceof SessionExpiredError) || options.requeue !== true) throw error
         if (client.state.name === 'closed') throw error
@@ -106,12 +127,11 @@ async function queueOnce(
   line: Line,
   own: LockOptions,
   signal: AbortSignal,
-  lostOn: LossPolicy,
 ): Promise<HeldByNode> {
   const place = await enterLine(client, line, own, signal)
   try {
     await underAll([signal, place.signal], (either) => untilFirst(client, line, place, either))
-    return place.judgeBy(lostOn)
+    return place
   } catch (error) {
     throw await abandon(client, place, error, signal)
   }
@@ -125,7 +145,7 @@ async function enterLine(
   signal: AbortSignal,
 ): Promise<HeldByNode> {
   const options = { ephemeral: true, sequential: true, protect: true, acl, signal }
-  const create = () => client.create(join(parent, name), id, options)
+  const create = () => client.create(joinPath(parent, name), id, options)
   return new HeldByNode(client, await below(client, parent, { signal, acl }, create))
 }
 
@@ -151,7 +171,8 @@ async function untilFirst(
 }
 
 function untilBlockerGone(parent: string): (wait: Wait) => Promise<void> {
-  return ({ client, blocker, signal }) => untilChanged(client, join(parent, blocker.name), signal)
+  return ({ client, blocker, signal }) =>
+    untilChanged(client, joinPath(parent, blocker.name), signal)
 }
 
 async function look(

@@ -1,4 +1,4 @@
-import { json, openAcl, permissions, type Client } from '@zabra/client'
+import { acl, json, type Client } from '@zabra/client'
 import { describe, expect, onTestFinished, test } from 'vitest'
 import { longerThanTests, useServer } from '../test/support/server.ts'
 import { expire, openProxied, outlived, roundTrips } from '../test/support/trouble.ts'
@@ -347,11 +347,8 @@ test('what is no vote is refused', async () => {
 test('a transaction that may not be read is refused, not missing', async () => {
   const client = await fixture.open()
   await proposeCommit(client, '/unread', proposal, { codec, sites: ['a'] })
-  const acl = [
-    { perms: permissions.all & ~permissions.read, id: { scheme: 'world', id: 'anyone' } },
-  ]
-  await client.setAcl('/unread', acl)
-  onTestFinished(async () => void (await client.setAcl('/unread', openAcl)))
+  await client.setAcl('/unread', acl.world('cdwa'))
+  onTestFinished(async () => void (await client.setAcl('/unread', acl.open)))
   const refused = { reason: 'noAuth', path: '/unread' }
   await expect(openCommit(client, '/unread')).rejects.toMatchObject(refused)
   await expect(joinCommit(client, '/unread', 'a', { codec })).rejects.toMatchObject(refused)

@@ -1,12 +1,13 @@
 import {
   ConnectionLossError,
   isRefusal,
-  makeGuid,
+  parentPath,
   text,
   type CallOptions,
   type Client,
   type Codec,
 } from '@zabra/client'
+import { makeGuid } from '@zabra/client/internal'
 import {
   checkDecision,
   decide,
@@ -25,7 +26,7 @@ import { firstOf } from './first-of.ts'
 import { deleteOwn, hold, type Held } from './held.ts'
 import { limited, orAborted } from './limits.ts'
 import { findOut, persist, readNode } from './node.ts'
-import { below, checkName, parentOf } from './parents.ts'
+import { below, checkName } from './parents.ts'
 import { pause } from './pause.ts'
 import { openTreeCache, type TreeCache } from './tree-cache.ts'
 
@@ -69,7 +70,7 @@ export async function proposeCommit<T>(
     await tx.commit({ signal: either })
   }
   const makeOnce = async (either: AbortSignal): Promise<void> => {
-    const parent = parentOf(path)
+    const parent = parentPath(path)
     await persist(client, either, async () => {
       try {
         await below(client, parent, { signal: either }, () => create(either))

@@ -27,8 +27,8 @@ afterAll(async () => {
 const recipes: readonly [string, (client: Client, path: string) => Promise<unknown>][] = [
   ['a lock', (client, path) => new Lock(client, path, options).acquire()],
   ['a simple lock', (client, path) => new SimpleLock(client, path, options).acquire()],
-  ['a read/write lock', (client, path) => new ReadWriteLock(client, path, options).read()],
-  ['a revocable lock', (client, path) => new RevocableLock(client, path, options).exclusive()],
+  ['a read/write lock', (client, path) => new ReadWriteLock(client, path, options).read.acquire()],
+  ['a revocable lock', (client, path) => new RevocableLock(client, path, options).write.acquire()],
   ['a semaphore', (client, path) => new Semaphore(client, path, 1, options).acquire()],
   ['an election', (client, path) => new Election(client, path, options).campaign()],
   ['a barrier', (client, path) => new Barrier(client, path, options).raise()],

@@ -62,7 +62,7 @@ test('so do a read/write lock, and an election', async () => {
   const turns: Promise<void>[] = []
   for (const [i, kind] of kinds.entries()) {
     const turn = async (): Promise<void> => {
-      await using held = await lock[kind]()
+      await using held = await lock[kind].acquire()
       order.push(`${kind} ${i}`)
       if (i < 2) await untilChildren(client, '/read-write', kinds.length + 1)
       expect(held.signal.aborted).toBe(false)

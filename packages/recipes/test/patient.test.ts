@@ -116,9 +116,10 @@ const entries: Record<string, (client: Client, path: string) => Promise<unknown>
   'an item': (client, path) => new Queue(client, path, { codec }).tryTake(),
   'a queue with priorities': (client, path) =>
     new PriorityQueue(client, path, { codec }).put('', 1),
-  'a read lock': (client, path) => new ReadWriteLock(client, path).read({ lostOn: 'expired' }),
+  'a read lock': (client, path) =>
+    new ReadWriteLock(client, path).read.acquire({ lostOn: 'expired' }),
   'a revocable lock': (client, path) =>
-    new RevocableLock(client, path).exclusive({ lostOn: 'expired' }),
+    new RevocableLock(client, path).write.acquire({ lostOn: 'expired' }),
   'a semaphore': (client, path) => new Semaphore(client, path, 1).acquire({ lostOn: 'expired' }),
   'a simple lock': (client, path) => new SimpleLock(client, path).acquire({ lostOn: 'expired' }),
   'a proposal': (client, path) => proposeCommit(client, path, 1, { codec: numbers, sites: ['a'] }),

@@ -23,6 +23,7 @@ export async function startServer(options: StartOptions = {}): Promise<RunningSe
   const defaults: Overrides = {
     clientPort: 0,
     clientPortAddress: '127.0.0.1',
+    ...(given['secureClientPort'] === undefined ? {} : { secureClientPortAddress: '127.0.0.1' }),
     maxClientCnxns: 0,
     'admin.enableServer': 'false',
     // The loop is not the server's alone.

@@ -20,7 +20,7 @@ import {
 } from '@zabra/core'
 import type { EnsembleConfig } from './config/ensemble-config.ts'
 import type { Logger } from './logger.ts'
-import { NodePeerNetwork } from './net/peer-network.ts'
+import { NodePeerNetwork, type PeerNetworkOptions } from './net/peer-network.ts'
 import { nodeHost } from './node-host.ts'
 import type { Turn } from './turn.ts'
 
@@ -50,6 +50,8 @@ export async function joinEnsemble(
   },
   options: PeerOptions & {
     ensemble: EnsembleConfig
+    /** How servers connect to each other. */
+    security: Pick<PeerNetworkOptions, 'tls' | 'tlsContext' | 'sasl'>
     /** Beside which the members are kept; undefined where nothing is kept. */
     configFile: string | undefined
   },
@@ -65,7 +67,10 @@ export async function joinEnsemble(
   })
   if (epochs.isAbsurd) logger.warn(describeAbsurd(snapshotDir, epochs))
   const { observerMasterPort } = ensemble
-  const network = new NodePeerNetwork({ ...ensemble, self, membership }, logger)
+  const network = new NodePeerNetwork(
+    { ...ensemble, ...options.security, self, membership },
+    logger,
+  )
   const addresses = membership.servers.get(self)?.addresses ?? []
   const peer = new EnsemblePeer(
     {

@@ -43,6 +43,8 @@ export async function runServer(args: readonly string[]): Promise<number> {
   const started = performance.now()
   try {
     const server = await RunningServer.start(config, { logger: stderrLogger, inMemory: false })
+    // Before the announcement: whoever has read it may tell the server to stop.
+    const stopSignal = firstStopSignal()
     announce(server, performance.now() - started)
     // Little on the heap lives long: collecting the rest early costs less than the memory it takes.
     // Not before, though: while a snapshot is loaded hardly anything could be collected.
@@ -51,7 +53,7 @@ export async function runServer(args: readonly string[]): Promise<number> {
     // would of its own accord, which is a tenth of the time that a request takes. Not before, either:
     // to compile so much would slow the start down.
     setFlagsFromString('--max-inlined-bytecode-size-cumulative=4600')
-    return await untilStopped(server)
+    return await untilStopped(server, stopSignal)
   } catch (error) {
     const known =
       error instanceof RecoveryError ||
@@ -67,14 +69,18 @@ export async function runServer(args: readonly string[]): Promise<number> {
 function announce(server: RunningServer, tookMs: number): void {
   const { config } = server
   const hasPort = config.clientPort !== undefined
+  const hasSecurePort = config.tls.port !== undefined
   const what = hasPort
     ? `serves ZooKeeper clients on ${server.connectString}`
-    : 'runs, but no client port is open'
+    : hasSecurePort
+      ? `serves ZooKeeper clients on ${server.secureConnectString}, by TLS alone`
+      : 'runs, but no client port is open'
   const lines = [
     `zabra ${what} (ready in ${Math.round(tookMs)} ms)`,
     `  data      ${resolve(config.dataDir)}`,
   ]
   if (config.dataLogDir !== config.dataDir) lines.push(`  logs      ${resolve(config.dataLogDir)}`)
+  if (hasPort && hasSecurePort) lines.push(`  TLS       ${server.secureConnectString}`)
   if (server.adminAddress !== undefined) lines.push(`  admin     ${server.adminAddress}`)
   if (server.consoleAddress !== undefined) lines.push(`  console   ${server.consoleAddress}`)
   if (server.metricsAddress !== undefined) lines.push(`  metrics   ${server.metricsAddress}`)
@@ -82,12 +88,19 @@ function announce(server: RunningServer, tookMs: number): void {
   writeOrLose(process.stdout, `${lines.join('\n')}\n`)
 }
 
-async function untilStopped(server: RunningServer): Promise<number> {
-  const signal = new Promise<NodeJS.Signals>((onSignal) => {
+/** From now on the first signal to stop does not end the process. */
+function firstStopSignal(): Promise<NodeJS.Signals> {
+  return new Promise((onSignal) => {
     for (const name of ['SIGTERM', 'SIGINT'] as const) process.once(name, onSignal)
   })
+}
+
+async function untilStopped(
+  server: RunningServer,
+  stopSignal: Promise<NodeJS.Signals>,
+): Promise<number> {
   const outcome = await Promise.race([
-    signal.then((name) => ({ name })),
+    stopSignal.then((name) => ({ name })),
     server.failed.catch((error: Error) => ({ error })),
   ])
   if ('error' in outcome) {

@@ -15,12 +15,16 @@ import type { ServerConfig } from './config/config.ts'
 import type { EnsembleConfig } from './config/ensemble-config.ts'
 import type { ClientSocket } from './net/client-socket.ts'
 import type { Turn } from './turn.ts'
+import type { HandshakeCounts } from './tls/tls-acceptor.ts'
+import type { TlsContext } from './tls/tls-context.ts'
 
 /** A running server as its own monitoring sees it. */
 export interface ServerView {
   readonly config: ServerConfig
   /** The port clients connect to: what was configured, or what was free. */
   readonly clientPort: number
+  /** The port they connect to with TLS; 0 where there is none. */
+  readonly secureClientPort: number
   readonly peer: PeerBase
   readonly disk: DiskStats
   readonly sockets: ReadonlySet<ClientSocket>
@@ -29,6 +33,10 @@ export interface ServerView {
   readonly authenticator: Authenticator
   readonly passwords: SessionPasswords
   readonly turn: Turn
+  /** TLS handshakes with clients. */
+  readonly handshakes: HandshakeCounts
+  /** The certificates that are served. */
+  readonly tlsContexts: readonly TlsContext[]
   readonly startedWallMs: number
   /** How long loading took, and how many transactions it replayed. */
   readonly startup: { readonly loadMs: number; readonly recordsReplayed: number }

@@ -29,8 +29,10 @@ import {
 import type { ServerState } from '@zabra/protocol'
 import { startAdmin, type AdminServer } from './admin/admin-server.ts'
 import { makeWords } from './admin/words.ts'
+import { openAuditLog, type AuditLog } from './audit/audit-log.ts'
 import { makeAuthenticator } from './auth/authenticator.ts'
 import { sessionPasswordsOf } from './auth/session-passwords.ts'
+import { x509Identities } from './auth/x509.ts'
 import type { ServerConfig } from './config/config.ts'
 import { zlibCompression as compression } from './disk/zlib-compression.ts'
 import { lockDirectories } from './disk/directories.ts'
@@ -42,9 +44,14 @@ import { IdlePoll } from './idle-poll.ts'
 import { joinEnsemble, type JoinedEnsemble } from './ensemble.ts'
 import { every } from './every.ts'
 import type { Logger } from './logger.ts'
-import { ClientListener } from './net/client-listener.ts'
+import { ClientListener, type ListenOptions } from './net/client-listener.ts'
+import type { Speech } from './net/client-port.ts'
 import { limitRate } from './rate-limited-logger.ts'
 import { receiveSnapshot } from './restore.ts'
+import { nameProblem } from './tls/peer-names.ts'
+import { TlsAcceptor, type HandshakeCounts } from './tls/tls-acceptor.ts'
+import type { TlsContext } from './tls/tls-context.ts'
+import { everyContext, openTlsContexts, type TlsContexts } from './tls/tls-contexts.ts'
 import type { ServerView } from './server-view.ts'
 import { StartError } from './start-error.ts'
 import { touchMemory } from './touch-memory.ts'
@@ -84,6 +91,7 @@ export class RunningServer implements ServerView {
   private stopping: Promise<void> | undefined
   isRestoring = false
   private listening: ClientListener | undefined
+  private acceptor: TlsAcceptor | undefined
 
   private constructor(config: ServerConfig, parts: Parts, failed: Promise<never>) {
     this.config = config
@@ -105,32 +113,63 @@ export class RunningServer implements ServerView {
 
   /** Loads the data directory and serves it. */
   static async start(config: ServerConfig, host: Host): Promise<RunningServer> {
+    const { logger } = host
     const disk: Disk = host.inMemory ? new MemoryDisk() : new NodeDisk()
     const locks = host.inMemory ? [] : lockDirectories(config)
+    let tls: TlsContexts | undefined
+    let audit: AuditLog | undefined
     try {
-      const parts = await load(config, host, disk, locks)
+      tls = openTlsContexts(config, logger)
+      audit = await openAuditLog(config, logger)
+      const parts = await load(config, host, disk, locks, { tls, audit })
       const server = new RunningServer(config, parts.parts, parts.failed)
       try {
         await server.listen(parts.parts.logger)
+        parts.parts.audit?.started()
       } catch (error) {
+        // That ends the audit log as well.
+        audit = undefined
         await server.stop()
         throw error
       }
       return server
     } catch (error) {
+      await audit?.startFailed()
       for (const lock of locks) lock.release()
+      for (const context of tls === undefined ? [] : everyContext(tls)) context.stop()
       throw error
     }
   }
 
   get clientPort(): number {
-    return this.listening?.address.port ?? 0
+    return this.listening?.address?.port ?? 0
+  }
+
+  /** Where clients connect with TLS; 0 where they cannot. */
+  get secureClientPort(): number {
+    return this.listening?.secureAddress?.port ?? 0
   }
 
   /** `host:port[,host:port]`, as clients want it. */
   get connectString(): string {
-    const host = this.config.clientPortAddress ?? '127.0.0.1'
-    return `${host.includes(':') ? `[${host}]` : host}:${this.clientPort}`
+    return connectString(this.config.clientPortAddress, this.clientPort)
+  }
+
+  /** The same for clients that speak TLS. */
+  get secureConnectString(): string {
+    const { tls, clientPortAddress } = this.config
+    const address = tls.port === undefined ? clientPortAddress : tls.address
+    return connectString(address, this.secureClientPort)
+  }
+
+  /** TLS handshakes with clients. */
+  get handshakes(): HandshakeCounts {
+    return this.acceptor?.counts ?? { underWay: 0, failed: 0 }
+  }
+
+  /** The certificates that are served. */
+  get tlsContexts(): readonly TlsContext[] {
+    return everyContext(this.parts.tls)
   }
 
   get adminAddress(): string | undefined {
@@ -223,8 +262,9 @@ export class RunningServer implements ServerView {
   }
 
   private async shutDown(): Promise<void> {
-    const { journal, locks, ensemble } = this.parts
+    const { journal, locks, ensemble, tls, audit } = this.parts
     clearInterval(this.ticker)
+    for (const context of everyContext(tls)) context.stop()
     this.endPurges?.()
     this.listening?.stopAccepting()
     for (const socket of this.sockets) socket.pause()
@@ -235,36 +275,63 @@ export class RunningServer implements ServerView {
       await journal.stop()
     } finally {
       await this.listening?.closeAll()
+      await audit?.stopped()
       for (const lock of locks) lock.release()
     }
+  }
+
+  /** Takes connections of clients that speak TLS, where there are to be any. */
+  private clientAcceptor(logger: Logger): TlsAcceptor | undefined {
+    const { config, peer } = this
+    const { clients: context } = this.parts.tls
+    if (context === undefined) return undefined
+    const { settings } = context
+    const { clientAuth, clientHostnameVerification, allowReverseDnsLookup } = settings
+    return new TlsAcceptor({
+      context,
+      clientAuth,
+      allowHalfOpen: true,
+      checkPeer: clientHostnameVerification
+        ? (certificate, socket) =>
+            nameProblem(certificate, socket, { hosts: [], mayLookUp: allowReverseDnsLookup })
+        : undefined,
+      onSecure: (socket, certificate) => {
+        const proven =
+          certificate === undefined ? [] : x509Identities(certificate, config.x509SuperUser)
+        this.listening?.serveSecure(socket, proven)
+      },
+      onFailed: (address, reason) => {
+        peer.stats.authFailures++
+        logger.warn(`TLS handshake with client ${address} failed: ${reason}`)
+      },
+    })
   }
 
   private async listen(logger: Logger): Promise<void> {
     const { config, parts } = this
     const { peer, turn } = parts
     const words = makeWords(this)
-    if (config.clientPort !== undefined) {
-      this.listening = new ClientListener(
-        { peer, turn, words, logger },
-        {
-          port: config.clientPort,
-          address: config.clientPortAddress,
-          backlog: config.listenBacklog,
-          perAddressMax: config.maxClientCnxns,
-          connectionsMax: config.maxCnxns,
-          keepAlive: config.tcpKeepAlive,
-          unreadBytesMax: {
-            perConnection: config.limits.unreadBytesMax ?? defaultLimits.unreadBytesMax,
-            total: config.unreadBytesMax,
-          },
+    this.acceptor = this.clientAcceptor(logger)
+    this.listening = new ClientListener(
+      { peer, turn, words, logger, tls: this.acceptor },
+      {
+        ports: clientPorts(config),
+        backlog: config.listenBacklog,
+        perAddressMax: config.maxClientCnxns,
+        connectionsMax: config.maxCnxns,
+        keepAlive: config.tcpKeepAlive,
+        detectionTimeoutMs: config.tls.settings.detectionTimeoutMs,
+        unreadBytesMax: {
+          perConnection: config.limits.unreadBytesMax ?? defaultLimits.unreadBytesMax,
+          total: config.unreadBytesMax,
         },
-      )
-      await this.listening.listen().catch((error: Error) => {
-        throw clientPortError(config, error)
-      })
-      parts.ensemble?.onClientMoved((to) => this.moveClientPort(to, logger))
-    }
-    this.admin = await startAdmin(this, logger)
+      },
+    )
+    await this.listening.listen((speech, error) => clientPortError(config, speech, error))
+    parts.ensemble?.onClientMoved((to) => this.moveClientPort(to, logger))
+    const { administrators: context } = parts.tls
+    const { acceptsPlain } = config.adminTls
+    this.admin = await startAdmin(this, logger, context && { context, acceptsPlain })
     await parts.ensemble?.start(parts.fail)
   }
 
@@ -272,7 +339,9 @@ export class RunningServer implements ServerView {
   private moveClientPort({ host, port }: HostPort, logger: Logger): void {
     const { listening } = this
     if (listening === undefined || this.isStopping) return
-    const { port: portNow, address: addressNow } = listening.address
+    const now = listening.address
+    if (now === undefined) return
+    const { port: portNow, address: addressNow } = now
     const isEvery = (address: string | undefined): boolean =>
       address === undefined || address === '::' || address === '0.0.0.0'
     if (port === portNow && (host === addressNow || (isEvery(host) && isEvery(addressNow)))) return
@@ -309,6 +378,8 @@ interface Parts {
   readonly logDir: string
   readonly authenticator: Authenticator
   readonly passwords: SessionPasswords
+  readonly tls: TlsContexts
+  readonly audit: AuditLog | undefined
   readonly dbOptions: DatabaseOptions
   readonly startup: ServerView['startup']
 }
@@ -318,6 +389,7 @@ async function load(
   { logger: everyLine, inMemory }: Host,
   disk: Disk,
   locks: readonly DirectoryLock[],
+  { tls, audit }: Pick<Parts, 'tls' | 'audit'>,
 ): Promise<{ parts: Parts; failed: Promise<never> }> {
   const logger = limitRate(everyLine)
   const snapshotDir = join(config.dataDir, formatFolder)
@@ -326,6 +398,9 @@ async function load(
     digestEnabled: config.digestAuthEnabled,
     digestAlgorithm: config.digestAlgorithm,
     superDigest: config.superDigest,
+    providers: config.authProviders,
+    sasl: config.sasl,
+    ensembleNames: config.ensembleAuthNames,
   })
   const loadStarted = performance.now()
   const recovery: RecoveryOptions = {
@@ -363,7 +438,13 @@ async function load(
   failed.catch(() => {}) // Whoever cares waits for it.
   const startLog = (): void => journal.batchReady()
   const passwords = sessionPasswordsOf(config.sessionPasswords, logger)
-  const ports: PeerPorts = { authenticator, passwords, trace: tracer(logger), startLog }
+  const ports: PeerPorts = {
+    authenticator,
+    auditor: audit,
+    passwords,
+    trace: tracer(logger),
+    startLog,
+  }
   const clock = { nowMs: Math.floor(performance.now()), wallMs: Date.now() }
   const wake = (): void => turn.schedule()
   const configFile = inMemory ? undefined : config.configFile
@@ -382,7 +463,12 @@ async function load(
         wake,
         logger,
       },
-      { ...peerOptions(config), ensemble: config.ensemble, configFile },
+      {
+        ...peerOptions(config),
+        ensemble: config.ensemble,
+        security: { tls: config.quorumTls, tlsContext: tls.servers, sasl: config.sasl.quorum },
+        configFile,
+      },
       clock,
     ))
   const peer = ensemble?.peer ?? new Peer(db, peerOptions(config), ports, clock)
@@ -439,6 +525,8 @@ async function load(
       logDir,
       authenticator,
       passwords,
+      tls,
+      audit,
       dbOptions,
       startup,
     },
@@ -446,14 +534,34 @@ async function load(
   }
 }
 
+function connectString(address: string | undefined, port: number): string {
+  const host = address ?? '127.0.0.1'
+  return `${host.includes(':') ? `[${host}]` : host}:${port}`
+}
+
+/** The ports of clients, in the order of their numbers in the configuration. */
+function clientPorts({ clientPort, clientPortAddress, tls }: ServerConfig): ListenOptions['ports'] {
+  const ports: ListenOptions['ports'][number][] = []
+  if (clientPort !== undefined) {
+    const speech = tls.portUnification ? 'both' : 'plain'
+    ports.push({ speech, port: clientPort, address: clientPortAddress })
+  }
+  if (tls.port !== undefined) ports.push({ speech: 'tls', port: tls.port, address: tls.address })
+  return ports
+}
+
 /** What the system says does not tell which setting is meant. */
-function clientPortError({ clientPort, clientPortAddress }: ServerConfig, error: Error): Error {
+function clientPortError(config: ServerConfig, speech: Speech, error: Error): Error {
+  const isSecure = speech === 'tls'
+  const key = isSecure ? 'secureClientPort' : 'clientPort'
+  const port = isSecure ? config.tls.port : config.clientPort
+  const address = isSecure ? config.tls.address : config.clientPortAddress
   const isAboutAddress = /^(EADDRNOTAVAIL|ENOTFOUND|EAI_.*)$/.test(faultCode(error) ?? '')
   return new StartError(
     isAboutAddress
-      ? `clientPortAddress: ${clientPortAddress} cannot be listened on: ${error.message}. Name an ` +
+      ? `${key}Address: ${address} cannot be listened on: ${error.message}. Name an ` +
           'address of this machine, or leave it out to listen on every one.'
-      : `clientPort: ${clientPort} cannot be listened on: ${error.message}`,
+      : `${key}: ${port} cannot be listened on: ${error.message}`,
     error,
   )
 }

@@ -3,7 +3,11 @@ import { startServer } from '../src/embedded.ts'
 import { EmbeddedEnsemble } from './support/embedded-ensemble.ts'
 import { openAcl, RawClient } from './support/raw-client.ts'
 
-const enabled = { localSessionsEnabled: 'true', localSessionsUpgradingEnabled: 'true' }
+const enabled = {
+  localSessionsEnabled: 'true',
+  localSessionsUpgradingEnabled: 'true',
+  '4lw.commands.whitelist': 'srvr,mntr,dump',
+}
 
 let ensemble: EmbeddedEnsemble | undefined
 afterEach(async () => {

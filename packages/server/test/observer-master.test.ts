@@ -4,51 +4,66 @@ import { join } from 'node:path'
 import { expect, onTestFinished, test } from 'vitest'
 import { startServer } from '../src/embedded.ts'
 import type { RunningServer } from '../src/server.ts'
+import { Authority } from './support/certificates.ts'
 import { freePorts } from './support/free-ports.ts'
 import { RawClient } from './support/raw-client.ts'
 import { until } from './support/until.ts'
 
-test('an observer goes to the follower, and its clients read, write and keep their sessions', async () => {
-  const folder = mkdtempSync(join(tmpdir(), 'zabra-observers-'))
-  const ports = await freePorts(7)
-  // Two voters: so there is one follower, and one port for observers on this address.
-  const lines = [1, 2, 3].map((id) => [
-    `server.${id}`,
-    `127.0.0.1:${ports[2 * id - 2]}:${ports[2 * id - 1]}:${id < 3 ? 'participant' : 'observer'}`,
-  ])
-  const said: string[] = []
-  const servers: RunningServer[] = []
-  onTestFinished(async () => {
-    await Promise.all(servers.map((server) => server.stop()))
-    rmSync(folder, { recursive: true, force: true })
-  })
-  for (const id of [1, 2, 3]) {
-    const config = {
-      ...Object.fromEntries(lines),
-      observerMasterPort: String(ports[6]),
-      myid: String(id),
-      dataDir: join(folder, String(id)),
-      initLimit: '10',
-      syncLimit: '5',
-      tickTime: '400',
-      preAllocSize: '64',
+test.each([
+  ['plain', () => ({})],
+  ['TLS', secured],
+])(
+  'over %s an observer goes to the follower, and its clients read, write and keep their sessions',
+  async (_, settings) => {
+    const folder = mkdtempSync(join(tmpdir(), 'zabra-observers-'))
+    const security = settings(folder)
+    const ports = await freePorts(7)
+    // Two voters: so there is one follower, and one port for observers on this address.
+    const lines = [1, 2, 3].map((id) => [
+      `server.${id}`,
+      `127.0.0.1:${ports[2 * id - 2]}:${ports[2 * id - 1]}:${id < 3 ? 'participant' : 'observer'}`,
+    ])
+    const said: string[] = []
+    const servers: RunningServer[] = []
+    onTestFinished(async () => {
+      await Promise.all(servers.map((server) => server.stop()))
+      rmSync(folder, { recursive: true, force: true })
+    })
+    for (const id of [1, 2, 3]) {
+      const config = {
+        ...Object.fromEntries(lines),
+        ...security,
+        observerMasterPort: String(ports[6]),
+        myid: String(id),
+        dataDir: join(folder, String(id)),
+        initLimit: '10',
+        syncLimit: '5',
+        tickTime: '400',
+        preAllocSize: '64',
+      }
+      const say = (text: string): void => void (id === 3 && said.push(text))
+      servers.push(await startServer({ config, logger: { info: say, warn: say, error: say } }))
     }
-    const say = (text: string): void => void (id === 3 && said.push(text))
-    servers.push(await startServer({ config, logger: { info: say, warn: say, error: say } }))
-  }
-  await until(() => servers.every(({ peer }) => peer.isServing))
-  const follower = servers.findIndex(({ ensembleState }) => ensembleState === 'following') + 1
-  expect(said.at(-1)).toBe(`following server ${follower} in epoch 1`)
-  const [observer] = servers.filter(({ ensembleState }) => ensembleState === 'observing')
-  const client = await RawClient.connect(observer!.clientPort, { timeoutMs: 2000 })
-  await client.create('/mine', 'x', 1)
-  const other = await RawClient.connect(servers[0]!.clientPort)
-  const { stat } = await other.must('exists', { path: '/mine', watch: true })
-  expect(stat.ephemeralOwner).toBe(client.sessionId)
-  await other.create('/theirs', 'y')
-  await client.must('sync', { path: '/' })
-  await client.must('exists', { path: '/theirs', watch: false })
-  await client.close()
-  expect(await other.nextEvent()).toMatchObject({ type: 2, path: '/mine' })
-  await other.close()
-})
+    await until(() => servers.every(({ peer }) => peer.isServing))
+    const follower = servers.findIndex(({ ensembleState }) => ensembleState === 'following') + 1
+    expect(said.at(-1)).toBe(`following server ${follower} in epoch 1`)
+    const [observer] = servers.filter(({ ensembleState }) => ensembleState === 'observing')
+    const client = await RawClient.connect(observer!.clientPort, { timeoutMs: 2000 })
+    await client.create('/mine', 'x', 1)
+    const other = await RawClient.connect(servers[0]!.clientPort)
+    const { stat } = await other.must('exists', { path: '/mine', watch: true })
+    expect(stat.ephemeralOwner).toBe(client.sessionId)
+    await other.create('/theirs', 'y')
+    await client.must('sync', { path: '/' })
+    await client.must('exists', { path: '/theirs', watch: false })
+    await client.close()
+    expect(await other.nextEvent()).toMatchObject({ type: 2, path: '/mine' })
+    await other.close()
+  },
+)
+
+function secured(folder: string): Record<string, string> {
+  const authority = new Authority('Test CA', join(folder, 'tls'))
+  authority.issueFile('server')
+  return { ...authority.settings('ssl.quorum.'), sslQuorum: 'true' }
+}

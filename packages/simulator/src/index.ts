@@ -9,5 +9,5 @@
  */
 export { run, type RunOptions, type RunResult } from './run.ts'
 export { shrink, type Shrunk } from './shrink.ts'
-export { mutants, programMutants } from './mutants/index.ts'
+export { mutants, programMutants, rareMutants } from './mutants/index.ts'
 export type { Mutant } from './mutants/mutant.ts'

@@ -1,7 +1,8 @@
 /**
  * npm run sim -- --seed 42           one run, repeated exactly
- * npm run sim -- --seeds 1..1000     many, on all cores
+ * npm run sim -- --seeds 1..1000     many, on all cores; goes on where it was interrupted
  * npm run sim -- --minutes 5         as many as fit, from a seed of this moment on
+ * npm run sim -- ... --record        and adds the result to docs/sweeps.md
  *
  * Each with --servers 1 for servers on their own, --servers 3 or 5 for ensembles only, and these
  * with --changing for those whose members come and go. With --recipes the runs are of programs that
@@ -12,17 +13,18 @@ import { workloads } from './programs/workloads.ts'
 import { runSeed, type SeedKind } from './run-seed.ts'
 import { shrink } from './shrink.ts'
 import { describeCounts, describeFailure } from './summary.ts'
-import { sweep, work } from './sweep.ts'
+import { recordSweep } from './sweep-record.ts'
+import { sweep, work, type Range } from './sweep.ts'
 
 const failuresExplained = 3
 
 async function one(seed: number, kind: SeedKind, showTrace: boolean): Promise<boolean> {
   console.log(`seed ${seed}`)
   const result = await runSeed({ seed, ...kind })
-  console.log(`fingerprint ${result.fingerprint.toString(16)}`)
+  console.log(`fingerprint ${result.transcript.fingerprint.toString(16)}`)
   for (const line of describeCounts(result.counts)) console.log(line)
   if (result.violations.length === 0) {
-    if (showTrace) for (const line of result.trace) console.log(line)
+    if (showTrace) for (const line of result.transcript.lines) console.log(line)
     console.log('nothing violated')
     return true
   }
@@ -34,33 +36,42 @@ async function one(seed: number, kind: SeedKind, showTrace: boolean): Promise<bo
   return false
 }
 
+/** More searches for an order than this may not come to an end, of a thousand. */
+const undecidedPerMilleMax = 0.5
+
 async function many(
-  first: number,
-  last: number,
+  range: Range,
   untilMs: number,
   kind: SeedKind,
+  isRecorded: boolean,
 ): Promise<boolean> {
+  const { first, last } = range
   console.log(`seeds from ${first}${last === Infinity ? '' : ` to ${last}`}`)
-  const started = Date.now()
-  const { seeds, failed, counts } = await sweep(first, last, untilMs, kind)
+  const swept = await sweep(range, untilMs, kind)
+  const { seeds, failed, counts, seconds } = swept
   for (const line of describeCounts(counts)) console.log(line)
-  const seconds = ((Date.now() - started) / 1000).toFixed(1)
+  const rate = (seeds / seconds).toFixed(1)
   console.log(
-    `${seeds} seeds in ${seconds} s, ${failed.length} failed: ${failed.join(' ') || 'none'}`,
+    `${seeds} seeds in ${seconds.toFixed(1)} s, ${rate} a second, ${failed.length} failed: ${failed.join(' ') || 'none'}`,
   )
+  if (!swept.isWhole && last !== Infinity) console.log('interrupted: the same command goes on')
+  if (isRecorded) recordSweep(swept, range, kind)
   for (const seed of failed.slice(0, failuresExplained)) await one(seed, kind, false)
-  return failed.length === 0
+  return failed.length === 0 && isDecided(counts)
+}
+
+function isDecided(counts: ReadonlyMap<string, number>): boolean {
+  const trees = counts.get('linearizability: trees') ?? 0
+  const undecided = counts.get('linearizability: undecided trees') ?? 0
+  const perMille = (undecided / Math.max(1, trees)) * 1000
+  // Of a few, one may be unlucky.
+  if (undecided <= 1 || perMille <= undecidedPerMilleMax) return true
+  console.log(`${undecided} of ${trees} searches for an order of operations came to no end`)
+  return false
 }
 
 if (process.argv[2] === '--worker') {
-  const [first, stride, last, untilMs, servers, changing] = process.argv.slice(3, 9).map(Number)
-  const recipe = process.argv[9]
-  const kind = {
-    recipe: recipe === '' ? undefined : recipe,
-    servers: servers === 0 ? undefined : servers,
-    isChanging: changing === 1 ? true : undefined,
-  }
-  await work(first!, stride!, last!, untilMs!, kind)
+  work(JSON.parse(process.argv[3] ?? '{}') as SeedKind)
 } else {
   const { values } = parseArgs({
     options: {
@@ -72,6 +83,7 @@ if (process.argv[2] === '--worker') {
       recipes: { type: 'boolean', default: false },
       recipe: { type: 'string' },
       trace: { type: 'boolean', default: false },
+      record: { type: 'boolean', default: false },
     },
   })
   if (values.recipe !== undefined && !(values.recipe in workloads)) {
@@ -88,11 +100,12 @@ if (process.argv[2] === '--worker') {
     isGood = await one(Number(values.seed), kind, values.trace)
   } else if (values.seeds !== undefined) {
     const [first, last] = values.seeds.split('..').map(Number)
-    isGood = await many(first!, last ?? first!, Infinity, kind)
+    isGood = await many({ first: first!, last: last ?? first! }, Infinity, kind, values.record)
   } else {
     const minutes = Number(values.minutes ?? 1)
     const first = Math.floor(Date.now() / 1000) % 1_000_000_000
-    isGood = await many(first, Infinity, Date.now() + minutes * 60_000, kind)
+    const untilMs = Date.now() + minutes * 60_000
+    isGood = await many({ first, last: Infinity }, untilMs, kind, values.record)
   }
   process.exitCode = isGood ? 0 : 1
 }

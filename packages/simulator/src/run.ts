@@ -17,12 +17,14 @@ import type { SimServer } from './cluster/server.ts'
 import { drawShape, isEnough, type Shape } from './cluster/shape.ts'
 import { heal, inject } from './faults/inject.ts'
 import { leaderOf } from './faults/leader-of.ts'
-import { drawFaults, drawHandOvers, type Fault } from './faults/schedule.ts'
+import { drawFaults, drawFavored, drawHandOvers, type Fault } from './faults/schedule.ts'
+import { derivedProblems } from './checkers/derived.ts'
 import { recoveryOf } from './history/recorder.ts'
+import type { Transcript } from './history/transcript.ts'
 import { dumpTree } from './history/tree-dump.ts'
 import type { Mutant } from './mutants/mutant.ts'
-import { drawProgram, roots, type WorkStep } from './workload/program.ts'
-import { hash, Random } from './world/random.ts'
+import { drawProgram, makeMany, roots, type WorkStep } from './workload/program.ts'
+import { Random } from './world/random.ts'
 
 /** What a run is of, where that is not left to its seed. */
 export interface RunKind {
@@ -44,17 +46,28 @@ export interface RunOptions extends RunKind {
 export interface RunResult {
   readonly seed: number
   readonly violations: readonly string[]
-  readonly trace: readonly string[]
+  readonly transcript: Transcript
   readonly counts: ReadonlyMap<string, number>
   readonly steps: number
   readonly faults: number
-  /** Of the whole trace: two runs of one seed have the same. */
-  readonly fingerprint: number
 }
 
 const setupMsMax = 30_000
 const progressMsMax = 120_000
 const visitsMax = 6
+/** Faults with a course of their own, and how long that may take. */
+const slowFaults: ReadonlySet<string> = new Set([
+  'strandedLeader',
+  'staleLeader',
+  'lateFollower',
+  'withdrawnAck',
+  'crashAtCall',
+  'crashAtKind',
+  'crashInTakeover',
+  'followerAway',
+  'twoHistories',
+])
+const slowFaultMs = 12_000
 /** Once so much is wrong, more of it tells nothing. */
 const violationsMax = 20
 
@@ -69,11 +82,15 @@ class Run {
   private readonly program: readonly WorkStep[]
   private readonly faults: readonly Fault[]
   private readonly durationMs: number
+  /** In one directory, made at first. */
+  private readonly manyNodes: number
   private readonly isChanging: boolean
   private readonly changes: readonly ChangeStep[]
   /** Servers whose disks are still full when everything else has healed: no quorum needs them. */
   private readonly fullServers: readonly SimServer[]
   private readonly seen: SeenTree[] = []
+  /** When all were set up. */
+  private livesFromMs = 0
   /** What the servers of an ensemble agree on in the end. */
   private agreed: ReadonlyMap<bigint, Uint8Array> | undefined
 
@@ -100,19 +117,26 @@ class Run {
       isChanging: this.isChanging,
       mutant,
     })
-    const durationMs = plan.between(2000, 15_000)
+    const size = drawn.fork('size')
+    // Some runs last, and some have a tree that takes a while to write and to send.
+    const times = size.chance(0.05) ? size.between(2, 6) : 1
+    this.manyNodes = size.chance(0.2) ? size.pick([40, 150, 500]) : 0
+    this.cluster.manyNodes = this.manyNodes
+    const durationMs = plan.between(2000, 15_000) * times
     this.durationMs = durationMs
     const { random } = this.cluster
     this.program = drawProgram(random.fork('program'), {
       clients,
       durationMs,
-      steps: plan.between(40, 250),
+      steps: plan.between(40, 250) * times,
       dataBytesMax: plan.pick([50, 600, 5000]),
+      manyNodes: this.manyNodes,
     })
-    const faults = plan.chance(0.1) ? 0 : plan.between(1, 14)
+    const faults = plan.chance(0.1) ? 0 : plan.between(1, 14) * times
     const isEnsemble = servers > 1
     this.faults = [
       ...drawFaults(random.fork('faults'), { clients, durationMs, faults, isEnsemble }),
+      ...drawFavored(random.fork('favored faults'), mutant?.faults ?? [], { clients, durationMs }),
       ...(isEnsemble ? drawHandOvers(random.fork('hand-overs'), { durationMs }) : []),
     ]
     // Who is needed for a quorum is not known ahead where members change.
@@ -138,11 +162,10 @@ class Run {
     return {
       seed: this.options.seed,
       violations: recorder.violations,
-      trace: recorder.lines,
       counts: recorder.counts,
       steps: this.program.length,
       faults: this.faults.length,
-      fingerprint: hash(recorder.lines.join('\n')),
+      transcript: recorder.transcript,
     }
   }
 
@@ -171,6 +194,7 @@ class Run {
     for (const path of roots) {
       first!.ask({ op: 'create', kind: 'create', path, data: '', acl: 'open', flags: 0 })
     }
+    for (const request of makeMany(this.manyNodes)) first!.ask(request)
     await this.live(setupMsMax, () => clients.every((client) => client.isIdle))
     if (!clients.every((client) => client.isIdle))
       this.violate('the clients got no answer at first')
@@ -179,6 +203,7 @@ class Run {
   private schedule(): void {
     const { cluster } = this
     const { world, clients } = cluster
+    this.livesFromMs = world.nowMs
     const { without } = this.options
     for (const [i, step] of this.program.entries()) {
       if (without?.steps.has(i) === true) continue
@@ -199,12 +224,22 @@ class Run {
     }
   }
 
+  /** Until when faults go on: by then, those that take their own time are over as well. */
+  private get lastFaultEndsMs(): number {
+    return Math.max(
+      0,
+      ...this.faults.map(({ atMs, forMs, kind }) => {
+        return this.livesFromMs + atMs + forMs + (slowFaults.has(kind) ? slowFaultMs : 0)
+      }),
+    )
+  }
+
   /** Nothing fails any more: within bounded time everybody is served, and the dead are buried. */
   private async recoverFromEverything(): Promise<void> {
     const { cluster } = this
     const { clients, history, recorder } = cluster
     // What was scheduled late still happens; only then is there peace.
-    await this.live(7000)
+    await this.live(this.lastFaultEndsMs - cluster.world.nowMs)
     heal(cluster)
     for (const { disk } of this.fullServers) disk.condition.isFull = true
     const isQuiet = (): boolean => clients.every((client) => client.isIdle)
@@ -217,7 +252,7 @@ class Run {
     }
     for (const { disk } of this.fullServers) disk.condition.isFull = false
     if (this.fullServers.length > 0) recorder.count('runs with a full minority')
-    await this.live(cluster.tickMs * 25)
+    await this.live(cluster.tickMs * 25, () => this.undead().length === 0)
     if (recorder.ensemble !== undefined) await this.tour()
     for (const client of clients) client.ask({ op: 'sync', path: '/a' })
     await this.live(progressMsMax, isQuiet)
@@ -242,7 +277,10 @@ class Run {
     const patient = clients.filter(({ patienceMs }) => patienceMs > 8 * network.options.delayMsMax)
     const isServing = (): boolean => servers.every((server) => server.process?.peer?.isServing)
     await this.live(progressMsMax, isServing)
-    for (const { name } of servers) {
+    for (const { name, options } of servers) {
+      // There it goes, where leaders take no clients.
+      const takesNone = options.ensemble?.zab.leaderServes === false
+      if (takesNone && leaderOf(this.cluster)?.name === name) continue
       let left = patient
       // One that has not heard yet of what a client has seen turns it away, and rightly.
       for (let attempt = 1; left.length > 0 && attempt <= visitsMax; attempt++) {
@@ -285,7 +323,9 @@ class Run {
     for (const server of servers) {
       const db = server.process?.peer?.db
       if (!isEnsemble && db !== undefined) this.see(server.name, db)
-      await Promise.race([server.stop(), this.live(20_000)])
+      let isStopped = false
+      void server.stop().then(() => (isStopped = true))
+      await this.live(20_000, () => isStopped)
       if (db === undefined) continue
       await recorder.readLog(server.disk.files, server.options.journal.logDir, db.lastZxid)
       const recovered = await recorder.beforeStart(server)
@@ -342,6 +382,7 @@ class Run {
   }
 
   private see(name: string, db: Database): void {
+    for (const problem of derivedProblems(db)) this.violate(`${name}: ${problem}`)
     this.seen.push({ name, zxid: db.lastZxid, tree: dumpTree(db) })
   }
 
@@ -365,7 +406,7 @@ class Run {
     checkRealTimeOrder(history, ofWhat, report)
     checkSyncs(history, report)
     checkWatches(history, timeline, report)
-    this.count(checkLinearizable(history, timeline, ofWhat, report))
+    this.count(checkLinearizable(history, timeline, isEnsemble, report))
   }
 
   private countEnsemble(): void {
@@ -382,10 +423,11 @@ class Run {
     if (this.isChanging) recorder.count('runs in which members change')
   }
 
-  private count({ configurations, undecided }: Search): void {
+  private count({ configurations, partitions, undecided }: Search): void {
     const { history, recorder, world, network, servers } = this.cluster
     const answered = history.operations.filter(({ result }) => result !== undefined)
     recorder.count('runs')
+    if (this.manyNodes > 0) recorder.count('runs with a large tree')
     this.countEnsemble()
     recorder.count('operations answered', answered.length)
     recorder.count('operations unanswered', history.operations.length - answered.length)
@@ -398,19 +440,21 @@ class Run {
     recorder.count('events', world.events)
     recorder.count('virtual seconds', Math.round(world.nowMs / 1000))
     recorder.count('linearizability: configurations', configurations)
+    recorder.count('linearizability: trees', partitions)
     recorder.count('linearizability: undecided trees', undecided)
     for (const { disk } of servers) {
       recorder.count('disk calls', disk.calls)
       recorder.count('bits flipped', disk.flips)
       recorder.count('syncs failed', disk.failedSyncs)
       recorder.count('refused for space', disk.refusedForSpace)
+      recorder.count('calls failed', disk.failedCalls)
     }
   }
 }
 
 /** Half of the runs are of ensembles, most of them small. */
 function drawServers(random: Random): number {
-  return random.chance(0.5) ? 1 : random.chance(0.8) ? 3 : 5
+  return random.chance(0.5) ? 1 : random.chance(0.78) ? 3 : random.chance(0.8) ? 5 : 7
 }
 
 /** In some runs members come and go. */

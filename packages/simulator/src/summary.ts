@@ -45,9 +45,9 @@ const violationsShown = 5
 const linesShown = 120
 
 /** What went wrong, and the way there. */
-export function describeFailure({ seed, violations, trace }: RunResult): string[] {
+export function describeFailure({ seed, violations, transcript }: RunResult): string[] {
   const isOurs = (line: string): boolean => !line.includes('VIOLATION')
-  const steps = trace.filter(isOurs)
+  const steps = transcript.lines.filter(isOurs)
   return [
     `seed ${seed} violates:`,
     ...violations.slice(0, violationsShown).map((violation) => `  - ${violation}`),

@@ -1,72 +1,113 @@
-/** Many seeds, on all cores: each worker is this package's command again, with a part of them. */
-import { fork } from 'node:child_process'
+/**
+ * Many seeds, on all cores. Each worker is this package's command again, made into one file first:
+ * that runs about a tenth faster than from many, and tells one version of the code from another.
+ */
+import { fork, type ChildProcess } from 'node:child_process'
 import { availableParallelism } from 'node:os'
-import { fileURLToPath } from 'node:url'
+import { bundle } from './bundle.ts'
+import { Progress } from './progress.ts'
 import { runSeed, type SeedKind } from './run-seed.ts'
-import { addCounts, type Counts } from './summary.ts'
+import type { Counts } from './summary.ts'
 
 export interface Swept {
   readonly seeds: number
   readonly failed: number[]
   readonly counts: Counts
+  /** How long it took, with what was done before it was resumed. */
+  readonly seconds: number
+  /** Whether nothing of the range is left. */
+  readonly isWhole: boolean
 }
 
-type Message = {
+export interface Range {
+  readonly first: number
+  readonly last: number
+}
+
+export type Outcome = {
   readonly seed: number
   readonly isFailed: boolean
   readonly counts: [string, number][]
 }
 
-const main = fileURLToPath(new URL('./main.ts', import.meta.url))
+const seedsAtOnce = 5
+const saveEveryMs = 5000
+const reportEveryMs = 60_000
 
-/** What a worker does: every `stride`-th seed from `first` on, telling its parent of each. */
-export async function work(
-  first: number,
-  stride: number,
-  last: number,
-  untilMs: number,
-  kind: SeedKind,
-): Promise<void> {
-  for (let seed = first; seed <= last && Date.now() < untilMs; seed += stride) {
-    const { violations, counts } = await runSeed({ seed, ...kind })
-    const message: Message = { seed, isFailed: violations.length > 0, counts: [...counts] }
+/** What a worker does: the seeds that its parent names, telling it of each. */
+export function work(kind: SeedKind): void {
+  const tell = (message: Outcome | 'next'): void => {
     if (process.connected) process.send?.(message)
   }
-  process.disconnect?.()
+  process.on('message', ({ first, last }: Range) => {
+    void (async () => {
+      for (let seed = first; seed <= last; seed++) {
+        const { violations, counts } = await runSeed({ seed, ...kind })
+        tell({ seed, isFailed: violations.length > 0, counts: [...counts] })
+        // A run never lets the host's loop turn, and what is sent leaves when it does.
+        await new Promise((resolve) => setImmediate(resolve))
+      }
+      tell('next')
+    })()
+  })
+  tell('next')
 }
 
-export async function sweep(
-  first: number,
-  last: number,
-  untilMs: number,
-  kind: SeedKind,
-): Promise<Swept> {
-  const swept = { seeds: 0, failed: [] as number[], counts: new Map<string, number>() }
-  const workers = Math.min(availableParallelism(), last - first + 1)
-  await Promise.all(
-    Array.from(
-      { length: workers },
-      (_, i) =>
-        new Promise<void>((resolve, reject) => {
-          const { servers = 0, isChanging = false, recipe = '' } = kind
-          const settings = [first + i, workers, last, untilMs, servers, Number(isChanging)]
-          const args = ['--worker', ...settings.map(String), recipe]
-          const child = fork(main, args, { execArgv: process.execArgv })
-          child.on('message', ({ seed, isFailed, counts }: Message) => {
-            swept.seeds++
-            addCounts(swept.counts, counts)
-            if (!isFailed) return
-            swept.failed.push(seed)
-            console.log(`seed ${seed} failed`)
-          })
-          child.on('error', reject)
-          child.on('exit', (code) => {
-            if (code === 0) resolve()
-            else reject(new Error(`a worker ended with ${code}`))
-          })
-        }),
-    ),
-  )
-  swept.failed.sort((a, b) => a - b)
-  return swept
+/** Until all seeds are done, or the time has come; what an earlier sweep did is not done again. */
+export async function sweep(range: Range, untilMs: number, kind: SeedKind): Promise<Swept> {
+  const program = await bundle()
+  const progress = Progress.load(program.hash, range, kind)
+  if (progress.seeds > 0) console.log(`${progress.seeds} seeds of it were done before`)
+  const workers = Array.from({ length: availableParallelism() }, () => {
+    const execArgv = ['--enable-source-maps', '--max-semi-space-size=32']
+    return fork(program.path, ['--worker', JSON.stringify(kind)], { execArgv })
+  })
+  const stop = (): void => {
+    for (const worker of workers) worker.kill()
+  }
+  const timers = [
+    setInterval(() => progress.save(), saveEveryMs),
+    setInterval(() => console.log(progress.describe()), reportEveryMs),
+  ]
+  let isInterrupted = false
+  const interrupt = (): void => {
+    isInterrupted = true
+    stop()
+  }
+  process.once('SIGINT', interrupt)
+  try {
+    await Promise.all(workers.map((worker) => drive(worker, progress, untilMs)))
+  } catch (error) {
+    stop()
+    if (!isInterrupted) throw error
+  } finally {
+    for (const timer of timers) clearInterval(timer)
+    process.off('SIGINT', interrupt)
+    progress.save()
+    program.remove()
+  }
+  return progress.swept()
+}
+
+/** Gives one worker seeds until there are none, or the time has come. */
+function drive(worker: ChildProcess, progress: Progress, untilMs: number): Promise<void> {
+  return new Promise((resolve, reject) => {
+    let batch: Range | undefined
+    worker.on('message', (message: Outcome | 'next') => {
+      if (message !== 'next') {
+        progress.note(message)
+        if (message.isFailed) console.log(`seed ${message.seed} failed`)
+        return
+      }
+      if (batch !== undefined) progress.finished(batch)
+      batch = Date.now() < untilMs ? progress.take(seedsAtOnce) : undefined
+      if (batch === undefined) worker.disconnect()
+      else worker.send(batch)
+    })
+    worker.on('error', reject)
+    worker.on('exit', (code, signal) => {
+      if (code === 0) resolve()
+      else reject(new Error(`a worker ended with ${code ?? signal}`))
+    })
+  })
 }

@@ -12,7 +12,10 @@ export const command = defineCommand({
     path: { kind: 'path', optional: true, help: 'instead of the top that the file names' },
   },
   options: {
-    prune: { type: 'flag', help: 'delete nodes that the file does not have' },
+    prune: {
+      type: 'flag',
+      help: 'delete nodes that the file does not have, unless live sessions have ephemeral nodes below them',
+    },
     yes: { type: 'flag', short: 'y', help: 'do not ask' },
   },
   details: `Makes an ensemble what a file says: shows the plan, asks, and changes nodes in transactions, each only if nobody

@@ -1,8 +1,7 @@
-import { nodeKindOf } from '@zabra/protocol'
 import { defineCommand } from '../framework/command.ts'
 import { UsageError } from '../framework/errors.ts'
 import { cleanPath } from '../node/paths.ts'
-import { hex, isoTime } from '../node/stat.ts'
+import { hex, isEphemeral, isoTime } from '../node/stat.ts'
 import { walk } from '../node/walk.ts'
 
 export const command = defineCommand({
@@ -25,7 +24,7 @@ export const command = defineCommand({
     const progress = out.progress('looking')
     for await (const { path, stat } of walk(client, cleanPath(args.path ?? '/'), { signal })) {
       progress.add()
-      if (stat === undefined || nodeKindOf(stat) !== 'ephemeral') continue
+      if (stat === undefined || !isEphemeral(stat)) continue
       const session = hex(stat.ephemeralOwner)
       if (wanted !== undefined && session !== wanted) continue
       counts.set(session, (counts.get(session) ?? 0) + 1)

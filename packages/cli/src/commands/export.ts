@@ -1,13 +1,17 @@
 import { createWriteStream } from 'node:fs'
 import { rename, rm } from 'node:fs/promises'
 import { once } from 'node:events'
-import { openAcl } from '@zabra/client'
+import { acl as acls } from '@zabra/client'
 import { defineCommand } from '../framework/command.ts'
 import { aclTexts } from '../node/acl-text.ts'
-import { cleanPath } from '../node/paths.ts'
+import { cleanPath, isWithin } from '../node/paths.ts'
 import { counted } from '../output/units.ts'
 import { toFile, type FileHead, type FileNode } from '../trees/tree-file.ts'
-import { pathBelow, readNodes } from '../trees/tree.ts'
+import { pathBelow, readNodes, type TreeNode } from '../trees/tree.ts'
+import { readTreeFile } from '../trees/read-file.ts'
+import { CommandError } from '../framework/errors.ts'
+import { exitCodes } from '../framework/exit-codes.ts'
+import type { Io } from '../framework/io.ts'
 
 export const command = defineCommand({
   arguments: { path: { kind: 'path', optional: true, help: '/ by default' } },
@@ -19,26 +23,39 @@ export const command = defineCommand({
       choices: ['jsonl', 'yaml'],
       help: 'jsonl or yaml; by the name of the file, else jsonl',
     },
+    snapshot: {
+      type: 'text',
+      value: 'FILE',
+      kind: 'file',
+      help: 'from a snapshot file of a server instead of a running one',
+    },
     skipEphemerals: { type: 'flag', help: 'leave ephemeral nodes out' },
   },
   details: `Writes a node and everything below it: data, ACLs, kinds, TTLs, and the counters of sequential children. /zookeeper
-stays out. The nodes are read one after another while others may write: it is no snapshot of one moment. Ephemeral nodes
+stays out. A running server does not tell its clients which nodes are containers or have a TTL; a snapshot does (--snapshot,
+of zabra's or Apache's server). The nodes of a running server are read one after another while others may
+write: not all of one moment. Ephemeral nodes
 are written with their kind; an import leaves them out, because they belong to sessions.`,
   examples: [
     ['zabra export /app > app.jsonl', 'JSON lines, for any size'],
     ['zabra export /app -o app.yaml', 'YAML, to read, to edit, and for `zabra plan`'],
+    ['zabra export /app --snapshot version-2/snapshot.1c3', 'without a server, with TTLs'],
   ],
-  async run({ args, options, out, signal, connect }) {
+  async run({ args, options, out, io, signal, connect }) {
     const top = cleanPath(args.path ?? '/')
     const { output } = options
     const isYaml =
       options.format === 'yaml' || (options.format === undefined && /\.ya?ml$/.test(output ?? ''))
     const yaml = isYaml ? await import('../trees/yaml-file.ts') : undefined
-    const head: FileHead = { zabra: 'tree', version: 1, top, defaults: { acl: aclTexts(openAcl) } }
+    const head: FileHead = {
+      zabra: 'tree',
+      version: 1,
+      top,
+      defaults: { acl: aclTexts(acls.open) },
+    }
     const headText = yaml === undefined ? `${JSON.stringify(head)}\n` : yaml.yamlHead(head)
     const textOf = (path: string, node: FileNode): string =>
       yaml === undefined ? `${JSON.stringify({ path, ...node })}\n` : yaml.yamlNode(path, node)
-    const client = await connect()
     const progress = out.progress('exporting')
     // Beside its place, so that a failed export does not look like a whole one.
     const draft = output === undefined ? undefined : `${output}.part`
@@ -51,12 +68,16 @@ are written with their kind; an import leaves them out, because they belong to s
         else if (!file.write(text)) await once(file, 'drain')
       }
       let isBegun = false
-      for await (const node of readNodes(client, top, { signal, onNode: () => progress.add() })) {
+      const nodes =
+        options.snapshot === undefined
+          ? readNodes(await connect(), top, { signal, onNode: () => progress.add() })
+          : nodesOfSnapshot(options.snapshot, top, io)
+      for await (const node of nodes) {
         if (!isBegun) await write(headText)
         isBegun = true
         if (options.skipEphemerals === true && node.kind === 'ephemeral') continue
         count++
-        await write(textOf(pathBelow(top, node.path), toFile(node, openAcl)))
+        await write(textOf(pathBelow(top, node.path), toFile(node, acls.open)))
       }
       if (file !== undefined) {
         file.end()
@@ -73,3 +94,21 @@ are written with their kind; an import leaves them out, because they belong to s
     else out.note(`exported ${counted(count, 'node')}`)
   },
 })
+
+/** The part of a snapshot from `top` on. */
+async function* nodesOfSnapshot(
+  file: string,
+  top: string,
+  io: Io,
+): AsyncGenerator<TreeNode, void, undefined> {
+  const { tree } = await readTreeFile(file, io)
+  if (!tree.has(top))
+    throw new CommandError(`${file} has no ${top}`, {
+      code: 'noNode',
+      exitCode: exitCodes.notFound,
+    })
+  for (const node of tree.values()) {
+    if (!isWithin(node.path, top)) continue
+    yield { ...node, path: top === '/' ? node.path : node.path.slice(top.length) || '/' }
+  }
+}

@@ -1,13 +1,12 @@
-import { nodeKindOf } from '@zabra/protocol'
 import { defineCommand } from '../framework/command.ts'
 import { UsageError } from '../framework/errors.ts'
 import { exitCodes } from '../framework/exit-codes.ts'
 import { globPattern, regexOf } from '../node/patterns.ts'
 import { cleanPath, nameOf } from '../node/paths.ts'
-import { hex, statJson } from '../node/stat.ts'
+import { hex, isEphemeral, statJson } from '../node/stat.ts'
 import { walk, type WalkedNode } from '../node/walk.ts'
 
-const kinds = ['persistent', 'ephemeral', 'container', 'ttl'] as const
+const kinds = ['persistent', 'ephemeral'] as const
 
 export const command = defineCommand({
   arguments: { path: { kind: 'path', optional: true, help: '/ by default' } },
@@ -18,7 +17,7 @@ export const command = defineCommand({
       type: 'text',
       value: 'KIND',
       choices: kinds,
-      help: 'persistent, ephemeral, container or ttl',
+      help: 'ephemeral, or persistent: the others',
     },
     minSize: { type: 'size', value: 'SIZE', help: 'at least so many bytes of data' },
     maxSize: { type: 'size', value: 'SIZE', help: 'at most so many bytes of data' },
@@ -58,7 +57,7 @@ export const command = defineCommand({
       if (stat === undefined) return kind === undefined && owner === undefined && minSize === 0
       const ageMs = nowMs - Number(stat.mtime)
       return (
-        (kind === undefined || nodeKindOf(stat) === kind) &&
+        (kind === undefined || isEphemeral(stat) === (kind === 'ephemeral')) &&
         (owner === undefined || hex(stat.ephemeralOwner) === owner) &&
         stat.dataLength >= minSize &&
         stat.dataLength <= maxSize &&

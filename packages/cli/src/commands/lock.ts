@@ -39,15 +39,17 @@ SIGTERM, and SIGKILL before another can hold the lock.`,
       what,
       options.wait,
       () => {
-        if (options.read === true) return new ReadWriteLock(client, path, own).tryRead({ signal })
+        if (options.read === true)
+          return new ReadWriteLock(client, path, own).read.tryAcquire({ signal })
         if (options.writer === true)
-          return new ReadWriteLock(client, path, own).tryWrite({ signal })
+          return new ReadWriteLock(client, path, own).write.tryAcquire({ signal })
         return new Lock(client, path, own).tryAcquire({ signal })
       },
       (limit) => {
         const waiting = { ...limit, signal }
-        if (options.read === true) return new ReadWriteLock(client, path, own).read(waiting)
-        if (options.writer === true) return new ReadWriteLock(client, path, own).write(waiting)
+        if (options.read === true) return new ReadWriteLock(client, path, own).read.acquire(waiting)
+        if (options.writer === true)
+          return new ReadWriteLock(client, path, own).write.acquire(waiting)
         return new Lock(client, path, own).acquire(waiting)
       },
     )

@@ -43,7 +43,7 @@ the source; changes of ACLs alone are not told by watches, and come with the nex
         const source = await treeAt(from, invocation, { onNode })
         const found = await treeAt(to, invocation, { onNode, mayBeAbsent: true })
         progress.end()
-        const differences = compareTrees(source, found).filter(
+        const differences = compareTrees(source, found, { keepsUsed: true }).filter(
           ({ type }) => prune || type !== 'extra',
         )
         const counts = sums(differences)

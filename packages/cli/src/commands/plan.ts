@@ -10,7 +10,10 @@ export const command = defineCommand({
     path: { kind: 'path', optional: true, help: 'instead of the top that the file names' },
   },
   options: {
-    prune: { type: 'flag', help: 'nodes that the file does not have would be deleted' },
+    prune: {
+      type: 'flag',
+      help: 'nodes that the file does not have would be deleted, unless live sessions have ephemeral nodes below them',
+    },
     short: { type: 'flag', help: 'only paths, not what is different in them' },
   },
   details: `Shows what \`zabra apply\` would change, and changes nothing. What somebody changed by hand since the last apply shows

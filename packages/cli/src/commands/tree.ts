@@ -1,6 +1,6 @@
-import { nodeKindOf } from '@zabra/protocol'
 import { defineCommand } from '../framework/command.ts'
 import { cleanPath, nameOf } from '../node/paths.ts'
+import { isEphemeral } from '../node/stat.ts'
 import { walk } from '../node/walk.ts'
 import { counted, sizeText } from '../output/units.ts'
 
@@ -10,7 +10,7 @@ export const command = defineCommand({
     depth: { type: 'integer', short: 'd', value: 'N', help: 'so many levels; 1 is the children' },
     sizes: { type: 'flag', short: 's', help: 'the size of the data of each node' },
   },
-  details: 'Ephemeral nodes are marked e, containers c, nodes with a TTL t.',
+  details: 'Ephemeral nodes are marked e.',
   examples: [
     ['zabra tree /', 'everything'],
     ['zabra tree /brokers --depth 2 --sizes', 'two levels, with sizes'],
@@ -19,7 +19,6 @@ export const command = defineCommand({
     const top = cleanPath(args.path ?? '/')
     const client = await connect()
     const progress = out.progress('reading')
-    const marks = { persistent: '', ephemeral: ' e', container: ' c', ttl: ' t' } as const
     const { style } = out
     const [branch, corner, bar] = out.isTerminal
       ? ['├── ', '└── ', '│   ']
@@ -28,7 +27,7 @@ export const command = defineCommand({
     const left: number[] = []
     const nodes: {
       path: string
-      kind: string | null
+      isEphemeral: boolean | null
       dataLength: number | null
       numChildren: number
     }[] = []
@@ -37,11 +36,10 @@ export const command = defineCommand({
       progress.add()
       count++
       const { path, depth, stat, children } = node
-      const kind = stat === undefined ? undefined : nodeKindOf(stat)
       if (out.json) {
         nodes.push({
           path,
-          kind: kind ?? null,
+          isEphemeral: stat === undefined ? null : isEphemeral(stat),
           dataLength: stat?.dataLength ?? null,
           numChildren: children.length,
         })
@@ -55,7 +53,7 @@ export const command = defineCommand({
         indent += left[depth - 1]! > 0 ? branch : corner
       }
       left.push(children.length)
-      const mark = kind === undefined ? '' : marks[kind]
+      const mark = stat !== undefined && isEphemeral(stat) ? ' e' : ''
       const size =
         options.sizes === true && stat !== undefined ? `  ${sizeText(stat.dataLength)}` : ''
       const closed = node.isHidden ? '  (not allowed)' : ''

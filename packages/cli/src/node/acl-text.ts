@@ -1,4 +1,4 @@
-import { openAcl, permissions, type Acl } from '@zabra/client'
+import { acl as acls, permissions, type Acl } from '@zabra/client'
 import { UsageError } from '../framework/errors.ts'
 
 const letters = [
@@ -52,7 +52,7 @@ export function parseAclList(text: string): Acl[] {
 }
 
 export function isOpenAcl(acl: readonly Acl[]): boolean {
-  return sameAcl(acl, openAcl)
+  return sameAcl(acl, acls.open)
 }
 
 /** The order of entries does not matter. */

@@ -1,5 +1,4 @@
 import type { Stat } from '@zabra/client'
-import { nodeKindOf, ttlMsOf } from '@zabra/protocol'
 
 /** 64-bit numbers as ZooKeeper writes them: hexadecimal and unsigned. */
 export function hex(value: bigint): string {
@@ -12,11 +11,14 @@ export function isoTime(ms: bigint): string {
   return Number.isNaN(time.getTime()) ? String(ms) : time.toISOString()
 }
 
+/** Containers and nodes with a TTL look like persistent ones: servers do not tell clients. */
+export function isEphemeral({ ephemeralOwner }: Pick<Stat, 'ephemeralOwner'>): boolean {
+  return ephemeralOwner !== 0n
+}
+
 /** A stat in JSON: zxids and sessions in hexadecimal, times in ISO 8601. */
 export function statJson(stat: Stat) {
-  const kind = nodeKindOf(stat)
   return {
-    kind,
     czxid: hex(stat.czxid),
     mzxid: hex(stat.mzxid),
     pzxid: hex(stat.pzxid),
@@ -25,8 +27,7 @@ export function statJson(stat: Stat) {
     version: stat.version,
     cversion: stat.cversion,
     aversion: stat.aversion,
-    ephemeralOwner: kind === 'ephemeral' ? hex(stat.ephemeralOwner) : null,
-    ttlMs: kind === 'ttl' ? ttlMsOf(stat) : null,
+    ephemeralOwner: isEphemeral(stat) ? hex(stat.ephemeralOwner) : null,
     dataLength: stat.dataLength,
     numChildren: stat.numChildren,
   }

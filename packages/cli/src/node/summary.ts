@@ -1,5 +1,5 @@
-import { nodeKindOf } from '@zabra/protocol'
 import type { Client } from '@zabra/client'
+import { isEphemeral } from './stat.ts'
 import { walk } from './walk.ts'
 
 /** What there is in a subtree. */
@@ -33,7 +33,7 @@ export async function summarize(
     nodes++
     bytes += stat?.dataLength ?? 0
     if (isHidden) hidden.push(path)
-    if (stat !== undefined && nodeKindOf(stat) === 'ephemeral') {
+    if (stat !== undefined && isEphemeral(stat)) {
       ephemerals++
       sessions.add(stat.ephemeralOwner)
     }

@@ -1,11 +1,11 @@
-import { nodeKindOf } from '@zabra/protocol'
 import type { Output } from '../output/output.ts'
+import { storedKind } from '@zabra/protocol'
 import { hex, isoTime } from '../node/stat.ts'
 import type { StoredNode } from './snapshots.ts'
 
 /** Prints a node of a snapshot on one line. */
 export function showNode({ path, data, stat }: StoredNode, out: Output, withData: boolean): void {
-  const kind = nodeKindOf(stat)
+  const kind = storedKind(stat.ephemeralOwner)
   if (out.json) {
     out.dataLine({
       path,

@@ -37,7 +37,8 @@ async function candidates(
   }
   const client = session.clientIfAny
   const zk = Object.hasOwn(zkCommands, name) ? zkCommands[name] : undefined
-  if (zk !== undefined) {
+  const isLong = word.startsWith('--') || before.some((one) => /^--[a-z]/.test(one))
+  if (zk !== undefined && !(isLong && Object.hasOwn(commands, name))) {
     if (word.startsWith('-'))
       return Object.keys(zk.flags ?? {})
         .map((flag) => `-${flag} `)

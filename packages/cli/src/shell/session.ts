@@ -7,6 +7,7 @@ import { run } from '../framework/run.ts'
 import type { Io } from '../framework/io.ts'
 import type { Output } from '../output/output.ts'
 import { commands } from '../table/index.ts'
+import { servers as serverCommands } from '../table/servers.ts'
 import { tokenize } from './tokenize.ts'
 import { Watches } from './watches.ts'
 import { zkCommands } from './zk/index.ts'
@@ -96,14 +97,15 @@ export class ShellSession {
     })
   }
 
-  async close(): Promise<void> {
+  /** Without a word about it where the shell just ends, as zkCli.sh does. */
+  async close({ isEnd = false } = {}): Promise<void> {
     const client = this.current
     if (client === undefined) return
     this.current = undefined
     this.watches.forget()
     const wasConnected = client.state.name === 'connected'
     await client.close()
-    if (wasConnected) this.watches.tellState('Closed')
+    if (wasConnected && !isEnd) this.watches.tellState('Closed')
     this.onState()
   }
 
@@ -137,8 +139,11 @@ export class ShellSession {
     const [name = '', ...rest] = words
     try {
       if (name === 'help') return await this.help(rest)
-      if (Object.hasOwn(zkCommands, name)) return await this.executeZk(name, rest)
-      if (Object.hasOwn(commands, name)) return await this.executeOwn(words)
+      const isOwn = Object.hasOwn(commands, name)
+      // Both have `get`; zkCli.sh has no long options.
+      const isZk = Object.hasOwn(zkCommands, name) && !(isOwn && rest.some(isLongOption))
+      if (isZk) return await this.executeZk(name, rest)
+      if (isOwn) return await this.executeOwn(words)
       this.complain(`Command not found: ${name}`)
       const { nearest } = await import('../framework/nearest.ts')
       const near = nearest(name, [...Object.keys(zkCommands), ...Object.keys(commands)])
@@ -154,7 +159,6 @@ export class ShellSession {
     const command = zkCommands[name]!
     const usage = (): string =>
       [`${name} ${command.usage}`, ...(command.explained ?? [])].join('\n')
-    if (words.includes('--help')) return this.help([name])
     const { flags, args } = parseZk(command, words, usage)
     if (command.isLocal !== true && this.current === undefined) {
       this.out.line('Not connected')
@@ -182,7 +186,7 @@ export class ShellSession {
   private executeOwn(words: readonly string[]): Promise<number> {
     const { io, signal, settings, surface } = this
     const { current: client } = this
-    if (words[0] === 'shell' || words[0] === 'server' || words[0] === 'dev')
+    if (Object.hasOwn(serverCommands, words[0] ?? ''))
       throw new ZkUsageError(`\`${words[0]}\` does not run inside a shell`)
     return run(commands, words, {
       io,
@@ -208,4 +212,8 @@ export class ShellSession {
     if (name === 'expired' && before.name !== 'expired') this.watches.tellState('Expired')
     this.onState()
   }
+}
+
+function isLongOption(word: string): boolean {
+  return /^--[a-z]/.test(word)
 }

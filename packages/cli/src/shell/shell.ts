@@ -31,13 +31,13 @@ export async function runShell(
   try {
     await session.open()
     if (waitsForConnection) await session.client.connected({ timeoutMs: settings.timeoutMs })
-    if (words.length > 0) return await session.execute(words.join(' '), [...words])
+    if (words.length > 0) return await session.again(words.join(' '), [...words])
     out.line('Welcome to ZooKeeper!')
     await readLines(session, io, stopped.signal)
     return session.exitCode
   } finally {
     process.off('SIGINT', stop)
-    await session.close()
+    await session.close({ isEnd: true })
   }
 }
 

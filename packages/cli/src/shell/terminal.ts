@@ -79,7 +79,7 @@ class Terminal {
     const code = await over
     reader.close()
     out.line()
-    await session.close()
+    await session.close({ isEnd: true })
     return code
   }
 

@@ -18,5 +18,6 @@ export const operations: CommandTable = {
   log: entry('Read transaction logs, offline', () => import('../commands/log.ts')),
   snapshot: entry('Read snapshots, offline', () => import('../commands/snapshot.ts')),
   config: entry('What a zoo.cfg does here', () => import('../commands/config.ts')),
+  tls: entry('Certificates: make them, and see what is served', () => import('../commands/tls.ts')),
   doctor: entry('Examine this machine and the ensemble', () => import('../commands/doctor.ts')),
 }

@@ -1,8 +1,13 @@
 import type { CommandTable } from '../framework/command.ts'
-import { entry } from './entry.ts'
+import { entry, hiddenEntry } from './entry.ts'
 
 export const servers: CommandTable = {
   server: entry('Run a ZooKeeper server in the foreground', () => import('../commands/server.ts')),
+  dev: entry(
+    'Start servers to try things out, and throw them away at the end',
+    () => import('../commands/dev.ts'),
+  ),
+  'dev-member': hiddenEntry('A server of `zabra dev`', () => import('../commands/dev-member.ts')),
   shell: entry(
     'Every command of zkCli.sh and of zabra, with a prompt or from a pipe',
     () => import('../commands/shell.ts'),

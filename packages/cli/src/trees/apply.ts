@@ -1,7 +1,7 @@
 import {
+  acl as aclWords,
   isRefusal,
   noData,
-  openAcl,
   type Acl,
   type Client,
   type OperationError,
@@ -93,7 +93,7 @@ export async function applyDifferences(
 function creation(path: string, { data, acl, kind, ttlMs }: TreeNode): Step {
   const bytes = path.length + (data?.length ?? 0) + 64
   const options = {
-    acl: acl ?? openAcl,
+    acl: acl ?? aclWords.open,
     container: kind === 'container',
     ...(kind === 'ttl' && ttlMs !== undefined ? { ttlMs } : {}),
   }

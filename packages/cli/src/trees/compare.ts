@@ -1,4 +1,5 @@
 import { sameAcl } from '../node/acl-text.ts'
+import { parentOf } from '../node/paths.ts'
 import { sameData, type Tree, type TreeNode } from './tree.ts'
 
 export type Field = 'data' | 'acl' | 'kind' | 'ttl'
@@ -19,17 +20,20 @@ export interface CompareOptions {
   /** Ephemeral nodes belong to sessions: they are left out unless asked for. */
   readonly ephemerals?: boolean | undefined
   readonly acl?: boolean | undefined
+  /** Nodes of `found` with ephemeral ones below are not extra: live sessions use them. */
+  readonly keepsUsed?: boolean | undefined
 }
 
 /** What `found` lacks, has besides, or has otherwise than `wanted`, in the order of paths. */
 export function compareTrees(
   wanted: Tree,
   found: Tree,
-  { ephemerals = false, acl = true }: CompareOptions = {},
+  { ephemerals = false, acl = true, keepsUsed = false }: CompareOptions = {},
 ): Difference[] {
   const differences: Difference[] = []
   const counts = (node: TreeNode | undefined): node is TreeNode =>
     node !== undefined && (ephemerals || node.kind !== 'ephemeral')
+  const used = keepsUsed ? aboveEphemerals(found) : new Set<string>()
   for (const path of new Set([...wanted.keys(), ...found.keys()])) {
     const [one, other] = [wanted.get(path), found.get(path)]
     if (counts(one) && counts(other)) {
@@ -37,9 +41,20 @@ export function compareTrees(
       if (fields.length > 0)
         differences.push({ type: 'different', path, fields, wanted: one, found: other })
     } else if (counts(one)) differences.push({ type: 'missing', path, wanted: one })
-    else if (counts(other)) differences.push({ type: 'extra', path, found: other })
+    else if (counts(other) && !used.has(path))
+      differences.push({ type: 'extra', path, found: other })
   }
   return differences.toSorted((a, b) => order(a.path, b.path))
+}
+
+/** Every node with an ephemeral one below it. */
+function aboveEphemerals(tree: Tree): ReadonlySet<string> {
+  const above = new Set<string>()
+  for (const { path, kind } of tree.values()) {
+    if (kind !== 'ephemeral') continue
+    for (let at = parentOf(path); !above.has(at); at = parentOf(at)) above.add(at)
+  }
+  return above
 }
 
 /** Parents before their children, which stand together. */

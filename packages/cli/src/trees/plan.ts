@@ -29,7 +29,7 @@ export async function makePlan(
     onNode: () => progress.add(),
   })
   progress.end()
-  const all = compareTrees(tree, found)
+  const all = compareTrees(tree, found, { keepsUsed: prune })
   return {
     top,
     differences: all.filter(({ type }) => prune || type !== 'extra'),

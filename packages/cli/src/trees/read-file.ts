@@ -1,13 +1,17 @@
 import { readFileSync } from 'node:fs'
-import { dirname, resolve } from 'node:path'
+import { basename, dirname, resolve } from 'node:path'
 import { CommandError } from '../framework/errors.ts'
 import type { Io } from '../framework/io.ts'
 import { readInput } from '../node/input.ts'
 import { checkHead, fromFile, treeOf, type FileTree } from './tree-file.ts'
 import type { TreeNode } from './tree.ts'
 
-/** A tree from a file in JSON lines or YAML; `-` is stdin. */
+/** A tree from a file in JSON lines or YAML, or from a snapshot of a server; `-` is stdin. */
 export async function readTreeFile(file: string, io: Io): Promise<FileTree> {
+  if (/^snapshot\.[0-9a-f]{1,16}(\.gz|\.snappy)?$/i.test(basename(file))) {
+    const { readSnapshotFile } = await import('./snapshot-file.ts')
+    return readSnapshotFile(file)
+  }
   const text = Buffer.from(await readInput(file, io)).toString()
   const where = file === '-' ? 'stdin' : file
   const folder = file === '-' ? '.' : dirname(file)

@@ -1,8 +1,8 @@
 import { noData, type Acl } from '@zabra/client'
 import { CommandError } from '../framework/errors.ts'
 import { aclTexts, parseAclText, sameAcl } from '../node/acl-text.ts'
-import { dataFromJson, dataJson } from '../node/data.ts'
 import type { NodeKind } from '@zabra/protocol'
+import { dataFromJson, dataJson } from '../node/data.ts'
 import { isWithin, parentOf } from '../node/paths.ts'
 import { pathBelow, type Tree, type TreeNode } from './tree.ts'
 

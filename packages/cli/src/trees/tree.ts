@@ -1,8 +1,9 @@
-import { nodeKindOf, ttlMsOf, type NodeKind } from '@zabra/protocol'
 import { noData, type Acl, type Client } from '@zabra/client'
 import { CommandError } from '../framework/errors.ts'
 import { exitCodes } from '../framework/exit-codes.ts'
+import type { NodeKind } from '@zabra/protocol'
 import { isWithin } from '../node/paths.ts'
+import { isEphemeral } from '../node/stat.ts'
 import { walk } from '../node/walk.ts'
 
 /**
@@ -54,19 +55,29 @@ export async function* readNodes(
         exitCode: exitCodes.notAllowed,
         hint: '--auth digest:USER:PASSWORD presents an identity',
       })
-    const kind = nodeKindOf(stat)
+    if (acl.some(isMasked))
+      throw new CommandError(`not allowed to see the hashes in the ACL of ${path}`, {
+        code: 'noAuth',
+        exitCode: exitCodes.notAllowed,
+        hint: 'an identity that may change the ACL sees them: --auth digest:USER:PASSWORD',
+      })
     yield {
       path: top === '/' ? path : path.slice(top.length) || '/',
       data,
       acl,
-      kind,
-      ttlMs: kind === 'ttl' ? ttlMsOf(stat) : undefined,
+      kind: isEphemeral(stat) ? 'ephemeral' : undefined,
+      ttlMs: undefined,
       counter: counterOf(stat),
       version: stat.version,
       aversion: stat.aversion,
       numChildren: stat.numChildren,
     }
   }
+}
+
+/** Servers show `x` for the hash to those who may not change an ACL. A copy of it would lock users out. */
+function isMasked({ id }: Acl): boolean {
+  return id.scheme === 'digest' && id.id?.endsWith(':x') === true
 }
 
 /** The same as a whole. */

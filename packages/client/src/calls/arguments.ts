@@ -14,9 +14,9 @@ export function versionOf({
   return ifVersion
 }
 
-export function checkTimeout(timeoutMs: number | undefined): void {
+export function checkTimeout(timeoutMs: number | undefined, name = 'timeoutMs'): void {
   if (timeoutMs === undefined || timeoutMs >= 0) return
-  throw new RangeError(`timeoutMs is a number of milliseconds from 0 on, not ${shown(timeoutMs)}`)
+  throw new RangeError(`${name} is a number of milliseconds from 0 on, not ${shown(timeoutMs)}`)
 }
 
 export function checkWatch(watch: unknown): void {

@@ -1,7 +1,6 @@
 /** The operations of the protocol, as calls: what is sent, and what a caller gets. */
 import {
   errorCodes,
-  Stat,
   operations,
   type Acl,
   type MultiResult,
@@ -11,6 +10,7 @@ import {
 } from '@zabra/protocol'
 import { told, type Codec } from '../codec.ts'
 import type { Call, Kind } from '../machine/call.ts'
+import { readStat, Stat } from '../stat.ts'
 import { noData } from './data-bytes.ts'
 
 /** A node was made; the path has its number if it is sequential. */
@@ -76,7 +76,7 @@ interface CreateCall {
 }
 
 function created(reader: Reader, call: CreateCall): Created {
-  return { path: createdPath(reader, call), stat: Stat.read(reader) }
+  return { path: createdPath(reader, call), stat: readStat(reader) }
 }
 
 /** Unless it was given a number it is what was asked for, and need not be made again. */
@@ -104,31 +104,44 @@ export const create = kind('create2', false, created)
 export const createContainer = kind('createContainer', false, created)
 export const createTtl = kind('createTTL', false, created)
 export const remove = kind('delete', false, done)
-export const setData = kind('setData', false, Stat.read)
-export const setAcl = kind('setACL', false, Stat.read)
+export const setData = kind('setData', false, readStat)
+export const setAcl = kind('setACL', false, readStat)
 
-export const getData = kind('getData', true, (reader, call: ReadCall, zxid): Data<unknown> => {
+function readData(reader: Reader, call: ReadCall, zxid: bigint): Data<unknown> {
   const bytes = ownBytes(reader)
-  const stat = Stat.read(reader)
+  const stat = readStat(reader)
   const codec = call.context as Codec<unknown> | undefined
   if (codec === undefined) return { data: bytes, stat }
   return { data: told({ path: call.path, zxid }, () => codec.decode(bytes)), stat }
-})
+}
 
-export const exists = kind<'exists', Stat | undefined>('exists', true, Stat.read, (err) =>
-  err === errorCodes.noNode ? { value: undefined } : undefined,
+export const getData = kind<'getData', Data<unknown>>('getData', true, readData)
+
+const absent = { value: undefined }
+const unlessAbsent = (err: number): typeof absent | undefined =>
+  err === errorCodes.noNode ? absent : undefined
+
+/** The same, where a node that does not exist is an answer. */
+export const findData = kind<'getData', Data<unknown> | undefined>(
+  'getData',
+  true,
+  readData,
+  unlessAbsent,
 )
+
+export const exists = kind<'exists', Stat | undefined>('exists', true, readStat, unlessAbsent)
 
 export const getChildren = kind('getChildren', true, texts)
 
 export const getChildrenWithStat = kind('getChildren2', true, (reader): Children => ({
   children: texts(reader),
-  stat: Stat.read(reader),
+  stat: readStat(reader),
 }))
 
-export const getAcl = kind('getACL', true, (reader): AclAndStat =>
-  operations.getACL.response.read(reader),
-)
+export const getAcl = kind('getACL', true, (reader): AclAndStat => {
+  const { acl, stat } = operations.getACL.response.read(reader)
+  return { acl, stat: Stat.of(stat) }
+})
 
 export const sync = kind('sync', true, done)
 
@@ -147,7 +160,7 @@ export const whoAmI = kind('whoAmI', true, (reader): Identity[] =>
 
 export const reconfig = kind('reconfig', false, (reader): Data => ({
   data: ownBytes(reader),
-  stat: Stat.read(reader),
+  stat: readStat(reader),
 }))
 
 export const addWatch = kind('addWatch', true, done)

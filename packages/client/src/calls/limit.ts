@@ -2,7 +2,19 @@ import type { AbortListeners } from '../abort-listeners.ts'
 import { TimeoutError } from '../errors.ts'
 import type { Host } from '../host.ts'
 import type { Call } from '../machine/call.ts'
+import { reasonOf } from '../operator-log.ts'
 import type { CallOptions } from '../options.ts'
+
+/** That no reply came in time, and why not where that is known. */
+export function lateError<Request, Result>(
+  call: Call<Request, Result>,
+  timeoutMs: number,
+  cause: Error | undefined,
+): TimeoutError {
+  const mayHaveHappened = call.wasSent && !call.kind.isRead
+  const what = cause === undefined ? 'no answer' : `no connection (${reasonOf(cause)})`
+  return new TimeoutError(timeoutMs, mayHaveHappened, { path: call.path, cause }, what)
+}
 
 /** Lets a call fail when its signal aborts or its deadline passes. */
 export function limit<Request, Result>(
@@ -19,10 +31,7 @@ export function limit<Request, Result>(
     timeoutMs === undefined
       ? undefined
       : host.timer(timeoutMs, () => {
-          const mayHaveHappened = call.wasSent && !call.kind.isRead
-          call.fail(
-            new TimeoutError(timeoutMs, mayHaveHappened, { path: call.path, cause: causeOf() }),
-          )
+          call.fail(lateError(call, timeoutMs, causeOf()))
         })
   call.release = () => {
     stopListening?.()

@@ -37,6 +37,10 @@ export class CallQueue {
     return false
   }
 
+  forEach(act: (call: Call) => void): void {
+    for (let i = 0; i < this.count; i++) act(this.ring[(this.head + i) & (this.ring.length - 1)]!)
+  }
+
   /** Empties the queue. */
   takeAll(): Call[] {
     const calls: Call[] = []

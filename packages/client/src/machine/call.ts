@@ -18,6 +18,13 @@ export interface Kind<Request, Result> {
 
 const nothing = (): void => {}
 
+/** An error that is made when a reply comes has a stack that ends there: the caller's is put in its place. */
+function nameCaller(reason: unknown, { stack = '' }: { readonly stack?: string }): void {
+  if (!(reason instanceof Error) || Object.isFrozen(reason)) return
+  const frames = stack.slice(stack.indexOf('\n'))
+  reason.stack = `${reason.name}: ${reason.message}${frames}`
+}
+
 /** One request on its way, and whoever waits for its reply. */
 export class Call<Request = unknown, Result = unknown> {
   readonly kind: Kind<Request, Result>
@@ -29,6 +36,12 @@ export class Call<Request = unknown, Result = unknown> {
   wasSent = false
   isDone = false
   repeats = 0
+  /** When it was sent last. */
+  sentAtMs = 0
+  /** The tick of `DefaultDeadlines` at which it is late; 0 for a call that has no such deadline. */
+  deadlineTick = 0
+  /** The stack of the caller, where it is wanted. */
+  origin: { readonly stack?: string } | undefined
   /** Registered when the reply says so. */
   watch: OneShotWatch | undefined
   watchKind: WatchKind = 'data'
@@ -71,6 +84,7 @@ export class Call<Request = unknown, Result = unknown> {
     if (this.isDone) return
     this.isDone = true
     this.release?.()
+    if (this.origin !== undefined) nameCaller(reason, this.origin)
     this.reject(reason)
   }
 }

@@ -10,6 +10,7 @@ import {
 import { expect, test } from 'vitest'
 import * as kinds from '../calls/kinds.ts'
 import { ConnectionLossError, OperationError } from '../errors.ts'
+import { RequestStats } from '../request-stats.ts'
 import { Call } from './call.ts'
 import { authKind, Conversation, type Credentials } from './conversation.ts'
 import { WatchRegistry, type WatchEvent } from './watch-registry.ts'
@@ -60,6 +61,10 @@ class Talk {
     this.conversation = new Conversation(link, () => (this.mustFlush = true), this.watches, {
       repeatsMax,
       requestBytesMax: 800_000,
+      nowMs: () => 0,
+      stats: new RequestStats(),
+      slowMs: Infinity,
+      onSlow: () => {},
       onRejected: () => {},
       onIdentityRefused: ({ scheme, isTold }) => {
         this.refused.push(isTold ? `${scheme}, told` : scheme)

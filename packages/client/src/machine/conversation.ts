@@ -10,6 +10,7 @@ import {
   xids,
 } from '@zabra/protocol'
 import { ConnectionLossError, OperationError, refusalOf } from '../errors.ts'
+import type { RequestStats } from '../request-stats.ts'
 import type { SessionLink } from '../session-link.ts'
 import { Call, type Kind } from './call.ts'
 import { CallQueue } from './call-queue.ts'
@@ -24,6 +25,12 @@ export interface ConversationOptions {
   readonly requestBytesMax: number
   /** How often a read is sent again after a lost connection. */
   readonly repeatsMax: number
+  /** Of a clock that never goes back. */
+  readonly nowMs: () => number
+  readonly stats: RequestStats
+  /** Requests that take this long are reported; `Infinity` reports none. */
+  readonly slowMs: number
+  readonly onSlow: (call: Call, ms: number) => void
   /** Begins an exchange that every connection must get through before anything else. */
   readonly sasl?: (() => SaslExchange) | undefined
   /** The exchange failed: no connection will do. */
@@ -73,6 +80,10 @@ export class Conversation {
   private readonly out = new Writer(0)
   private framesOut = 0
   private isFlushing = false
+  /** The time of the turn in which requests are being sent. */
+  private turnMs = 0
+  /** The time at which the present piece of replies came; -1 until it is asked for. */
+  private heardMs = -1
   /** Requests may leave: there is a connection, and it knows who we are. */
   private isOpen = false
   private isBackedUp = false
@@ -156,6 +167,27 @@ export class Conversation {
     return promise
   }
 
+  /** Lets calls fail that are late by now; returns whether any is left that may become so. */
+  expire(tick: number, lateError: (call: Call) => unknown): boolean {
+    let isAnyLeft = false
+    const look = (call: Call): void => {
+      if (call.isDone || call.deadlineTick === 0) return
+      if (call.deadlineTick > tick) isAnyLeft = true
+      else {
+        this.options.stats.unanswered++
+        call.fail(lateError(call))
+      }
+    }
+    this.sent.forEach(look)
+    this.waiting.forEach(look)
+    return isAnyLeft
+  }
+
+  /** How many requests wait for their replies, and how many to be sent. */
+  get load(): { readonly inFlight: number; readonly waiting: number } {
+    return { inFlight: this.sent.length, waiting: this.waiting.length }
+  }
+
   /** A connection is there: SASL and identities first, then watches, then what waits. */
   connected(): void {
     const exchange = this.options.sasl?.()
@@ -178,6 +210,7 @@ export class Conversation {
   /** The connection is gone: what can be repeated waits for the next one, in its order. */
   lost(cause: Error): void {
     this.isOpen = false
+    this.heardMs = -1
     this.isBackedUp = false
     this.out.reset()
     this.framesOut = 0
@@ -189,6 +222,7 @@ export class Conversation {
         if (!call.kind.isRead) this.hasUncertainWrites = true
       } else if (call.kind.isRead && call.repeats < this.options.repeatsMax) {
         call.repeats++
+        this.options.stats.repeats++
         this.waiting.push(call)
       } else {
         if (!call.kind.isRead) this.hasUncertainWrites = true
@@ -196,6 +230,7 @@ export class Conversation {
       }
     }
     for (const call of unsent) (isAuth(call) ? this.pendingAuth : this.waiting).push(call)
+    this.options.stats.unanswered += failed.length
     for (const call of failed) {
       const mayHaveHappened = !call.kind.isRead
       call.fail(new ConnectionLossError(mayHaveHappened, { path: call.path, cause }))
@@ -211,6 +246,7 @@ export class Conversation {
     if (sent.some(({ kind }) => !kind.isRead)) this.hasUncertainWrites = true
     const calls = [...sent, ...this.waiting.takeAll()]
     calls.push(...this.authCalls.splice(0), ...this.pendingAuth.splice(0))
+    this.options.stats.unanswered += calls.length
     for (const call of calls) call.fail(reason(call))
   }
 
@@ -220,7 +256,10 @@ export class Conversation {
     const xid = reader.int()
     const zxid = reader.long()
     const err = reader.int()
+    const { stats } = this.options
+    stats.bytesReceived += end - start + 4
     if (xid === xids.notification) {
+      stats.notifications++
       const { type, path } = WatcherEvent.read(reader)
       // The same transaction may have more to tell, of other nodes.
       this.told(zxid - 1n)
@@ -234,6 +273,7 @@ export class Conversation {
       this.sent.shift()
       if (xid === xids.setWatches) this.unrestored--
       this.told(zxid)
+      this.measure(call, err)
       this.settle(call, err, zxid, reader)
     }
   }
@@ -242,8 +282,17 @@ export class Conversation {
     if (zxid > this.toldZxid && this.unrestored === 0) this.toldZxid = zxid
   }
 
+  private measure(call: Call, err: number): void {
+    const { options } = this
+    if (this.heardMs < 0) this.heardMs = options.nowMs()
+    const ms = this.heardMs - call.sentAtMs
+    options.stats.answered(call.kind.code, ms, err !== errorCodes.ok)
+    if (ms >= options.slowMs) options.onSlow(call, ms)
+  }
+
   /** All frames that came together are handled: there may be room for what waits. */
   received(): void {
+    this.heardMs = -1
     if (this.waiting.length > 0 && this.isOpen) this.sendWaiting()
   }
 
@@ -258,13 +307,14 @@ export class Conversation {
   flush(): void {
     this.isFlushing = false
     this.send()
-    this.received()
+    if (this.waiting.length > 0 && this.isOpen) this.sendWaiting()
   }
 
   private send(): void {
     const { out, framesOut } = this
     if (framesOut === 0) return
     this.framesOut = 0
+    this.options.stats.bytesSent += out.position
     const isTaken = this.link.send(out.written(), framesOut)
     this.isBackedUp = this.link.isFull
     if (!isTaken || out.bytes.length > keptBytesMax) out.adopt(nothing)
@@ -360,8 +410,10 @@ export class Conversation {
     this.framesOut++
     if (!this.isFlushing) {
       this.isFlushing = true
+      this.turnMs = this.options.nowMs()
       this.flushSoon()
     }
+    call.sentAtMs = this.turnMs
     if (out.position >= earlyBytes) this.send()
     return true
   }
@@ -382,7 +434,10 @@ export class Conversation {
       if (answer !== undefined) {
         if (call.watch !== undefined) this.watches.add('exist', call.watchPath, call.watch)
         call.succeed(answer.value)
-      } else call.fail(new OperationError(refusalOf(err), { path: call.path, zxid }))
+      } else {
+        const { path } = call
+        call.fail(new OperationError(refusalOf(err), { path, zxid, chroot: chrootOf(call) }))
+      }
       return
     }
     let value: unknown
@@ -461,6 +516,14 @@ export class Conversation {
     say()
     this.watches.resumed()
   }
+}
+
+/** What stands before the path of the caller in that of the request. */
+function chrootOf({ path, request }: Call): string {
+  const asked = (request as { readonly path?: unknown } | undefined)?.path
+  if (path === undefined || typeof asked !== 'string') return ''
+  if (path === '/') return asked === '/' ? '' : asked
+  return asked.endsWith(path) ? asked.slice(0, -path.length) : ''
 }
 
 function isAuth({ kind }: Call): boolean {

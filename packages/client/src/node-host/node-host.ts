@@ -1,5 +1,6 @@
 import { channel } from 'node:diagnostics_channel'
-import { nextTick } from 'node:process'
+import { hostname } from 'node:os'
+import { nextTick, pid } from 'node:process'
 import type { Host } from '../host.ts'
 import { openTcp } from '../transport/tcp.ts'
 import { openTls, type TlsOptions } from '../transport/tls.ts'
@@ -50,5 +51,7 @@ export function nodeHost({
         ? openTcp(server, events, socketOptions)
         : openTls(server, events, socketOptions, tls === true ? {} : tls),
     channel,
+    wallMs: () => Date.now(),
+    processName: `${hostname()}:${pid}`,
   }
 }

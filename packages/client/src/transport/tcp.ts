@@ -60,6 +60,11 @@ export class SocketStream implements Stream {
     socket.on('drain', () => this.isClosed || this.events.drained())
   }
 
+  /** No socket came of it. */
+  failed(error: Error): void {
+    if (!this.isClosed) this.events.closed(error)
+  }
+
   received(bytes: Uint8Array, length: number): void {
     if (this.isClosed) return
     this.answers.answered()

@@ -1,10 +1,33 @@
+import { readFileSync } from 'node:fs'
 import { isIP } from 'node:net'
 import { connect, type ConnectionOptions } from 'node:tls'
 import type { ServerAddress, Stream, StreamEvents } from '../host.ts'
 import { shuffledLookup, SocketStream, type SocketOptions } from './tcp.ts'
 
-/** As for Node's `tls.connect`: certificate authorities, a key and certificate of one's own... */
-export type TlsOptions = Omit<ConnectionOptions, 'host' | 'port' | 'path' | 'socket' | 'lookup'>
+/**
+ * As for Node's `tls.connect`: certificate authorities, a key and certificate of one's own... Files are
+ * read for each connection, so that a renewed certificate is used from the next one on. No ALPN is
+ * offered, which ZooKeeper does not know.
+ */
+export interface TlsOptions extends Omit<
+  ConnectionOptions,
+  'host' | 'port' | 'path' | 'socket' | 'lookup' | 'ALPNProtocols' | 'ALPNCallback'
+> {
+  /** PEM files in place of `ca`, `cert` and `key`. */
+  readonly caFile?: string | undefined
+  readonly certFile?: string | undefined
+  readonly keyFile?: string | undefined
+}
+
+/** The options with what the files hold now. */
+function withFiles({ caFile, certFile, keyFile, ...options }: TlsOptions): ConnectionOptions {
+  return {
+    ...options,
+    ...(caFile === undefined ? {} : { ca: readFileSync(caFile) }),
+    ...(certFile === undefined ? {} : { cert: readFileSync(certFile) }),
+    ...(keyFile === undefined ? {} : { key: readFileSync(keyFile) }),
+  }
+}
 
 /** The same over TLS; the server's certificate is checked unless the options say otherwise. */
 export function openTls(
@@ -16,9 +39,17 @@ export function openTls(
   const { host, port } = server
   const { random, unref } = socketOptions
   const stream = new SocketStream(events, socketOptions)
+  let files: ConnectionOptions
+  try {
+    files = withFiles(options)
+  } catch (error) {
+    // Nothing is heard of a stream before it is returned.
+    setImmediate(() => stream.failed(error as Error))
+    return stream
+  }
   const socket = connect({
     ...(isIP(host) === 0 ? { servername: host } : {}),
-    ...options,
+    ...files,
     host,
     port,
     lookup: shuffledLookup(random),

@@ -1,9 +1,12 @@
-import type { Stat } from '@zabra/protocol'
+import type { Stat } from '../stat.ts'
 
 /** What `watch()` tells of a node. */
 export interface Change {
-  /** `initial` is how the node was found; `children` is told of the watched node only. */
-  readonly type: 'initial' | 'created' | 'changed' | 'deleted' | 'children'
+  /**
+   * `initial` is how the node was found; `children` is told of the watched node only. `sessionExpired` is
+   * no change of a node: the watching goes on in the next session, and says what it finds then.
+   */
+  readonly type: 'initial' | 'created' | 'changed' | 'deleted' | 'children' | 'sessionExpired'
   readonly path: string
   /** Of the transaction, where the server told. */
   readonly zxid: bigint | undefined
@@ -19,6 +22,12 @@ export interface Change {
 /** A change of a node's children leaves open what became of the node itself, and the other way round. */
 export function childrenOf(path: string): string {
   return `${path}\0`
+}
+
+/** The end of a session is told beside what became of the node. */
+function keyOf({ type, path }: Change): string {
+  if (type === 'sessionExpired') return `${path}\0\0`
+  return type === 'children' ? childrenOf(path) : path
 }
 
 interface Entry {
@@ -44,8 +53,8 @@ export class ChangeQueue {
 
   /** `isNew` says that nobody was told of the node, or last that it is gone. */
   push(change: Change, isNew: boolean): void {
-    const { type, path } = change
-    const key = type === 'children' ? childrenOf(path) : path
+    const { type } = change
+    const key = keyOf(change)
     const before = this.entries.get(key)
     const entry = before === undefined ? { change, isNew } : merged(before, change)
     this.remove(key)

@@ -1,6 +1,6 @@
-import type { Stat } from '@zabra/protocol'
 import { expect, test } from 'vitest'
 import { ConnectionLossError, SessionExpiredError } from '../errors.ts'
+import type { Stat } from '../stat.ts'
 import { LiveWatching, type WatchPort } from './watching.ts'
 
 test('a connection that is lost while a watch is being set, and while looking, does not end it', async () => {
@@ -27,7 +27,7 @@ test('a session that expires while nodes are looked at does not make two looks a
     exists: () => new Promise((resolve, reject) => looks.push({ resolve, reject })),
     children: () => Promise.reject(new Error('not asked')),
   }
-  const watching = new LiveWatching(port, '/a', { renew: true })
+  const watching = new LiveWatching(port, '/a', {})
   const turn = (): Promise<void> => new Promise((resolve) => setImmediate(resolve))
   await turn()
   watching.resumed()
@@ -49,7 +49,7 @@ test('a look that goes on in the next session, from before it is watched, is the
     exists: () => new Promise((resolve) => looks.push(resolve)),
     children: () => Promise.reject(new Error('not asked')),
   }
-  const watching = new LiveWatching(port, '/a', { renew: true })
+  const watching = new LiveWatching(port, '/a', {})
   const turn = (): Promise<void> => new Promise((resolve) => setImmediate(resolve))
   await turn()
   watching.lost(new SessionExpiredError(false))
@@ -62,6 +62,7 @@ test('a look that goes on in the next session, from before it is watched, is the
   looks[1]!(undefined)
   await watching.ready
   await turn()
+  expect(await watching.next()).toMatchObject({ value: { type: 'sessionExpired' } })
   expect(await watching.next()).toMatchObject({ value: { type: 'created', path: '/a' } })
   expect(watching.isDrained).toBe(false)
   void watching.next()
@@ -77,11 +78,12 @@ test('where the session was the last one, a watch that would go on in the next f
     exists: () => Promise.resolve(undefined),
     children: () => Promise.reject(new Error('not asked')),
   }
-  const watching = new LiveWatching(port, '/a', { renew: true })
+  const watching = new LiveWatching(port, '/a', {})
   await watching.ready
   const next = watching.next()
   isClosed = true
   watching.lost(expired)
-  await expect(next).rejects.toBe(expired)
-  await expect(new LiveWatching(port, '/a', { renew: true }).next()).rejects.toBe(expired)
+  expect(await next).toMatchObject({ value: { type: 'sessionExpired' } })
+  await expect(watching.next()).rejects.toBe(expired)
+  await expect(new LiveWatching(port, '/a', {}).next()).rejects.toBe(expired)
 })

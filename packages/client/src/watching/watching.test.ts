@@ -1,7 +1,7 @@
-import type { Stat } from '@zabra/protocol'
 import { expect, test } from 'vitest'
 import { SessionExpiredError } from '../errors.ts'
 import type { Change } from './change.ts'
+import type { Stat } from '../stat.ts'
 import { LiveWatching, type WatchOptions, type WatchPort } from './watching.ts'
 
 const brief = ({ type, path, zxid, missed }: Change): string =>
@@ -192,7 +192,7 @@ test('each connection that is lost before it could be looked over is a gap of it
 })
 
 test('the first change in the next session is marked', async () => {
-  const { watching, show, told } = await watched({ renew: true })
+  const { watching, show, told } = await watched()
   await show(stat(3n))
   watching.lost(new SessionExpiredError(false))
   watching.resumed()
@@ -200,7 +200,11 @@ test('the first change in the next session is marked', async () => {
   await turn()
   watching.event({ type: 'changed', path: '/a', zxid: 8n })
   await show(stat(3n, 8n, 3n))
-  expect(await told()).toEqual(['changed /a 7 missed', 'changed /a 8'])
+  expect(await told()).toEqual([
+    'sessionExpired /a ? missed',
+    'changed /a 7 missed',
+    'changed /a 8',
+  ])
 })
 
 test('while a watch begins there is nothing to be missed', async () => {

@@ -1,7 +1,9 @@
-import { parentOf, type Stat } from '@zabra/protocol'
+import { parentOf } from '@zabra/protocol'
 import { ConnectionLossError, isRefusal, SessionExpiredError } from '../errors.ts'
 import type { PersistentWatch, WatchEvent } from '../machine/watch-registry.ts'
+import { joinPath } from '../paths.ts'
 import { ChangeQueue, childrenOf, type Change } from './change.ts'
+import type { Stat } from '../stat.ts'
 import { Scope, type ScopeOptions } from './scope.ts'
 
 export interface WatchOptions extends ScopeOptions {
@@ -10,7 +12,10 @@ export interface WatchOptions extends ScopeOptions {
   /** Begin with how things are: one `initial` for each node, unless a change of it comes first. */
   readonly initial?: boolean | undefined
   readonly signal?: AbortSignal | undefined
-  /** Go on in the next session when this one expires; else the iteration fails then. */
+  /**
+   * Go on in the next session when this one expires, after a change of the type `sessionExpired`. `true` by
+   * default; with `false` the iteration fails then.
+   */
   readonly renew?: boolean | undefined
 }
 
@@ -73,6 +78,7 @@ export class LiveWatching implements Watching, PersistentWatch {
   readonly ready: Promise<void>
   private readonly port: WatchPort
   private readonly options: WatchOptions
+  private readonly renews: boolean
   private readonly scope: Scope
   private readonly queue = new ChangeQueue()
   private readonly readers: Reader[] = []
@@ -110,6 +116,7 @@ export class LiveWatching implements Watching, PersistentWatch {
     this.path = path
     this.recursive = options.recursive ?? false
     this.options = options
+    this.renews = options.renew ?? true
     this.scope = new Scope(path, options)
     const { signal } = options
     let whenReady!: Waiter
@@ -183,8 +190,12 @@ export class LiveWatching implements Watching, PersistentWatch {
   lost(reason: unknown): void {
     if (this.isOver) return
     this.fallBehind()
-    if (this.options.renew === true && reason instanceof SessionExpiredError) void this.begin()
-    else this.fail(reason)
+    if (!this.renews || !(reason instanceof SessionExpiredError)) {
+      this.fail(reason)
+      return
+    }
+    if (this.hasBegun) this.tell(foundAs('sessionExpired', this.path, undefined), false)
+    void this.begin()
   }
 
   /** The server tells of all that is below the node. */
@@ -278,8 +289,7 @@ export class LiveWatching implements Watching, PersistentWatch {
         else {
           // After an expiry `lost` begins anew, and looks when the next session watches.
           if (this.isBeginning) this.mustLookAgain = false
-          if (!(error instanceof SessionExpiredError && this.options.renew === true))
-            this.fail(error)
+          if (!(error instanceof SessionExpiredError && this.renews)) this.fail(error)
         }
       }
     } while (this.mustLookAgain && !this.isOver)
@@ -318,7 +328,7 @@ export class LiveWatching implements Watching, PersistentWatch {
     if (listed === undefined) return []
     found.set(path, listed.stat)
     return listed.children
-      .map((name) => (path === '/' ? `/${name}` : `${path}/${name}`))
+      .map((name) => joinPath(path, name))
       .filter((child) => this.known.has(child) || this.scope.hasChild(child))
   }
 

@@ -48,14 +48,8 @@ export const reconfig: WriteOperation<'reconfig', Request> = {
     if (reconfiguring === undefined) return errorCodes.unimplemented
     if (reconfiguring.isPending()) return errorCodes.reconfigInProgress
     const current = reconfiguring.current()
-    const { curConfigId, newMembers } = request
-    if (curConfigId !== -1n && curConfigId !== current.version) return errorCodes.badVersion
-    const votersMin = rules.standaloneEnabled === false ? 1 : 2
-    const wanted = newMembers === null ? changed(current, request) : parsed(newMembers, votersMin)
-    if (typeof wanted === 'number') return wanted
-    const config: Membership = { ...wanted, version: zxid }
-    if (voterCount(config) < votersMin || !canBeRead(config)) return badArguments
-    if (!canStart(config, current, rules)) return badArguments
+    const config = membersAfter(current, request, rules, zxid)
+    if (typeof config === 'number') return config
     if (!reconfiguring.isSynced(config)) return errorCodes.newConfigNoQuorum
     const node = p.projection.load(configPath)
     assert(node !== undefined, 'the configuration has its node')
@@ -81,6 +75,23 @@ export const reconfig: WriteOperation<'reconfig', Request> = {
   },
 }
 
+/** The members that a request makes of the present ones, or the error that refuses it. */
+export function membersAfter(
+  current: Membership,
+  request: Request,
+  rules: Pick<OperationRules, 'standaloneEnabled' | 'multiAddressEnabled'>,
+  version: bigint,
+): Membership | number {
+  const { curConfigId, newMembers } = request
+  if (curConfigId !== -1n && curConfigId !== current.version) return errorCodes.badVersion
+  const votersMin = rules.standaloneEnabled === false ? 1 : 2
+  const wanted = newMembers === null ? changed(current, request) : parsed(newMembers, votersMin)
+  if (typeof wanted === 'number') return wanted
+  const config: Membership = { ...wanted, version }
+  if (voterCount(config) < votersMin || !canBeRead(config)) return badArguments
+  return canStart(config, current, rules) ? config : badArguments
+}
+
 /** What other servers and a restart could not read must not come to be. */
 function canBeRead(config: Membership): boolean {
   const read = parseMembership(formatMembership(config))
@@ -94,7 +105,7 @@ const numberMax = 999_999_999_999_999n
 function canStart(
   { servers, hierarchy }: Membership,
   before: Membership,
-  { multiAddressEnabled = false }: OperationRules,
+  { multiAddressEnabled = false }: Pick<OperationRules, 'multiAddressEnabled'>,
 ): boolean {
   const { groups, weights } = hierarchy ?? { groups: new Map(), weights: new Map() }
   const numbers = [servers, groups, weights].flatMap((map) => [...map.keys()])

@@ -1,13 +1,19 @@
-import { errorCodes } from '@zabra/protocol'
+import { errorCodes, type Id } from '@zabra/protocol'
 import type { ReadOperation } from './operation.ts'
 
 export const whoAmI: ReadOperation = {
-  answer(_db, from, _request, out) {
+  answer({ options }, from, _request, out) {
     out.int(from.identities.length)
-    for (const { scheme, id } of from.identities) {
-      out.nullableText(scheme)
-      out.nullableText(scheme === 'digest' ? (id?.split(':')[0] ?? '') : id)
+    for (const identity of from.identities) {
+      out.nullableText(identity.scheme)
+      out.nullableText(userName(identity, options.acl.schemes))
     }
     return errorCodes.ok
   },
+}
+
+/** A scheme without a provider, as `super` is, has no users. */
+function userName({ scheme, id }: Id, schemes: ReadonlySet<string>): string | null {
+  if (!schemes.has(scheme ?? '')) return ''
+  return scheme === 'digest' ? (id?.split(':')[0] ?? '') : id
 }

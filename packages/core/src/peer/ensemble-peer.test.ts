@@ -176,7 +176,7 @@ describe('a snapshot that was begun before', () => {
     for (const server of ensemble.servers.values()) server.crash()
     ensemble.healWithLoss()
 
-    // Whoever alone holds it is elected by two others, and one of them hears of it.
+    // The only server that holds it is elected by two others, and one of these takes it over.
     ensemble.onSaid = ({ to, name }) => {
       if (name === 'diff' && to === late.id) ensemble.hold(leader, late)
     }

@@ -558,9 +558,9 @@ export class EnsemblePeer extends PeerBase {
 
   /**
    * The newest configuration that our history proves to be committed, though its file may not say
-   * so. Another one is proposed only once the one before is committed. Whoever proposes anything in
-   * a later epoch leads, and has completed what came before. And where the newest was applied on top
-   * of itself, a finished snapshot held it beyond its name, which is so of committed ones alone.
+   * so. Another one is proposed only once the one before is committed. A leader completes what came
+   * before its epoch before it proposes anything. And where the newest was applied on top of itself,
+   * a finished snapshot held it beyond its name, as it holds nothing that is not committed.
    */
   private committedByHistory(newest: Membership): Membership | undefined {
     const { configBefore, lastTxnZxid } = this.db

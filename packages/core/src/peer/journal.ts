@@ -60,6 +60,8 @@ export interface JournalOptions {
   readonly purges: boolean
   readonly snapshotMethod: 'plain' | 'gz' | 'snappy'
   readonly compression: Compression | undefined
+  /** How much of a snapshot is encoded in one turn of the loop, where it is not for the load to say. */
+  readonly snapshotSliceBytes?: number
   /** Whether snapshots end with their last zxid; they do unless told. */
   readonly tellsLastZxid?: boolean
 }
@@ -373,7 +375,9 @@ export class Journal {
 
   private get snapshotForm(): SnapshotOptions {
     const { compression, snapshotMethod: method, tellsLastZxid = true } = this.options
-    const sliceBytes = this.snapshotPace()
+    const { snapshotSliceBytes } = this.options
+    const sliceBytes =
+      snapshotSliceBytes === undefined ? this.snapshotPace() : () => snapshotSliceBytes
     return {
       method,
       tellsLastZxid,
@@ -477,9 +481,9 @@ export class Journal {
     do {
       await this.snapshotting
       await this.purging
+      await this.noting
       await this.writing
     } while (this.writing !== undefined)
-    await this.noting
     await this.log.close()
   }
 }

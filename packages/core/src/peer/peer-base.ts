@@ -3,7 +3,7 @@ import { ClientPipeline, type Clock, type PipelineOptions } from '../service/cli
 import type { ClientConnection, ClientLink } from '../service/connection.ts'
 import type { ProposerOptions } from '../service/proposer.ts'
 import type { ServerStats } from '../service/server-stats.ts'
-import type { Authenticator } from '../ports.ts'
+import type { Auditor, Authenticator } from '../ports.ts'
 import { apachePasswords, type SessionPasswords } from '../service/sessions/password.ts'
 import { SessionIds } from '../service/sessions/session-ids.ts'
 import type { SessionTracker } from '../service/sessions/tracker.ts'
@@ -19,6 +19,8 @@ export interface PeerOptions extends PipelineOptions, ProposerOptions {
 
 export interface PeerPorts {
   readonly authenticator: Authenticator
+  /** Absent: there is no audit log. */
+  readonly auditor?: Auditor | undefined
   readonly trace: Trace
   /** Those of Apache where nothing else is given. */
   readonly passwords?: SessionPasswords | undefined
@@ -46,7 +48,7 @@ export abstract class PeerBase implements BatchSource {
   private readonly trace: Trace
 
   constructor(db: Database, options: PeerOptions, ports: PeerPorts, start: Clock) {
-    const { authenticator, trace, passwords = apachePasswords } = ports
+    const { trace, passwords = apachePasswords } = ports
     this.db = db
     this.trace = trace
     this.clock = { ...start }
@@ -54,7 +56,7 @@ export abstract class PeerBase implements BatchSource {
     // By the wall clock: the age of the process would give the same ids again after a restart.
     const sessionIds = new SessionIds(options.serverId, start.wallMs)
     for (const id of db.sessions.keys()) sessionIds.skip(id)
-    const parts = { db, clock, authenticator, trace, sessionIds, passwords }
+    const parts = { ...ports, db, clock, sessionIds, passwords }
     this.pipeline = new ClientPipeline(parts, options)
     db.onQuotaExceeded = (excess) => trace({ type: 'quotaExceeded', ...excess })
     db.onDigestMismatch = (mismatch) => {

@@ -1,7 +1,8 @@
 import {
-  codes,
   AuthPacket,
+  codes,
   errorCodes,
+  FrameLengthError,
   MalformedError,
   Reader,
   requestHeaderBytes,
@@ -17,7 +18,7 @@ import { assert } from '../base/assert.ts'
 import type { Database } from '../state/database.ts'
 import { identityBytes } from '../state/acl/permission.ts'
 import { applyTxn, isClientWrite, multi, readOperation, writeResult } from '../operations/index.ts'
-import type { Authenticator } from '../ports.ts'
+import type { Auditor, Authenticator } from '../ports.ts'
 import type { SessionPasswords } from './sessions/password.ts'
 import type { SessionIds } from './sessions/session-ids.ts'
 import type { Session } from './sessions/tracker.ts'
@@ -102,6 +103,7 @@ export class ClientPipeline implements AdmissionHost {
   private readonly options: PipelineOptions
   private readonly clock: Clock
   private readonly authenticator: Authenticator
+  private readonly auditor: Auditor | undefined
   private readonly trace: Trace
   private readonly replies: Replies
   private readonly admission: Admission
@@ -121,6 +123,7 @@ export class ClientPipeline implements AdmissionHost {
       db: Database
       clock: Clock
       authenticator: Authenticator
+      auditor?: Auditor | undefined
       trace: Trace
       sessionIds: SessionIds
       passwords: SessionPasswords
@@ -130,6 +133,7 @@ export class ClientPipeline implements AdmissionHost {
     const { stats } = this
     this.db = parts.db
     this.clock = parts.clock
+    this.auditor = parts.auditor
     this.authenticator = parts.authenticator
     this.trace = parts.trace
     this.options = options
@@ -204,7 +208,7 @@ export class ClientPipeline implements AdmissionHost {
     this.db.watches.dropWatcher(connection)
     this.admission.left(connection)
     // Writes in flight go on without anybody to answer; reads that waited are not needed.
-    this.outstanding -= connection.queue.length
+    if (!connection.isParked) this.outstanding -= connection.queue.length
     if (connection.heldBytes > 0) this.releaseAll(connection)
     connection.queue.clear()
   }
@@ -231,6 +235,7 @@ export class ClientPipeline implements AdmissionHost {
   private refuseFrame(connection: ClientConnection, error: unknown): void {
     if (!(error instanceof MalformedError)) throw error
     const { address } = connection.link
+    if (error instanceof FrameLengthError) this.stats.limitsReached.request_bytes++
     this.trace({ type: 'badFrame', address, reason: error.message })
     this.close(connection)
   }
@@ -305,15 +310,20 @@ export class ClientPipeline implements AdmissionHost {
     stats.packetsReceived++
     connection.packetsReceived++
     if (type === codes.auth || type === codes.sasl) return this.inline(connection, xid, type)
-    if (!this.isPermitted(connection)) return this.refuseUnauthenticated(connection, xid)
+    if (!this.isPermitted(connection)) {
+      this.auditRefusal(connection, type, errorCodes.sessionClosedRequireSaslAuth)
+      return this.refuseUnauthenticated(connection, xid)
+    }
     assert(upstream !== undefined, 'a connection is open only while this server serves')
     if (connection.session!.isClosing) return true
     upstream.touch(connection)
     if (connection.isLate && type !== codes.ping && type !== codes.closeSession) {
       stats.throttledOps++
+      this.auditRefusal(connection, type, errorCodes.throttledOp)
       return this.enqueueRead(connection, xid, type, undefined, errorCodes.throttledOp)
     }
     if (upstream.isReadOnly === true && (type === codes.sync || isClientWrite(type))) {
+      this.auditRefusal(connection, type, errorCodes.notReadOnly)
       return this.enqueueRead(connection, xid, type, undefined, errorCodes.notReadOnly)
     }
     if (type === codes.sync && upstream.sync !== undefined) {
@@ -363,6 +373,7 @@ export class ClientPipeline implements AdmissionHost {
       this.throttle(connection, 'outstanding_bytes_per_connection')
       return false
     }
+    if (this.heldBytes > this.limits.outstandingBytes) this.shedParked()
     if (this.heldBytes > this.limits.outstandingBytes && !isAdministrator(connection)) {
       this.throttle(connection, 'outstanding_bytes')
       return false
@@ -426,13 +437,18 @@ export class ClientPipeline implements AdmissionHost {
     type: number,
   ): boolean {
     if (!upstream.acceptsWrites) {
+      this.auditRefusal(connection, type, errorCodes.systemError)
       return this.enqueueRead(connection, xid, type, undefined, errorCodes.systemError)
     }
     const ticket = this.ticket(connection, xid, type)
+    if (this.auditor !== undefined) {
+      ticket.audited = { request: this.restOfRequest(), identities: connection.identities }
+    }
     try {
       upstream.write(ticket, this.reader)
     } catch (error) {
       if (!(error instanceof MalformedError)) throw error
+      if (ticket.audited !== undefined) this.auditAnswer(ticket, 0n, undefined, marshallingError)
       return this.enqueueRead(connection, xid, type, undefined, marshallingError)
     }
     return this.enqueueWrite(ticket)
@@ -440,7 +456,15 @@ export class ClientPipeline implements AdmissionHost {
 
   private ticket(connection: ClientConnection, xid: number, type: number): WriteTicket {
     const receivedMs = this.clock.nowMs
-    return { kind: 'write', connection, xid, type, receivedMs, request: undefined }
+    return {
+      kind: 'write',
+      connection,
+      xid,
+      type,
+      receivedMs,
+      request: undefined,
+      audited: undefined,
+    }
   }
 
   private enqueueWrite(ticket: WriteTicket): boolean {
@@ -468,7 +492,7 @@ export class ClientPipeline implements AdmissionHost {
 
   /** Counts one more in flight, and stops reading from its connection when there are too many. */
   private admitMore(connection: ClientConnection): boolean {
-    this.outstanding++
+    if (!connection.isParked) this.outstanding++
     if (connection.queue.length > this.limits.outstandingPerConnection) {
       this.throttle(connection, 'outstanding_requests_per_connection')
       return false
@@ -509,12 +533,16 @@ export class ClientPipeline implements AdmissionHost {
     if (connection !== undefined && connection.queue.first !== ticket) this.answerAhead(ticket!)
     const isAnswered = connection !== undefined && connection.state !== 'closed'
     let error: number = ok
+    if (this.auditor !== undefined && txn.type === codes.closeSession) {
+      this.auditSessionEnd(header, this.auditor)
+    }
     if (txn.type === codes.multi) this.applyMulti(header, txn.body, isAnswered)
     else error = applyTxn(db, header, txn)
     db.advance(header.zxid)
     this.stats.commits++
     this.countWatches()
     this.upstream?.applied(header, txn)
+    if (ticket?.audited !== undefined) this.auditAnswer(ticket, header.zxid, txn, error)
     if (header.type === codes.createSession) this.sessionCreated(header.clientId, ticket)
     else if (header.type === codes.closeSession) this.sessionEnded(header.clientId, ticket)
     else if (isAnswered) this.answerWrite(ticket!, txn, error)
@@ -619,7 +647,7 @@ export class ClientPipeline implements AdmissionHost {
 
   private leaveQueue(connection: ClientConnection): void {
     const left = connection.queue.shift()!
-    this.outstanding--
+    if (!connection.isParked) this.outstanding--
     if (connection.heldBytes > 0) this.release(connection, left)
   }
 
@@ -631,9 +659,33 @@ export class ClientPipeline implements AdmissionHost {
     for (let next = queue.first; next?.kind === 'read'; next = queue.first) {
       if (out.position > room) {
         this.throttle(connection, 'unread_replies')
+        this.park(connection)
         return
       }
       if (!this.answerFirst(connection, next)) return
+    }
+  }
+
+  /** What waits for a client that does not read must not count against those that do. */
+  private park(connection: ClientConnection): void {
+    if (connection.isParked) return
+    connection.isParked = true
+    this.outstanding -= connection.queue.length
+  }
+
+  private unpark(connection: ClientConnection): void {
+    if (!connection.isParked) return
+    connection.isParked = false
+    this.outstanding += connection.queue.length
+  }
+
+  /** Large requests of clients that do not read their answers make room for those of others. */
+  private shedParked(): void {
+    for (const connection of this.throttled) {
+      if (this.heldBytes <= this.limits.outstandingBytes) return
+      if (!connection.isParked || connection.heldBytes === 0) continue
+      this.limitReached('unread_replies', connection.link.address)
+      this.close(connection)
     }
   }
 
@@ -703,6 +755,7 @@ export class ClientPipeline implements AdmissionHost {
     if (connection.heldBytes > limits.outstandingBytesPerConnection) return
     this.throttled.delete(connection)
     connection.isThrottled = false
+    this.unpark(connection)
     this.answerQueued(connection)
     if (connection.isThrottled || connection.state === 'closed') return
     if (connection.delayedAuth !== undefined) return
@@ -747,6 +800,49 @@ export class ClientPipeline implements AdmissionHost {
     this.stats.staleRequestsDropped++
     this.close(connection)
     return true
+  }
+
+  // --- the audit log ---------------------------------------------------------------------------
+
+  /** The part of the request that is not read yet, to keep. */
+  private restOfRequest(): Uint8Array {
+    const { view, position, end } = this.reader
+    return this.keeper.keep(view, position, end)
+  }
+
+  private auditAnswer(
+    ticket: WriteTicket,
+    zxid: bigint,
+    txn: Txn | undefined,
+    error: number,
+  ): void {
+    const { connection, type, audited, refusal } = ticket
+    const { sessionId, link } = connection
+    this.auditor!.answered({
+      ...audited!,
+      sessionId,
+      address: link.address,
+      type,
+      error: error === ok ? ok : (refusal ?? error),
+      txn,
+      zxid,
+    })
+  }
+
+  /** A write that is refused before it is one. */
+  private auditRefusal(connection: ClientConnection, type: number, error: number): void {
+    if (this.auditor === undefined || !isClientWrite(type)) return
+    const { identities, sessionId, link } = connection
+    const { address } = link
+    const request = this.restOfRequest()
+    const refused = { identities, sessionId, address, type, request, error }
+    this.auditor.answered({ ...refused, txn: undefined, zxid: 0n })
+  }
+
+  private auditSessionEnd({ clientId, zxid }: TxnHeader, auditor: Auditor): void {
+    const { tree } = this.db
+    const paths = [...tree.ephemeralsOf(clientId)].map((id) => tree.pathOf(id))
+    if (paths.length > 0) auditor.ephemeralsDeleted(clientId, paths, zxid)
   }
 
   // --- replies ---------------------------------------------------------------------------------
@@ -821,12 +917,7 @@ export class ClientPipeline implements AdmissionHost {
     const { reader } = this
     // Requests before it are decided by whom they were sent.
     this.upstream?.settle?.()
-    if (type === codes.sasl) {
-      // No SASL here: success with nothing to say, as Apache answers without a login section.
-      reader.buffer()
-      this.replies.inline(connection, xid, ok, (out) => out.buffer(null))
-      return true
-    }
+    if (type === codes.sasl) return this.acceptSasl(connection, xid, reader.buffer())
     const bodyAt = reader.position
     const { scheme, auth } = AuthPacket.read(reader)
     const isGuarded = scheme !== null && this.authenticator.isGuarded?.(scheme, auth) === true
@@ -886,23 +977,67 @@ export class ClientPipeline implements AdmissionHost {
     const proven =
       scheme === null ? undefined : this.authenticator.authenticate(scheme, auth, address)
     if (proven === undefined) return this.refuseAuth(connection, xid, scheme)
-    const known = connection.identities
-    const isNew = (id: (typeof known)[number]): boolean =>
-      !known.some((other) => other.scheme === id.scheme && other.id === id.id)
-    const added = proven.filter(isNew)
-    if (added.length > 0) {
-      // A new list: requests already prepared keep the identities they were read with.
-      const all = [...known, ...added]
-      if (!this.mayHave(all)) {
-        this.limitReached('identities', address)
-        this.replies.inline(connection, xid, errorCodes.authFailed)
-        this.close(connection)
-        return false
-      }
-      connection.identities = all
-    }
+    if (!this.addIdentities(connection, proven)) return this.refuseIdentities(connection, xid)
     this.replies.inline(connection, xid, ok)
     return true
+  }
+
+  /** One step of a SASL exchange, which the first token begins. */
+  private acceptSasl(connection: ClientConnection, xid: number, token: Uint8Array | null): boolean {
+    const { address } = connection.link
+    connection.sasl ??= this.authenticator.startSasl?.()
+    if (connection.sasl === undefined) {
+      // No SASL here: success with nothing to say, as Apache answers without a login section.
+      this.replies.inline(connection, xid, ok, (out) => out.buffer(null))
+      return true
+    }
+    // Every proof is a guess at a password until it is right.
+    const mayGuess = this.guesses.waitMs(address, this.clock.nowMs) !== undefined
+    if (!mayGuess) this.limitReached('password_guesses', address)
+    const answer = mayGuess ? connection.sasl.answer(token ?? new Uint8Array(0)) : undefined
+    if (answer === undefined) return this.refuseSasl(connection, xid, mayGuess)
+    const { identities = [] } = answer
+    if (!this.addIdentities(connection, identities)) return this.refuseIdentities(connection, xid)
+    this.replies.inline(connection, xid, ok, (out) => out.buffer(answer.token))
+    return true
+  }
+
+  private refuseSasl(connection: ClientConnection, xid: number, wasGuess: boolean): boolean {
+    const { address } = connection.link
+    if (wasGuess) {
+      this.stats.failedGuesses++
+      this.guesses.failed(address, this.clock.nowMs)
+    }
+    this.stats.authFailures++
+    this.trace({ type: 'authFailed', address, scheme: 'sasl' })
+    const isRequired = this.options.requiredSchemes.includes('sasl')
+    const stays = this.authenticator.keepsSaslFailed === true && !isRequired
+    const { authFailed, sessionClosedRequireSaslAuth } = errorCodes
+    const refusal = isRequired ? sessionClosedRequireSaslAuth : authFailed
+    this.replies.inline(connection, xid, stays ? ok : refusal, (out) => out.buffer(null))
+    if (!stays) this.close(connection)
+    return stays
+  }
+
+  /** False where the connection would have more identities than it may. */
+  private addIdentities(connection: ClientConnection, proven: readonly Id[]): boolean {
+    const known = connection.identities
+    const isNew = (id: Id): boolean =>
+      !known.some((other) => other.scheme === id.scheme && other.id === id.id)
+    const added = proven.filter(isNew)
+    if (added.length === 0) return true
+    // A new list: requests already prepared keep the identities they were read with.
+    const all = [...known, ...added]
+    if (!this.mayHave(all)) return false
+    connection.identities = all
+    return true
+  }
+
+  private refuseIdentities(connection: ClientConnection, xid: number): false {
+    this.limitReached('identities', connection.link.address)
+    this.replies.inline(connection, xid, errorCodes.authFailed)
+    this.close(connection)
+    return false
   }
 
   /** They travel with each write, and other servers take only so many of them. */

@@ -1,6 +1,7 @@
 import { FrameCutter, Writer, type FrameSink, type Id } from '@zabra/protocol'
 import { Fifo } from '../base/fifo.ts'
 import type { Requester } from '../operations/operation.ts'
+import type { SaslExchange } from '../ports.ts'
 import type { Session } from './sessions/tracker.ts'
 import { Summary } from '../base/statistics.ts'
 import type { WriteTicket } from './write-ticket.ts'
@@ -51,6 +52,8 @@ export class ClientConnection implements Requester, FrameSink {
   readonly openedMs: number
   readonly openedWallMs: number
   identities: Id[]
+  /** Begun by the client's first token. */
+  sasl: SaslExchange | undefined
   state: State = 'greeting'
   session: Session | undefined
   sessionId = 0n
@@ -62,6 +65,8 @@ export class ClientConnection implements Requester, FrameSink {
   readonly multiReadBytesMax: number
   /** Reading stopped because too much is outstanding. */
   isThrottled = false
+  /** Its requests wait until its client reads answers, and count no more as in flight. */
+  isParked = false
   /** Bytes of its requests in flight that are weighed. */
   heldBytes = 0
   /** Since when what it sent has had to wait; undefined when nothing does. */

@@ -262,3 +262,56 @@ test('few writes are in flight while each of them meets very many watches', () =
   flight()
   expect(flight()).toBe(51)
 })
+
+test('what waits for clients that do not read keeps nobody else waiting', () => {
+  const server = new LonePeer({ outstandingMax: 100, limits: { unreadBytes: 3000 } })
+  const [deaf, other] = [server.connect(), server.connect()]
+  deaf.create('/a', kilobyte)
+  for (let round = 0; round < 5; round++) {
+    deaf.isPaused = false
+    const write = deaf.encode('setData', { path: '/a', data: kilobyte, version: -1 })
+    const reads = Array.from({ length: 90 }, () =>
+      deaf.encode('getData', { path: '/a', watch: false }),
+    )
+    deaf.sendBytes(write, ...reads)
+    server.commit()
+  }
+  expect(deaf.connection.queue.length).toBeGreaterThan(80)
+  expect(server.peer.outstandingRequests).toBe(0)
+  for (let i = 0; i < 300; i++) {
+    expect(other.call('setData', { path: '/', data: null, version: -1 })).toBe(ok)
+  }
+  expect(other.isPaused).toBe(false)
+  const left = deaf.connection.queue.length
+  let answered = 0
+  for (let replies = deaf.take(); replies.length > 0; replies = deaf.take()) {
+    answered += replies.length
+    server.commit()
+  }
+  expect(answered).toBeGreaterThan(left)
+  expect(deaf.connection.queue.length).toBe(0)
+  expect(server.peer.outstandingRequests).toBe(0)
+})
+
+test('large requests of a client that does not read make room for those of others', () => {
+  const limits = { unreadBytes: 1000, outstandingBytes: 50_000 }
+  const server = new LonePeer({ limits })
+  const [deaf, other] = [server.connect(), server.connect()]
+  deaf.create('/a', kilobyte)
+  const reads = Array.from({ length: 300 }, () => getData('/a'))
+  deaf.send('setData', { path: '/a', data: kilobyte, version: -1 })
+  for (let i = 0; i < 6; i++) deaf.send('multiRead', reads)
+  server.commit()
+  expect(deaf.connection.isParked).toBe(true)
+  other.send('setData', { path: '/', data: new Uint8Array(40_000), version: -1 })
+  expect(deaf.connection.state).toBe('closed')
+  expect(other.isPaused).toBe(false)
+})
+
+test('a request that is too long costs its connection, and is counted', () => {
+  const server = new LonePeer({ frameBytesMax: 2000 })
+  const client = server.connect()
+  client.sendBytes(Buffer.from([0, 1, 0, 0]))
+  expect(client.connection.state).toBe('closed')
+  expect(server.peer.stats.limitsReached.request_bytes).toBe(1)
+})

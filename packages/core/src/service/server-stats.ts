@@ -17,6 +17,8 @@ export class ServerStats {
   sessionsExpired = 0
   sessionlessExpired = 0
   connectionsRejected = 0
+  /** Those of them that were refused to keep file descriptors for logs. */
+  connectionsWithoutDescriptor = 0
   /** Tokens that were missing in the bucket of the connection throttle, when one was let in. */
   readonly tokenDeficit = new Summary()
   largeRequestsRejected = 0

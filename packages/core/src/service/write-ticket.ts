@@ -1,3 +1,4 @@
+import type { Id } from '@zabra/protocol'
 import type { ClientConnection } from './connection.ts'
 
 /** A client's write from the moment it is read until it is applied and answered. */
@@ -11,6 +12,8 @@ export interface WriteTicket {
   readonly receivedMs: number
   /** The decoded request, until the write is prepared. */
   request: unknown
+  /** Input for the audit log; undefined if there is none. */
+  audited: { readonly request: Uint8Array; readonly identities: readonly Id[] } | undefined
   /** The body of a sync, whose path is only echoed. */
   readonly body?: Uint8Array
   /** Why it will fail, where the client must be told another reason than the leader's. */

@@ -24,7 +24,6 @@ import {
 } from '../../test/support/fuzzy-snapshots.ts'
 import { ByteKeeper } from '../base/byte-keeper.ts'
 import { prepareWrite } from '../operations/index.ts'
-import type { Preparation } from '../operations/preparation.ts'
 import { LoadingDatabase } from '../storage/recovery/load.ts'
 import { MemoryDisk } from '../storage/disk/memory-disk.ts'
 import { loadSnapshot } from '../storage/snapshot/snapshot.ts'

@@ -9,6 +9,7 @@ import { CommandHandler } from './commands/handler.ts'
 import { listenHttp, refuseMethod, sendText, type Handler } from './http-server.ts'
 import { metricsText, metricsType } from './metrics/prometheus.ts'
 import { readiness } from './probes.ts'
+import type { HttpSecurity } from './secure-http.ts'
 
 export interface AdminServer {
   /** Where commands, probes and metrics are answered, if they are. */
@@ -24,11 +25,18 @@ export interface AdminServer {
 export async function startAdmin(
   view: ServerView,
   logger: Logger,
+  security?: HttpSecurity,
 ): Promise<AdminServer | undefined> {
   const { admin, metrics } = view.config
   const { idleTimeoutMs } = admin
-  const adminPort = { name: 'the admin port', host: admin.address, port: admin.port, idleTimeoutMs }
-  const metricsPort = { name: 'the metrics port', ...metrics, idleTimeoutMs }
+  const adminPort = {
+    name: 'the admin port',
+    host: admin.address,
+    port: admin.port,
+    idleTimeoutMs,
+    security,
+  }
+  const metricsPort = { name: 'the metrics port', ...metrics, idleTimeoutMs, security }
   const api = admin.enabled && view.config.api.enabled ? new ApiHandler(view, logger) : undefined
   const commands = admin.enabled
     ? await listenHttp(adminHandler(view, api), adminPort, logger)

@@ -1,6 +1,8 @@
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http'
 import type { AddressInfo, Socket } from 'node:net'
 import type { Logger } from '../logger.ts'
+import { secureHttp, type HttpSecurity } from './secure-http.ts'
+import { Descriptors } from '../net/descriptors.ts'
 
 export type Handler = (request: IncomingMessage, response: ServerResponse) => Promise<void>
 
@@ -16,6 +18,8 @@ export interface HttpOptions {
   /** 0: any free one. */
   readonly port: number
   readonly idleTimeoutMs: number
+  /** Undefined: plain HTTP. */
+  readonly security?: HttpSecurity | undefined
 }
 
 /**
@@ -27,7 +31,7 @@ export async function listenHttp(
   options: HttpOptions,
   logger: Logger,
 ): Promise<HttpServer | undefined> {
-  const { name, host, port, idleTimeoutMs } = options
+  const { name, host, port, idleTimeoutMs, security } = options
   const working = new Set<IncomingMessage>()
   /** How much had gone through a connection when its client was first found silent. */
   const silentAt = new WeakMap<Socket, number>()
@@ -39,6 +43,10 @@ export async function listenHttp(
       if (response.headersSent) response.destroy()
       else sendText(response, 500, 'internal error\n')
     })
+  })
+  const descriptors = new Descriptors()
+  server.on('connection', (socket) => {
+    if (!descriptors.hasRoomFor(socket)) socket.destroy()
   })
   server.keepAliveTimeout = idleTimeoutMs
   server.timeout = idleTimeoutMs
@@ -53,22 +61,24 @@ export async function listenHttp(
   })
   // A snapshot that is restored may take its time, as long as it keeps coming.
   server.requestTimeout = 0
+  const listening = security === undefined ? server : secureHttp(server, security, name, logger)
   try {
     await new Promise<void>((resolve, reject) => {
-      server.once('error', reject)
-      server.listen({ host, port }, resolve)
+      listening.once('error', reject)
+      listening.listen({ host, port }, resolve)
     })
   } catch (error) {
     logger.warn(`${name} is off: ${(error as Error).message}`)
     return undefined
   }
-  server.on('error', (error) => logger.warn(`${name}: ${error.message}`))
-  const { address, port: actualPort } = server.address() as AddressInfo
+  listening.on('error', (error) => logger.warn(`${name}: ${error.message}`))
+  const { address, port: actualPort } = listening.address() as AddressInfo
+  const scheme = security === undefined ? 'http' : 'https'
   return {
-    url: `http://${address.includes(':') ? `[${address}]` : address}:${actualPort}`,
+    url: `${scheme}://${address.includes(':') ? `[${address}]` : address}:${actualPort}`,
     stop: () =>
       new Promise((resolve) => {
-        server.close(() => resolve())
+        listening.close(() => resolve())
         server.closeAllConnections()
       }),
   }

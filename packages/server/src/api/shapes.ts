@@ -1,5 +1,5 @@
 import { noNode } from '@zabra/core'
-import { nodeKindOf, nameOf, permissions, ttlMsOf, type Acl, type Stat } from '@zabra/protocol'
+import { nameOf, permissions, storedKind, storedTtlMs, type Acl, type Stat } from '@zabra/protocol'
 import type { ServerView } from '../server-view.ts'
 import { badRequest } from './api-error.ts'
 import { array, choice, integer, nullable, object, text, type Schema } from './schema.ts'
@@ -39,8 +39,8 @@ export function nodeJson({ peer }: ServerView, path: string, stat: Stat) {
   // Clients are not told the owner of containers and TTL nodes; the tree knows it.
   const { tree } = peer.db
   const id = tree.find(path)
-  const owned = id === noNode ? stat : { ephemeralOwner: tree.owner(id) }
-  const kind = nodeKindOf(owned)
+  const owner = id === noNode ? stat.ephemeralOwner : tree.owner(id)
+  const kind = storedKind(owner)
   return {
     path,
     name: nameOf(path),
@@ -54,7 +54,7 @@ export function nodeJson({ peer }: ServerView, path: string, stat: Stat) {
     cversion: stat.cversion,
     aversion: stat.aversion,
     ephemeralOwner: kind === 'ephemeral' ? hex(stat.ephemeralOwner) : null,
-    ttlMs: kind === 'ttl' ? ttlMsOf(owned) : null,
+    ttlMs: kind === 'ttl' ? storedTtlMs(owner) : null,
     dataLength: stat.dataLength,
     numChildren: stat.numChildren,
   }

@@ -2,13 +2,16 @@ import type { Id } from '@zabra/protocol'
 import type { EnsembleFindings } from './ensemble.ts'
 import type { Values } from './keys.ts'
 import { isLoopback } from './loopback.ts'
-import type { ServerConfig, Store, Throttling, Tls } from './server-config.ts'
+import type { SaslFindings } from './sasl.ts'
+import type { ServerConfig, Throttling } from './server-config.ts'
 import type { Sources } from './sources.ts'
+import { adminTlsSettings, tlsSettings } from './tls-settings.ts'
 
 export interface Parts {
   readonly values: Values
   readonly sources: Sources
   readonly findings: EnsembleFindings
+  readonly sasl: SaslFindings
   readonly dataDir: string
   readonly configText: string
   readonly configFile: string | undefined
@@ -114,7 +117,18 @@ export function assemble(parts: Parts): ServerConfig {
     digestAlgorithm: values['DigestAuthenticationProvider.digestAlg'],
     enforceAuth: enforceAuth(values),
     authProviders: authProviders(sources, values),
-    tls: tls(values, self?.secureClient),
+    tls: clientTls(values, self?.secureClient),
+    quorumTls: quorumTls(values),
+    adminTls: adminTls(values, sources),
+    audit: audit(values),
+    ensembleAuthNames: values.ensembleAuthName,
+    x509SuperUser: values['X509AuthenticationProvider.superUser'],
+    sasl: {
+      clients: parts.sasl.clients,
+      superUsers: saslSuperUsers(sources, values),
+      allowFailed: values.allowSaslFailedClients,
+      quorum: parts.sasl.quorum,
+    },
     reconfigEnabled: values.reconfigEnabled,
     ensemble,
     systemProperties: sources.systemProperties,
@@ -167,16 +181,20 @@ export function enforceAuth(values: Values): ServerConfig['enforceAuth'] {
   return { enabled: values['enforce.auth.enabled'], schemes: values['enforce.auth.schemes'] }
 }
 
-const x509Provider = 'org.apache.zookeeper.server.auth.X509AuthenticationProvider'
+const ownProviders = 'org.apache.zookeeper.server.auth.'
 
-/** A secure port brings the provider that checks its certificates. */
+/** A secure port brings the provider that checks its certificates, a file of users that of SASL. */
 export function authProviders({ members }: Sources, values: Values): Map<string, string> {
   const providers = new Map<string, string>()
   for (const [name, { text }] of members) {
     if (name.startsWith('authProvider.')) providers.set(name.slice('authProvider.'.length), text)
   }
-  if (values.secureClientPort !== undefined && !providers.has('x509')) {
-    providers.set('x509', x509Provider)
+  const hasTls = values.secureClientPort !== undefined || values['client.portUnification']
+  if (hasTls && !providers.has('x509')) {
+    providers.set('x509', `${ownProviders}X509AuthenticationProvider`)
+  }
+  if (values['sasl.usersFile'] !== undefined && !providers.has('sasl')) {
+    providers.set('sasl', `${ownProviders}SASLAuthenticationProvider`)
   }
   return providers
 }
@@ -231,26 +249,54 @@ function throttling(values: Values): Throttling {
   }
 }
 
-function tls(values: Values, own: { host: string | undefined; port: number } | undefined): Tls {
+function clientTls(
+  values: Values,
+  own: { host: string | undefined; port: number } | undefined,
+): ServerConfig['tls'] {
   return {
     port: values.secureClientPort ?? own?.port,
     address: values.secureClientPortAddress ?? own?.host,
     portUnification: values['client.portUnification'],
     reload: values['client.certReload'],
-    keyStore: store(values, 'keyStore'),
-    trustStore: store(values, 'trustStore'),
-    protocols: values['ssl.enabledProtocols'],
-    ciphers: values['ssl.ciphersuites'],
-    clientAuth: values['ssl.clientAuth'],
-    clientHostnameVerification: values['ssl.clientHostnameVerification'],
+    settings: tlsSettings(values, 'ssl.'),
   }
 }
 
-function store(values: Values, kind: 'keyStore' | 'trustStore'): Store {
+function quorumTls(values: Values): ServerConfig['quorumTls'] {
   return {
-    location: values[`ssl.${kind}.location`],
-    password: values[`ssl.${kind}.password`],
-    passwordPath: values[`ssl.${kind}.passwordPath`],
-    type: values[`ssl.${kind}.type`],
+    dials: values.sslQuorum,
+    accepts: values.sslQuorum || values.portUnification,
+    acceptsPlain: !values.sslQuorum || values.portUnification,
+    reload: values.sslQuorumReloadCertFiles,
+    settings: tlsSettings(values, 'ssl.quorum.'),
   }
+}
+
+function adminTls(values: Values, sources: Sources): ServerConfig['adminTls'] {
+  const forced = values['admin.forceHttps']
+  return {
+    accepts: forced || values['admin.portUnification'],
+    acceptsPlain: !forced,
+    settings: adminTlsSettings(values, sources),
+  }
+}
+
+function audit(values: Values): ServerConfig['audit'] {
+  return {
+    enabled: values['audit.enable'],
+    file: values['audit.file'],
+    format: values['audit.format'],
+    fileBytesMax: values['audit.maxFileSizeInKb'],
+    filesMax: values['audit.maxFiles'],
+  }
+}
+
+/** Every user of SASL who is a super user. */
+function saslSuperUsers({ members }: Sources, values: Values): ReadonlySet<string> {
+  const users = new Set<string>()
+  if (values.superUser !== undefined && values.superUser !== '') users.add(values.superUser)
+  for (const [name, { text }] of members) {
+    if (name.startsWith('superUser.') && text !== '') users.add(text)
+  }
+  return users
 }

@@ -1,4 +1,5 @@
 import { isAbsolute } from 'node:path'
+import { knownProviders } from '../auth/authenticator.ts'
 import {
   adminIdentities,
   authProviders,
@@ -10,6 +11,7 @@ import type { Diagnostics, Origin } from './diagnostics.ts'
 import type { EnsembleFindings } from './ensemble.ts'
 import type { KeyName, Values } from './keys.ts'
 import type { Sources } from './sources.ts'
+import { adminTlsPrefix, type TlsPrefix } from './tls-settings.ts'
 
 interface Case {
   readonly values: Values
@@ -33,11 +35,12 @@ export function checkTogether(
   checkDirectories(all)
   checkSessions(all)
   checkAuthentication(all)
+  checkTls(all)
   checkAdmin(all)
 }
 
 function checkPorts({ values, findings: { self }, report, at }: Case): void {
-  const { clientPort, clientPortAddress, secureClientPort, secureClientPortAddress } = values
+  const { clientPort, clientPortAddress, secureClientPortAddress } = values
   // One that was refused is not missing.
   const isMissing = (name: 'clientPort' | 'secureClientPort'): boolean =>
     values[name] === undefined && !report.hasErrorAt(at(name))
@@ -50,10 +53,6 @@ function checkPorts({ values, findings: { self }, report, at }: Case): void {
   if (isMissing('clientPort') && isMissing('secureClientPort') && self?.client === undefined) {
     report.warning(at('clientPort'), 'is not set, so no client can connect')
   }
-  if (secureClientPort !== undefined && values['ssl.keyStore.location'] === undefined) {
-    const message = 'needs ssl.keyStore.location; without a key every TLS handshake fails'
-    report.warning(at('secureClientPort'), message)
-  }
   // An option or the environment overrides the line on purpose; the same file contradicts itself.
   if (self?.client !== undefined && clientPort !== undefined && at('clientPort').line) {
     const host = isWildcard(clientPortAddress) ? self.client.host : clientPortAddress
@@ -63,6 +62,63 @@ function checkPorts({ values, findings: { self }, report, at }: Case): void {
     }
   }
   checkClashes({ values, report, at })
+}
+
+/** Whether keys and certificates can be read is seen when the server starts. */
+function checkTls({ values, sources, findings: { self, ensemble }, report, at }: Case): void {
+  const uses: readonly { key: KeyName; isOn: boolean; prefix: TlsPrefix }[] = [
+    {
+      key: 'secureClientPort',
+      isOn: (values.secureClientPort ?? self?.secureClient) !== undefined,
+      prefix: 'ssl.',
+    },
+    {
+      key: 'client.portUnification',
+      isOn: values['client.portUnification'],
+      prefix: 'ssl.',
+    },
+    { key: 'sslQuorum', isOn: ensemble !== undefined && values.sslQuorum, prefix: 'ssl.quorum.' },
+    {
+      key: 'portUnification',
+      isOn: ensemble !== undefined && values.portUnification,
+      prefix: 'ssl.quorum.',
+    },
+    {
+      key: 'admin.forceHttps',
+      isOn: values['admin.forceHttps'],
+      prefix: adminTlsPrefix(sources),
+    },
+    {
+      key: 'admin.portUnification',
+      isOn: values['admin.portUnification'],
+      prefix: adminTlsPrefix(sources),
+    },
+  ]
+  for (const { key, isOn, prefix } of uses) {
+    const keyStore = `${prefix}keyStore.location` as const
+    if (isOn && !values[keyStore]) {
+      report.error(at(key), `needs ${keyStore}: the key and the certificate of this server`)
+    }
+  }
+  if (values['admin.needClientAuth'] && !values['admin.forceHttps']) {
+    if (values['admin.portUnification']) {
+      const message = 'is true, but without admin.forceHttps others connect without TLS'
+      report.warning(at('admin.needClientAuth'), message)
+    } else {
+      const message = 'is true, but without admin.forceHttps nobody can present a certificate'
+      report.error(at('admin.needClientAuth'), message)
+    }
+  }
+  if (values['client.portUnification'] && values.clientPort === undefined && !self?.client) {
+    report.error(at('client.portUnification'), 'is true, but there is no clientPort to share')
+  }
+  for (const prefix of ['ssl.', 'ssl.quorum.', 'ssl.admin.'] as const) {
+    const ocsp = `${prefix}ocsp` as const
+    if (values[ocsp]) {
+      const message = `is true, but zabra cannot ask for revocation; use ${prefix}crl with a list, or short-lived certificates`
+      report.error(at(ocsp), message)
+    }
+  }
 }
 
 function isWildcard(address: string | undefined): boolean {
@@ -127,15 +183,6 @@ function checkSessions({ values, report, at }: Case): void {
   }
 }
 
-const knownProviders: Readonly<Record<string, string>> = {
-  SASLAuthenticationProvider: 'sasl',
-  X509AuthenticationProvider: 'x509',
-  EnsembleAuthenticationProvider: 'ensemble',
-  KeyAuthenticationProvider: 'key',
-  DigestAuthenticationProvider: 'digest',
-  IPAuthenticationProvider: 'ip',
-}
-
 function checkAuthentication({ values, sources, report, at }: Case): void {
   const schemes = new Set(['ip'])
   if (values['DigestAuthenticationProvider.enabled']) schemes.add('digest')
@@ -144,7 +191,10 @@ function checkAuthentication({ values, sources, report, at }: Case): void {
     if (scheme !== undefined) schemes.add(scheme)
     else {
       const origin = sources.members.get(`authProvider.${name}`)?.origin
-      report.warning(origin, `${className} is a Java class and cannot be loaded`)
+      const what = className.endsWith('.KeyAuthenticationProvider')
+        ? 'is an example of how to write one, and is not offered'
+        : 'is a Java class and cannot be loaded'
+      report.warning(origin, `${className} ${what}`)
     }
   }
   const { enabled, schemes: needed } = enforceAuth(values)

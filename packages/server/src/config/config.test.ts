@@ -181,30 +181,33 @@ test('a port that is refused is not called missing', () => {
   ])
 })
 
+const three = `${minimal}initLimit=5\nsyncLimit=2\nmyid=1
+server.1=a:1:2\nserver.2=b:1:2\nserver.3=c:1:2\n`
+
 test.each([
-  'sslQuorum',
-  'quorum.auth.enableSasl',
-  'quorum.auth.learnerRequireSasl',
-  'quorum.auth.serverRequireSasl',
-  'admin.forceHttps',
-  'admin.needClientAuth',
-])('%s=true is refused, since the server would run without the protection', (key) => {
-  expect(complaints(`${minimal}${key}=true`)).toEqual([
-    `error: zoo.cfg:3: ${key}: is true, but zabra does not offer it yet and would run without the protection`,
-  ])
-  expect(complaints(`${minimal}${key}=false`)).toEqual([])
-})
-
-test('what is planned and protects nothing has no effect', () => {
-  expect(complaints(`${minimal}audit.enable=true`)).toEqual([
-    'warning: zoo.cfg:3: audit.enable: is not offered yet and has no effect',
-  ])
-})
-
-test('a secure port without a key is a warning', () => {
-  expect(complaints(`${minimal}secureClientPort=2281`)).toContainEqual(
-    expect.stringMatching(/^warning: zoo.cfg:3: secureClientPort: needs ssl.keyStore.location/),
+  ['secureClientPort=2281', 'secureClientPort', 'ssl.'],
+  ['client.portUnification=true', 'client.portUnification', 'ssl.'],
+  ['sslQuorum=true', 'sslQuorum', 'ssl.quorum.'],
+  ['portUnification=true', 'portUnification', 'ssl.quorum.'],
+  ['admin.forceHttps=true', 'admin.forceHttps', 'ssl.quorum.'],
+  ['admin.portUnification=true', 'admin.portUnification', 'ssl.quorum.'],
+  ['ssl.admin.keyStore.location=\nadmin.forceHttps=true', 'admin.forceHttps', 'ssl.admin.'],
+])('%s needs a key', (lines, key, prefix) => {
+  expect(complaints(`${three}${lines}`)).toContainEqual(
+    expect.stringMatching(`^error: zoo.cfg:\\d+: ${key}: needs ${prefix}keyStore.location`),
   )
+})
+
+test('certificates of administrators are asked for over TLS alone', () => {
+  expect(complaints(`${minimal}admin.needClientAuth=true`)).toEqual([
+    'error: zoo.cfg:3: admin.needClientAuth: is true, but without admin.forceHttps nobody can present a certificate',
+  ])
+})
+
+test('what is planned has no effect', () => {
+  expect(complaints(`${minimal}emulate353TTLNodes=true`)).toEqual([
+    'warning: zoo.cfg:3: emulate353TTLNodes: is not offered yet and has no effect',
+  ])
 })
 
 test('enforced SASL is understood when its provider is there', () => {

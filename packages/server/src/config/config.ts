@@ -6,6 +6,7 @@ import type { Diagnostic } from './diagnostics.ts'
 import { readEnsemble } from './ensemble.ts'
 import { readText } from './files.ts'
 import type { Values } from './keys.ts'
+import { readSasl } from './sasl.ts'
 import type { ServerConfig } from './server-config.ts'
 import { gather } from './sources.ts'
 import type { Environment, Overrides, Sources } from './sources.ts'
@@ -50,11 +51,20 @@ export function loadConfig({ file, text, env, overrides = {} }: LoadOptions): Lo
   const sources = gather({ file: name, properties, env, overrides }, report)
   const values = withoutZeroPort(readValues(sources, hasFile, report), sources, report)
   const findings = readEnsemble(sources, values, report)
+  const sasl = readSasl(values, findings.ensemble !== undefined, sources, report)
   checkTogether(values, sources, findings, report)
 
   const { dataDir } = values
   if (report.failed || dataDir === undefined) return { config: undefined, diagnostics: report.list }
-  const config = assemble({ values, sources, findings, dataDir, configText, configFile: file })
+  const config = assemble({
+    values,
+    sources,
+    findings,
+    sasl,
+    dataDir,
+    configText,
+    configFile: file,
+  })
   return { config, diagnostics: report.list }
 }
 

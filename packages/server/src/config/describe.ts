@@ -25,8 +25,8 @@ malformed system property is no error in ZooKeeper, so here it is a warning, and
 An unknown key is a warning too: like ZooKeeper, zabra keeps it as the system property \`zookeeper.NAME\`.
 
 Keys marked "ensemble" matter only with more than one server. Those marked "not yet" are read and
-checked, and a warning says that they have no effect. Where \`true\` asks for a protection it is an
-error instead: the server would run without it.
+checked, and a warning says that they have no effect. [Security](security.md) tells how those about
+TLS, SASL and the audit log go together.
 `
 
 /** The table of keys as Markdown: docs/configuration.md. */
@@ -55,11 +55,11 @@ function row(name: string, key: AnyKey): string {
   return cells(`\`${name}\`${mark}`, `${fallback}${kind}`, meaning.filter(Boolean).join(' '))
 }
 
-function marks({ source, use, notice, protects }: AnyKey): string {
+function marks({ source, use, notice }: AnyKey): string {
   const words = []
   if (source === 'bare') words.push('bare')
   if (use === 'ensemble') words.push('ensemble')
-  if (use === 'planned') words.push(protects === true ? 'not yet: true is an error' : 'not yet')
+  if (use === 'planned') words.push('not yet')
   if (use === 'unused') words.push(`no effect: ${notice}`)
   return words.length === 0 ? '' : ` (${words.join(', ')})`
 }

@@ -40,8 +40,6 @@ export interface Key<T, D> {
   readonly departs?: string
   /** For an unused key: what it means here. */
   readonly notice?: string
-  /** For a planned key: `true` asks for a protection, without which the server must not run. */
-  readonly protects?: boolean
   /** Default when the server is started without a configuration file. */
   readonly withoutFile?: T
   /** The default in words, where it is computed. */

@@ -1,9 +1,10 @@
 import type { AnyKey, ValueOf } from './key.ts'
-import { access, limits, listening, nodes, sasl, sessions, tls } from './keys/clients.ts'
+import { access, limits, listening, nodes, sasl, sessions } from './keys/clients.ts'
 import { admin } from './keys/admin.ts'
 import { bounds, guards } from './keys/bounds.ts'
 import { ensemble } from './keys/ensemble.ts'
 import { retention, storage } from './keys/storage.ts'
+import { adminTls, quorumTls, tls } from './keys/tls.ts'
 import { unused } from './keys/unused.ts'
 
 export { families } from './keys/ensemble.ts'
@@ -22,6 +23,8 @@ export const sections: readonly { title: string; keys: Readonly<Record<string, A
   { title: 'SASL', keys: sasl },
   { title: 'TLS', keys: tls },
   { title: 'Ensembles', keys: ensemble },
+  { title: 'TLS between servers', keys: quorumTls },
+  { title: 'TLS for administrators', keys: adminTls },
   { title: 'Accepted, without effect', keys: unused },
 ]
 
@@ -40,6 +43,8 @@ export const keys = {
   ...sasl,
   ...tls,
   ...ensemble,
+  ...quorumTls,
+  ...adminTls,
   ...unused,
 } as const
 

@@ -2,6 +2,7 @@ import type { ServiceLimits } from '@zabra/core'
 import type { Id } from '@zabra/protocol'
 import type { EnsembleConfig } from './ensemble-config.ts'
 import type { Values } from './keys.ts'
+import type { TlsSettings } from './tls-settings.ts'
 
 /** All that a server needs to know, with every default filled in. */
 export interface ServerConfig {
@@ -108,7 +109,14 @@ export interface ServerConfig {
   readonly enforceAuth: { readonly enabled: boolean; readonly schemes: readonly string[] }
   /** Java class names by what follows `authProvider.`. */
   readonly authProviders: ReadonlyMap<string, string>
-  readonly tls: Tls
+  readonly tls: ClientTls
+  readonly quorumTls: QuorumTls
+  readonly adminTls: AdminTls
+  readonly audit: Audit
+  /** Names that the scheme ensemble accepts; empty for any. */
+  readonly ensembleAuthNames: readonly string[]
+  readonly x509SuperUser: string | undefined
+  readonly sasl: Sasl
 
   readonly reconfigEnabled: boolean
   /** Undefined for a server on its own. */
@@ -143,23 +151,62 @@ export interface Throttling {
   }
 }
 
-export interface Store {
-  readonly location: string | undefined
-  readonly password: string
-  readonly passwordPath: string | undefined
-  readonly type: string | undefined
-}
-
-export interface Tls {
+/** The ports of clients that speak TLS. */
+export interface ClientTls {
+  /** Undefined: no port that speaks TLS alone. 0: any free one. */
   readonly port: number | undefined
   readonly address: string | undefined
+  /** The client port speaks both. */
   readonly portUnification: boolean
   readonly reload: boolean
-  readonly keyStore: Store
-  readonly trustStore: Store
-  /** Empty: those of the runtime. */
-  readonly protocols: readonly string[]
-  readonly ciphers: readonly string[]
-  readonly clientAuth: Values['ssl.clientAuth']
-  readonly clientHostnameVerification: boolean
+  readonly settings: TlsSettings
+}
+
+/** TLS settings of the ports for other servers. */
+export interface QuorumTls {
+  /** Connections that this server opens. */
+  readonly dials: boolean
+  readonly accepts: boolean
+  readonly acceptsPlain: boolean
+  readonly reload: boolean
+  readonly settings: TlsSettings
+}
+
+/** TLS settings of the admin port and the metrics port. */
+export interface AdminTls {
+  readonly accepts: boolean
+  readonly acceptsPlain: boolean
+  readonly settings: TlsSettings
+}
+
+export interface Audit {
+  readonly enabled: boolean
+  /** `-`: standard output. */
+  readonly file: string
+  readonly format: 'text' | 'json'
+  /** 0: never moved away. */
+  readonly fileBytesMax: number
+  readonly filesMax: number
+}
+
+/** Users of SASL DIGEST-MD5 and their passwords. */
+export type SaslUsers = ReadonlyMap<string, string>
+
+export interface Sasl {
+  /** Undefined: clients cannot use SASL. */
+  readonly clients: SaslUsers | undefined
+  readonly superUsers: ReadonlySet<string>
+  /** A client whose exchange failed may stay. */
+  readonly allowFailed: boolean
+  /** Undefined: servers do not authenticate to each other. */
+  readonly quorum: QuorumSasl | undefined
+}
+
+export interface QuorumSasl {
+  /** The credentials this server uses when it connects; undefined if it does not authenticate. */
+  readonly own: { readonly username: string; readonly password: string } | undefined
+  /** The users that are accepted. */
+  readonly users: SaslUsers
+  /** True: a server that does not authenticate is refused. */
+  readonly isRequired: boolean
 }

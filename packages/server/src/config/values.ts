@@ -14,11 +14,11 @@ export function readValues(sources: Sources, hasFile: boolean, report: Diagnosti
     const fallback = hasFile ? key.default : (key.withoutFile ?? key.default)
     const value = given === undefined ? fallback : readValue(key, given, report)
     values[name] = value
-    if (given !== undefined) tellUse(key, value, given, report)
+    if (given !== undefined) tellUse(key, given, report)
   }
   for (const [name, given] of sources.members) {
     const family = familyOf(name)
-    if (family !== undefined) tellUse(family, given.text, given, report)
+    if (family !== undefined) tellUse(family, given, report)
   }
   // Each type of the table only makes values of its own kind; the compiler cannot see that in a loop.
   return values as Values
@@ -61,16 +61,10 @@ function shown(key: AnyKey, value: unknown): string {
 }
 
 function tellUse(
-  key: Pick<AnyKey, 'use' | 'notice' | 'protects'>,
-  value: unknown,
+  key: Pick<AnyKey, 'use' | 'notice'>,
   { origin }: Given,
   report: Diagnostics,
 ): void {
   if (key.use === 'unused') report.notice(origin, `has no effect here: ${key.notice}`)
-  if (key.use !== 'planned') return
-  if (key.protects !== true) report.warning(origin, 'is not offered yet and has no effect')
-  else if (value === true) {
-    const message = 'is true, but zabra does not offer it yet and would run without the protection'
-    report.error(origin, message)
-  }
+  if (key.use === 'planned') report.warning(origin, 'is not offered yet and has no effect')
 }

@@ -1,14 +1,23 @@
-import type { AddressInfo, Server, Socket } from 'node:net'
+import type { AddressInfo, Socket } from 'node:net'
+import type { TLSSocket } from 'node:tls'
 import type { LimitName, PeerBase } from '@zabra/core'
+import type { Id } from '@zabra/protocol'
+import { plainAddress } from './plain-address.ts'
 import type { Logger } from '../logger.ts'
+import type { TlsAcceptor } from '../tls/tls-acceptor.ts'
 import type { Turn } from '../turn.ts'
+import { ClientPort, type ClientPortParts, type Speech } from './client-port.ts'
 import { ClientSocket } from './client-socket.ts'
+import { Descriptors } from './descriptors.ts'
 import { OutputBudget } from './output-budget.ts'
-import { createReadingServer } from './read-buffer.ts'
 
 export interface ListenOptions {
-  readonly port: number
-  readonly address: string | undefined
+  /** The ports that clients connect to, the one they are told of first. */
+  readonly ports: readonly {
+    readonly speech: Speech
+    readonly port: number
+    readonly address: string | undefined
+  }[]
   /** -1: as many as the system allows. */
   readonly backlog: number
   /** Connections from one address; 0 is no limit. */
@@ -18,6 +27,8 @@ export interface ListenOptions {
   readonly keepAlive: boolean
   /** Bytes that one client, and all of them together, may leave unread. */
   readonly unreadBytesMax: { readonly perConnection: number; readonly total: number }
+  /** How long a port for both waits for the first byte. */
+  readonly detectionTimeoutMs: number
 }
 
 /** The commands that may stand in place of a handshake. */
@@ -29,8 +40,10 @@ export interface FourLetterWords {
 
 /** How long a closed connection may take to read what it was last sent. */
 const lingerMs = 2_000
+/** Refusals for want of descriptors come in floods: they are told of together. */
+const scarcityEveryMs = 10_000
 
-/** The client port. */
+/** The ports of clients, and their connections. */
 export class ClientListener {
   readonly peer: PeerBase
   readonly turn: Turn
@@ -42,13 +55,22 @@ export class ClientListener {
   isStopping = false
   private readonly options: ListenOptions
   private readonly logger: Logger
-  private server: Server
-  /** Where it listens, or listened last. */
-  private bound: AddressInfo | undefined
+  private readonly ports: readonly ClientPort[]
   private readonly perAddress = new Map<string, number>()
+  /** With those whose TLS handshake is under way. */
+  private connections = 0
+  private readonly descriptors = new Descriptors()
+  private refusedSinceTold = 0
+  private scarcityToldAtMs = -Infinity
 
   constructor(
-    parts: { peer: PeerBase; turn: Turn; words: FourLetterWords; logger: Logger },
+    parts: {
+      peer: PeerBase
+      turn: Turn
+      words: FourLetterWords
+      logger: Logger
+      tls: TlsAcceptor | undefined
+    },
     options: ListenOptions,
   ) {
     this.peer = parts.peer
@@ -59,60 +81,46 @@ export class ClientListener {
     const { perConnection, total } = options.unreadBytesMax
     this.unreadBytesMax = perConnection
     this.output = new OutputBudget(total, () => performance.now())
-    this.server = this.makeServer()
+    const { backlog, detectionTimeoutMs } = options
+    const portParts: ClientPortParts = {
+      admit: (socket) => this.admit(socket),
+      plain: (socket) => this.serve(socket, undefined),
+      tls: parts.tls,
+      detectionTimeoutMs,
+      failed: (error) => this.logger.error(`the client port: ${error.message}`),
+    }
+    this.ports = options.ports.map((port) => new ClientPort({ ...port, backlog }, portParts))
   }
 
-  private makeServer(): Server {
-    return createReadingServer({ allowHalfOpen: true }, (socket) => this.accept(socket))
+  /** Opens the ports one after the other; `failed` is told which one could not be opened. */
+  async listen(failed: (speech: Speech, error: Error) => Error): Promise<void> {
+    for (const port of this.ports) {
+      await port.listen().catch((error: Error) => {
+        throw failed(port.speech, error)
+      })
+    }
   }
 
-  /** Takes connections elsewhere from now on; those there are stay. */
+  /** Takes connections elsewhere from now on; open ones stay. */
   async move(port: number, address: string | undefined): Promise<void> {
-    const before = this.server
-    const server = this.makeServer()
-    await this.open(server, port, address)
-    this.server = server
-    this.bound = server.address() as AddressInfo
-    before.close()
-    if (this.isStopping) server.close()
+    await this.ports.find(({ speech }) => speech !== 'tls')?.move(port, address)
   }
 
-  /** Resolves with the port once connections are accepted. */
-  async listen(): Promise<number> {
-    const { port, address } = this.options
-    await this.open(this.server, port, address)
-    this.bound = this.server.address() as AddressInfo
-    return this.bound.port
+  /** Where clients without TLS connect; undefined where they cannot. */
+  get address(): AddressInfo | undefined {
+    return this.ports.find(({ speech }) => speech !== 'tls')?.address
   }
 
-  private async open(server: Server, port: number, address: string | undefined): Promise<void> {
-    const { backlog } = this.options
-    await new Promise<void>((resolve, reject) => {
-      server.once('error', reject)
-      server.listen(
-        {
-          port,
-          ...(address === undefined ? {} : { host: address }),
-          backlog: backlog > 0 ? backlog : 4096,
-        },
-        () => {
-          server.off('error', reject)
-          resolve()
-        },
-      )
-    })
-    server.on('error', (error) => this.logger.error(`the client port: ${error.message}`))
+  /** Where clients with TLS connect; undefined where they cannot. */
+  get secureAddress(): AddressInfo | undefined {
+    const port = this.ports.find(({ speech }) => speech === 'tls')
+    return (port ?? this.ports.find(({ speech }) => speech === 'both'))?.address
   }
 
-  get address(): AddressInfo {
-    if (this.bound === undefined) throw new Error('not listening')
-    return this.bound
-  }
-
-  /** No new connections; those there are stay. */
+  /** No new connections; open ones stay. */
   stopAccepting(): void {
     this.isStopping = true
-    if (this.server.listening) this.server.close()
+    for (const port of this.ports) port.stop()
   }
 
   /** Ends every connection, after what is to be sent has been sent. */
@@ -136,40 +144,73 @@ export class ClientListener {
   }
 
   forget(socket: ClientSocket): void {
-    if (!this.sockets.delete(socket)) return
-    const count = (this.perAddress.get(socket.address) ?? 1) - 1
-    if (count === 0) this.perAddress.delete(socket.address)
-    else this.perAddress.set(socket.address, count)
+    this.sockets.delete(socket)
   }
 
-  private accept(socket: Socket): ClientSocket | undefined {
-    const address = plainAddress(socket.remoteAddress ?? '')
+  /** A connection whose TLS handshake is done, with the identities that its certificate proves. */
+  serveSecure(socket: TLSSocket, identities: readonly Id[]): void {
+    const client = this.serve(socket, identities)
+    if (this.isStopping) client.close()
+    socket.on('data', (bytes: Buffer) => client.receive(bytes, bytes.length))
+  }
+
+  private serve(socket: Socket, identities: readonly Id[] | undefined): ClientSocket {
+    this.turn.begin()
+    if (this.options.keepAlive) socket.setKeepAlive(true)
+    const address = plainAddress(socket.remoteAddress)
+    const client = new ClientSocket(socket, address, this, identities)
+    this.sockets.add(client)
+    return client
+  }
+
+  /** Whether one more connection may be had. */
+  private admit(socket: Socket): boolean {
+    const address = plainAddress(socket.remoteAddress)
     const { perAddressMax, connectionsMax } = this.options
     const count = this.perAddress.get(address) ?? 0
     const isTooManyThere = perAddressMax > 0 && count >= perAddressMax
-    const isTooMany = isTooManyThere || (connectionsMax > 0 && this.sockets.size >= connectionsMax)
+    const isTooMany = isTooManyThere || (connectionsMax > 0 && this.connections >= connectionsMax)
     if (isTooMany || address === '') {
       if (isTooMany) {
         const limit = isTooManyThere ? 'connections_per_address' : 'connections'
         this.peer.stats.connectionsRejected++
         this.peer.stats.limitsReached[limit]++
         this.logger.warn(
-          `refused a connection from ${address}: ${count} are open from there, ${this.sockets.size} in all`,
+          `refused a connection from ${address}: ${count} are open from there, ${this.connections} in all`,
         )
       }
       socket.destroy()
-      return undefined
+      return false
+    }
+    if (!this.descriptors.hasRoomFor(socket)) {
+      this.refuseForScarcity()
+      socket.destroy()
+      return false
     }
     this.perAddress.set(address, count + 1)
-    this.turn.begin()
-    if (this.options.keepAlive) socket.setKeepAlive(true)
-    const client = new ClientSocket(socket, address, this)
-    this.sockets.add(client)
-    return client
+    this.connections++
+    socket.once('close', () => this.left(address))
+    return true
   }
-}
 
-/** IPv4 clients of a socket that listens for both families come as ::ffff:a.b.c.d. */
-function plainAddress(address: string): string {
-  return address.startsWith('::ffff:') && address.includes('.') ? address.slice(7) : address
+  private left(address: string): void {
+    this.connections--
+    const count = (this.perAddress.get(address) ?? 1) - 1
+    if (count === 0) this.perAddress.delete(address)
+    else this.perAddress.set(address, count)
+  }
+
+  private refuseForScarcity(): void {
+    this.peer.stats.connectionsRejected++
+    this.peer.stats.connectionsWithoutDescriptor++
+    this.refusedSinceTold++
+    const nowMs = performance.now()
+    if (nowMs - this.scarcityToldAtMs < scarcityEveryMs) return
+    this.logger.warn(
+      `refused ${this.refusedSinceTold} connections: ${this.sockets.size} are open, and the other file ` +
+        'descriptors are kept for logs and snapshots. Raise the limit of open files (ulimit -n).',
+    )
+    this.scarcityToldAtMs = nowMs
+    this.refusedSinceTold = 0
+  }
 }

@@ -1,5 +1,6 @@
 import type { Socket } from 'node:net'
 import type { ClientConnection, ClientLink } from '@zabra/core'
+import type { Id } from '@zabra/protocol'
 import type { ClientListener } from './client-listener.ts'
 import { backlogBytesMin, type Backlogged } from './output-budget.ts'
 
@@ -17,6 +18,10 @@ export class ClientSocket implements ClientLink, Backlogged {
   readonly address: string
   readonly port: number
   readonly connection: ClientConnection
+  /** It speaks TLS. */
+  readonly isSecure: boolean
+  /** It has presented a certificate. */
+  readonly hasCertificate: boolean
   private readonly socket: Socket
   private readonly listener: ClientListener
   private isDirty = false
@@ -29,12 +34,21 @@ export class ClientSocket implements ClientLink, Backlogged {
   private firstBytes: Uint8Array | undefined = nothing
   private wordInput: ((bytes: Uint8Array) => void) | undefined
 
-  constructor(socket: Socket, address: string, listener: ClientListener) {
+  /** `proven` are the identities of its certificate; undefined where it does not speak TLS. */
+  constructor(
+    socket: Socket,
+    address: string,
+    listener: ClientListener,
+    proven: readonly Id[] | undefined,
+  ) {
     this.socket = socket
     this.address = address
     this.port = socket.remotePort ?? 0
     this.listener = listener
     this.connection = listener.peer.open(this)
+    this.isSecure = proven !== undefined
+    this.hasCertificate = proven !== undefined && proven.length > 0
+    if (proven !== undefined) this.connection.identities.push(...proven)
     socket.on('error', () => socket.destroy())
     socket.on('end', () => this.ended())
     socket.on('close', () => this.gone())

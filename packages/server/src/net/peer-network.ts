@@ -1,4 +1,4 @@
-import { connect, createServer, type Server, type Socket } from 'node:net'
+import type { Server, Socket } from 'node:net'
 import { setTimeout as setTimeoutPromise } from 'node:timers/promises'
 import type {
   PeerPort,
@@ -12,11 +12,21 @@ import type {
   PeerWire,
   ServerId,
 } from '@zabra/core'
+import { QuorumSaslAcceptor, QuorumSaslDialer } from '../auth/quorum-sasl.ts'
+import type { QuorumSasl, QuorumTls } from '../config/server-config.ts'
 import { timerMsMax } from '../every.ts'
 import type { Logger } from '../logger.ts'
 import type { Turn } from '../turn.ts'
+import type { TlsContext } from '../tls/tls-context.ts'
+import {
+  authenticateElection,
+  AuthenticatedIntroduction,
+  ElectionConnection,
+} from './election-connection.ts'
+import { PeerSecurity } from './peer-security.ts'
 import { PeerSocket } from './peer-socket.ts'
-import { createReadingServer, onRead, type Receiver } from './read-buffer.ts'
+import { plainAddress } from './plain-address.ts'
+import type { Receiver } from './read-buffer.ts'
 
 export interface PeerNetworkOptions {
   readonly self: ServerId
@@ -29,11 +39,18 @@ export interface PeerNetworkOptions {
   readonly handshakeTimeoutMs: number
   /** How often the election port is tried at the start; 0 is without end. */
   readonly electionPortBindRetry: number
+  readonly tls: QuorumTls
+  /** Undefined: no TLS between servers. */
+  readonly tlsContext: TlsContext | undefined
+  /** Undefined: servers do not authenticate to each other. */
+  readonly sasl: QuorumSasl | undefined
 }
 
 /** A name may not be known yet, or whoever had the port not be gone. */
 const bindPauseMs = 1000
 const rebindPauseMs = 200
+/** How long a refused server may take to read the refusal. */
+const refusedLingerMs = 1000
 
 /** The election and quorum ports of this server, and its connections to those of the others. */
 export class NodePeerNetwork implements PeerNetwork {
@@ -50,7 +67,8 @@ export class NodePeerNetwork implements PeerNetwork {
   private seen: Membership | undefined
   /** Also when we are no member, or no longer. */
   private own: PeerAddress
-  private readonly connections = new Map<number, Socket>()
+  private readonly security: PeerSecurity
+  private readonly connections = new Map<number, ElectionConnection>()
   private readonly learners = { quorum: new Set<Socket>(), observers: new Set<Socket>() }
   private nextId = 1
   private isStopped = false
@@ -60,6 +78,15 @@ export class NodePeerNetwork implements PeerNetwork {
     this.logger = logger
     this.committed = options.membership
     this.own = this.addressOf(options.self)
+    const { tls, sasl, tlsContext: context } = options
+    this.security = new PeerSecurity({ tls, sasl, context, logger, hosts: () => this.hosts() })
+  }
+
+  /** Hosts of all members, of the committed and of the proposed configuration. */
+  private hosts(): string[] {
+    const all = [this.committed, ...(this.seen === undefined ? [] : [this.seen])]
+    const servers = all.flatMap((membership) => [...membership.servers.values()])
+    return servers.flatMap(({ addresses }) => addresses.map(({ host }) => host))
   }
 
   /** Resolves once the others can reach our election port. */
@@ -81,15 +108,37 @@ export class NodePeerNetwork implements PeerNetwork {
 
   private async openElectionPort(): Promise<void> {
     const { host, electionPort } = this.own
-    this.electionServer = createServer((socket) => {
-      const id = this.adopt(socket)
-      this.input((links) => links.accepted(id))
-      const leave = (): void => {
-        if (!this.introduced.has(id)) socket.destroy()
-      }
-      setTimeout(leave, Math.min(this.options.handshakeTimeoutMs, timerMsMax)).unref()
-    })
+    this.electionServer = this.security.makeServer('election', (socket) =>
+      this.acceptElection(socket),
+    )
     await listen(this.electionServer, electionPort, this.bindHost(host))
+  }
+
+  private acceptElection(socket: Socket): Receiver {
+    let adopted: number | undefined
+    const adopt = (): Receiver => {
+      const { id, receiver } = this.adopt(new ElectionConnection(socket))
+      adopted = id
+      this.input((links) => links.accepted(id))
+      return receiver
+    }
+    const leave = (): void => {
+      if (adopted === undefined || !this.introduced.has(adopted)) socket.destroy()
+    }
+    setTimeout(leave, Math.min(this.options.handshakeTimeoutMs, timerMsMax)).unref()
+    const { sasl } = this.security
+    if (sasl === undefined) return adopt()
+    socket.on('error', () => socket.destroy())
+    const refused = (reason: string): void => this.refuse(socket, 'election', reason)
+    return new AuthenticatedIntroduction(sasl, socket, { passed: adopt, refused })
+  }
+
+  /** Closes the connection of a server that fails to authenticate. */
+  private refuse(socket: Socket, port: string, reason: string): void {
+    const from = plainAddress(socket.remoteAddress)
+    this.logger.warn(`refused server ${from} on the ${port} port: ${reason}`)
+    socket.end()
+    setTimeout(() => socket.destroy(), refusedLingerMs).unref()
   }
 
   reconfigure(committed: Membership, seen: Membership | undefined): void {
@@ -135,7 +184,7 @@ export class NodePeerNetwork implements PeerNetwork {
     this.listen(false)
     this.listen(false, 'observers')
     this.electionServer?.close()
-    for (const socket of this.connections.values()) socket.destroy()
+    for (const { socket } of this.connections.values()) socket.destroy()
   }
 
   // --- the election port -----------------------------------------------------------------------
@@ -148,16 +197,15 @@ export class NodePeerNetwork implements PeerNetwork {
         return
       case 'send': {
         const { connection, bytes } = action
-        const socket = this.connections.get(connection)
         this.introduced.add(connection)
-        socket?.write(bytes, () => this.input((links) => links.sent(connection)))
+        const sent = (): void => this.input((links) => links.sent(connection))
+        this.connections.get(connection)?.send(bytes, sent)
         return
       }
       case 'close': {
-        const socket = this.connections.get(action.connection)
+        const connection = this.connections.get(action.connection)
         this.connections.delete(action.connection)
-        socket?.end()
-        setTimeout(() => socket?.destroy(), 1000).unref()
+        connection?.end()
       }
     }
   }
@@ -174,16 +222,19 @@ export class NodePeerNetwork implements PeerNetwork {
         this.input((links) => links.dialFailed(server))
         return
       }
-      const socket = connect({ ...target, noDelay: true })
-      const timer = setTimeout(() => socket.destroy(), this.options.connectTimeoutMs)
+      let receiver: Receiver | undefined
       let isConnected = false
-      socket.once('connect', () => {
+      const opened = (): void => {
         clearTimeout(timer)
         isConnected = true
-        const id = this.adopt(socket)
+        const connection = new ElectionConnection(socket)
+        const { id, receiver: plain } = this.adopt(connection)
+        receiver = this.authenticated(connection, target, plain)
         this.introduced.add(id)
         this.input((links) => links.dialled(server, id))
-      })
+      }
+      const socket = this.security.open(target, () => receiver, opened)
+      const timer = setTimeout(() => socket.destroy(), this.options.connectTimeoutMs)
       socket.on('error', () => socket.destroy())
       socket.once('close', () => {
         clearTimeout(timer)
@@ -192,21 +243,39 @@ export class NodePeerNetwork implements PeerNetwork {
     })
   }
 
-  private adopt(socket: Socket): number {
+  /** Puts the authentication of this server before the receiver, if it is configured. */
+  private authenticated(
+    connection: ElectionConnection,
+    { host, port }: { host: string; port: number },
+    receiver: Receiver,
+  ): Receiver {
+    const own = this.security.sasl?.own
+    if (own === undefined) return receiver
+    return authenticateElection(own, connection, {
+      passed: () => receiver,
+      refused: (reason) => {
+        this.logger.warn(`server at ${host}:${port} refuses this one: ${reason}`)
+        connection.socket.destroy()
+      },
+    })
+  }
+
+  private adopt(connection: ElectionConnection): { id: number; receiver: Receiver } {
     const id = this.nextId++
-    this.connections.set(id, socket)
+    const { socket } = connection
+    this.connections.set(id, connection)
     socket.setNoDelay(true)
     socket.on('error', () => socket.destroy())
-    socket.on('data', (bytes: Buffer) => {
-      if (!this.connections.has(id)) return
-      this.introduced.add(id)
-      this.input((links) => links.received(id, bytes))
-    })
     socket.on('close', () => {
       this.introduced.delete(id)
       if (this.connections.delete(id)) this.input((links) => links.closed(id))
     })
-    return id
+    const receive = (bytes: Uint8Array, length: number): void => {
+      if (!this.connections.has(id)) return
+      this.introduced.add(id)
+      this.input((links) => links.received(id, bytes.subarray(0, length)))
+    }
+    return { id, receiver: { receive } }
   }
 
   private input(tell: Parameters<EnsemblePeer['electionInput']>[0]): void {
@@ -226,8 +295,7 @@ export class NodePeerNetwork implements PeerNetwork {
     for (const socket of this.learners[door]) if (!isOn) socket.end()
     if (!isOn || this.isStopped) return
     const { host, port } = this.endpointFor(this.own, door)
-    const accept = (socket: Socket): Receiver => this.acceptLearner(socket, door)
-    const server = createReadingServer({ allowHalfOpen: false }, accept)
+    const server = this.security.makeServer(door, (socket) => this.acceptLearner(socket, door))
     this.doors.set(door, server)
     // The role may be over before the port is ours: then it must not be kept from the next time.
     const isWanted = (): boolean => this.doors.get(door) === server
@@ -245,10 +313,34 @@ export class NodePeerNetwork implements PeerNetwork {
     bind()
   }
 
-  private acceptLearner(socket: Socket, door: PeerPort): Receiver {
+  private acceptLearner(socket: Socket, door: PeerPort): Receiver | undefined {
+    // The handshake may have finished after the role ended.
+    if (!this.doors.has(door)) {
+      socket.destroy()
+      return undefined
+    }
     const sockets = this.learners[door]
     sockets.add(socket)
     socket.on('close', () => sockets.delete(socket))
+    const { sasl } = this.security
+    if (sasl === undefined) return this.serveLearner(socket, door)
+    socket.on('error', () => socket.destroy())
+    const impatience = setTimeout(
+      () => socket.destroy(),
+      Math.min(this.options.handshakeTimeoutMs, timerMsMax),
+    )
+    impatience.unref()
+    return new QuorumSaslAcceptor(sasl, {
+      send: (bytes) => socket.write(bytes),
+      passed: () => {
+        clearTimeout(impatience)
+        return this.doors.has(door) ? this.serveLearner(socket, door) : undefined
+      },
+      refused: (reason) => this.refuse(socket, door, reason),
+    })
+  }
+
+  private serveLearner(socket: Socket, door: PeerPort): Receiver {
     const wire = new PeerSocket(socket, this.turn)
     this.turn.run(() => wire.attach(this.peer.acceptLearner(wire, door)))
     return wire
@@ -259,26 +351,42 @@ export class NodePeerNetwork implements PeerNetwork {
     attach: (wire: PeerWire) => PacketLink,
     door: PeerPort = 'quorum',
   ): Promise<PacketLink> {
-    const { host, port } = this.endpointFor(this.addressOf(server), door)
+    const target = this.endpointFor(this.addressOf(server), door)
+    const at = `${target.host}:${target.port}`
     return new Promise((resolve, reject) => {
-      let wire: PeerSocket | undefined
-      const onread = onRead(() => wire)
-      const socket = connect({ host, port, noDelay: true, onread })
+      let receiver: Receiver | undefined
+      const serve = (): Receiver => {
+        clearTimeout(timer)
+        const wire = new PeerSocket(socket, this.turn)
+        const link = attach(wire)
+        wire.attach(link)
+        resolve(link)
+        return wire
+      }
+      const opened = (): void => {
+        const own = this.security.sasl?.own
+        if (own === undefined) {
+          receiver = serve()
+          return
+        }
+        const refused = (reason: string): void => {
+          this.logger.warn(`server at ${at} refuses this one: ${reason}`)
+          socket.destroy(new Error(`${at}: ${reason}`))
+        }
+        const send = (bytes: Uint8Array): void => void socket.write(bytes)
+        const dialer = new QuorumSaslDialer(own, { send, passed: serve, refused })
+        receiver = dialer
+        dialer.start()
+      }
+      const socket = this.security.open(target, () => receiver, opened)
       const timer = setTimeout(
-        () => socket.destroy(new Error(`${host}:${port} does not answer`)),
+        () => socket.destroy(new Error(`${at} does not answer`)),
         this.options.connectTimeoutMs,
       )
       socket.once('error', reject)
       socket.once('close', () => {
         clearTimeout(timer)
-        reject(new Error(`${host}:${port} closed the connection`))
-      })
-      socket.once('connect', () => {
-        clearTimeout(timer)
-        wire = new PeerSocket(socket, this.turn)
-        const link = attach(wire)
-        wire.attach(link)
-        resolve(link)
+        reject(new Error(`${at} closed the connection`))
       })
     })
   }

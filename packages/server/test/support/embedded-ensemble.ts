@@ -43,13 +43,15 @@ export class EmbeddedEnsemble {
     return ensemble
   }
 
-  async start(id: number): Promise<void> {
+  /** `changed` are settings that differ from those of the ensemble, for this server alone. */
+  async start(id: number, changed: Record<string, string> = {}): Promise<void> {
     const config = {
       tickTime: '400',
       initLimit: '10',
       syncLimit: '5',
       preAllocSize: '64',
       ...this.settings,
+      ...changed,
       myid: String(id),
       dataDir: this.folderOf(id),
     }

@@ -8,6 +8,7 @@
  *     await client.close()
  */
 import { connect, type Socket } from 'node:net'
+import { connect as connectTls, type ConnectionOptions } from 'node:tls'
 import {
   addWatchModes,
   ConnectRequest,
@@ -38,6 +39,8 @@ export interface ConnectOptions {
   readonly lastZxidSeen?: bigint
   /** Whether a server without a quorum will do. */
   readonly readOnly?: boolean
+  /** Speaks TLS, with these options. */
+  readonly tls?: ConnectionOptions
   /** How long to wait for the answer to the handshake. */
   readonly patienceMs?: number
 }
@@ -90,7 +93,9 @@ export class RawClient {
 
   /** Rejects when the server refuses the session, or does not answer. */
   static async connect(port: number, options: ConnectOptions = {}): Promise<RawClient> {
-    const socket = connect({ port, host: options.host ?? loopback, noDelay: true })
+    const { host = loopback, tls } = options
+    const target = { port, host, noDelay: true }
+    const socket = tls === undefined ? connect(target) : connectTls({ ...target, ...tls })
     const client = new RawClient(socket)
     const { patienceMs = 15_000 } = options
     const impatience = setTimeout(() => socket.destroy(), patienceMs)

@@ -39,7 +39,7 @@ export class ServerProcess {
     return server
   }
 
-  /** Starts the process and waits for nothing. */
+  /** Starts the process and waits for nothing. DESCRIPTORS_MAX is how many it may have open. */
   static launch(dir: string, cfg: string, env: Record<string, string> = {}): ServerProcess {
     const dataDir = join(dir, 'data')
     mkdirSync(dataDir, { recursive: true })
@@ -51,7 +51,11 @@ export class ServerProcess {
 
   private constructor(configuration: string, env: Record<string, string>) {
     const options = ['--expose-gc', '--conditions=@zabra/source', '--import', 'tsx']
-    this.child = spawn(process.execPath, [...options, script, configuration, '--port', '0'], {
+    const command = [process.execPath, ...options, script, configuration, '--port', '0']
+    const { DESCRIPTORS_MAX: max } = env
+    const limited = max === undefined ? [] : ['sh', '-c', `ulimit -n ${max}; exec "$@"`, 'sh']
+    const [program = '', ...args] = [...limited, ...command]
+    this.child = spawn(program, args, {
       stdio: ['ignore', 'pipe', 'pipe', 'ipc'],
       env: { ...process.env, ...env },
       cwd: here, // From where `tsx` is found.

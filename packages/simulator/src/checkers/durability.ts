@@ -64,7 +64,7 @@ export function checkRealTimeOrder(
   }
 }
 
-/** Whoever syncs sees what anybody was shown before: with a sync in front, reads are linearizable. */
+/** A sync comes after all that anybody was shown before: with one in front, reads are linearizable. */
 export function checkSyncs(history: History, report: Report): void {
   const shown = history.operations
     .filter(({ returned, zxid }) => returned !== undefined && (zxid ?? 0n) > 0n)

@@ -6,25 +6,43 @@
  * Nothing a server says about order is believed here: zxids and times are left out of the answers,
  * and serve only as a hint where to look first. Operations without an answer may have happened at
  * any time after their call, or never. Trees that no multi joins are searched one by one.
+ *
+ * What a client asked one after the other happened in that order. Servers of an ensemble may answer
+ * reads from the past: there a read may have happened before it was asked for, but not before what
+ * its client was answered earlier, and never after its answer.
  */
-import { isWrite, show, type Request, type Result } from '../client/request.ts'
+import {
+  isSameResult,
+  isWrite,
+  show,
+  type Request,
+  type Result,
+  type StatView,
+} from '../client/request.ts'
 import type { History, Operation } from '../history/history.ts'
 import { endSession, ephemeralsOf, execute } from '../model/model.ts'
-import { emptyTree, type Tree } from '../model/state.ts'
+import { emptyTree, type ModelNode } from '../model/state.ts'
+import type { Tree } from '../model/tree.ts'
 import { reclaimedRoot } from '../workload/program.ts'
+import { hash } from '../world/random.ts'
 import type { Report } from './report.ts'
 import type { Timeline } from './timeline.ts'
 
 /** Configurations looked at before the search of one tree is given up. */
-const configurationsMax = 5_000
+const configurationsMax = 50_000
 
 interface Candidate {
+  /** It did not happen before. */
   readonly called: number
   /** Infinity where no answer came. */
   readonly returned: number
-  readonly expected: string | undefined
+  readonly expected: Result | undefined
   readonly hint: number
-  readonly label: string
+  /** Which of the others comes before it because the same client asked for it first. */
+  after: Candidate | undefined
+  /** Its place among all. */
+  index: number
+  readonly label: () => string
   readonly apply: (tree: Tree) => { tree: Tree; result: Result }
 }
 
@@ -34,25 +52,21 @@ export interface Search {
   readonly partitions: number
 }
 
-/** `ofWhat`: servers of an ensemble may answer reads from the past, so only writes count there. */
+/** `isFromThePast`: reads may be answered so, as by the servers of an ensemble. */
 export function checkLinearizable(
   history: History,
   timeline: Timeline,
-  ofWhat: 'everything' | 'writes',
+  isFromThePast: boolean,
   report: Report,
 ): Search {
   const search = { configurations: 0, undecided: 0, partitions: 0 }
   const hints = new Map<string, number>()
-  for (const [place, { session, cxid }] of timeline.moments.entries()) {
-    hints.set(`${session}#${cxid}`, place)
+  for (const [place, { session, cxid, isTooLate }] of timeline.moments.entries()) {
+    if (!isTooLate) hints.set(`${session}#${cxid}`, place)
   }
   for (const group of groups(history)) {
     search.partitions++
-    const operations =
-      ofWhat === 'writes'
-        ? history.operations.filter(({ request }) => isWrite(request))
-        : history.operations
-    const candidates = candidatesOf({ history, operations }, timeline, group, hints)
+    const candidates = candidatesOf({ history, isFromThePast }, timeline, group, hints)
     const outcome = findOrder(candidates)
     search.configurations += outcome.configurations
     if (outcome.verdict === 'undecided') search.undecided++
@@ -94,6 +108,7 @@ function pathsOf(request: Request): string[] {
     case 'getChildren':
     case 'getChildren2':
     case 'getACL':
+    case 'getAllChildrenNumber':
       return [request.path]
     default:
       return []
@@ -106,20 +121,27 @@ function rootOf(path: string): string {
 }
 
 function candidatesOf(
-  { history, operations }: { history: History; operations: readonly Operation[] },
+  { history, isFromThePast }: { history: History; isFromThePast: boolean },
   timeline: Timeline,
   group: ReadonlySet<string>,
   hints: ReadonlyMap<string, number>,
 ): Candidate[] {
   const candidates: Candidate[] = []
   const owners = new Set<bigint>()
-  for (const operation of operations) {
-    const paths = pathsOf(operation.request)
-    if (paths.length === 0 || !group.has(rootOf(paths[0]!))) continue
-    const { result, session } = operation
-    if (result?.err === -1) continue
-    candidates.push(asCandidate(operation, timeline, hints))
-    if (mayOwn(operation.request)) owners.add(session)
+  /** What each client was answered last, in the order in which it asked. */
+  const last = new Map<string, Candidate>()
+  for (const operation of history.operations) {
+    const { request, result, session, client } = operation
+    const [path] = pathsOf(request)
+    if (path === undefined || !group.has(rootOf(path)) || result?.err === -1) continue
+    const isReading = !isWrite(request)
+    if (isReading && result === undefined) continue
+    const before = last.get(client)
+    const called = isReading && isFromThePast ? (before?.called ?? -1) : operation.called
+    const candidate = asCandidate(operation, called, before, timeline, hints)
+    if (result !== undefined) last.set(client, candidate)
+    candidates.push(candidate)
+    if (mayOwn(request)) owners.add(session)
   }
   for (const session of owners) {
     const record = history.sessions.get(session)
@@ -129,29 +151,38 @@ function candidatesOf(
     candidates.push({
       called: record.created,
       returned: answered ?? Infinity,
-      expected: answered === undefined ? undefined : '{"err":0}',
+      expected: answered === undefined ? undefined : { err: 0 },
       hint: timeline.sessions.get(session)?.to ?? Number.MAX_VALUE,
-      label: `the end of session ${session}`,
+      after: undefined,
+      index: 0,
+      label: () => `the end of session ${session}`,
       apply: (tree) => endSession(tree, ephemeralsOf(tree, session), 0n),
     })
   }
-  return candidates.toSorted((a, b) => a.called - b.called)
+  candidates.sort((a, b) => a.called - b.called)
+  for (const [i, candidate] of candidates.entries()) candidate.index = i
+  return candidates
 }
 
 function asCandidate(
   operation: Operation,
+  called: number,
+  after: Candidate | undefined,
   timeline: Timeline,
   hints: ReadonlyMap<string, number>,
 ): Candidate {
-  const { request, session, identities, called, returned, result, zxid, xid, client } = operation
+  const { request, session, identities, returned, result, zxid, xid, client } = operation
   return {
     called,
     returned: returned ?? Infinity,
-    expected: result === undefined ? undefined : show(blurred(result)),
+    expected: result,
     hint:
       hints.get(`${session}#${xid}`) ??
       (zxid === undefined ? Number.MAX_VALUE : (timeline.placeOf(zxid) ?? 0) + 0.5),
-    label: `${client} #${xid} ${show(request)} -> ${result === undefined ? '?' : show(blurred(result))}`,
+    after,
+    index: 0,
+    label: () =>
+      `${client} #${xid} ${show(request)} -> ${result === undefined ? '?' : show(blurred(result))}`,
     apply: (tree) => execute(tree, request, { session, identities, zxid: 0n, time: 0n }),
   }
 }
@@ -161,16 +192,18 @@ function mayOwn(request: Request): boolean {
   return parts.some((part) => part.op === 'create' && (part.flags === 1 || part.flags === 3))
 }
 
-/** Without what only the server knows: zxids and times. */
-function blurred(result: Result): Result {
+/** For showing: without what only the server knows, zxids and times. */
+function blurred(result: Result): object {
   const { stat, parts, ...rest } = result
   return {
     ...rest,
     ...(parts === undefined ? {} : { parts: parts.map(blurred) }),
-    ...(stat === undefined
-      ? {}
-      : { stat: { ...stat, czxid: 0n, mzxid: 0n, pzxid: 0n, ctime: 0n, mtime: 0n } }),
+    ...(stat === undefined ? {} : { stat: statShown(stat) }),
   }
+}
+
+function statShown({ version, cversion, aversion, numChildren, ephemeralOwner }: StatView): object {
+  return { version, cversion, aversion, numChildren, ephemeralOwner }
 }
 
 // --- search --------------------------------------------------------------------------------------
@@ -179,8 +212,9 @@ interface Configuration {
   readonly tree: Tree
   /** Everything before this index is done. */
   readonly first: number
-  /** What else is done, in order. */
-  readonly beyond: readonly number[]
+  /** What is done, by index. */
+  readonly done: Uint8Array
+  readonly doneKey: bigint
   /** How many of those with an answer are done. */
   readonly answered: number
   readonly choices: number[]
@@ -192,94 +226,113 @@ function findOrder(candidates: readonly Candidate[]): {
   stuckAt: string
 } {
   const must = candidates.filter(({ expected }) => expected !== undefined).length
-  const seen = new Set<string>()
-  const stack: Configuration[] = [
-    configuration(candidates, emptyTree, [], { first: 0, answered: 0, hint: 0 }),
-  ]
-  let furthest = -1
-  let stuckAt = ''
+  /** Those that lead nowhere. */
+  const tried = new Set<string>()
+  let configurations = 0
+  let furthest: Configuration | undefined
+  const nothing = new Uint8Array(candidates.length)
+  const beginning = { tree: emptyTree, first: 0, done: nothing, doneKey: 0n, answered: 0 }
+  const stack = [withChoices(candidates, beginning, 0)]
   for (;;) {
     const top = stack.at(-1)
-    if (top === undefined) return { verdict: 'impossible', configurations: seen.size, stuckAt }
-    if (top.answered === must) {
-      return { verdict: 'possible', configurations: seen.size, stuckAt: '' }
+    if (top === undefined) {
+      const choices = furthest === undefined ? [] : choicesOf(candidates, furthest)
+      const stuckAt = choices.map((i) => candidates[i]!.label()).join(' | ')
+      return { verdict: 'impossible', configurations, stuckAt }
     }
-    if (top.answered > furthest) {
-      furthest = top.answered
-      stuckAt = top.choices.map((i) => candidates[i]!.label).join(' | ')
-    }
+    if (top.answered === must) return { verdict: 'possible', configurations, stuckAt: '' }
+    if (top.answered > (furthest?.answered ?? -1)) furthest = top
     const choice = top.choices.shift()
     if (choice === undefined) {
+      tried.add(keyOf(top))
       stack.pop()
       continue
     }
     const { apply, expected, hint } = candidates[choice]!
     const { tree, result } = apply(top.tree)
-    if (expected !== undefined && show(blurred(result)) !== expected) continue
+    if (expected !== undefined && !isSameResult(result, expected, true)) continue
     // What changes nothing and nobody waits for need not have happened.
     if (expected === undefined && tree === top.tree) continue
+    const done = top.done.slice()
+    done[choice] = 1
+    let { first } = top
+    while (done[first] === 1) first++
     const answered = top.answered + (expected === undefined ? 0 : 1)
-    const beyond = [...top.beyond, choice].toSorted((a, b) => a - b)
-    const next = configuration(candidates, tree, beyond, { first: top.first, answered, hint })
-    const id = keyOf(next)
-    if (seen.has(id)) continue
-    seen.add(id)
-    if (seen.size > configurationsMax) {
-      return { verdict: 'undecided', configurations: seen.size, stuckAt }
+    const doneKey = top.doneKey ^ keyOfIndex(choice)
+    const next = { tree, first, done, doneKey, answered }
+    if (tried.size > 0 && tried.has(keyOf(next))) continue
+    if (++configurations > configurationsMax) {
+      return { verdict: 'undecided', configurations, stuckAt: '' }
     }
-    stack.push(next)
+    stack.push(withChoices(candidates, next, hint))
   }
 }
 
-function keyOf({ first, beyond, tree }: Configuration): string {
-  return `${first}+${beyond.join()}|${treeKey(tree)}`
-}
-
-/** What may come next: whatever was called before the first answer that is still owed. */
-function configuration(
+function withChoices(
   candidates: readonly Candidate[],
-  tree: Tree,
-  done: readonly number[],
-  before: { readonly first: number; readonly answered: number; readonly hint: number },
+  configuration: Omit<Configuration, 'choices'>,
+  reached: number,
 ): Configuration {
-  const { answered, hint: reached } = before
-  let { first } = before
-  let passed = 0
-  for (; done[passed] === first; passed++) first++
-  const beyond = done.slice(passed)
-  const choices: number[] = []
-  let deadline = Infinity
-  let nextDone = 0
-  // In the order of their calls: once one is too late, so are all after it.
-  for (let i = first; i < candidates.length && candidates[i]!.called < deadline; i++) {
-    if (beyond[nextDone] === i) {
-      nextDone++
-    } else {
-      deadline = Math.min(deadline, candidates[i]!.returned)
-      choices.push(i)
-    }
-  }
   // What nobody waits for and is not where the hint says hardly happened at all.
   const rank = (i: number): number => {
     const { hint, expected } = candidates[i]!
     return expected === undefined && hint < reached ? Number.MAX_VALUE : hint
   }
+  const choices = choicesOf(candidates, configuration)
   choices.sort((a, b) => rank(a) - rank(b) || a - b)
-  return { tree, first, beyond, answered, choices }
+  return { ...configuration, choices }
 }
 
-const keys = new WeakMap<Tree, string>()
+/** What may come next: whatever was called before the first answer that is still owed. */
+function choicesOf(
+  candidates: readonly Candidate[],
+  { first, done }: Omit<Configuration, 'choices'>,
+): number[] {
+  const choices: number[] = []
+  let deadline = Infinity
+  // In the order of their calls: once one is too late, so are all after it.
+  for (let i = first; i < candidates.length && candidates[i]!.called < deadline; i++) {
+    if (done[i] === 1) continue
+    const { returned, after } = candidates[i]!
+    if (returned < deadline) deadline = returned
+    if (after === undefined || done[after.index] === 1) choices.push(i)
+  }
+  return choices
+}
 
-function treeKey(tree: Tree): string {
-  let key = keys.get(tree)
+function keyOf({ doneKey, tree }: Omit<Configuration, 'choices'>): string {
+  return `${doneKey}|${treeKey(tree)}`
+}
+
+function keyOfIndex(index: number): bigint {
+  return (BigInt(hash(`done ${index}`)) << 32n) | BigInt(hash(`${index} done`))
+}
+
+const keysOfParts = new WeakMap<object, bigint>()
+const keysOfNodes = new WeakMap<ModelNode, bigint>()
+
+/** As good as never the same for two trees that differ in more than zxids and times. */
+function treeKey(tree: Tree): bigint {
+  let key = 0n
+  for (const part of tree.parts) {
+    let ofPart = keysOfParts.get(part)
+    if (ofPart === undefined) {
+      ofPart = 0n
+      for (const [path, node] of part) ofPart ^= nodeKey(path, node)
+      keysOfParts.set(part, ofPart)
+    }
+    key ^= ofPart
+  }
+  return key
+}
+
+function nodeKey(path: string, node: ModelNode): bigint {
+  let key = keysOfNodes.get(node)
   if (key === undefined) {
-    key = [...tree]
-      .map(([path, { data, version, aversion, creates, owner, acl }]) => {
-        return `${path}=${data},${version},${aversion},${creates},${owner},${acl.length}`
-      })
-      .toSorted()
-      .join(';')
-    keys.set(tree, key)
+    const { data, version, aversion, creates, owner, acl } = node
+    const text = `${path}=${data},${version},${aversion},${creates},${owner},${acl.length}`
+    key = (BigInt(hash(text)) << 32n) | BigInt(hash(`!${text}`))
+    keysOfNodes.set(node, key)
   }
   return key
 }

@@ -3,7 +3,7 @@
  * whether each of them is what the request behind it should have become.
  */
 import { errorCodes, parentOf, readTxnBody, Reader, TxnHeader, type Txn } from '@zabra/protocol'
-import { isWrite, show, type Result } from '../client/request.ts'
+import { isSameResult, isWrite, show, type Result } from '../client/request.ts'
 import type { History, Operation } from '../history/history.ts'
 import { counterOf } from '../history/zxids.ts'
 import {
@@ -15,7 +15,8 @@ import {
   type Change,
   type Step,
 } from '../model/model.ts'
-import { emptyTree, type Tree } from '../model/state.ts'
+import { emptyTree } from '../model/state.ts'
+import type { Tree } from '../model/tree.ts'
 import type { Report } from './report.ts'
 
 export interface Moment {
@@ -25,6 +26,8 @@ export interface Moment {
   readonly cxid: number
   readonly time: bigint
   readonly zxid: bigint
+  /** Refused because the session had gone elsewhere: whatever was asked, it did not happen. */
+  readonly isTooLate: boolean
 }
 
 export interface Timeline {
@@ -73,8 +76,8 @@ class Execution {
   }
 
   run(log: ReadonlyMap<bigint, Uint8Array>): Timeline {
-    const beginning = { tree: emptyTree, changes: [], session: 0n, cxid: 0, time: 0n, zxid: 0n }
-    const moments: Moment[] = [beginning]
+    const nobody = { session: 0n, cxid: 0, time: 0n, zxid: 0n, isTooLate: false }
+    const moments: Moment[] = [{ tree: emptyTree, changes: [], ...nobody }]
     for (const [zxid, payload] of log) {
       const reader = new Reader(payload)
       const header = TxnHeader.read(reader)
@@ -82,9 +85,10 @@ class Execution {
       const { tree } = moments.at(-1)!
       this.place = moments.length
       this.places.set(zxid, this.place)
-      const step = this.step(tree, header, txn)
+      const isTooLate = txn.type === -1 && tooLate.has(txn.body.err)
+      const step = this.step(tree, header, txn, isTooLate)
       const { clientId: session, cxid, time } = header
-      moments.push({ tree: step.tree, changes: step.changes, session, cxid, time, zxid })
+      moments.push({ tree: step.tree, changes: step.changes, session, cxid, time, zxid, isTooLate })
     }
     this.checkAnswers(moments)
     return { moments, sessions: this.sessions, placeOf: (zxid) => this.placeOf(zxid, moments) }
@@ -97,7 +101,7 @@ class Execution {
     return moments.findLastIndex((moment) => moment.zxid <= zxid)
   }
 
-  private step(tree: Tree, header: TxnHeader, txn: Txn): Step {
+  private step(tree: Tree, header: TxnHeader, txn: Txn, isTooLate: boolean): Step {
     const { clientId, zxid } = header
     if (txn.type === -10) return this.beginSession(tree, header)
     if (txn.type === -11) return this.endSession(tree, header, txn.body.paths2Delete)
@@ -110,9 +114,7 @@ class Execution {
       return { tree, result: { err: 0 }, changes: [] }
     }
     // It came too late, by a server that the session had left: it must not happen, wherever it is.
-    if (txn.type === -1 && tooLate.has(txn.body.err)) {
-      return { tree, result: { err: txn.body.err }, changes: [] }
-    }
+    if (isTooLate) return { tree, result: { err: 0 }, changes: [] }
     this.once(id, header)
     const session = this.sessions.get(clientId)
     if (session === undefined || session.to !== undefined) {
@@ -239,7 +241,7 @@ class Execution {
       const before = isLogged ? moments[at - 1]! : moment
       const { time } = moment
       const expected = execute(before.tree, request, { session, identities, zxid, time }).result
-      if (show(expected) !== show(result)) {
+      if (!isSameResult(expected, result)) {
         this.report(
           `${describe(operation)} at ${zxid} got ${show(result)} and should get ${show(expected)}`,
         )

@@ -11,6 +11,7 @@ import {
   type FrameSink,
 } from '@zabra/protocol'
 import type { Conversation, History, Operation } from '../history/history.ts'
+import type { Line } from '../history/transcript.ts'
 import type { Network, StreamEnd } from '../world/network.ts'
 import type { Random } from '../world/random.ts'
 import type { Timer, World } from '../world/world.ts'
@@ -55,7 +56,7 @@ export class SimClient implements FrameSink {
   private readonly servers: Servers
   private readonly history: History
   private readonly random: Random
-  private readonly trace: (line: string) => void
+  private readonly trace: (line: Line) => void
   private heardMs = 0
   private sentMs = 0
   private watchdog: Timer | undefined
@@ -69,7 +70,7 @@ export class SimClient implements FrameSink {
       servers: Servers
       history: History
       random: Random
-      trace: (line: string) => void
+      trace: (line: Line) => void
       timeoutMs: number
     },
   ) {
@@ -314,7 +315,7 @@ export class SimClient implements FrameSink {
     history.operations.push(operation)
     this.pending.push(operation)
     this.sentMs = this.world.nowMs
-    this.trace(`${this.name} #${xid} ${show(request)}`)
+    this.trace(() => `${this.name} #${xid} ${show(request)}`)
     this.stream?.send(encodeRequest(xid, request))
   }
 
@@ -328,7 +329,7 @@ export class SimClient implements FrameSink {
       const { type, path } = WatcherEvent.read(reader)
       this.conversation!.frames.push({ kind: 'notification', zxid, type, path })
       this.watches.fired(type, path)
-      this.trace(`${this.name} is told: ${type} ${path} at ${zxid}`)
+      this.trace(() => `${this.name} is told: ${type} ${path} at ${zxid}`)
       return
     }
     if (xid === pingXid) {
@@ -345,12 +346,14 @@ export class SimClient implements FrameSink {
     }
     operation.returned = history.next()
     operation.zxid = zxid
-    operation.result = err === 0 ? decodeResult(operation.request, reader) : { err }
+    const result = err === 0 ? decodeResult(operation.request, reader) : { err }
+    operation.result = result
     this.conversation!.frames.push({ kind: 'reply', operation, zxid })
-    this.watches.answered(operation.request, operation.result)
-    this.trace(
-      `${this.name} #${xid} -> ${err === 0 ? show(operation.result) : (errorName(err) ?? err)} at ${zxid}`,
-    )
+    this.watches.answered(operation.request, result)
+    this.trace(() => {
+      const shown = err === 0 ? show(result) : (errorName(err) ?? err)
+      return `${this.name} #${xid} -> ${shown} at ${zxid}`
+    })
     if (operation.request.op === 'closeSession') this.left()
   }
 

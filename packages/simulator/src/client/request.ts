@@ -97,3 +97,46 @@ export function show(value: unknown): string {
       : inner
   })
 }
+
+/** What of a stat counts where zxids and times are not to be believed. */
+const blurredStat = [
+  'version',
+  'cversion',
+  'aversion',
+  'ephemeralOwner',
+  'dataLength',
+  'numChildren',
+] as const
+const wholeStat = [...blurredStat, 'czxid', 'mzxid', 'pzxid', 'ctime', 'mtime'] as const
+
+/** `isBlurred`: zxids and times, which only the server knows, are left out. */
+export function isSameResult(one: Result, other: Result, isBlurred = false): boolean {
+  return (
+    one.err === other.err &&
+    one.path === other.path &&
+    one.data === other.data &&
+    one.count === other.count &&
+    isSameList(one.children, other.children, (a, b) => a === b) &&
+    isSameList(one.acl, other.acl, (a, b) => a === b) &&
+    isSameStat(one.stat, other.stat, isBlurred) &&
+    isSameList(one.parts, other.parts, (a, b) => isSameResult(a, b, isBlurred))
+  )
+}
+
+export function isSameStat(
+  one: StatView | undefined,
+  other: StatView | undefined,
+  isBlurred = false,
+): boolean {
+  if (one === undefined || other === undefined) return one === other
+  return (isBlurred ? blurredStat : wholeStat).every((name) => one[name] === other[name])
+}
+
+function isSameList<T>(
+  one: readonly T[] | undefined,
+  other: readonly T[] | undefined,
+  isSame: (a: T, b: T) => boolean,
+): boolean {
+  if (one === undefined || other === undefined) return one === other
+  return one.length === other.length && one.every((item, i) => isSame(item, other[i]!))
+}

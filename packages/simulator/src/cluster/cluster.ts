@@ -6,7 +6,12 @@ import type { Mutant } from '../mutants/mutant.ts'
 import { Network } from '../world/network.ts'
 import { Random } from '../world/random.ts'
 import { World } from '../world/world.ts'
-import { asEnsemble, drawServerOptions, type ServerOptions } from './server-options.ts'
+import {
+  asEnsemble,
+  drawServerOptions,
+  type ServerOptions,
+  type ZabKnobs,
+} from './server-options.ts'
 import { SimServer } from './server.ts'
 import { drawMembership, drawStrangers, type Shape } from './shape.ts'
 
@@ -34,6 +39,8 @@ export class Cluster {
   readonly history = new History()
   readonly servers: readonly SimServer[]
   readonly clients: readonly SimClient[]
+  /** In the large directory; undefined where there are no trees that anybody may write to. */
+  manyNodes: number | undefined
   /** Who changes the members. */
   readonly admin: Admin
   private readonly names: readonly string[]
@@ -64,7 +71,7 @@ export class Cluster {
             random.fork('ensemble options'),
             isChanging ? drawStrangers(membership, random.fork('strangers')) : undefined,
             mutant?.observerMasters,
-          ).map((one) => withEpochRoom(one, epochRoomMin))
+          ).map((one) => withKnobs(withEpochRoom(one, epochRoomMin), mutant?.zab))
     this.names = options.map((_, i) => `server-${i + 1}`)
     const { world, network, recorder } = this
     this.servers = this.names.map(
@@ -105,6 +112,12 @@ export class Cluster {
       timeoutMs: this.tickMs * this.random.fork(`timeout of ${name}`).between(2, 8),
     })
   }
+}
+
+function withKnobs(options: ServerOptions, knobs: ZabKnobs = {}): ServerOptions {
+  const { ensemble } = options
+  if (ensemble === undefined) return options
+  return { ...options, ensemble: { ...ensemble, zab: { ...ensemble.zab, ...knobs } } }
 }
 
 function withEpochRoom(options: ServerOptions, least: bigint): ServerOptions {

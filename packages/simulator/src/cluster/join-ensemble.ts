@@ -15,7 +15,7 @@ import {
 } from '@zabra/core'
 import type { Network } from '../world/network.ts'
 import { configPath, readMembers } from './config-file.ts'
-import type { ServerOptions } from './server-options.ts'
+import type { ServerOptions, ZabKnobs } from './server-options.ts'
 import { serverName, SimPeerNetwork, type PeerHost } from './sim-peer-network.ts'
 import type { Tapped } from './tap.ts'
 
@@ -33,6 +33,7 @@ export interface EnsembleSettings {
   readonly isChanging: boolean
   /** Followers take observers, where there are any. */
   readonly observerMasters: boolean
+  readonly zab: ZabKnobs
 }
 
 /** What the ensemble's watcher is told of one process. */
@@ -123,6 +124,7 @@ export async function joinEnsemble(
     },
     {
       ...options.peer,
+      ...settings.zab,
       self,
       membership,
       initLimit,

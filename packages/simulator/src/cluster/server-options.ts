@@ -1,4 +1,5 @@
 import type { DatabaseOptions, JournalOptions, Membership, PeerOptions } from '@zabra/core'
+import type { EnsembleOptions } from '@zabra/core'
 import type { Random } from '../world/random.ts'
 import type { EnsembleSettings } from './join-ensemble.ts'
 import type { Stranger } from './shape.ts'
@@ -12,16 +13,38 @@ export interface ServerOptions {
   readonly journal: JournalOptions
   readonly database: DatabaseOptions
   readonly preAllocBytes: number
+  /** `no`: what was written is there after a crash of the process, and not after one of the machine. */
+  readonly forceSync: boolean
   readonly tickPeriodMs: number
+  /** Snapshots are written by the rules of Apache ZooKeeper. */
+  readonly writesAsApache: boolean
+  /** A path of which the use is counted. */
+  readonly quota: string
+  /** While it looks for a leader, or joins one: that is decided by waits of a few hundred ms. */
+  readonly electionTickPeriodMs: number
   /** Undefined for a server on its own. */
   readonly ensemble: EnsembleSettings | undefined
 }
 
+export type ZabKnobs = Pick<
+  EnsembleOptions,
+  | 'sliceBytes'
+  | 'alwaysSendSnapshot'
+  | 'syncsMax'
+  | 'snapshotSizeFactor'
+  | 'learnerQueueBytesMax'
+  | 'leaderServes'
+>
+
 /** The schemes that the simulated authenticator knows. */
 export const schemes: ReadonlySet<string> = new Set(['ip', 'digest', 'super'])
 
+/** Of trees that the workload writes to, and one that is never there. */
+const quotas = ['/a', '/b', '/t', '/nowhere']
+
 export function drawServerOptions(random: Random, neverUsedMsMax: number): ServerOptions {
   const tickMs = random.pick([200, 500, 1000])
+  const knobs = random.fork('knobs')
   return {
     peer: {
       limits: drawLimits(random.fork('limits')),
@@ -48,15 +71,20 @@ export function drawServerOptions(random: Random, neverUsedMsMax: number): Serve
       purges: random.chance(0.7),
       snapshotMethod: random.chance(0.2) ? 'snappy' : 'plain',
       compression: undefined,
+      ...(knobs.chance(0.6) ? { snapshotSliceBytes: knobs.pick([100, 400, 2000]) } : {}),
     },
     database: {
       extendedTypes: true,
-      digests: true,
+      digests: knobs.chance(0.9),
       hashSeed: random.between(1, 0x7ffffffe),
       acl: { skipAcl: false, schemes },
     },
+    forceSync: knobs.chance(0.9),
     preAllocBytes: random.pick([0, 4096, 65_536, 65_536, 2 * 1024 * 1024]),
     tickPeriodMs: Math.floor(tickMs / 4),
+    writesAsApache: random.fork('snapshots').chance(0.3),
+    quota: random.fork('quota').pick(quotas),
+    electionTickPeriodMs: 20,
     ensemble: undefined,
   }
 }
@@ -88,16 +116,17 @@ export function asEnsemble(
   const observerMasters = hasObserverMasters ?? random.fork('observer masters').chance(0.5)
   const logBytesMax = random.chance(0.3) ? 1000 : options.journal.logBytesMax
   const isChanging = strangers !== undefined
+  const zab = drawZab(random.fork('knobs'))
   const members = [...membership.servers.keys()].map((self) => ({ self, membership }))
   const rules = { ...options.peer.rules, reconfigEnabled: isChanging }
   return [...members, ...(strangers ?? [])].map(({ self, membership: known }) => ({
     ...options,
     peer: { ...options.peer, rules, serverId: Number(self) },
     journal: { ...options.journal, logBytesMax },
+    forceSync: true,
     // Their disks are copied often, to see what a power failure would leave.
     preAllocBytes: Math.min(options.preAllocBytes, 65_536),
-    // An election is decided by waits of a few hundred milliseconds.
-    tickPeriodMs: 20,
+    tickPeriodMs: Math.min(options.tickPeriodMs, 100),
     ensemble: {
       self,
       membership: known,
@@ -107,6 +136,19 @@ export function asEnsemble(
       counterMax,
       isChanging,
       observerMasters,
+      zab,
     },
   }))
+}
+
+/** How a leader brings others up: in small steps, in other ways than it would choose, not all at once. */
+function drawZab(random: Random): ZabKnobs {
+  return {
+    ...(random.chance(0.6) ? { sliceBytes: random.pick([100, 500, 3000]) } : {}),
+    ...(random.chance(0.05) ? { alwaysSendSnapshot: true } : {}),
+    ...(random.chance(0.1) ? { syncsMax: { snaps: 1, diffs: random.between(1, 2) } } : {}),
+    ...(random.chance(0.5) ? { snapshotSizeFactor: random.pick([-1, 0, 0, 10]) } : {}),
+    ...(random.chance(0.1) ? { learnerQueueBytesMax: random.pick([2000, 10_000]) } : {}),
+    ...(random.chance(0.1) ? { leaderServes: false } : {}),
+  }
 }

@@ -15,11 +15,13 @@ import {
   type TraceEvent,
 } from '@zabra/core'
 import { codes, decodeText, Reader } from '@zabra/protocol'
+import { plantQuota } from '../checkers/derived.ts'
 import type { Mutant } from '../mutants/mutant.ts'
 import type { Network, StreamEnd } from '../world/network.ts'
 import type { Random } from '../world/random.ts'
 import type { SimDisk } from '../world/sim-disk.ts'
 import type { World } from '../world/world.ts'
+import { writeSnapshotsAsApache } from './apache-snapshots.ts'
 import { joinEnsemble, WatchedLog, WatchedTxnLog, type EnsembleEvents } from './join-ensemble.ts'
 import { schemes, type ServerOptions } from './server-options.ts'
 import type { SimPeerNetwork } from './sim-peer-network.ts'
@@ -250,11 +252,14 @@ export class ServerProcess {
     }
     const remember = options.ensemble === undefined ? undefined : recordInto(committedLog)
     const { db, recovered } = await loadDatabase(disk, recovery, options.database, remember)
+    plantQuota(db, options.quota)
+    if (options.writesAsApache) writeSnapshotsAsApache(db)
     this.mutant?.loaded?.(db)
     this.events.started(db)
     const log = new WatchedTxnLog(disk, {
       directory: logDir,
       preAllocBytes: options.preAllocBytes,
+      forceSync: options.forceSync,
       lastZxid: db.lastZxid,
       extentDirectory: snapshotDir,
     })
@@ -362,7 +367,9 @@ export class ServerProcess {
   }
 
   private tickLater(): void {
-    this.world.after(this.options.tickPeriodMs, () => {
+    const { tickPeriodMs, electionTickPeriodMs } = this.options
+    const isElecting = this.peer instanceof EnsemblePeer && !this.peer.isServing
+    this.world.after(isElecting ? electionTickPeriodMs : tickPeriodMs, () => {
       if (!this.isAlive || this.isStopping) return
       this.enter(() => {
         if (this.isStopping) return
@@ -390,7 +397,8 @@ export class ServerProcess {
       const type = end - start < 8 ? 0 : new Reader(bytes, start + 4, end).int()
       if (state === 'open' && sessionId !== 0n && type !== codes.auth && type !== codes.sasl) {
         this.lastHeardMs.set(sessionId, Math.floor(this.monotonicMs))
-        this.heard.add(sessionId)
+        // The leader cannot be told of a session that is still being made.
+        if (this.peer?.db.sessions.has(sessionId) === true) this.heard.add(sessionId)
       }
       return read(bytes, start, end)
     }

@@ -9,13 +9,15 @@ import type { Recorder } from '../history/recorder.ts'
 import type { Mutant } from '../mutants/mutant.ts'
 import type { Network, StreamEnd } from '../world/network.ts'
 import type { Random } from '../world/random.ts'
-import { SimDisk } from '../world/sim-disk.ts'
+import { crashAtKind, SimDisk, takeoverLost } from '../world/sim-disk.ts'
 import type { World } from '../world/world.ts'
 import type { ServerOptions } from './server-options.ts'
 import { writeConfig } from './config-file.ts'
 import { isExcusable, ServerProcess, type ProcessClock } from './server-process.ts'
 
 const slowSnapshots = 1000
+/** Within so much time after it begins, what a leader brings up may lose that. */
+const takeoverMsMax = 60
 
 /** A server: a disk that survives, and processes that come and go. */
 export class SimServer {
@@ -131,19 +133,21 @@ export class SimServer {
       end.acceptedInLife = life
       process.accept(end, from)
     }
-    this.network.acceptors.set(this.name, { accept })
+    this.network.listen(this.name, { accept })
   }
 
   startLater(delayMs: number): void {
     this.world.after(delayMs, () => void this.start())
   }
 
-  crash(how: 'power fails' | 'is killed'): void {
+  crash(wanted: 'power fails' | 'is killed'): void {
     const { process } = this
     if (process === undefined || !process.alive) return
+    // Without syncs nothing is promised to outlast the machine.
+    const how = this.options.forceSync ? wanted : 'is killed'
     this.recorder.trace(`${this.name} ${how} while ${this.phase}`)
     this.recorder.count(how === 'is killed' ? 'kills' : 'power failures')
-    this.network.acceptors.delete(this.name)
+    this.network.unlisten(this.name)
     if (how === 'is killed') process.kill()
     else process.losePower()
   }
@@ -160,7 +164,7 @@ export class SimServer {
     if (process === undefined || !process.isServing || process.paused) return
     this.recorder.trace(`${this.name} stops`)
     this.recorder.count('clean stops')
-    this.network.acceptors.delete(this.name)
+    this.network.unlisten(this.name)
     await process.stop()
   }
 
@@ -174,15 +178,31 @@ export class SimServer {
 
   private zab(event: ZabEvent): void {
     const lastZxid = this.process?.peer?.lastZxid ?? 0n
-    this.recorder.trace(`${this.name} at ${lastZxid.toString(16)}: ${describeZab(event)}`)
+    this.recorder.trace(() => `${this.name} at ${lastZxid.toString(16)}: ${describeZab(event)}`)
     this.recorder.count(`zab: ${event.type}${howOf(event)}`)
     const { ensemble } = this.recorder
-    ensemble?.zab(this.name, event, lastZxid)
+    ensemble?.zab(this.name, event, lastZxid, this.epochs?.current ?? 0n)
     this.goesBy(event)
+    if (event.type === 'takingOver') this.crashIfDue()
     const db = this.process?.peer?.db
     if (event.type === 'looking' && db !== undefined && this.epochs !== undefined) {
       void ensemble?.promises.votes(this, db, this.epochs.current)
     }
+  }
+
+  private crashIfDue(): void {
+    const { condition } = this.disk
+    const { crashesInTakeover } = condition
+    if (crashesInTakeover === undefined) return
+    condition.crashesInTakeover = undefined
+    if (crashesInTakeover < takeoverLost) {
+      crashAtKind(condition, crashesInTakeover)
+      return
+    }
+    const afterMs = ((crashesInTakeover - takeoverLost) % 1) * takeoverMsMax
+    this.world.after(afterMs, () => {
+      for (const stream of this.process?.peerNetwork?.streams() ?? []) stream.reset()
+    })
   }
 
   private goesBy(event: ZabEvent): void {
@@ -210,7 +230,7 @@ export class SimServer {
   private ended(error: Error): void {
     this.recorder.trace(`${this.name} ends: ${error.name}: ${error.message}`)
     this.recorder.count(`ended by ${error.name}`)
-    this.network.acceptors.delete(this.name)
+    this.network.unlisten(this.name)
     // Only a fault that this life really met excuses its end.
     if (this.disk.faults === this.faultsBefore || !isExcusable(error)) {
       this.recorder.violation(`${this.name} stopped by itself: ${error.stack ?? error.message}`)

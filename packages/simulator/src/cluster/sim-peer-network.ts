@@ -58,7 +58,7 @@ export class SimPeerNetwork implements PeerNetwork {
 
   /** Others can reach our election port from now on. */
   start(): void {
-    this.network.acceptors.set(electionPort(this.host.name), {
+    this.network.listen(electionPort(this.host.name), {
       accept: (end) =>
         this.take(end, () => {
           const id = this.adopt(end)
@@ -69,9 +69,9 @@ export class SimPeerNetwork implements PeerNetwork {
 
   /** The process is gone; its kernel closes everything, or, without power, nothing is said. */
   die(how: 'close' | 'vanish'): void {
-    this.network.acceptors.delete(electionPort(this.host.name))
+    this.network.unlisten(electionPort(this.host.name))
     for (const door of ['quorum', 'observers'] as const) {
-      this.network.acceptors.delete(portOf(this.host.name, door))
+      this.network.unlisten(portOf(this.host.name, door))
     }
     for (const stream of this.streams()) stream[how]()
   }
@@ -163,11 +163,11 @@ export class SimPeerNetwork implements PeerNetwork {
   listen(isOn: boolean, door: PeerPort = 'quorum'): void {
     const address = portOf(this.host.name, door)
     if (!isOn) {
-      this.network.acceptors.delete(address)
+      this.network.unlisten(address)
       for (const wire of this.wires) if (wire.isAccepted) wire.close()
       return
     }
-    this.network.acceptors.set(address, {
+    this.network.listen(address, {
       accept: (end) =>
         this.take(end, () => {
           const wire = this.wire(end, true)

@@ -1,12 +1,16 @@
 import { EnsemblePeer } from '@zabra/core'
 import type { Cluster } from '../cluster/cluster.ts'
 import type { SimServer } from '../cluster/server.ts'
+import { callAt, crashAtKind } from '../world/sim-disk.ts'
+import { followerAway } from './away.ts'
+import { churn } from './churn.ts'
 import { emptyOne } from './empty.ts'
 import { lateFollower } from './late.ts'
 import { leaderOf } from './leader-of.ts'
 import type { Fault } from './schedule.ts'
 import { staleLeader } from './stale.ts'
 import { strandLeader } from './strand.ts'
+import { twoHistories } from './two-histories.ts'
 import { withdrawnAck } from './withdrawn.ts'
 
 /** Makes a fault happen now. */
@@ -32,7 +36,26 @@ export function inject(cluster: Cluster, fault: Fault): void {
       void server.stop().then(() => server.startLater(forMs))
       return
     case 'crashAtCall':
+      condition.crashesAt = undefined
       condition.callsUntilCrash = amount
+      return
+    case 'crashAtKind':
+      crashAtKind(condition, amount)
+      return
+    case 'crashInTakeover':
+      for (const { disk } of cluster.servers) disk.condition.crashesInTakeover = amount
+      return
+    case 'followerAway':
+      followerAway(cluster, fault)
+      return
+    case 'twoHistories':
+      twoHistories(cluster, fault)
+      return
+    case 'churn':
+      churn(cluster, server, fault, churnedPaths(cluster))
+      return
+    case 'failedCall':
+      condition.failsNext = { kind: callAt(amount * 12), hasEffect: forMs % 4 === 0 }
       return
     case 'pause': {
       const { process } = server
@@ -149,6 +172,15 @@ export function inject(cluster: Cluster, fault: Fault): void {
   }
 }
 
+/** Some of what is there, next to each other and far apart. */
+function churnedPaths({ manyNodes }: Cluster): string[] {
+  if (manyNodes === undefined) return []
+  const few = ['/a/x0', '/a/x1', '/b/x0', '/b/x2']
+  const step = Math.max(1, Math.floor(manyNodes / 7))
+  const many = Array.from({ length: 7 }, (_, i) => `/a/large/n${i * step}`)
+  return manyNodes === 0 ? few : [...few, ...many]
+}
+
 function handOver(cluster: Cluster): void {
   const { process } = leaderOf(cluster) ?? {}
   if (process?.paused !== false || !(process.peer instanceof EnsemblePeer)) return
@@ -193,6 +225,7 @@ export function heal(cluster: Cluster): void {
     condition.failsNextSync = false
     condition.flipChance = 0
     condition.callsUntilCrash = Infinity
+    condition.crashesAt = condition.failsNext = condition.crashesInTakeover = undefined
     server.process?.resume()
     server.startLater(0)
   }

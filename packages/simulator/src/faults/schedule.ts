@@ -1,3 +1,4 @@
+import { takeoverLost } from '../world/sim-disk.ts'
 import type { Random } from '../world/random.ts'
 
 /** Something that goes wrong at one moment, and for how long. */
@@ -16,6 +17,9 @@ const weights = {
   kill: 3,
   stop: 2,
   crashAtCall: 8,
+  crashAtKind: 6,
+  failedCall: 3,
+  churn: 5,
   pause: 3,
   diskFull: 2,
   failedSync: 2,
@@ -34,6 +38,9 @@ const ensembleWeights = {
   leaderCrash: 8,
   leaderPause: 3,
   strandedLeader: 16,
+  crashInTakeover: 6,
+  twoHistories: 5,
+  followerAway: 5,
   staleLeader: 5,
   lateFollower: 6,
   withdrawnAck: 6,
@@ -77,6 +84,27 @@ export function drawFaults(random: Random, options: ScheduleOptions): Fault[] {
   }).toSorted((a, b) => a.atMs - b.atMs)
 }
 
+const favoredMax = 4
+
+/** More of some kinds, besides what else is drawn. */
+export function drawFavored(
+  random: Random,
+  kinds: readonly FaultKind[],
+  { clients, durationMs }: Pick<ScheduleOptions, 'clients' | 'durationMs'>,
+): Fault[] {
+  if (kinds.length === 0) return []
+  return Array.from({ length: random.between(1, favoredMax) }, (): Fault => {
+    const kind = random.pick(kinds)
+    return {
+      atMs: 100 + random.next() * durationMs,
+      kind,
+      forMs: random.between(10, 3000),
+      client: random.between(0, clients - 1),
+      amount: amountOf(kind, random),
+    }
+  })
+}
+
 /** In some runs the leader is told, now and then, to make place for another. */
 export function drawHandOvers(random: Random, { durationMs }: { durationMs: number }): Fault[] {
   if (!random.chance(0.3)) return []
@@ -93,6 +121,11 @@ function amountOf(kind: FaultKind, random: Random): number {
   switch (kind) {
     case 'crashAtCall':
       return random.between(1, random.chance(0.5) ? 8 : 60)
+    case 'crashInTakeover':
+      return random.chance(0.4) ? takeoverLost + random.next() : random.between(0, 11)
+    case 'crashAtKind':
+      // The part before the point says which kind, and what is behind it how many are let through.
+      return random.between(0, 11) + random.pick([0, 0, 0.1, 0.2, 0.3])
     case 'slowDisk':
       return random.between(5, 100)
     case 'wallJump':

@@ -52,6 +52,10 @@ function strand(cluster: Cluster, leader: SimServer, fault: Fault): void {
   // By then some of it has come here and is in the log.
   const writtenMs = 20 + (forMs % 80) + 4 * network.options.delayMsMax
   world.after(writtenMs, () => fell(leader, apart, forMs % 5))
+  const isHurried = forMs % 3 === 0
+  // Then it joins the next leader before those who elected that have promised to follow.
+  if (isHurried) for (const { disk } of rest) disk.condition.slowness = 30 + amount * 150
+  if (forMs % 4 === 0) leader.disk.condition.crashesInTakeover = (amount * 997) % 17
   const untilMs = world.nowMs + strandedMsMax
   const comeBack = (): void => {
     for (const [from, to] of cut) network.unblock(from, to)
@@ -60,7 +64,14 @@ function strand(cluster: Cluster, leader: SimServer, fault: Fault): void {
   }
   const poll = (): void => {
     const next = leaderOf(cluster)
-    const isReplaced = next !== undefined && next !== leader && next.process?.peer?.isServing
+    const isOther = next !== undefined && next !== leader
+    const isReplaced = isOther && (isHurried || next.process?.peer?.isServing)
+    if (isHurried && isOther) {
+      next.disk.condition.slowness = 1
+      world.after(quietMs, () => {
+        for (const { disk } of rest) disk.condition.slowness = 1
+      })
+    }
     if (isReplaced !== true && world.nowMs < untilMs) {
       world.after(pollMs, poll)
       return

@@ -22,6 +22,11 @@ interface Reign {
   readonly base: bigint
 }
 
+interface Claim {
+  readonly epoch: bigint
+  readonly zxid: bigint
+}
+
 const reconfigType = 16
 
 /** Servers that are all right never catch each other saying what cannot be. */
@@ -44,8 +49,11 @@ export class EnsembleRecord {
   private readonly recorder: Recorder
   /** What each server delivered last in its present role. */
   private readonly last = new Map<string, bigint>()
-  /** Where the history of a server ended that was elected. */
+  /** Where the history of a server ended that was elected, and of which epoch it was. */
   private readonly bases = new Map<string, bigint>()
+  private readonly basesOf = new Map<string, bigint>()
+  /** How far those said their histories go who promised an epoch, and of which epochs they are. */
+  private readonly promised = new Map<bigint, Map<string, Claim>>()
   private readonly known = new Map<string, { accepted: bigint; current: bigint }>()
   /** Up to where the log of each server is on its disk. */
   private readonly durable = new Map<string, bigint>()
@@ -212,14 +220,31 @@ export class EnsembleRecord {
     return [...new Set(holding.map(([name]) => name))]
   }
 
-  zab(server: string, event: ZabEvent, lastZxid: bigint): void {
-    if (event.type === 'elected' || event.type === 'appointed') this.bases.set(server, lastZxid)
+  /** A server promises an epoch to its leader, and has not promised it before. */
+  claimed(server: string, epoch: bigint, claim: Claim): void {
+    const promised = this.promised.get(epoch) ?? new Map<string, Claim>()
+    this.promised.set(epoch, promised.set(server, claim))
+  }
+
+  zab(server: string, event: ZabEvent, lastZxid: bigint, currentEpoch: bigint): void {
+    if (event.type === 'elected' || event.type === 'appointed') {
+      this.bases.set(server, lastZxid)
+      this.basesOf.set(server, currentEpoch)
+    }
     if (event.type === 'looking' || event.type === 'appointed') this.last.delete(server)
     if (event.type === 'roleEnded' && accusations.test(event.reason)) {
       this.recorder.violation(`${server} finds that its leader is wrong: ${event.reason}`)
     }
     if (event.type === 'synchronising') this.plans.set(serverName(event.sid), event.plan)
     if (event.type === 'leading') this.leads(server, event.epoch)
+    if (event.type === 'following') this.follows(server, event.epoch)
+  }
+
+  /** Nobody is up to date with a leader that has no quorum yet. */
+  private follows(server: string, epoch: bigint): void {
+    // One that gives up the very moment it has its quorum, for a change of members, never leads.
+    if (this.reigns.has(epoch) || this.changes.size > 0) return
+    this.recorder.violation(`${server} follows in epoch ${epoch}, which nobody leads`)
   }
 
   private leads(server: string, epoch: bigint): void {
@@ -230,6 +255,7 @@ export class EnsembleRecord {
     const reign = { leader: server, base: this.bases.get(server) ?? 0n }
     this.reigns.set(epoch, reign)
     this.promises.leads(server, epoch)
+    this.checkPromises(server, epoch, reign)
     this.recorder.count('epochs')
     const members = this.members.get(epoch) ?? new Map<string, bigint | undefined>()
     for (const [name, zxid] of members) this.checkMember(name, zxid, epoch, reign)
@@ -238,6 +264,22 @@ export class EnsembleRecord {
       const names = [...members.keys()].join()
       this.recorder.violation(`${server} leads epoch ${epoch}, which only [${names}] entered`)
     }
+  }
+
+  /** A quorum has promised the epoch, and none of it had more than its leader. */
+  private checkPromises(server: string, epoch: bigint, { base }: Reign): void {
+    // Where a change is only proposed, who is ahead may count: see `Discovery`.
+    if (this.changes.size > 0) return
+    const baseEpoch = this.basesOf.get(server) ?? 0n
+    const behind = [server]
+    for (const [name, claim] of this.promised.get(epoch) ?? []) {
+      const isAhead = claim.epoch > baseEpoch || (claim.epoch === baseEpoch && claim.zxid > base)
+      if (!isAhead) behind.push(name)
+    }
+    if (isEnough(this.configAt(epochStart(epoch)), this.idsOf(behind))) return
+    this.recorder.violation(
+      `${server} leads epoch ${epoch}, and of those who promised it only [${behind.join()}] have no more`,
+    )
   }
 
   /** Who leads has completed what its history says about the members. */
@@ -283,15 +325,11 @@ export class EnsembleRecord {
 
   /** What anybody takes for committed is on the disks of a quorum. */
   private checkHeld(server: string, zxid: bigint): void {
-    if (this.isHeld(zxid)) return
+    const holders = this.holdersOf(zxid)
+    if (isEnough(this.configAt(zxid), this.idsOf(holders))) return
     this.recorder.violation(
-      `${server} delivers ${hex(zxid)}, which only [${this.holdersOf(zxid).join()}] have on disk`,
+      `${server} delivers ${hex(zxid)}, which only [${holders.join()}] have on disk`,
     )
-  }
-
-  /** Whether a quorum has a transaction on its disks. */
-  isHeld(zxid: bigint): boolean {
-    return isEnough(this.configAt(zxid), this.idsOf(this.holdersOf(zxid)))
   }
 
   /**

@@ -71,6 +71,8 @@ export class Promises {
       if (zxid < 0n && new Reader(data ?? nothing).int() >= 0) {
         recorder.violation(`${server.name} promises epoch ${epoch} and hides what it has`)
       }
+      const current = data === null ? -1 : new Reader(data).int()
+      if (current >= 0) ensemble.claimed(server.name, epoch, { epoch: BigInt(current), zxid })
     } else if (type === packetTypes.ack && counterOf(zxid) === 0n) {
       const { current } = durableEpochs(server)
       if (current === undefined || current < epochOf(zxid)) {

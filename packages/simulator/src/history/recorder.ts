@@ -8,10 +8,12 @@ import {
   type Membership,
   type MemoryDisk,
 } from '@zabra/core'
+import { derivedProblems } from '../checkers/derived.ts'
 import type { SimServer } from '../cluster/server.ts'
 import type { World } from '../world/world.ts'
 import { EnsembleRecord } from './ensemble-record.ts'
 import type { History } from './history.ts'
+import { Transcript, type Line } from './transcript.ts'
 import { dumpTree, type TreeDump } from './tree-dump.ts'
 
 /** What one recovery of a disk gives. */
@@ -43,7 +45,7 @@ export class Recorder {
   readonly lives: Life[] = []
   readonly violations: string[] = []
   readonly expiredSessions = new Set<bigint>()
-  readonly lines: string[] = []
+  readonly transcript = new Transcript()
   readonly counts = new Map<string, number>()
   /** A server has ended a session for silence. */
   onExpired: ((sessionId: bigint) => void) | undefined
@@ -56,8 +58,8 @@ export class Recorder {
     if (membership !== undefined) this.ensemble = new EnsembleRecord(this, membership)
   }
 
-  trace(line: string): void {
-    this.lines.push(`${this.world.nowMs.toFixed(2).padStart(10)}  ${line}`)
+  trace(line: Line): void {
+    this.transcript.add(this.world.nowMs, line)
   }
 
   count(what: string, by = 1): void {
@@ -94,13 +96,14 @@ export class Recorder {
 
   started(server: SimServer, db: Database, expected: Recovery | undefined): void {
     const actual = recoveryOf(db)
-    this.trace(`${server.name} has recovered ${describe(actual)}`)
+    this.trace(() => `${server.name} has recovered ${describe(actual)}`)
     this.count('starts')
     if (expected !== undefined && !isSame(expected, actual)) {
       this.violation(
         `${server.name} recovered ${describe(actual)}, but ${describe(expected)} is there`,
       )
     }
+    for (const problem of derivedProblems(db)) this.violation(`${server.name}: ${problem}`)
     const { name, life } = server
     this.lives.push({ server: name, life, zxid: actual.zxid, tree: dumpTree(db) })
     if (this.ensemble === undefined) {

@@ -1,6 +1,6 @@
 /**
- * What a finished snapshot contains beyond its name is committed. Only its name tells later what has
- * to go with it when a log is cut off.
+ * What a finished snapshot contains beyond its name is committed: somebody has delivered it. By its
+ * name alone nobody could tell later that it has to go when a log is cut off.
  */
 import { snapshotReach } from '@zabra/core'
 import type { SimServer } from '../cluster/server.ts'
@@ -27,9 +27,9 @@ export class Snapshots {
     const reach = await snapshotReach(server.disk.files, directory, { name, bytes: 0, zxid })
     if (reach === undefined || reach.zxid <= zxid || counterOf(reach.zxid) === 0n) return
     this.recorder.count('snapshots that contain what came later')
-    if (this.ensemble.isHeld(reach.zxid)) return
+    if (this.ensemble.delivered.has(reach.zxid)) return
     this.recorder.violation(
-      `${server.name} finishes ${name} with ${hex(reach.zxid)} in it, which is not committed`,
+      `${server.name} finishes ${name} with ${hex(reach.zxid)} in it, which nobody delivered`,
     )
   }
 }

@@ -14,7 +14,8 @@ import {
 import type { Part, ReadPart, Request, Result } from '../client/request.ts'
 import { aclText } from '../client/wire.ts'
 import { mayDo, storedAcl } from './acl.ts'
-import { statOf, type ModelNode, type Tree } from './state.ts'
+import { statOf, type ModelNode } from './state.ts'
+import type { Tree } from './tree.ts'
 
 /** Who asks, and what the transaction is stamped with. */
 export interface Context {
@@ -102,9 +103,7 @@ function create(tree: Tree, part: Extract<Part, { op: 'create' }>, by: Context):
     isContainer: kind === 'createContainer' || flags === 4,
     ttlMs: kind === 'createTTL' ? part.ttlMs : undefined,
   }
-  const next = new Map(tree)
-  next.set(path, node)
-  next.set(parentPath, {
+  const next = tree.with(path, node).with(parentPath, {
     ...parent,
     creates: parent.creates + 1,
     children: parent.children + 1,
@@ -136,9 +135,8 @@ export function drop(tree: Tree, path: string, zxid: bigint): Step {
   const parentPath = parentOf(path)
   const parent = tree.get(parentPath)
   if (node === undefined || parent === undefined) return refuse(tree, noNode)
-  const next = new Map(tree)
-  next.delete(path)
-  next.set(parentPath, { ...parent, children: parent.children - 1, pzxid: zxid })
+  const children = parent.children - 1
+  const next = tree.without(path).with(parentPath, { ...parent, children, pzxid: zxid })
   const change = { type: eventTypes.nodeDeleted, path, acl: node.acl, parentAcl: parent.acl }
   return { tree: next, result: { err: 0 }, changes: [change] }
 }
@@ -174,7 +172,7 @@ function setData(tree: Tree, part: Extract<Part, { op: 'setData' }>, by: Context
   }
   const { acl } = node
   return {
-    tree: new Map(tree).set(path, changed),
+    tree: tree.with(path, changed),
     result: { err: 0, stat: statOf(changed) },
     changes: [{ type: eventTypes.nodeDataChanged, path, acl, parentAcl: acl }],
   }
@@ -189,7 +187,7 @@ function setAcl(tree: Tree, request: Extract<Request, { op: 'setACL' }>, by: Con
   if (request.version !== -1 && request.version !== node.aversion) return refuse(tree, badVersion)
   const changed = { ...node, acl, aversion: node.aversion + 1 }
   const result = { err: 0, stat: statOf(changed) }
-  return { tree: new Map(tree).set(request.path, changed), result, changes: [] }
+  return { tree: tree.with(request.path, changed), result, changes: [] }
 }
 
 function check(
@@ -289,16 +287,12 @@ function masked(entry: Acl, isAdmin: boolean): string {
 }
 
 function childrenOf(tree: Tree, path: string): string[] {
-  const names: string[] = []
-  for (const other of tree.keys()) {
-    if (other !== '/' && parentOf(other) === path) names.push(nameOf(other))
-  }
-  return names.toSorted()
+  return tree.childrenOf(path).map(nameOf).toSorted()
 }
 
 function descendantsOf(tree: Tree, path: string): number {
   const prefix = path === '/' ? '/' : `${path}/`
   let count = 0
-  for (const other of tree.keys()) if (other !== path && other.startsWith(prefix)) count++
+  for (const [other] of tree) if (other !== path && other.startsWith(prefix)) count++
   return count
 }

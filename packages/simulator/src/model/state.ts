@@ -1,5 +1,6 @@
 import type { Acl } from '@zabra/protocol'
 import type { StatView } from '../client/request.ts'
+import { Tree } from './tree.ts'
 
 /** A znode as the model has it; never changed, only replaced. */
 export interface ModelNode {
@@ -21,29 +22,23 @@ export interface ModelNode {
   readonly ttlMs: number | undefined
 }
 
-export type Tree = ReadonlyMap<string, ModelNode>
-
-export const emptyTree: Tree = new Map<string, ModelNode>([['/', initialNode()]])
-
-/** What no transaction made. What the server keeps below /zookeeper is not modelled. */
-function initialNode(): ModelNode {
-  return {
-    data: '',
-    acl: [{ perms: 31, id: { scheme: 'world', id: 'anyone' } }],
-    czxid: 0n,
-    mzxid: 0n,
-    pzxid: 0n,
-    ctime: 0n,
-    mtime: 0n,
-    version: 0,
-    aversion: 0,
-    creates: 0,
-    children: 0,
-    owner: 0n,
-    isContainer: false,
-    ttlMs: undefined,
-  }
-}
+/** What no transaction made. What the server keeps below /zookeeper is not modeled. */
+export const emptyTree: Tree = new Tree().with('/', {
+  data: '',
+  acl: [{ perms: 31, id: { scheme: 'world', id: 'anyone' } }],
+  czxid: 0n,
+  mzxid: 0n,
+  pzxid: 0n,
+  ctime: 0n,
+  mtime: 0n,
+  version: 0,
+  aversion: 0,
+  creates: 0,
+  children: 0,
+  owner: 0n,
+  isContainer: false,
+  ttlMs: undefined,
+})
 
 export function statOf(node: ModelNode): StatView {
   return {

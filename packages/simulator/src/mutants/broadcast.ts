@@ -17,7 +17,7 @@ interface Pending {
 }
 
 /** Every `n`-th packet of this kind leaves only behind the next packet of any kind. */
-function delaying(link: object, kind: string, n: number): void {
+export function delaying(link: object, kind: string, n: number): void {
   let calls = 0
   let late: Parameters<LinkInside['send']> | undefined
   replace<Parameters<LinkInside['send']>, void>(link, 'send', (original) => (...args) => {
@@ -32,29 +32,6 @@ function delaying(link: object, kind: string, n: number): void {
 }
 
 export const broadcastMutants: readonly Mutant[] = [
-  ofLeader('a sync is answered by a leader that asks nobody whether it still leads', (leader) => {
-    replace(inside(leader, 'confirmation'), 'isConfirmed', () => () => true)
-  }),
-  ofLeader('a sync is confirmed by the answers to earlier pings', (leader) => {
-    const confirmation = inside(leader, 'confirmation')
-    const newest = (): number => Reflect.get(confirmation, 'confirmed') as number
-    replace(confirmation, 'want', (original: (...args: never[]) => number) => (...args) => {
-      original(...args)
-      return newest()
-    })
-  }),
-  ofLeader('one follower that answers is enough to confirm a leader', (leader) => {
-    replace<[number], boolean>(inside(leader, 'confirmation'), 'isAnswered', () => () => true)
-  }),
-  ofLeader('a leader that stood still goes on as if nothing had happened', (leader) => {
-    replace(leader, 'passed', () => () => {})
-  }),
-  ofLeader('what was proposed behind a sync is committed before the sync is answered', (leader) => {
-    replace<[bigint?], boolean>(leader, 'answerSyncs', (original) => (before) => {
-      original(before)
-      return true
-    })
-  }),
   ofLearner('a follower acknowledges before its log has it', (learner) => {
     replace<[{ zxid: bigint }], void>(learner, 'append', (original) => (txn) => {
       original(txn)

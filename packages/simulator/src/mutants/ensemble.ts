@@ -1,5 +1,6 @@
 import { broadcastMutants } from './broadcast.ts'
 import { epochMutants } from './epochs.ts'
+import { historyMutants } from './histories.ts'
 import { memberMutants } from './members.ts'
 import type { Mutant } from './mutant.ts'
 import { observerMutants } from './observers.ts'
@@ -10,6 +11,7 @@ import { synchronisationMutants } from './synchronisation.ts'
 export const ensembleMutants: readonly Mutant[] = [
   ...epochMutants,
   ...synchronisationMutants,
+  ...historyMutants,
   ...broadcastMutants,
   ...sessionMutants,
   ...memberMutants,

@@ -2,18 +2,12 @@
 import type { QuorumVerifier } from '@zabra/core'
 import { inside, replace } from './inside.ts'
 import type { Mutant } from './mutant.ts'
-import { ofLeader, ofLearner, onRole } from './roles.ts'
+import { ofLeader, onRole } from './roles.ts'
 
 /** Every set of servers that is not empty will do. */
 const anybody = (acks: ReadonlySet<bigint>): boolean => acks.size > 0
 
 export const epochMutants: readonly Mutant[] = [
-  ofLearner('a learner that asks for everything counts as one that has nothing', (learner) => {
-    replace<[boolean], Uint8Array>(learner, 'promiseOf', (original) => (isNew) => {
-      const promise = original(isNew)
-      return promise.length > 4 ? promise.slice(4, 8) : promise
-    })
-  }),
   {
     name: 'one server is a quorum',
     servers: 3,

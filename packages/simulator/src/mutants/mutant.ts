@@ -1,4 +1,6 @@
 import type { Database, Disk, EnsemblePeer, Journal, Peer, TxnLog } from '@zabra/core'
+import type { ZabKnobs } from '../cluster/server-options.ts'
+import type { FaultKind } from '../faults/schedule.ts'
 import type { Shape } from '../cluster/shape.ts'
 import type { SimDisk } from '../world/sim-disk.ts'
 
@@ -27,5 +29,9 @@ export interface Mutant {
   readonly isChanging?: boolean
   /** Where it shows only if followers take the observers. */
   readonly observerMasters?: boolean
+  /** What it takes to show, and is rare otherwise. */
+  readonly faults?: readonly FaultKind[]
+  /** Where it shows only if leaders are configured so. */
+  readonly zab?: ZabKnobs
   readonly joined?: (peer: EnsemblePeer) => void
 }

@@ -12,7 +12,7 @@ export interface LinkInside {
 export function ofLeader(
   name: string,
   change: (leader: Record<string, unknown>, peer: EnsemblePeer) => void,
-  options: Pick<Mutant, 'shape' | 'isChanging'> = {},
+  options: Pick<Mutant, 'shape' | 'isChanging' | 'observerMasters' | 'zab' | 'faults'> = {},
 ): Mutant {
   return { name, servers: 3, ...options, joined: (peer) => onRole(peer, 'leader', change) }
 }
@@ -21,7 +21,7 @@ export function ofLeader(
 export function ofLearner(
   name: string,
   change: (learner: Record<string, unknown>, peer: EnsemblePeer) => void,
-  options: Pick<Mutant, 'shape' | 'isChanging' | 'observerMasters'> = {},
+  options: Pick<Mutant, 'shape' | 'isChanging' | 'observerMasters' | 'zab' | 'faults'> = {},
 ): Mutant {
   return { name, servers: 3, ...options, joined: (peer) => onRole(peer, 'learner', change) }
 }

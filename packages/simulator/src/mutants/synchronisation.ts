@@ -29,20 +29,6 @@ export const synchronisationMutants: readonly Mutant[] = [
   ofLearner('a snapshot from the leader is not stored', (learner) => {
     replace<[], Promise<void>>(inside(learner, 'parts'), 'takeSnapshot', () => async () => {})
   }),
-  {
-    name: 'a snapshot that is being written takes in what a role left uncommitted',
-    servers: 3,
-    joined: (peer) => replace(inside(peer, 'journal'), 'abandonSnapshot', () => () => {}),
-  },
-  {
-    ...ofLearner(
-      'a snapshot that is being written takes in a history without a quorum',
-      (learner) => {
-        replace(inside(learner, 'parts'), 'abandonSnapshot', () => () => {})
-      },
-    ),
-    servers: 5,
-  },
   ofLearner('one transaction too few is cut off', (learner) => {
     replace<[bigint], Promise<void>>(
       inside(learner, 'parts'),

@@ -1,4 +1,4 @@
-import type { Host, ServerAddress, Stream, StreamEvents } from '@zabra/client'
+import type { Host, ServerAddress, Stream, StreamEvents } from '@zabra/client/internal'
 import type { Network, StreamEnd } from '../world/network.ts'
 import type { Random } from '../world/random.ts'
 import type { World } from '../world/world.ts'
@@ -87,6 +87,11 @@ export class ProgramProcess implements Host {
 
   nowMs(): number {
     return startMs + (this.world.nowMs - this.startedAtMs) * this.parts.rate
+  }
+
+  /** The same for all programs: what is due is due by this clock. */
+  wallMs(): number {
+    return this.world.nowMs
   }
 
   random(): number {

@@ -18,7 +18,7 @@ test('a seed plays out the same way twice', async () => {
   for (const workload of ['client', 'lock', 'queue'] as const) {
     const first = await runPrograms({ seed: 7, workload })
     const second = await runPrograms({ seed: 7, workload })
-    expect(second.trace).toEqual(first.trace)
+    expect(second.transcript.lines).toEqual(first.transcript.lines)
   }
 }, 60_000)
 

@@ -3,7 +3,7 @@ import { drawShape } from '../cluster/shape.ts'
 import { heal } from '../faults/inject.ts'
 import type { ProgramMutant } from '../mutants/program-mutant.ts'
 import type { RunOptions, RunResult } from '../run.ts'
-import { hash, Random } from '../world/random.ts'
+import { Random } from '../world/random.ts'
 import { ChangedMind, Program, tell } from './program.ts'
 import { ProgramProcess } from './program-process.ts'
 import { drawAllFaults, healPrograms, injectAny, type AnyFault } from './program-faults.ts'
@@ -107,11 +107,10 @@ class ProgramRun {
     return {
       seed: this.options.seed,
       violations: recorder.violations,
-      trace: recorder.lines,
       counts: recorder.counts,
       steps: 0,
       faults: this.faults.length,
-      fingerprint: hash(recorder.lines.join('\n')),
+      transcript: recorder.transcript,
     }
   }
 

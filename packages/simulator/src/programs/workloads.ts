@@ -10,6 +10,10 @@ import {
   semaphoreContest,
   simpleLockContest,
 } from './workloads/contests.ts'
+import { DelayWorkload } from './workloads/delays.ts'
+import { LeaseWorkload } from './workloads/leases.ts'
+import { downgradeContest, multiLockContest } from './workloads/more-contests.ts'
+import { PartitionWorkload } from './workloads/partitions.ts'
 import { ConfigurationWorkload } from './workloads/configuration.ts'
 import { CounterWorkload } from './workloads/counter.ts'
 import { GroupWorkload } from './workloads/group.ts'
@@ -41,6 +45,11 @@ export const workloads = {
   names: (stage) => new NamesWorkload(stage),
   services: (stage) => new ServicesWorkload(stage),
   'leader-only': (stage) => new LeaderOnlyWorkload(stage),
+  'multi-lock': multiLockContest,
+  downgrade: downgradeContest,
+  lease: (stage) => new LeaseWorkload(stage),
+  'delay-queue': (stage) => new DelayWorkload(stage),
+  'set-partitioner': (stage) => new PartitionWorkload(stage),
 } as const satisfies Record<string, MakeWorkload>
 
 export type WorkloadName = keyof typeof workloads
@@ -66,4 +75,9 @@ export const weights: Readonly<Record<WorkloadName, number>> = {
   names: 1,
   services: 2,
   'leader-only': 2,
+  'multi-lock': 1,
+  downgrade: 1,
+  lease: 1,
+  'delay-queue': 1,
+  'set-partitioner': 1,
 }

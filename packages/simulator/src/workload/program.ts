@@ -17,16 +17,36 @@ export interface ProgramOptions {
   readonly steps: number
   /** How large data may get. */
   readonly dataBytesMax: number
+  /** How many nodes are in the large directory; 0 where there is none. */
+  readonly manyNodes: number
 }
 
 /** The trees that the clients share; containers and TTL nodes keep to the last. */
 export const roots = ['/a', '/b', '/t'] as const
 export const reclaimedRoot = '/t'
 
+const largeDirectory = '/a/large'
+const createdAtOnce = 25
+
+/** What fills the large directory. */
+export function makeMany(nodes: number): Request[] {
+  if (nodes === 0) return []
+  const base = { op: 'create', kind: 'create', acl: 'open', flags: 0 } as const
+  const requests: Request[] = [{ ...base, path: largeDirectory, data: '' }]
+  for (let first = 0; first < nodes; first += createdAtOnce) {
+    const parts = Array.from({ length: Math.min(createdAtOnce, nodes - first) }, (_, i): Part => {
+      const n = first + i
+      return { ...base, path: `${largeDirectory}/n${n}`, data: `${n}`.padEnd((n * 7) % 90, '.') }
+    })
+    requests.push({ op: 'multi', parts })
+  }
+  return requests
+}
+
 /** A random program over every operation, drawn ahead so that it can be cut down. */
 export function drawProgram(random: Random, options: ProgramOptions): WorkStep[] {
   const { clients, durationMs, steps } = options
-  const draw = new Drawing(random, options.dataBytesMax)
+  const draw = new Drawing(random, options)
   const program: WorkStep[] = []
   for (let i = 0; i < steps; i++) {
     const atMs = 200 + random.next() * durationMs
@@ -62,11 +82,13 @@ const opWeights = {
 class Drawing {
   private readonly random: Random
   private readonly dataBytesMax: number
+  private readonly manyNodes: number
   private writes = 0
 
-  constructor(random: Random, dataBytesMax: number) {
+  constructor(random: Random, { dataBytesMax, manyNodes }: ProgramOptions) {
     this.random = random
     this.dataBytesMax = dataBytesMax
+    this.manyNodes = manyNodes
   }
 
   action(): WorkStep['action'] {
@@ -168,6 +190,9 @@ class Drawing {
   private pathBelow(root: string): string {
     const { random } = this
     if (root === '/t') return `/t/${random.pick(['c0', 'c1', 'c0/k', 'c1/k'])}`
+    if (root === '/a' && this.manyNodes > 0 && random.chance(0.6)) {
+      return `${largeDirectory}/n${random.between(0, this.manyNodes)}`
+    }
     const kind = random.weighted({ flat: 6, deep: 2, sequence: 2 })
     const flat = `${root}/x${random.between(0, 2)}`
     if (kind === 'flat') return flat

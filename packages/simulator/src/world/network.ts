@@ -8,7 +8,8 @@ export interface NetworkOptions {
   readonly splitChance: number
 }
 
-const recheckMs = 20
+/** What waited for a way to open goes on within so much time. */
+const reopenMsMax = 20
 
 /** Who takes connections at an address. */
 export interface Acceptor {
@@ -20,9 +21,11 @@ export class Network {
   readonly world: World
   readonly random: Random
   readonly options: NetworkOptions
-  readonly acceptors = new Map<string, Acceptor>()
-  /** `from>to` through which nothing comes. */
-  private readonly blocked = new Set<string>()
+  private readonly acceptors = new Map<string, Acceptor>()
+  /** By `from>to` through which nothing comes, what goes on once it is open again. */
+  private readonly blocked = new Map<string, (() => void)[]>()
+  /** By the host that is down, what goes on once it is up again. */
+  private readonly waitingForHost = new Map<string, (() => void)[]>()
   resets = 0
 
   constructor(world: World, random: Random, options: NetworkOptions) {
@@ -31,20 +34,54 @@ export class Network {
     this.options = options
   }
 
+  /** Takes connections at an address from now on. */
+  listen(address: string, acceptor: Acceptor): void {
+    this.acceptors.set(address, acceptor)
+    this.goOn(this.waitingForHost.get(address))
+    this.waitingForHost.delete(address)
+  }
+
+  unlisten(address: string): void {
+    this.acceptors.delete(address)
+  }
+
   block(from: string, to: string): void {
-    this.blocked.add(`${from}>${to}`)
+    const way = wayOf(from, to)
+    if (!this.blocked.has(way)) this.blocked.set(way, [])
   }
 
   unblock(from: string, to: string): void {
-    this.blocked.delete(`${from}>${to}`)
+    const way = wayOf(from, to)
+    const waiting = this.blocked.get(way)
+    this.blocked.delete(way)
+    this.goOn(waiting)
   }
 
   healAll(): void {
+    const waiting = [...this.blocked.values()].flat()
     this.blocked.clear()
+    this.goOn(waiting)
   }
 
-  isBlocked(from: string, to: string): boolean {
-    return this.blocked.has(`${hostOf(from)}>${hostOf(to)}`)
+  /** Runs it some time after bytes can come this way again; false: they can already. */
+  waitForWay(fromHost: string, toHost: string, then: () => void): boolean {
+    if (this.blocked.size === 0) return false
+    const waiting = this.blocked.get(wayOf(fromHost, toHost))
+    waiting?.push(then)
+    return waiting !== undefined
+  }
+
+  /** The same for a host that is down: it takes connections at its name again. */
+  waitForHost(host: string, then: () => void): boolean {
+    if (this.acceptors.has(host)) return false
+    const waiting = this.waitingForHost.get(host)
+    if (waiting === undefined) this.waitingForHost.set(host, [then])
+    else waiting.push(then)
+    return true
+  }
+
+  private goOn(waiting: readonly (() => void)[] = []): void {
+    for (const then of waiting) this.world.after(this.random.next() * reopenMsMax, then)
   }
 
   delayMs(): number {
@@ -62,10 +99,8 @@ export class Network {
     far.pause()
     const knock = (): void => {
       if (near.state === 'closed') return
-      if (this.isBlocked(from, to) || this.isBlocked(to, from)) {
-        this.world.after(recheckMs, knock)
-        return
-      }
+      if (this.waitForWay(near.name, near.farName, knock)) return
+      if (this.waitForWay(near.farName, near.name, knock)) return
       const acceptor = this.acceptors.get(to)
       if (acceptor === undefined) {
         near.fail()
@@ -84,7 +119,12 @@ export class Network {
 
 /** `server-1:quorum` is a port of `server-1`: what befalls a host befalls all its ports. */
 export function hostOf(address: string): string {
-  return address.split(':', 1)[0]!
+  const end = address.indexOf(':')
+  return end < 0 ? address : address.slice(0, end)
+}
+
+function wayOf(from: string, to: string): string {
+  return `${from}>${to}`
 }
 
 interface Chunk {
@@ -97,6 +137,9 @@ interface Chunk {
 export class StreamEnd {
   readonly host: string
   readonly farHost: string
+  /** Both without their ports. */
+  readonly name: string
+  readonly farName: string
   far!: StreamEnd
   /** Which life of the server took it. */
   acceptedInLife = 0
@@ -120,6 +163,8 @@ export class StreamEnd {
     this.network = network
     this.host = host
     this.farHost = farHost
+    this.name = hostOf(host)
+    this.farName = hostOf(farHost)
   }
 
   send(bytes: Uint8Array): void {
@@ -207,16 +252,13 @@ export class StreamEnd {
     if (head === undefined) return
     const { world } = this.network
     this.isPumping = true
-    world.after(Math.max(0, head.atMs - world.nowMs), () => {
-      this.isPumping = false
-      this.deliver()
-    })
+    world.after(Math.max(0, head.atMs - world.nowMs), this.goOn)
   }
 
   private deliver(): void {
     const { network } = this
-    if (network.isBlocked(this.farHost, this.host)) {
-      this.retry()
+    if (network.waitForWay(this.farName, this.name, this.goOn)) {
+      this.isPumping = true
       return
     }
     if (this.state === 'closed') {
@@ -226,8 +268,8 @@ export class StreamEnd {
     }
     if (this.state === 'vanished') {
       // A host that is back knows nothing of the stream and says so; one that is down is silent.
-      if (network.acceptors.has(hostOf(this.host))) this.far.hearOfReset()
-      else this.retry()
+      if (network.waitForHost(this.name, this.goOn)) this.isPumping = true
+      else this.far.hearOfReset()
       return
     }
     const head = this.arriving[0]
@@ -250,12 +292,8 @@ export class StreamEnd {
     this.pump()
   }
 
-  private retry(): void {
-    if (this.isPumping) return
-    this.isPumping = true
-    this.network.world.after(recheckMs, () => {
-      this.isPumping = false
-      this.deliver()
-    })
+  private readonly goOn = (): void => {
+    this.isPumping = false
+    this.deliver()
   }
 }

@@ -17,6 +17,41 @@ export interface DiskCondition {
   flipChance: number
   /** After so many more calls, the machine stops in the middle of one. */
   callsUntilCrash: number
+  /** Only calls of this kind count for that. */
+  crashesAt: DiskCall | undefined
+  /** As `crashAtKind`, once a leader begins to bring it up; from `takeoverLost` on it loses the leader. */
+  crashesInTakeover: number | undefined
+  /** The next call of this kind fails, having had its effect or not. */
+  failsNext: { readonly kind: DiskCall; readonly hasEffect: boolean } | undefined
+}
+
+export const takeoverLost = 12
+/** When a tree from a leader is stored, and nothing that was there before is gone for certain. */
+export const crashAtSync = 10.1
+
+/** How many calls of a kind are let through is behind the point. */
+export function crashAtKind(condition: DiskCondition, amount: number): void {
+  condition.crashesAt = callAt(amount)
+  condition.callsUntilCrash = 1 + Math.round((amount % 1) * 10)
+}
+
+const diskCalls: readonly DiskCall[] = [
+  'list',
+  'openRead',
+  'read',
+  'create',
+  'openWrite',
+  'write',
+  'sync',
+  'setSize',
+  'rename',
+  'remove',
+  'syncDirectory',
+  'makeDirectory',
+]
+
+export function callAt(amount: number): DiskCall {
+  return diskCalls[Math.min(diskCalls.length - 1, Math.floor(amount))]!
 }
 
 interface Call {
@@ -36,6 +71,9 @@ export class SimDisk {
     failsNextSync: false,
     flipChance: 0,
     callsUntilCrash: Infinity,
+    crashesAt: undefined,
+    crashesInTakeover: undefined,
+    failsNext: undefined,
   }
   /** Called before a file goes. */
   onRemove: ((path: string) => Promise<void>) | undefined
@@ -46,6 +84,7 @@ export class SimDisk {
   flips = 0
   failedSyncs = 0
   refusedForSpace = 0
+  failedCalls = 0
   calls = 0
   readonly inFlight = new Set<Call>()
   readonly world: World
@@ -58,7 +97,7 @@ export class SimDisk {
 
   /** How often it did something else than it was asked. */
   get faults(): number {
-    return this.flips + this.failedSyncs + this.refusedForSpace
+    return this.flips + this.failedSyncs + this.refusedForSpace + this.failedCalls
   }
 
   /** As a process sees it: every call takes time and is answered only while the process lives. */
@@ -170,7 +209,10 @@ export class SimDisk {
     work: () => Promise<T>,
   ): Promise<T> {
     const effect = async (): Promise<T> => {
+      const fails = this.takeFailure(kind)
+      if (fails?.hasEffect === false) throw fault('EIO')
       const value = await work()
+      if (fails !== undefined) throw fault('EIO')
       this.onDone?.(kind, path)
       return value
     }
@@ -179,8 +221,10 @@ export class SimDisk {
         this.calls++
         const entry: Call = { kind, path, effect }
         this.inFlight.add(entry)
-        if (--this.condition.callsUntilCrash <= 0) {
+        const { crashesAt = kind } = this.condition
+        if (crashesAt === kind && --this.condition.callsUntilCrash <= 0) {
           this.condition.callsUntilCrash = Infinity
+          this.condition.crashesAt = undefined
           this.onCrashPoint?.(kind, path)
           return
         }
@@ -203,6 +247,14 @@ export class SimDisk {
       (isSync ? 1 + this.random.next() * 4 : this.random.next() * 0.3) *
       (isSnapshot ? slowness * snapshotSlowness : slowness)
     )
+  }
+
+  private takeFailure(kind: DiskCall): DiskCondition['failsNext'] {
+    const { failsNext } = this.condition
+    if (failsNext?.kind !== kind) return undefined
+    this.condition.failsNext = undefined
+    this.failedCalls++
+    return failsNext
   }
 
   private refuseWhenFull(): void {

@@ -20,7 +20,7 @@ export interface Timer {
  *
  * The storage code of the core awaits promises. In here every promise is settled by an event or
  * by other promises, never by real I/O, so after each event the microtasks run dry before the
- * next one starts: a macrotask of the host begins only when they have. The order is that of the
+ * next one starts: a tick of the host begins only when they have. The order is that of the
  * language, the same in every run.
  */
 export class World {
@@ -29,9 +29,11 @@ export class World {
   events = 0
   private readonly heap: Event[] = []
   private order = 0
+  private readonly afterMicrotasks: (next: () => void) => void
 
-  constructor(random: Random) {
+  constructor(random: Random, wait: (next: () => void) => void = afterMicrotasks) {
     this.random = random
+    this.afterMicrotasks = wait
   }
 
   after(delayMs: number, run: () => void): Timer {
@@ -55,19 +57,35 @@ export class World {
   }
 
   /** Lives on until the time has come, `isDone` says so, or nothing is left to happen. */
-  async runUntil(untilMs: number, isDone: () => boolean = () => false): Promise<void> {
-    await settled()
-    while (!isDone() && !this.isStorm) {
-      const next = this.heap[0]
-      if (next === undefined || next.atMs > untilMs) break
+  runUntil(untilMs: number, isDone: () => boolean = () => false): Promise<void> {
+    return new Promise((resolve, reject) => {
+      const step = (): void => {
+        try {
+          const event = isDone() || this.isStorm ? undefined : this.takeNext(untilMs)
+          if (event !== undefined) {
+            this.nowMs = event.atMs
+            this.events++
+            event.run()
+            this.afterMicrotasks(step)
+            return
+          }
+          if (!isDone()) this.nowMs = Math.max(this.nowMs, untilMs)
+          resolve()
+        } catch (error) {
+          reject(error as Error)
+        }
+      }
+      this.afterMicrotasks(step)
+    })
+  }
+
+  /** The next event that was not called off, unless it is later than that. */
+  private takeNext(untilMs: number): Event | undefined {
+    for (let next = this.heap[0]; next !== undefined && next.atMs <= untilMs; next = this.heap[0]) {
       this.pop()
-      if (next.isCancelled) continue
-      this.nowMs = next.atMs
-      this.events++
-      next.run()
-      await settled()
+      if (!next.isCancelled) return next
     }
-    if (!isDone()) this.nowMs = Math.max(this.nowMs, untilMs)
+    return undefined
   }
 
   private push(event: Event): void {
@@ -104,7 +122,13 @@ function isBefore(a: Event, b: Event): boolean {
   return a.atMs < b.atMs || (a.atMs === b.atMs && a.order < b.order)
 }
 
-/** Every microtask has run, also those that microtasks made. */
-export function settled(): Promise<void> {
-  return new Promise((resolve) => setImmediate(resolve))
-}
+const settled = Promise.resolve()
+
+/**
+ * Runs when every microtask has run, also those that microtasks made: the host begins a tick that
+ * a microtask asked for only then.
+ */
+const afterMicrotasks = (next: () => void): void => void settled.then(() => process.nextTick(next))
+
+/** As above; what was put off with `process.nextTick`, and rejections, have been dealt with too. */
+export const afterMacrotask = (next: () => void): void => void setImmediate(next)

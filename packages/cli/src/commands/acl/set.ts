@@ -1,4 +1,4 @@
-import { digestAcl } from '@zabra/client'
+import { acl as acls } from '@zabra/client'
 import { defineCommand } from '../../framework/command.ts'
 import { UsageError } from '../../framework/errors.ts'
 import { aclTexts, parseAclList, parseAclText } from '../../node/acl-text.ts'
@@ -69,5 +69,5 @@ function passwordAcl(text: string) {
   if (user === '' || password === '')
     throw new UsageError('password:USER:PASSWORD:PERMISSIONS is the entry of a user')
   const { perms } = parseAclText(`digest:x:${letters}`)
-  return digestAcl(user, password, perms)
+  return acls.digest(user, password, perms)
 }

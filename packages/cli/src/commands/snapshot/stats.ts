@@ -1,5 +1,5 @@
-import { nodeKindOf } from '@zabra/protocol'
 import { defineCommand } from '../../framework/command.ts'
+import { storedKind } from '@zabra/protocol'
 import { hex } from '../../node/stat.ts'
 import { findSnapshots } from '../../offline/files.ts'
 import { readSnapshot } from '../../offline/snapshots.ts'
@@ -20,7 +20,7 @@ export const command = defineCommand({
     const content = await readSnapshot(directory, name, ({ path, data, stat }) => {
       signal.throwIfAborted()
       const bytes = data?.length ?? 0
-      kinds.add(nodeKindOf(stat), bytes)
+      kinds.add(storedKind(stat.ephemeralOwner), bytes)
       children.add(path.slice(0, path.lastIndexOf('/')) || '/', bytes)
       if (largest.length < top || bytes > largest.at(-1)!.bytes) {
         largest.push({ path, bytes })

@@ -46,7 +46,7 @@ export const addauth: ZkCommand = {
   usage: 'scheme auth',
   summary: 'Present an identity',
   examples: ['addauth digest ann:secret'],
-  argsMin: 1,
+  argsMin: 2,
   async run({ session, args }) {
     const [scheme = '', credentials = ''] = args
     await session.client.addAuth(scheme, credentials)

@@ -45,9 +45,14 @@ export function zkMessage(error: unknown): string {
     if (code === 'badArguments' && path !== undefined) return pathMessage(path)
     const name = names[code]
     if (name !== undefined)
-      return `KeeperErrorCode = ${name}${path === undefined ? '' : ` for ${path}`}`
+      return `KeeperErrorCode = ${name}${path === undefined ? '' : ` for ${path}`}${whyOf(error)}`
   }
   return message ?? String(error)
+}
+
+/** What kept an answer from coming, where that is known. */
+function whyOf({ cause }: Error): string {
+  return cause instanceof Error && cause.message !== '' ? ` (${cause.message})` : ''
 }
 
 /** Why a path is none. */

@@ -55,6 +55,7 @@ export const quit: ZkCommand = {
   isLocal: true,
   async run({ session }) {
     session.isOver = true
+    await session.close()
     return session.exitCode
   },
 }

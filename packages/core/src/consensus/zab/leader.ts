@@ -41,7 +41,7 @@ const counterMaxDefault = 0xfffffffen
 const epochReserveDivisor = 64n
 const counterUsedUp = 'the counter of this epoch is used up'
 
-/** So long a leader that is to end waits for what it has proposed. */
+/** How long a stopping leader waits for what it has proposed. */
 const finishMsMax = 500
 
 /** Of the time that followers wait for their leader: no two clocks go alike. */
@@ -409,7 +409,7 @@ export class Leader {
     )
   }
 
-  /** No server claims that by itself: whoever wants to use up all epochs could say so. */
+  /** No server gets so far by itself. An attacker would say so, to use up all epochs. */
   private refuseAbsurd(sid: ServerId, promised: bigint, { remoteAddress }: PacketLink): void {
     const { epochs, configs, trace } = this.parts
     const isPossible = promised >= 0n && promised - epochs.accepted <= epochJumpMax
@@ -475,7 +475,7 @@ export class Leader {
       link.send('snap', sent)
       learner.hold()
       this.forward(learner, sent)
-      await sendSnapshot(link, source, () => this.drained(link))
+      await sendSnapshot(link, source, () => this.drained(link), this.options.sliceBytes)
       // An Apache learner would take what it is told before NEWLEADER for committed.
       do await this.links.of(link, this.reconfigured.promise)
       while (this.reconfigZxid >= 0n)
@@ -487,7 +487,7 @@ export class Leader {
       config = this.configNow
       learner.hold()
       this.forward(learner, sent)
-      await sendHistory(link, plan.txns, () => this.drained(link))
+      await sendHistory(link, plan.txns, () => this.drained(link), this.options.sliceBytes)
     }
     // Behind the whole history: older releases queued it before, and lost data by that.
     link.send('newLeader', epochStart(this.epoch), config)
@@ -793,7 +793,8 @@ export class Leader {
     committedLog.add({ zxid, payload })
     for (const { learner, send } of behind) this.toLearner(learner, 0, send)
     this.reconfigured.resolve()
-    this.confirmation.count()
+    // Others decide from now on, and for them the answers may be enough already.
+    if (this.confirmation.count()) this.confirmation.beginWanted(this.parts.nowMs(), zxid)
     if (!goesOn) this.end(new RoleChange(`server ${leader} is to lead from now on`, leader))
   }
 

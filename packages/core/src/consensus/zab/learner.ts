@@ -218,9 +218,9 @@ export class Learner implements GlobalUpstream, LeaderRelay {
   }
 
   /**
-   * The epoch of our history; -1 lets us be brought up and count for nothing. That is what a promise
-   * does which was made before, and one of a server that asks for everything: its zxid does not say
-   * what it has. What that is follows, behind all that Apache reads: without it there may be no quorum.
+   * The epoch of our history. With -1 we are brought up and count for nothing: if we have promised
+   * the epoch before, or ask for everything, since then the zxid does not say what we have. What we
+   * have follows in that case, behind all that Apache reads: a leader may need us for its quorum.
    */
   private promiseOf(isNew: boolean): Uint8Array {
     const { epochs, db, wantsEverything, lacksData } = this.parts

@@ -172,14 +172,14 @@ export class ObserverMaster {
     if (plan.kind === 'snap') {
       const source = db.snapshotSource()
       link.send('snap', db.lastZxid)
-      await sendSnapshot(link, source, pause)
+      await sendSnapshot(link, source, pause, this.options.sliceBytes)
       // It may hold parts of what was committed while it was sent: with that it is exact.
       this.release(observer)
       observer.held = []
       config = configs.committedText
     } else {
       link.send(plan.kind, plan.zxid)
-      await sendHistory(link, plan.txns, pause)
+      await sendHistory(link, plan.txns, pause, this.options.sliceBytes)
     }
     link.send('newLeader', epochStart(epoch), config)
     observer.isSent = true

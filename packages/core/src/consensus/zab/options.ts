@@ -30,6 +30,8 @@ export interface ZabOptions {
   readonly confirmSyncs?: boolean
   /** Whether servers are brought up that are no members; unless told, where members can change. */
   readonly admitsStrangers?: boolean | undefined
+  /** How much of a history or a snapshot is sent before the loop turns. */
+  readonly sliceBytes?: number
   /** Every learner is sent everything, whatever it lacks. */
   readonly alwaysSendSnapshot?: boolean
 }

@@ -4,8 +4,8 @@ import type { ServerId } from '../../membership/quorum.ts'
 import type { ZabOptions } from './options.ts'
 
 /**
- * Whoever is brought up is sent the whole database. Where members can be changed, a server must be
- * able to join before it is one; otherwise only members may.
+ * A learner is sent the whole database, so only members may be one. Where members can be changed, a
+ * server has to follow the leader before it becomes a member.
  */
 export function refuseStranger(
   sid: ServerId,

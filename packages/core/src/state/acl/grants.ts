@@ -14,8 +14,12 @@ export class Grants {
   /** What each network may do, by the length of its addresses and of its prefix. */
   private readonly networks = new Map<number, Map<string, number>>()
 
+  /** Everything that any user of SASL is granted: the user `super` is one of all of them. */
+  private saslPerms = 0
+
   constructor(acl: readonly Acl[]) {
     for (const { perms, id } of acl) {
+      if (id.scheme === 'sasl') this.saslPerms |= perms
       if (id.scheme === 'ip') this.addNetwork(id.id ?? '', perms)
       else this.add(id, perms)
     }
@@ -24,11 +28,16 @@ export class Grants {
   /** Whether one of these identities may do one of `perms`. */
   allow(perms: number, identities: readonly Id[]): boolean {
     for (const { scheme, id } of identities) {
-      const granted =
-        scheme === 'ip' ? this.ofAddress(id ?? '') : this.byScheme.get(scheme)?.get(id)
+      const granted = this.grantedTo(scheme, id)
       if (granted !== undefined && (granted & perms) !== 0) return true
     }
     return false
+  }
+
+  private grantedTo(scheme: string | null, id: string | null): number | undefined {
+    if (scheme === 'ip') return this.ofAddress(id ?? '')
+    if (scheme === 'sasl' && id === 'super') return this.saslPerms
+    return this.byScheme.get(scheme)?.get(id)
   }
 
   private add({ scheme, id }: Id, perms: number): void {

@@ -1,5 +1,6 @@
 import { encodeText, errorCodes, permissions, type Acl, type Id } from '@zabra/protocol'
 import type { AclEntry } from './acl-table.ts'
+import { isDistinguishedName } from './distinguished-name.ts'
 import { Grants, indexedLengthMin } from './grants.ts'
 import { isInNetwork, parseNetwork } from './ip.ts'
 
@@ -28,12 +29,12 @@ export function allows(
   for (const identity of identities) if (identity.scheme === 'super') return true
   if (entry.acl.length >= indexedLengthMin) {
     entry.grants ??= new Grants(entry.acl)
-    return entry.grants.allow(perms, identities)
+    return entry.grants.allow(perms, withProvider(rules, identities))
   }
   for (const { perms: granted, id } of entry.acl) {
     if ((granted & perms) === 0) continue
     for (const identity of identities) {
-      if (identity.scheme === id.scheme && matches(identity, id)) return true
+      if (identity.scheme === id.scheme && matches(rules, identity, id)) return true
     }
   }
   return false
@@ -51,9 +52,16 @@ export function grantsEach(entry: AclEntry, perms: number, identities: readonly 
   return true
 }
 
-function matches(identity: Id, wanted: Id): boolean {
+/** Without a configured provider an identity of SASL matches no ACL. */
+function withProvider({ schemes }: AclRules, identities: readonly Id[]): readonly Id[] {
+  return schemes.has('sasl') ? identities : identities.filter(({ scheme }) => scheme !== 'sasl')
+}
+
+function matches({ schemes }: AclRules, identity: Id, wanted: Id): boolean {
   if (identity.scheme === 'ip') return isInNetwork(identity.id ?? '', wanted.id ?? '')
-  return identity.id === wanted.id
+  if (identity.scheme !== 'sasl') return identity.id === wanted.id
+  // Without a configured provider the identity matches no ACL. The user `super` matches all of them.
+  return schemes.has('sasl') && (identity.id === wanted.id || identity.id === 'super')
 }
 
 /**
@@ -130,7 +138,15 @@ function idProblem(rules: AclRules, { scheme, id }: Id): number {
     return parts.length === 2 && parts[1] !== '' ? 0 : errorCodes.invalidAcl
   }
   if (scheme === 'ip') return parseNetwork(id) === undefined ? errorCodes.invalidAcl : 0
-  return 0
+  if (scheme === 'x509') return isDistinguishedName(id) ? 0 : errorCodes.invalidAcl
+  if (scheme === 'sasl') return isPrincipal(id) ? 0 : errorCodes.invalidAcl
+  // No connection has an identity of the scheme ensemble.
+  return scheme === 'ensemble' ? errorCodes.invalidAcl : 0
+}
+
+/** A plain name, or one of Kerberos: `service/host@REALM`. */
+function isPrincipal(id: string): boolean {
+  return !id.includes('@') || /^[^/@]*(?:\/[^/@]*)?@[^/@]*$/.test(id)
 }
 
 /** Hides the hashes of passwords from those who may not change the list anyway. */

@@ -184,6 +184,21 @@ describe('when the disk is full', () => {
     expect((await zxidsIn('log.1')).zxids).toEqual([1])
   })
 
+  test.each(['EMFILE', 'ENFILE'])(
+    'a new file that finds no descriptor (%s) is tried again',
+    async (code) => {
+      const log = new TxnLog(disk, { directory, preAllocBytes: 0 })
+      for (const failing of ['create', 'syncDirectory'] as const) {
+        disk.fault = (call) => (call === failing ? code : undefined)
+        await expect(log.append(batchOf([1]))).rejects.toThrow(/no file descriptor is left/)
+      }
+      disk.fault = undefined
+      await log.append(batchOf([1]))
+      await log.close()
+      expect((await zxidsIn('log.1')).zxids).toEqual([1])
+    },
+  )
+
   test('no room for laying the file out ahead is no failure', async () => {
     const log = new TxnLog(disk, { directory, preAllocBytes: 4096 })
     disk.fault = (call) => (call === 'setSize' ? 'ENOSPC' : undefined)

@@ -19,7 +19,7 @@ export interface TxnLogOptions {
   readonly extentDirectory?: string | undefined
 }
 
-/** There is no room for the batch. Nothing is lost: the same append may be tried again later. */
+/** There is no room for the batch, or no file descriptor. Nothing is lost: the same append may be tried again later. */
 export class DiskFullError extends Error {
   override readonly name = 'DiskFullError'
 }
@@ -70,6 +70,7 @@ export class TxnLog {
   private durableZxid: bigint
   /** The newest note; undefined before the first, and where recovery may have written another. */
   private noted: NotedExtent | undefined
+  /** The transaction that the file being written begins with. */
   private firstOfFile: bigint | undefined
   private noting: Promise<void> = Promise.resolve()
   private isExtentKept = false
@@ -147,9 +148,9 @@ export class TxnLog {
    * Notes how far the log goes. Where it fails, the note says less than it could, which is no reason
    * to stop.
    */
-  async noteExtent(isClosed = false): Promise<void> {
-    const log = isClosed ? undefined : this.firstOfFile
-    await this.note({ zxid: this.durableZxid, log, isClosed }, isClosed).catch(() => {})
+  async noteExtent(isDurable = false): Promise<void> {
+    const { durableZxid: zxid, firstOfFile: log } = this
+    await this.note({ zxid, log, isClosed: log === undefined }, isDurable).catch(() => {})
   }
 
   /**
@@ -277,7 +278,7 @@ export class TxnLog {
     this.rollWanted = false
     const { file, filling, position } = this
     if (file === undefined) return
-    this.file = undefined
+    this.file = this.firstOfFile = undefined
     this.closing = this.closing
       .then(() => filling)
       .then(() => file.setSize(position + endMarkBytes))
@@ -291,6 +292,11 @@ export class TxnLog {
    * cut off again, so that a different one in its place is not followed by a rest of this one.
    */
   private async judge(error: unknown): Promise<Error> {
+    // Nothing was written yet: others may give descriptors back.
+    if (this.file === undefined && isWithoutDescriptor(error)) {
+      const message = `no file descriptor is left for the next transaction log in ${this.directory}`
+      return new DiskFullError(message, { cause: error })
+    }
     if (faultCode(error) !== 'ENOSPC') {
       return (this.failure = failedBecause(error, this.path || this.directory))
     }
@@ -308,6 +314,11 @@ export class TxnLog {
       cause: error,
     })
   }
+}
+
+function isWithoutDescriptor(error: unknown): boolean {
+  const code = faultCode(error)
+  return code === 'EMFILE' || code === 'ENFILE'
 }
 
 function failedBecause(error: unknown, path: string): LogFailedError {

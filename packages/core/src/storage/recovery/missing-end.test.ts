@@ -9,7 +9,7 @@ import { TxnLog } from '../log/txn-log.ts'
 import { RecoveryError } from './recovery-error.ts'
 
 let disk: MemoryDisk
-const newest = `${directory}/log.65`
+const newestLog = `${directory}/log.65`
 
 beforeEach(() => {
   disk = new MemoryDisk({ forgetful: true })
@@ -32,16 +32,17 @@ async function edit(path: string, change: (bytes: Buffer) => Buffer): Promise<vo
 }
 
 const damages: Record<string, () => Promise<void>> = {
-  'cut to half': () => edit(newest, (bytes) => bytes.subarray(0, recordsEnd(bytes) / 2)),
-  'cut in its last record': () => edit(newest, (bytes) => bytes.subarray(0, recordsEnd(bytes) - 9)),
+  'cut to half': () => edit(newestLog, (bytes) => bytes.subarray(0, recordsEnd(bytes) / 2)),
+  'cut in its last record': () =>
+    edit(newestLog, (bytes) => bytes.subarray(0, recordsEnd(bytes) - 9)),
   'cut between two records': () =>
-    edit(newest, (bytes) => bytes.subarray(0, recordsEnd(bytes) - recordBytes)),
+    edit(newestLog, (bytes) => bytes.subarray(0, recordsEnd(bytes) - recordBytes)),
   'zeros from the middle on': () =>
-    edit(newest, (bytes) => bytes.fill(0, Math.floor(recordsEnd(bytes) / 2))),
-  'cut to its header': () => edit(newest, (bytes) => bytes.subarray(0, 16)),
-  'cut to 0 bytes': () => edit(newest, (bytes) => bytes.subarray(0, 0)),
-  zeroed: () => edit(newest, (bytes) => bytes.fill(0)),
-  gone: () => disk.remove(newest),
+    edit(newestLog, (bytes) => bytes.fill(0, Math.floor(recordsEnd(bytes) / 2))),
+  'cut to its header': () => edit(newestLog, (bytes) => bytes.subarray(0, 16)),
+  'cut to 0 bytes': () => edit(newestLog, (bytes) => bytes.subarray(0, 0)),
+  zeroed: () => edit(newestLog, (bytes) => bytes.fill(0)),
+  gone: () => disk.remove(newestLog),
 }
 const recordBytes = 49
 
@@ -116,12 +117,12 @@ test('logs and snapshots that are all gone are not taken for a new directory', a
 test('a log that is gone with all that is noted in it is missed', async () => {
   await live(100)
   await live(150, { isKilled: true })
-  await disk.remove(newest)
+  await disk.remove(newestLog)
   const log = 0x65n
   const note = async (isClosed: boolean): Promise<void> => {
-    const newest = await readExtent(disk, directory)
+    const noted = await readExtent(disk, directory)
     const extent = { zxid: 100n, log, isClosed, isSynced: true }
-    await writeExtent(disk, directory, extent, { newest, isDurable: true })
+    await writeExtent(disk, directory, extent, { newest: noted, isDurable: true })
   }
   await note(false)
   await expect(recoverTest(disk)).rejects.toThrow('log.65 was being written')
@@ -133,9 +134,9 @@ test('a note that power failed in the middle of leaves the one before it', async
   for (let bytes = 0; bytes <= 512; bytes += 7) {
     disk = new MemoryDisk({ forgetful: true })
     await live(100)
-    const newest = await readExtent(disk, directory)
+    const noted = await readExtent(disk, directory)
     const extent = { zxid: 90n, log: undefined, isClosed: true, isSynced: true }
-    await writeExtent(disk, directory, extent, { newest, isDurable: false })
+    await writeExtent(disk, directory, extent, { newest: noted, isDurable: false })
     disk.crash(() => [[0, bytes]])
     expect([90n, 100n]).toContain((await readExtent(disk, directory))?.zxid)
   }
@@ -189,6 +190,19 @@ test('a log that is cut off on purpose is not missed, wherever power fails meanw
   }
 })
 
+test('a note that comes late names no log that was cut off meanwhile', async () => {
+  await live(100)
+  const { zxid } = await recoverTest(disk)
+  const options = { directory, preAllocBytes: 4096, lastZxid: zxid, extentDirectory: directory }
+  const log = new TxnLog(disk, options)
+  await log.append(batchOf(range(101, 150)))
+  await log.close()
+  await log.rebase(40n)
+  await truncateAfter(disk, { snapshotDir: directory, logDir: directory }, 40n)
+  await log.noteExtent()
+  expect(await recoverTest(disk)).toMatchObject({ zxid: 40n, lacksData: false })
+})
+
 test('the note never claims what a loss of power takes', async () => {
   const tear: Tear = (_path, bytes) => [[0, bytes.length / 2]]
   const steps = fc.array(
@@ -224,7 +238,7 @@ test('the refusal says what is missing and what can be done', async () => {
   const refused = await recoverTest(disk).catch((error: unknown) => error)
   expect(refused).toBeInstanceOf(RecoveryError)
   expect((refused as Error).message).toBe(
-    `${newest}: the logs end here, and the database at zxid 0x7c, but everything up to 0x96 had been ` +
+    `${newestLog}: the logs end here, and the database at zxid 0x7c, but everything up to 0x96 had been ` +
       'made durable: what lies between is missing. The server does not start, so that nothing is ' +
       'lost: restore what is missing from a copy; or, if an older state was put here on purpose or ' +
       'what is missing may be lost, start once with recovery.acceptDamage=true.',

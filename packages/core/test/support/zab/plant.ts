@@ -26,7 +26,7 @@ export async function plant(
   epochs: { readonly accepted: bigint; readonly current: bigint },
 ): Promise<void> {
   await loadDatabase(disk, directories, databaseOptions)
-  const log = new TxnLog(disk, { directory, preAllocBytes: 0 })
+  const log = new TxnLog(disk, { directory, preAllocBytes: 0, extentDirectory: directory })
   for (const item of history) {
     if (item === 'snapshot') {
       const { db } = await loadDatabase(disk, directories, databaseOptions)

@@ -1,3 +1,4 @@
+import { extentName } from '../../../src/storage/log/extent.ts'
 import type { WriteHandle } from '../../../src/ports.ts'
 import type { MemoryDisk } from '../../../src/storage/disk/memory-disk.ts'
 
@@ -28,9 +29,10 @@ export function stepDisk(disk: MemoryDisk, { mayGo, changed }: DiskWatch): void 
       await file.write(bytes, position)
       await changed()
     }
-  // Only what is there already is opened so: a log that is to be cut.
+  // Only what is there already is opened so: a log that is to be cut, or the note of how far they go.
   disk.openWrite = async (path) => {
     const file = await openWrite(path)
+    if (path.endsWith(extentName)) return file
     const sync = async (): Promise<void> => {
       await mayGo()
       await file.sync()

@@ -1,6 +1,7 @@
 import { Guesses, grantsEach } from '@zabra/core'
 import { encodeText, permissions, type Id } from '@zabra/protocol'
 import type { IncomingMessage } from 'node:http'
+import { socketIdentities } from '../../auth/x509.ts'
 import { setTimeout as delay } from 'node:timers/promises'
 import type { ServerView } from '../../server-view.ts'
 
@@ -32,16 +33,24 @@ export class Authorization {
     const waitMs = this.guesses.waitMs(address, performance.now())
     if (waitMs === undefined) return { status: 429, error: 'Too many wrong passwords; try later' }
     if (waitMs > 0) await delay(waitMs)
-    const refusal = this.refuseUnlessAllowed(authorization, address)
+    const refusal = this.refuseUnlessAllowed(request, authorization, address)
     if (refusal === undefined) return undefined
     this.view.peer.stats.failedGuesses++
     this.guesses.failed(address, performance.now(), waitMs > 0)
     return refusal
   }
 
-  private refuseUnlessAllowed(authorization: string, address: string): Refusal | undefined {
+  private refuseUnlessAllowed(
+    { socket }: IncomingMessage,
+    authorization: string,
+    address: string,
+  ): Refusal | undefined {
     const { scheme, token } = parseAuthorization(authorization)
-    const identities = this.view.authenticator.authenticate(scheme, token, address)
+    const { authenticator, config } = this.view
+    const identities =
+      scheme === 'x509'
+        ? socketIdentities(socket, config.x509SuperUser)
+        : authenticator.authenticate(scheme, token, address)
     if (identities === undefined) return { status: 401, error: 'Not authenticated' }
     return mayAdminister(this.view, identities)
       ? undefined

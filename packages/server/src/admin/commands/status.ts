@@ -53,12 +53,13 @@ function proposalStats({ ensemble }: ServerView): Answer {
 }
 
 export function connectionLists(view: ServerView, detail: 'brief' | 'all'): Answer {
-  return {
-    connections: Array.from(view.sockets, (socket) =>
-      detail === 'brief' ? brief(socket) : { ...brief(socket), ...sessionPart(socket) },
-    ),
-    secure_connections: [],
-  }
+  const listOf = (isSecure: boolean): Json[] =>
+    [...view.sockets]
+      .filter((socket) => socket.isSecure === isSecure)
+      .map((socket) =>
+        detail === 'brief' ? brief(socket) : { ...brief(socket), ...sessionPart(socket) },
+      )
+  return { connections: listOf(false), secure_connections: listOf(true) }
 }
 
 function brief(socket: ClientSocket): { [name: string]: Json } {

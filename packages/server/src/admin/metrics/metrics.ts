@@ -1,6 +1,7 @@
 import { limitNames, Summary } from '@zabra/core'
 import { eventTypes, operations } from '@zabra/protocol'
 import type { ServerView } from '../../server-view.ts'
+import type { TlsContext } from '../../tls/tls-context.ts'
 import { rounded } from '../java-text.ts'
 import { nodeCount, uptimeMs } from '../server-state.ts'
 import { ensembleMetrics } from './ensemble-metrics.ts'
@@ -21,6 +22,7 @@ export async function collectMetrics(view: ServerView): Promise<Metric[]> {
         ]),
     ...quotas(view),
     ...counters(view),
+    counter('unsuccessful_handshake', view.handshakes.failed, 'TLS handshakes that failed.'),
     ...neverHere.map((name) => counter(name, 0, 'Always 0: this does not happen here.')),
     ...limitCounts(view),
     ...operationCounts(view),
@@ -61,10 +63,55 @@ function gauges(view: ServerView): Value[] {
         'Share of new connections being dropped.',
       ),
     ),
-    gauge('outstanding_tls_handshake', 0, 'TLS handshakes under way.'),
-    gauge('non_mtls_remote_conn_count', 0, 'Connections from elsewhere without a certificate.'),
-    gauge('non_mtls_local_conn_count', 0, 'Local connections without a certificate.'),
+    ...tlsGauges(view),
   ]
+}
+
+/** Handshakes and certificates; connections without one count only where there is TLS. */
+function tlsGauges({ handshakes, tlsContexts, sockets }: ServerView): Value[] {
+  const hasTls = tlsContexts.some(({ use }) => use === 'clients')
+  const others = { local: 0, remote: 0 }
+  for (const { address, hasCertificate } of hasTls ? sockets : []) {
+    if (!hasCertificate) others[isLocal(address) ? 'local' : 'remote']++
+  }
+  return [
+    gauge('outstanding_tls_handshake', handshakes.underWay, 'TLS handshakes under way.'),
+    gauge('non_mtls_remote_conn_count', others.remote, 'From elsewhere, without a certificate.'),
+    gauge('non_mtls_local_conn_count', others.local, 'Local ones without a certificate.'),
+    ...certificateMetrics(tlsContexts),
+  ]
+}
+
+/** Metrics of one name stand together, with a value for each use of TLS. */
+function certificateMetrics(contexts: ServerView['tlsContexts']): Value[] {
+  const ofEach = (make: (context: TlsContext) => Value): Value[] =>
+    contexts.map((context) => ({ ...make(context), key: context.use }))
+  return [
+    ...ofEach(({ expiresMs }) =>
+      gauge(
+        'tls_certificate_expiry_time_seconds',
+        Math.floor(expiresMs / 1000),
+        'When the certificate that is served expires, in seconds since 1970.',
+      ),
+    ),
+    ...ofEach(({ problem }) =>
+      gauge(
+        'tls_certificate_files_refused',
+        problem === undefined ? 0 : 1,
+        '1 while the files are not in use as they are now, because they cannot be used.',
+      ),
+    ),
+    ...ofEach(({ reloads }) =>
+      counter('tls_certificate_reloads', reloads, 'New certificates taken into use.'),
+    ),
+    ...ofEach(({ failedReloads }) =>
+      counter('tls_certificate_reload_failures', failedReloads, 'New certificates refused.'),
+    ),
+  ]
+}
+
+function isLocal(address: string): boolean {
+  return address === '::1' || address.startsWith('127.')
 }
 
 /** Limits and use of each subtree that has a quota; -1 is no limit. */
@@ -105,6 +152,11 @@ function counters(view: ServerView): Value[] {
     counter('stale_requests', stats.staleRequests, 'Executed although they had waited too long.'),
     counter('stale_requests_dropped', stats.staleRequestsDropped, 'Connections closed for that.'),
     counter('connection_rejected', stats.connectionsRejected, 'Connections over a limit.'),
+    counter(
+      'connection_rejected_no_descriptor',
+      stats.connectionsWithoutDescriptor,
+      'Connections refused so that logs and snapshots have file descriptors.',
+    ),
     counter(
       'sessionless_connections_expired',
       stats.sessionlessExpired,

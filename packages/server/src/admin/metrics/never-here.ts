@@ -21,5 +21,4 @@ export const neverHere = [
   'stale_replies',
   'tls_handshake_exceeded',
   'unrecoverable_error_count',
-  'unsuccessful_handshake',
 ] as const

@@ -4,11 +4,11 @@ import { environment } from '../environment.ts'
 
 /** `conf`: the settings that count. */
 export async function conf(view: ServerView): Promise<string> {
-  const { config, clientPort, directories } = view
+  const { config, clientPort, secureClientPort, directories } = view
   const sizes = await view.directorySizes()
   const settings = {
     clientPort: config.clientPort === undefined ? -1 : clientPort,
-    secureClientPort: config.tls.port ?? -1,
+    secureClientPort: config.tls.port === undefined ? -1 : secureClientPort,
     dataDir: directories.data,
     dataDirSize: sizes.data,
     dataLogDir: directories.log,

@@ -1,4 +1,4 @@
-import { anyVersion, codes, errorCodes, nodeKindOf, type MultiOp } from '@zabra/protocol'
+import { anyVersion, codes, errorCodes, type MultiOp } from '@zabra/protocol'
 import { ApiError, badRequest, isRefused, Refused } from '../api-error.ts'
 import { pathParameter, type Call, type Route } from '../route.ts'
 import { boolean, integer, object, text } from '../schema.ts'
@@ -120,7 +120,7 @@ async function impactOf(
     paths.push(path)
     if (stat === 'hidden') return
     bytes += stat.dataLength
-    if (nodeKindOf(stat) === 'ephemeral') ephemerals++
+    if (stat.ephemeralOwner !== 0n) ephemerals++
   }
   const topStat = await statOf(client, top)
   if (topStat === undefined) throw new Refused(errorCodes.noNode)

@@ -1,5 +1,17 @@
 import { property, setting } from '../key.ts'
-import { address, bool, boolOrDefault, int, list, ms, port, text } from '../value-types.ts'
+import {
+  address,
+  bool,
+  boolOrDefault,
+  choice,
+  int,
+  kib,
+  list,
+  ms,
+  path,
+  port,
+  text,
+} from '../value-types.ts'
 
 const validPort = { min: 0, max: 65_535, outside: 'error' } as const
 
@@ -53,15 +65,13 @@ export const admin = {
     'The commands snapshot and restore are each allowed once in this time.',
     { range: { min: 0, outside: 'default' } },
   ),
-  'admin.portUnification': property(bool, false, 'HTTP and HTTPS on one port.', { use: 'planned' }),
-  'admin.forceHttps': property(bool, false, 'HTTPS only.', {
-    use: 'planned',
-    protects: true,
-  }),
-  'admin.needClientAuth': property(bool, false, 'HTTPS clients must show a certificate.', {
-    use: 'planned',
-    protects: true,
-  }),
+  'admin.portUnification': property(
+    bool,
+    false,
+    'HTTP and HTTPS on one port, the metrics port as well.',
+  ),
+  'admin.forceHttps': property(bool, false, 'HTTPS only, on the metrics port as well.'),
+  'admin.needClientAuth': property(bool, false, 'HTTPS clients must present a certificate.'),
   'metricsProvider.className': setting(
     text,
     undefined,
@@ -77,7 +87,30 @@ export const admin = {
     use: 'unused',
     notice: 'there is no Java machine; metrics of the process are always included',
   }),
-  'audit.enable': property(bool, false, 'Changes are written to an audit log.', { use: 'planned' }),
+  'audit.enable': property(
+    bool,
+    false,
+    'Changes, and attempts at them, are written to an audit log.',
+  ),
+  'audit.file': property(path, 'zookeeper_audit.log', 'The audit log; `-` is standard output.', {
+    departs: "zabra's own; ZooKeeper has it in the configuration of its logging.",
+  }),
+  'audit.format': property(
+    choice(['text', 'json']),
+    'text',
+    'text is what ZooKeeper writes. json has an object on each line, with zxid and error as well.',
+    { strict: true, departs: "zabra's own." },
+  ),
+  'audit.maxFileSizeInKb': property(
+    kib,
+    10 * 1024 * 1024,
+    'A larger audit log is moved away: to NAME.1, what was there to NAME.2, and so on. 0 for never.',
+    { departs: "zabra's own.", range: { min: 0, outside: 'default' } },
+  ),
+  'audit.maxFiles': property(int, 10, 'How many of those are kept.', {
+    departs: "zabra's own.",
+    range: { min: 1, outside: 'default' },
+  }),
   'audit.impl.class': property(text, undefined, 'Java class of the audit log.', {
     use: 'unused',
     notice: 'Java classes cannot be loaded',

@@ -300,137 +300,43 @@ export const access = {
     use: 'unused',
     notice: 'no release of ZooKeeper reads it; enforce.auth.enabled does what is meant',
   }),
-  ensembleAuthName: property(list, [], 'Names accepted by the scheme ensemble.', {
-    use: 'planned',
-    defaultText: 'none',
-  }),
+  ensembleAuthName: property(
+    list,
+    [],
+    'Names that the scheme ensemble accepts, so that a client which means another ensemble is refused.',
+    { defaultText: 'any' },
+  ),
 } as const
 
 export const sasl = {
-  allowSaslFailedClients: property(
-    bool,
-    false,
-    'A client whose SASL exchange failed may stay, without an identity.',
-    { use: 'planned' },
+  'sasl.usersFile': property(
+    path,
+    undefined,
+    'File with the users of SASL, a line `name=password` each. It also turns the scheme sasl on.',
+    { defaultText: 'none', departs: "zabra's own." },
   ),
   'java.security.auth.login.config': bare(
     path,
     undefined,
-    'Login configuration with the users of SASL, in the section named by sasl.serverconfig.',
-    { use: 'planned', defaultText: 'none' },
+    'JAAS file with the users of SASL, in the section named by sasl.serverconfig: `user_NAME="password"` of a DigestLoginModule.',
+    {
+      defaultText: 'none',
+      departs: 'Kerberos is not offered; a section that asks for it is an error.',
+    },
   ),
-  'sasl.serverconfig': property(text, 'Server', 'Section of the login configuration.', {
-    use: 'planned',
-  }),
+  'sasl.serverconfig': property(text, 'Server', 'Section of the JAAS file.'),
+  allowSaslFailedClients: property(
+    bool,
+    false,
+    'A client whose SASL exchange failed may stay, without an identity.',
+  ),
   'SASLAuthenticationProvider.superPassword': property(
     text,
     undefined,
-    'Password of the SASL user super, instead of the one in the login configuration.',
-    { use: 'planned', defaultText: 'none' },
+    'Password of the SASL user super, instead of the one in the file.',
+    { defaultText: 'none' },
   ),
   superUser: property(text, undefined, 'SASL user with the rights of the super user.', {
-    use: 'planned',
     defaultText: 'none',
-  }),
-} as const
-
-export const tls = {
-  secureClientPort: setting(port, undefined, 'Port for clients that speak TLS.', {
-    use: 'planned',
-    defaultText: 'none',
-    range: validPort,
-  }),
-  secureClientPortAddress: setting(address, undefined, 'Address the secure port is bound to.', {
-    use: 'planned',
-    defaultText: 'every address',
-  }),
-  'client.portUnification': property(bool, false, 'TLS and plain clients share the client port.', {
-    use: 'planned',
-  }),
-  'client.certReload': property(bool, false, 'Key and trust stores are read again on change.', {
-    use: 'planned',
-  }),
-  'ssl.keyStore.location': property(path, undefined, "The server's key and certificate.", {
-    use: 'planned',
-    defaultText: 'none',
-  }),
-  'ssl.keyStore.password': property(text, '', 'Password of the key store.', { use: 'planned' }),
-  'ssl.keyStore.passwordPath': property(path, undefined, 'File with that password.', {
-    use: 'planned',
-    defaultText: 'none',
-  }),
-  'ssl.keyStore.type': property(text, undefined, 'JKS, PEM, PKCS12 or BCFKS.', {
-    use: 'planned',
-    defaultText: 'by file name',
-  }),
-  'ssl.trustStore.location': property(
-    path,
-    undefined,
-    'Certificates that clients are checked by.',
-    {
-      use: 'planned',
-      defaultText: 'none',
-    },
-  ),
-  'ssl.trustStore.password': property(text, '', 'Password of the trust store.', { use: 'planned' }),
-  'ssl.trustStore.passwordPath': property(path, undefined, 'File with that password.', {
-    use: 'planned',
-    defaultText: 'none',
-  }),
-  'ssl.trustStore.type': property(text, undefined, 'JKS, PEM, PKCS12 or BCFKS.', {
-    use: 'planned',
-    defaultText: 'by file name',
-  }),
-  'ssl.protocol': property(text, undefined, 'TLS version offered.', {
-    use: 'planned',
-    defaultText: 'TLSv1.3',
-  }),
-  'ssl.enabledProtocols': property(list, [], 'TLS versions accepted.', {
-    use: 'planned',
-    defaultText: 'TLSv1.2, TLSv1.3',
-  }),
-  'ssl.ciphersuites': property(list, [], 'Cipher suites accepted.', {
-    use: 'planned',
-    defaultText: 'those of the runtime',
-  }),
-  'ssl.clientAuth': property(
-    choice(['none', 'want', 'need']),
-    'need',
-    'Whether clients must show a certificate.',
-    { use: 'planned' },
-  ),
-  'ssl.hostnameVerification': property(bool, true, 'Names in certificates are checked.', {
-    use: 'planned',
-  }),
-  'ssl.clientHostnameVerification': property(
-    bool,
-    false,
-    'Names in the certificates of clients are checked too.',
-    { use: 'planned' },
-  ),
-  'ssl.crl': property(bool, false, 'Revocation lists are checked.', { use: 'planned' }),
-  'ssl.ocsp': property(bool, false, 'Revocation is asked of the issuer.', { use: 'planned' }),
-  'ssl.handshakeDetectionTimeoutMillis': property(
-    ms,
-    5000,
-    'How long a shared port waits for the first bytes.',
-    { use: 'planned' },
-  ),
-  'ssl.authProvider': property(text, 'x509', 'Scheme that checks the certificates of clients.', {
-    use: 'planned',
-  }),
-  'ssl.context.supplier.class': property(text, undefined, 'Java class that makes TLS contexts.', {
-    use: 'unused',
-    notice: 'Java classes cannot be loaded',
-  }),
-  'X509AuthenticationProvider.superUser': property(
-    text,
-    undefined,
-    'Subject of a certificate with the rights of the super user.',
-    { use: 'planned', defaultText: 'none' },
-  ),
-  'fips-mode': property(bool, true, 'Only FIPS-approved algorithms.', {
-    use: 'unused',
-    notice: 'start Node.js with --force-fips instead',
   }),
 } as const

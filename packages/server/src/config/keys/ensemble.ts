@@ -183,39 +183,41 @@ export const ensemble = {
     use: 'planned',
     properties: ['zookeeper.multiAddress.reachabilityCheckEnabled'],
   }),
-  sslQuorum: setting(bool, false, 'Servers speak TLS to each other.', {
-    use: 'planned',
-    protects: true,
-  }),
-  portUnification: setting(bool, false, 'TLS and plain servers share the ports.', {
-    use: 'planned',
-  }),
-  sslQuorumReloadCertFiles: setting(bool, false, 'Key and trust stores are read again on change.', {
-    use: 'planned',
-  }),
-  'quorum.auth.enableSasl': setting(bool, false, 'Servers authenticate to each other by SASL.', {
-    use: 'planned',
-    protects: true,
-  }),
-  'quorum.auth.learnerRequireSasl': setting(bool, false, 'A learner insists on it.', {
-    use: 'planned',
-    protects: true,
-  }),
-  'quorum.auth.serverRequireSasl': setting(bool, false, 'A server insists on it.', {
-    use: 'planned',
-    protects: true,
-  }),
+  'quorum.auth.enableSasl': setting(
+    bool,
+    false,
+    'Servers authenticate to each other by SASL DIGEST-MD5.',
+    { use },
+  ),
+  'quorum.auth.learnerRequireSasl': setting(
+    bool,
+    false,
+    'This server authenticates wherever it connects to.',
+    { use },
+  ),
+  'quorum.auth.serverRequireSasl': setting(
+    bool,
+    false,
+    'This server takes no server that does not authenticate.',
+    { use },
+  ),
+  'quorum.auth.usersFile': setting(
+    path,
+    undefined,
+    'File with lines `name=password`: the first is who this server is, all of them are taken from others.',
+    { use, defaultText: 'none: the JAAS file', departs: "zabra's own." },
+  ),
   'quorum.auth.learner.saslLoginContext': setting(
     text,
     'QuorumLearner',
-    'Section of the login configuration for connecting.',
-    { use: 'planned' },
+    'Section of the JAAS file with the `username` and `password` of this server.',
+    { use },
   ),
   'quorum.auth.server.saslLoginContext': setting(
     text,
     'QuorumServer',
-    'Section of the login configuration for accepting.',
-    { use: 'planned' },
+    'Section of the JAAS file with the users that are taken.',
+    { use },
   ),
   'quorum.auth.kerberos.servicePrincipal': setting(
     text,
@@ -258,15 +260,8 @@ export const families: readonly Family[] = [
     name: 'superUser.NAME',
     pattern: /^superUser\./,
     source: 'property',
-    use: 'planned',
+    use: 'used',
     docs: 'More SASL users with the rights of the super user.',
-  },
-  {
-    name: 'ssl.quorum.NAME',
-    pattern: /^ssl\.quorum\./,
-    source: 'property',
-    use: 'planned',
-    docs: 'As ssl.NAME, between servers.',
   },
   {
     name: 'metricsProvider.NAME',

@@ -156,9 +156,7 @@ export class HotClient {
     const zxid = await this.read(client, path, false)
     ledger.counts.syncs++
     if (zxid >= floor && (this.seen.get(path) ?? 0) >= version) return
-    // A leader that was replaced and does not know it yet: ZooKeeper's sync asks no quorum.
-    if (zxid >> 32n < floor >> 32n) ledger.counts.staleSyncs++
-    else ledger.problem(`${name}: after a sync ${hex(zxid)}; ${hex(floor)} was acknowledged before`)
+    ledger.problem(`${name}: after a sync ${hex(zxid)}; ${hex(floor)} was acknowledged before`)
   }
 
   private takeEvents(client: RawClient): void {

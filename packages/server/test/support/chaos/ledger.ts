@@ -13,8 +13,6 @@ export class Ledger {
     unansweredDone: 0,
     reads: 0,
     syncs: 0,
-    /** Syncs answered by a leader that had been replaced: ZooKeeper's sync asks no quorum. */
-    staleSyncs: 0,
     events: 0,
     moves: 0,
     lives: 0,

@@ -54,10 +54,10 @@ export function readWriteContest(stage: Stage): Workload {
       const lock = new ReadWriteLock(client, '/locks/rw', { id })
       const isTrying = !stage.isHealed && chance.chance(0.1)
       if (chance.chance(0.5)) {
-        const held = await (isTrying ? lock.tryRead(options) : lock.read(options))
+        const held = await (isTrying ? lock.read.tryAcquire(options) : lock.read.acquire(options))
         return held && { held, sharing: 'shared' }
       }
-      const held = await (isTrying ? lock.tryWrite(options) : lock.write(options))
+      const held = await (isTrying ? lock.write.tryAcquire(options) : lock.write.acquire(options))
       return held && { held }
     },
   })
@@ -80,7 +80,7 @@ export function revocableContest(stage: Stage): Workload {
         },
         revoke: chance.pick([false, true, { removeAfterMs: 200, evenIfRefused: true }] as const),
       }
-      const held = await (isShared ? lock.shared(options) : lock.exclusive(options))
+      const held = await (isShared ? lock.read.acquire(options) : lock.write.acquire(options))
       return { held, sharing: isShared ? 'shared' : 'alone' }
     },
   })

@@ -1,6 +1,6 @@
 import { isRefusal, type Client } from '@zabra/client'
 import { decodeText } from '@zabra/protocol'
-import type { Held } from '@zabra/recipes'
+import { LostError, type Held } from '@zabra/recipes'
 import type { Stage } from '../stage.ts'
 
 /**
@@ -31,7 +31,7 @@ export class GuardedLog {
       this.written.add(entry)
       this.stage.count('guarded writes')
     } catch (error) {
-      if (!isRefusal(error, 'noNode', 'badVersion')) throw error
+      if (!(error instanceof LostError) && !isRefusal(error, 'noNode', 'badVersion')) throw error
       this.stage.count('guarded writes refused')
     }
   }

@@ -6,8 +6,8 @@ import type { PacketLink } from './packet-link.ts'
 
 /** A snapshot is sent no faster than the learner takes it. */
 const unsentBytesMax = 4 * 1024 * 1024
-/** So much of a history is sent before the loop turns. */
-const historySliceBytes = 64 * 1024
+/** How much of a history, or of a snapshot, is sent before the loop turns. */
+export const sliceBytesDefault = 64 * 1024
 
 /** Lets the loop turn, and the learner take what it was sent; not for ever, though. */
 export async function drained(host: Host, limitMs: number, link: PacketLink): Promise<void> {
@@ -25,13 +25,14 @@ export async function sendHistory(
   link: PacketLink,
   txns: readonly LoggedTxn[],
   pause: () => Promise<void>,
+  sliceBytes = sliceBytesDefault,
 ): Promise<void> {
   let bytes = 0
   for (const { zxid, payload } of txns) {
     link.send('proposal', zxid, payload)
     link.send('commit', zxid)
     bytes += payload.length
-    if (bytes < historySliceBytes) continue
+    if (bytes < sliceBytes) continue
     bytes = 0
     await pause()
     if (link.isClosed) return

@@ -1,11 +1,11 @@
 import { AclList, MalformedError, Reader, Writer } from '@zabra/protocol'
 import type { SnapshotSource } from '../../../state/snapshot-source.ts'
 import type { SnapshotSink } from '../../../storage/snapshot/snapshot.ts'
+import { sliceBytesDefault } from './pace.ts'
 import type { PacketLink } from './packet-link.ts'
 
 /** What a snapshot on the wire ends with. */
 const signature = 'BenWasHere'
-const sliceBytes = 64 * 1024
 /** What one node, or one list of ACLs, may take at most: more is no snapshot. */
 const itemBytesMax = 64 * 1024 * 1024
 
@@ -17,6 +17,7 @@ export async function sendSnapshot(
   link: PacketLink,
   source: SnapshotSource,
   pause: () => Promise<void>,
+  sliceBytes = sliceBytesDefault,
 ): Promise<void> {
   try {
     const writer = new Writer(2 * sliceBytes)

@@ -1,0 +1,131 @@
+import { spawn, type ChildProcess } from 'node:child_process'
+import { existsSync, mkdtempSync, readdirSync, rmSync } from 'node:fs'
+import { createInterface } from 'node:readline'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { connect } from '@zabra/client'
+import { afterAll, afterEach, beforeAll, expect, test } from 'vitest'
+import { runZabra, zabraCommand } from './support/program.ts'
+
+let folder: string
+let env: Record<string, string>
+
+beforeAll(() => {
+  folder = mkdtempSync(join(tmpdir(), 'zabra-dev-test-'))
+  env = { TMPDIR: folder, ZABRA_CONFIG_DIR: folder }
+})
+
+afterEach(async () => {
+  // Only where a test has failed is anything left.
+  for (const { child, ended } of running) {
+    child.kill('SIGINT')
+    await ended
+  }
+  running.clear()
+})
+
+afterAll(() => rmSync(folder, { recursive: true }))
+
+interface Dev {
+  readonly child: ChildProcess
+  readonly started: Promise<Started>
+  readonly ended: Promise<number | null>
+  readonly stderr: () => string
+}
+
+interface Started {
+  readonly servers: string
+  readonly dataDir: string
+  readonly members: readonly { readonly id: number; readonly role: string; readonly pid: number }[]
+}
+
+const running = new Set<Dev>()
+
+function start(...words: readonly string[]): Dev {
+  const [program = '', ...args] = [...zabraCommand, 'dev', '--json', ...words]
+  const child = spawn(program, args, {
+    env: { ...process.env, ...env },
+    stdio: ['ignore', 'pipe', 'pipe'],
+  })
+  let stderr = ''
+  child.stderr.on('data', (chunk: Buffer) => (stderr += chunk.toString()))
+  const ended = new Promise<number | null>((resolve) => child.once('close', resolve))
+  const started = new Promise<Started>((resolve, reject) => {
+    createInterface({ input: child.stdout }).once('line', (line) =>
+      resolve(JSON.parse(line) as Started),
+    )
+    child.once('close', () => reject(new Error(stderr)))
+  })
+  started.catch(() => {})
+  const one = { child, started, ended, stderr: () => stderr }
+  running.add(one)
+  return one
+}
+
+function isAlive(pid: number): boolean {
+  try {
+    process.kill(pid, 0)
+    return true
+  } catch {
+    return false
+  }
+}
+
+test('a program gets servers for as long as it runs, and its exit code is that of dev', async () => {
+  const script = `process.stdout.write(process.env.ZABRA_SERVERS); process.exit(42)`
+  const { code } = await runZabra(['dev', '--', process.execPath, '-e', script], { env })
+  expect(code).toBe(42)
+  expect(readdirSync(folder).filter((name) => name.startsWith('zabra-dev-'))).toEqual([])
+})
+
+test('an ensemble goes on when a server is killed, and everything is gone after Ctrl-C', async () => {
+  const { child, started, ended, stderr } = start('--servers', '3')
+  const { servers, members, dataDir } = await started
+  expect(members.map(({ role }) => role).toSorted()).toEqual(['follower', 'follower', 'leader'])
+  process.kill(members.find(({ role }) => role === 'leader')!.pid, 'SIGKILL')
+  const client = await connect(servers)
+  await client.create('/still', 'here')
+  await client.close()
+  await expect.poll(stderr).toMatch(/server \d ended with SIGKILL/)
+  child.kill('SIGINT')
+  expect(await ended).toBe(0)
+  expect(members.filter(({ pid }) => isAlive(pid))).toEqual([])
+  expect(existsSync(dataDir)).toBe(false)
+})
+
+test('data are kept where that is asked for, and found again', async () => {
+  const data = join(folder, 'kept')
+  const first = start('--data-dir', data)
+  const { servers } = await first.started
+  const client = await connect(servers)
+  await client.create('/kept', 'x')
+  await client.close()
+  first.child.kill('SIGINT')
+  await first.ended
+  const second = start('--data-dir', data)
+  const again = await connect((await second.started).servers)
+  expect(await again.exists('/kept')).toBeDefined()
+  await again.close()
+  second.child.kill('SIGTERM')
+  expect(await second.ended).toBe(0)
+  rmSync(data, { recursive: true })
+})
+
+test('no server outlives dev, even where dev is killed', async () => {
+  const { child, started, ended } = start()
+  const { members, dataDir } = await started
+  child.kill('SIGKILL')
+  await ended
+  await expect.poll(() => isAlive(members[0]!.pid), { timeout: 10_000 }).toBe(false)
+  rmSync(dataDir, { recursive: true })
+})
+
+test('a port that is taken is said to be so', async () => {
+  const { child, started, ended } = start()
+  const { servers } = await started
+  const [, port = ''] = servers.split(':')
+  const { code, stderr } = await runZabra(['dev', '--port', port], { env })
+  expect([code, stderr]).toEqual([7, expect.stringContaining(`from ${port} to ${port} is taken`)])
+  child.kill('SIGINT')
+  await ended
+})

@@ -1,0 +1,78 @@
+/** Options that do not exist are refused by name: a program without types learns of a typo here. */
+import type { CreateOptions, WatchableReadOptions, WithCodec } from '../options.ts'
+
+type Names = Readonly<Record<string, true>>
+
+/** Throws a TypeError where an option has none of the names. */
+export function checkOptionNames(what: string, options: object, names: Names): void {
+  for (const name in options) if (names[name] !== true) refuse(what, name, Object.keys(names))
+}
+
+export function refuse(what: string, name: string, names: readonly string[]): never {
+  const near = nearest(name, names)
+  const suggestion = near === undefined ? '' : `; did you mean ${near}?`
+  throw new TypeError(`${what} has no option ${name}${suggestion}`)
+}
+
+/** Every name of an option type, so that the compiler notices one that is missing here. */
+type NamesOf<Options> = Readonly<Record<keyof Options & string, true>>
+
+const create: NamesOf<CreateOptions & WithCodec<unknown>> = {
+  ephemeral: true,
+  sequential: true,
+  container: true,
+  ttlMs: true,
+  acl: true,
+  parents: true,
+  protect: true,
+  signal: true,
+  timeoutMs: true,
+  codec: true,
+}
+
+export function checkCreateOptions(options: object): void {
+  checkOptionNames('create', options, create)
+}
+
+export const callNames = { signal: true, timeoutMs: true } as const
+
+const read: NamesOf<WatchableReadOptions & WithCodec<unknown>> = {
+  ...callNames,
+  consistency: true,
+  watch: true,
+  codec: true,
+}
+
+export function checkReadOptions(options: object): void {
+  checkOptionNames('a read', options, read)
+}
+
+export const writeNames = { ...callNames, ifVersion: true, codec: true } as const
+
+/** The name that is most likely meant: one that contains it, or differs in a few letters. */
+function nearest(name: string, names: readonly string[]): string | undefined {
+  const wanted = name.toLowerCase()
+  const scored = names.map((candidate) => {
+    const other = candidate.toLowerCase()
+    const isPart = wanted.length >= 3 && (other.startsWith(wanted) || wanted.startsWith(other))
+    return { candidate, score: isPart ? 1 : distance(wanted, other) }
+  })
+  const best = scored.toSorted((a, b) => a.score - b.score)[0]
+  return best !== undefined && best.score <= Math.max(2, name.length / 3)
+    ? best.candidate
+    : undefined
+}
+
+/** How many letters to insert, delete or replace. */
+function distance(a: string, b: string): number {
+  let row = Array.from({ length: b.length + 1 }, (_, j) => j)
+  for (let i = 1; i <= a.length; i++) {
+    const next = [i]
+    for (let j = 1; j <= b.length; j++) {
+      const replaced = row[j - 1]! + (a[i - 1] === b[j - 1] ? 0 : 1)
+      next.push(Math.min(replaced, row[j]! + 1, next[j - 1]! + 1))
+    }
+    row = next
+  }
+  return row[b.length]!
+}

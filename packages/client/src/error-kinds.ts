@@ -1,0 +1,45 @@
+/**
+ * Makes `instanceof` work between copies of this package. A program may have two, each with its own
+ * classes: npm installs a second one where versions differ.
+ */
+
+/** On the prototype of each class: its name. The same symbol in every copy. */
+const kind = Symbol.for('zabra.errorKind')
+
+type ErrorClass = abstract new (...args: never[]) => Error
+
+/**
+ * Marks a class of errors with its name, so that `instanceof` recognizes objects of the class of that
+ * name in another copy. A subclass that is not marked works as usual.
+ */
+export function markErrorKind(errorClass: ErrorClass, name: string): void {
+  Object.defineProperty(errorClass.prototype, kind, { value: name })
+  Object.defineProperty(errorClass, Symbol.hasInstance, { value: isInstance })
+}
+
+function isInstance(this: ErrorClass, value: unknown): boolean {
+  if (Function.prototype[Symbol.hasInstance].call(this, value)) return true
+  const wanted = kindOf(this.prototype)
+  if (wanted === undefined || typeof value !== 'object' || value === null) return false
+  for (let at: unknown = Object.getPrototypeOf(value); isObject(at); at = Object.getPrototypeOf(at))
+    if (kindOf(at) === wanted) return true
+  return false
+}
+
+function kindOf(prototype: object): unknown {
+  return Object.getOwnPropertyDescriptor(prototype, kind)?.value
+}
+
+function isObject(value: unknown): value is object {
+  return typeof value === 'object' && value !== null
+}
+
+/** Whether the error is of this class itself, in any copy, and not of a subclass. */
+export function isExactly<E extends Error>(
+  error: unknown,
+  errorClass: new (...args: never[]) => E,
+): error is E {
+  if (!(error instanceof errorClass)) return false
+  const own = Object.getPrototypeOf(error) as object
+  return own === errorClass.prototype || kindOf(own) === kindOf(errorClass.prototype)
+}

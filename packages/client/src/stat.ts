@@ -1,0 +1,139 @@
+import type { Reader, Stat as StatRecord } from '@zabra/protocol'
+
+/**
+ * The bookkeeping of a node, with ZooKeeper's names. Zxids, session ids and times are `bigint`, as the
+ * server counts them; `mtimeMs` and `ctimeMs` are numbers for `Date`, and `JSON.stringify` works.
+ *
+ *     const { stat } = await client.get('/settings')
+ *     console.log(new Date(stat.mtimeMs), JSON.stringify(stat))
+ */
+export class Stat implements StatRecord {
+  /** The transaction that created the node. */
+  readonly czxid: bigint
+  /** The transaction that changed its data last. */
+  readonly mzxid: bigint
+  /** When it was created, in ms since 1970 by the leader's clock. */
+  readonly ctime: bigint
+  /** When its data was changed last. */
+  readonly mtime: bigint
+  /** How often its data was changed: for `ifVersion`. */
+  readonly version: number
+  /** How often its children changed. */
+  readonly cversion: number
+  /** How often its ACL was changed. */
+  readonly aversion: number
+  /** The session of an ephemeral node, else 0. */
+  readonly ephemeralOwner: bigint
+  /** Bytes of data. */
+  readonly dataLength: number
+  readonly numChildren: number
+  /** The transaction that created or deleted a child last. */
+  readonly pzxid: bigint
+
+  /** In the order of the wire. Most replies have a stat, so no object comes in between. */
+  constructor(
+    czxid: bigint,
+    mzxid: bigint,
+    ctime: bigint,
+    mtime: bigint,
+    version: number,
+    cversion: number,
+    aversion: number,
+    ephemeralOwner: bigint,
+    dataLength: number,
+    numChildren: number,
+    pzxid: bigint,
+  ) {
+    this.czxid = czxid
+    this.mzxid = mzxid
+    this.ctime = ctime
+    this.mtime = mtime
+    this.version = version
+    this.cversion = cversion
+    this.aversion = aversion
+    this.ephemeralOwner = ephemeralOwner
+    this.dataLength = dataLength
+    this.numChildren = numChildren
+    this.pzxid = pzxid
+  }
+
+  /** One that was read as a plain record. */
+  static of(record: StatRecord): Stat {
+    return new Stat(
+      record.czxid,
+      record.mzxid,
+      record.ctime,
+      record.mtime,
+      record.version,
+      record.cversion,
+      record.aversion,
+      record.ephemeralOwner,
+      record.dataLength,
+      record.numChildren,
+      record.pzxid,
+    )
+  }
+
+  get mtimeMs(): number {
+    return Number(this.mtime)
+  }
+
+  get ctimeMs(): number {
+    return Number(this.ctime)
+  }
+
+  /** Numbers as numbers; zxids and the session as ZooKeeper's tools print them, in hex. */
+  toJSON(): StatJson {
+    const { czxid, mzxid, pzxid, ephemeralOwner, mtimeMs, ctimeMs } = this
+    const { version, cversion, aversion, dataLength, numChildren } = this
+    return {
+      czxid: formatZxid(czxid),
+      mzxid: formatZxid(mzxid),
+      pzxid: formatZxid(pzxid),
+      ctimeMs,
+      mtimeMs,
+      version,
+      cversion,
+      aversion,
+      ephemeralOwner: formatZxid(ephemeralOwner),
+      dataLength,
+      numChildren,
+    }
+  }
+}
+
+export interface StatJson {
+  readonly czxid: string
+  readonly mzxid: string
+  readonly pzxid: string
+  readonly ctimeMs: number
+  readonly mtimeMs: number
+  readonly version: number
+  readonly cversion: number
+  readonly aversion: number
+  readonly ephemeralOwner: string
+  readonly dataLength: number
+  readonly numChildren: number
+}
+
+/** A stat at the reader's position. */
+export function readStat(reader: Reader): Stat {
+  return new Stat(
+    reader.long(),
+    reader.long(),
+    reader.long(),
+    reader.long(),
+    reader.int(),
+    reader.int(),
+    reader.int(),
+    reader.long(),
+    reader.int(),
+    reader.int(),
+    reader.long(),
+  )
+}
+
+/** A zxid or a session id as ZooKeeper's logs and tools print it: `0x100000002`. */
+export function formatZxid(id: bigint): string {
+  return `0x${BigInt.asUintN(64, id).toString(16)}`
+}

@@ -1,0 +1,46 @@
+import { expect, onTestFinished, test } from 'vitest'
+import { useServer } from '../../test/support/server.ts'
+import { coordinated, LeaderCoordinator, OnLeader } from './index.ts'
+
+const fixture = useServer()
+
+async function open(path: string): Promise<LeaderCoordinator> {
+  const coordinator = await LeaderCoordinator.open(await fixture.open(), path)
+  onTestFinished(() => coordinator.close())
+  return coordinator
+}
+
+test('of all instances the leader runs a job, once for each time', async () => {
+  const first = await open('/cron/job')
+  await first.elected()
+  const second = await open('/cron/job')
+  const runs: string[] = []
+  const everyMs = 3_600_000
+  const jobs = [first, second].map((one, index) =>
+    coordinated(one, { name: 'backup', everyMs }, (why: string) => runs.push(`${index} ${why}`)),
+  )
+  for (const why of ['a', 'b']) await Promise.all(jobs.map((job) => job(why)))
+  expect(runs).toEqual(['0 a'])
+})
+
+test('a method runs where its class leads; without a coordinator it does not run', async () => {
+  const coordinator = await open('/cron/method')
+  await coordinator.elected()
+  class Tasks {
+    coordinator: LeaderCoordinator | undefined
+    readonly runs: string[] = []
+    backUp(): void {
+      this.runs.push('ran')
+    }
+  }
+  const descriptor = Object.getOwnPropertyDescriptor(Tasks.prototype, 'backUp')!
+  OnLeader({ name: 'backup', everyMs: 3_600_000 })(Tasks.prototype, 'backUp', descriptor)
+  Object.defineProperty(Tasks.prototype, 'backUp', descriptor)
+  const tasks = new Tasks()
+  await tasks.backUp()
+  expect(tasks.runs).toEqual([])
+  tasks.coordinator = coordinator
+  await tasks.backUp()
+  await tasks.backUp()
+  expect(tasks.runs).toEqual(['ran'])
+})

@@ -1,0 +1,67 @@
+import { isRefusal, ZabraError } from '@zabra/client'
+import type { LeaderCoordinator } from './leader-coordinator.ts'
+
+export interface CoordinatedOptions {
+  /** The name of the task, the same in all instances. */
+  readonly name: string
+  /** Times are cut to this, so that instances that fire a little apart mean the same one. 1 s by default. */
+  readonly everyMs?: number | undefined
+  /** Hears why a time was left out: the tree could not be asked. */
+  readonly onSkipped?: ((error: ZabraError) => void) | undefined
+}
+
+const everyMsDefault = 1000
+
+/**
+ * A job for schedulers that ask nobody, such as NestJS's: it does its work only where this instance
+ * leads, and once for each time. The coordinator may be given by a function, for one that is opened
+ * later than the job is declared.
+ *
+ *     registry.addCronJob('backup', new CronJob('0 3 * * *', coordinated(coordinator, { name: 'backup' }, backUp)))
+ */
+export function coordinated<Args extends readonly unknown[]>(
+  coordinator: LeaderCoordinator | (() => LeaderCoordinator | undefined),
+  options: CoordinatedOptions,
+  work: (...args: Args) => unknown,
+): (...args: Args) => Promise<void> {
+  const { name, everyMs = everyMsDefault, onSkipped } = options
+  if (!(everyMs >= 1)) throw new RangeError(`everyMs is a number of milliseconds, not ${everyMs}`)
+  return async (...args) => {
+    const one = typeof coordinator === 'function' ? coordinator() : coordinator
+    if (one === undefined) return
+    // oxlint-disable-next-line no-restricted-globals -- writes a time down, and reads no clock
+    const time = new Date(Math.floor(one.wallMs() / everyMs) * everyMs).toISOString()
+    let isOurs: boolean
+    try {
+      isOurs = await one.shouldRun(`${name}:${time}`)
+    } catch (error) {
+      if (!(error instanceof ZabraError) || isRefusal(error, 'noAuth')) throw error
+      onSkipped?.(error)
+      return
+    }
+    if (isOurs) await work(...args)
+  }
+}
+
+/** What the decorator needs of the class whose method it is on. */
+export interface HasCoordinator {
+  readonly coordinator: LeaderCoordinator | undefined
+}
+
+/**
+ * The same as a decorator, below `@Cron`: the method runs only where this instance leads. The class
+ * has the coordinator in a property of that name.
+ *
+ *     @Cron('0 3 * * *')
+ *     @OnLeader({ name: 'backup' })
+ *     async backUp() {}
+ */
+export function OnLeader(options: CoordinatedOptions) {
+  return (_target: object, _key: string | symbol, descriptor: PropertyDescriptor): void => {
+    const work = descriptor.value as (...args: unknown[]) => unknown
+    descriptor.value = function (this: HasCoordinator, ...args: unknown[]): Promise<void> {
+      const own = (...rest: unknown[]): unknown => work.apply(this, rest)
+      return coordinated(() => this.coordinator, options, own)(...args)
+    }
+  }
+}

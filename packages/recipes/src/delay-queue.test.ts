@@ -1,0 +1,59 @@
+import { text } from '@zabra/client'
+import { expect, test } from 'vitest'
+import { useServer } from '../test/support/server.ts'
+import { DelayQueue } from './delay-queue.ts'
+import { IdQueue } from './id-queue.ts'
+
+const fixture = useServer()
+const codec = text
+
+test('items are handed out when they are due, in the order of their times', async () => {
+  const client = await fixture.open()
+  await using queue = new DelayQueue(client, '/delayed', { codec })
+  const beginMs = Date.now()
+  await queue.put('later', { delayMs: 500 })
+  await queue.put('soon', { dueMs: beginMs + 200 })
+  await queue.put('now')
+  const taken: string[] = []
+  for (let i = 0; i < 3; i++) {
+    const item = await queue.take({ timeoutMs: 5000 })
+    taken.push(item.value)
+    if (item.value === 'later') expect(Date.now() - beginMs).toBeGreaterThanOrEqual(500)
+    await item.complete()
+  }
+  expect(taken).toEqual(['now', 'soon', 'later'])
+  expect(await queue.tryTake()).toBeUndefined()
+})
+
+test('what is not due is not handed out, and somebody who waits gets what comes due earlier', async () => {
+  const client = await fixture.open()
+  await using queue = new DelayQueue(client, '/delayed-more', { codec })
+  await queue.put('never', { delayMs: 3_600_000 })
+  expect(await queue.tryTake()).toBeUndefined()
+  expect(await queue.size()).toBe(1)
+  const waiting = queue.take({ timeoutMs: 5000 })
+  await queue.put('early', { delayMs: 50 })
+  const item = await waiting
+  expect(item.value).toBe('early')
+  await item.complete()
+  await expect(queue.put('x', { delayMs: NaN })).rejects.toThrow(RangeError)
+})
+
+test('items of an id queue are found and taken out by their ids, unless somebody works on them', async () => {
+  const client = await fixture.open()
+  await using queue = new IdQueue(client, '/by-id', { codec })
+  await queue.put('1', 'a/b~c')
+  await queue.put('2', 'x')
+  await queue.put('3', 'a/b~c')
+  expect(await queue.has('a/b~c')).toBe(true)
+  const first = await queue.take()
+  expect(first.value).toBe('1')
+  expect(await queue.remove('a/b~c')).toBe(1)
+  expect(await queue.has('a/b~c')).toBe(true)
+  await first.complete()
+  expect(await queue.has('a/b~c')).toBe(false)
+  expect(await queue.remove('a/b~c')).toBe(0)
+  const second = await queue.take()
+  expect(second.value).toBe('2')
+  await second.complete()
+})

@@ -1,0 +1,37 @@
+import type { Client } from '@zabra/client'
+import { ItemQueue } from './item-queue.ts'
+import { dueMark, ItemStore } from './item-store.ts'
+import type { PutOptions, QueueOptions } from './queue.ts'
+
+export interface DelayOptions extends PutOptions {
+  /** How long from now nobody gets it. */
+  readonly delayMs?: number | undefined
+  /** When it is handed out at the earliest, in ms since 1970. */
+  readonly dueMs?: number | undefined
+}
+
+/**
+ * A queue whose items are handed out when they are due, in the order of their times. The times are
+ * those of the clocks of producers and consumers, which should agree. In all else it is like a Queue.
+ *
+ *     const reminders = new DelayQueue(client, '/reminders', { codec: json<Reminder>() })
+ *     await reminders.put({ to: 'ann' }, { delayMs: 60_000 })
+ */
+export class DelayQueue<T> extends ItemQueue<T> {
+  private readonly client: Client
+
+  constructor(client: Client, path: string, options: QueueOptions<T>) {
+    super(new ItemStore(client, path, 'byTime', options))
+    this.client = client
+  }
+
+  /** Resolves when the item is in the queue; with neither time it is due at once. */
+  async put(value: T, options: DelayOptions = {}): Promise<void> {
+    const { delayMs = 0, dueMs, ...rest } = options
+    const { host } = this.client
+    const atMs = dueMs ?? (host.wallMs?.() ?? host.nowMs()) + delayMs
+    if (!(atMs >= 0 && atMs < 1e15))
+      throw new RangeError(`delayMs and dueMs are numbers of milliseconds, not ${atMs}`)
+    await this.store.put(value, dueMark(atMs), rest)
+  }
+}

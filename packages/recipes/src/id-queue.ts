@@ -1,0 +1,34 @@
+import type { CallOptions, Client } from '@zabra/client'
+import { ItemQueue } from './item-queue.ts'
+import { idMark, ItemStore } from './item-store.ts'
+import type { PutOptions, QueueOptions } from './queue.ts'
+
+/**
+ * A queue whose items have ids, by which they can be found and taken out again before anybody works on
+ * them. Ids need not be unique. In all else it is like a Queue.
+ *
+ *     const mails = new IdQueue(client, '/mails', { codec: json<Mail>() })
+ *     await mails.put(mail, 'order-17')
+ *     await mails.remove('order-17') // 1, unless somebody was quicker
+ */
+export class IdQueue<T> extends ItemQueue<T> {
+  constructor(client: Client, path: string, options: QueueOptions<T>) {
+    super(new ItemStore(client, path, 'inOrder', options))
+  }
+
+  /** Resolves when the item is in the queue. */
+  async put(value: T, id: string, options: PutOptions = {}): Promise<void> {
+    if (typeof id !== 'string') throw new TypeError(`an id is text, not ${String(id)}`)
+    await this.store.put(value, idMark(id), options)
+  }
+
+  /** Takes out the items of this id that nobody works on; returns how many those were. */
+  remove(id: string, options: CallOptions = {}): Promise<number> {
+    return this.store.remove(id, options)
+  }
+
+  /** Whether there is an item of this id, also one that somebody works on. */
+  has(id: string, options: CallOptions = {}): Promise<boolean> {
+    return this.store.has(id, options)
+  }
+}

@@ -1,0 +1,94 @@
+import type { CallOptions, Client } from '@zabra/client'
+import { checkPath } from '@zabra/client/internal'
+import { HeldByNode, policyOf, type Held, type HoldOptions } from './held.ts'
+import { holdAll } from './hold-all.ts'
+import { limited, underAll } from './limits.ts'
+import { lockLine } from './lock.ts'
+import { runHeld } from './right.ts'
+import type { AcquireOptions } from './turn-lock.ts'
+import { checkedOptions, takePlace, tryTurn, waiterError, type LockOptions } from './turn.ts'
+
+/**
+ * Several locks as one. They are taken in the order of their paths, whatever order they are named in:
+ * so programs that want the same locks never wait for each other in a circle. Each is a `Lock`, and
+ * may be taken alone as well.
+ *
+ *     const both = new MultiLock(client, ['/accounts/ann', '/accounts/bob'])
+ *     await both.run((held) => transfer(held))
+ */
+export class MultiLock {
+  /** In the order in which they are taken. */
+  readonly paths: readonly string[]
+  private readonly client: Client
+  private readonly options: LockOptions
+
+  constructor(client: Client, paths: readonly string[], options: LockOptions = {}) {
+    this.client = client.patient
+    this.paths = [...new Set(paths.map((path) => checkPath(path)))].toSorted()
+    if (this.paths.length === 0) throw new TypeError('paths has no path')
+    this.options = checkedOptions(client, 'MultiLock', options)
+  }
+
+  /** Waits until all are held. Where one is lost meanwhile, all are given back, and it rejects. */
+  acquire(options: AcquireOptions = {}): Promise<Held> {
+    const { client, paths } = this
+    const act = async (signal: AbortSignal): Promise<Held> => {
+      const lostOn = policyOf(options, this.options)
+      const places: HeldByNode[] = []
+      try {
+        for (const path of paths) {
+          const signals = [signal, ...places.map((place) => place.signal)]
+          const { requeue } = options
+          const take = (either: AbortSignal) =>
+            takePlace(client, lockLine(path), this.options, {
+              signal: either,
+              // With the session the others go too: then all are taken anew.
+              requeue: requeue === true && places.length === 0,
+            })
+          places.push(await underAll(signals, take))
+        }
+      } catch (error) {
+        giveBack(places)
+        const [first] = places
+        throw first === undefined ? error : await waiterError(client, first, error, signal)
+      }
+      const [first, ...others] = places.map((place) => place.judgeBy(lostOn))
+      return holdAll(first!, ...others)
+    }
+    return limited(client, options, act, false, { path: paths.join(), what: 'not all acquired' })
+  }
+
+  /** Undefined where somebody else has one of them, or waits for it. */
+  tryAcquire(options: CallOptions & HoldOptions = {}): Promise<Held | undefined> {
+    const { client, paths } = this
+    const act = async (signal: AbortSignal): Promise<Held | undefined> => {
+      const lostOn = policyOf(options, this.options)
+      const held: HeldByNode[] = []
+      try {
+        for (const path of paths) {
+          const one = await tryTurn(client, lockLine(path), this.options, { signal, lostOn })
+          if (one === undefined) break
+          held.push(one)
+        }
+      } catch (error) {
+        giveBack(held)
+        throw error
+      }
+      const [first, ...others] = held
+      if (first !== undefined && held.length === paths.length) return holdAll(first, ...others)
+      giveBack(held)
+      return undefined
+    }
+    return limited(client, options, act, false, { path: paths.join() })
+  }
+
+  /** As `Lock.run`. */
+  run<T>(work: (held: Held) => Promise<T> | T, options: AcquireOptions = {}): Promise<T> {
+    return runHeld(() => this.acquire(options), work)
+  }
+}
+
+/** Behind the back of the caller, who need not wait for a connection. */
+function giveBack(all: readonly Held[]): void {
+  for (const held of all) held.release().catch(() => {})
+}

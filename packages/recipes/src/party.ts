@@ -1,0 +1,53 @@
+import { text, type CallOptions, type Client } from '@zabra/client'
+import { checkPath, makeGuid } from '@zabra/client/internal'
+import { joinGroup, watchGroup, type Membership } from './group.ts'
+import { mapLive, type Live } from './live.ts'
+
+/** What kazoo puts behind the guid of a member. */
+const mark = '__party__'
+
+/**
+ * Who is present, by ids that need not be unique: the same program may be present several times. The
+ * layout is that of kazoo's Party, so that programs in Python see each other and these.
+ *
+ *     const party = new Party(client, '/workers')
+ *     await using present = await party.join('host-17')
+ *     await using guests = await party.watch()
+ *     console.log(guests.current) // ['host-17']
+ */
+export class Party {
+  private readonly client: Client
+  private readonly path: string
+
+  constructor(client: Client, path: string) {
+    this.client = client
+    this.path = checkPath(path)
+  }
+
+  /** Is present until that is released, also in the sessions to come. */
+  join(
+    id: string = this.client.host.processName ?? '',
+    options: CallOptions = {},
+  ): Promise<Membership<string>> {
+    const { client, path } = this
+    const guid = makeGuid(() => client.host.random()).replaceAll('-', '')
+    return joinGroup(client, path, id, { ...options, codec: text, name: `${guid}${mark}` })
+  }
+
+  /** The ids of those who are present, sorted, kept up to date until that is closed. */
+  async watch(options: CallOptions = {}): Promise<Live<readonly string[]>> {
+    const members = await watchGroup(this.client, this.path, { ...options, codec: text })
+    return mapLive(this.client, members, (all) =>
+      [...all.values()]
+        .filter(({ name }) => name.includes(mark))
+        .map(({ data }) => data)
+        .toSorted(),
+    )
+  }
+
+  /** Who is present now. */
+  async members(options: CallOptions = {}): Promise<readonly string[]> {
+    await using guests = await this.watch(options)
+    return guests.current
+  }
+}

@@ -1,0 +1,77 @@
+import { text } from '@zabra/client'
+import { expect, test } from 'vitest'
+import { useServer } from '../test/support/server.ts'
+import { aborted, expire } from '../test/support/trouble.ts'
+import { PersistentNode, PersistentTtlNode } from './persistent-node.ts'
+
+const fixture = useServer({
+  'znode.container.checkIntervalMs': 50,
+  extendedTypesEnabled: 'true',
+})
+const isElsewhere = process.env['ZABRA_TEST_CONNECT'] !== undefined
+const codec = text
+
+test('a persistent node comes again after an expiry, and where somebody deletes it', async () => {
+  const client = await fixture.open()
+  const other = await fixture.open()
+  const node = await PersistentNode.open(client, '/kept/node', 'a', { codec })
+  await expire(client, fixture.connectString)
+  await node.presence.until((now) => now === 'present')
+  await node.update('b')
+  const deleted = node.presence.until((now) => now === 'absent')
+  await other.delete('/kept/node')
+  await deleted
+  await node.presence.until((now) => now === 'present')
+  expect(await other.get('/kept/node', { codec })).toMatchObject({ data: 'b' })
+  await node.release()
+  expect(await other.exists('/kept/node')).toBeUndefined()
+})
+
+test.skipIf(isElsewhere)(
+  'a persistent TTL node outlives its session, and goes when nobody keeps it',
+  async () => {
+    const client = await fixture.open()
+    const other = await fixture.open()
+    const options = { codec, ttlMs: 300 }
+    const node = await PersistentTtlNode.open(client, '/kept-ttl/node', 'a', options)
+    await node.update('b')
+    expect(await other.get('/kept-ttl/node', { codec })).toMatchObject({
+      data: 'b',
+      stat: { ephemeralOwner: expect.anything() as bigint },
+    })
+    await expire(client, fixture.connectString)
+    const from = client.nowMs()
+    while (client.nowMs() - from < 900) {
+      expect(await other.exists('/kept-ttl/node')).toBeDefined()
+      await new Promise((resolve) => setTimeout(resolve, 30))
+    }
+    const gone = new Promise<void>((resolve) => {
+      void other.exists('/kept-ttl/node', { watch: () => resolve() })
+    })
+    const ended = aborted(node.signal)
+    await node.close()
+    await ended
+    await gone
+  },
+)
+
+test.skipIf(isElsewhere)('a persistent TTL node that is deleted comes again', async () => {
+  const client = await fixture.open()
+  const node = await PersistentTtlNode.open(client, '/kept-again/node', 'a', { codec, ttlMs: 150 })
+  const there = new Promise<void>((resolve) => {
+    void client
+      .deleteTree('/kept-again/node')
+      .then(() =>
+        client.exists('/kept-again/node', { watch: ({ type }) => type === 'created' && resolve() }),
+      )
+  })
+  await there
+  await node.delete()
+  expect(await client.exists('/kept-again/node')).toBeUndefined()
+})
+
+test('a TTL that is none is refused', async () => {
+  const client = await fixture.open()
+  const open = PersistentTtlNode.open(client, '/no-ttl', 'a', { codec, ttlMs: 0 })
+  await expect(open).rejects.toThrow('ttlMs is a whole number of milliseconds from 1 on, not 0')
+})

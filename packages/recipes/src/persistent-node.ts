@@ -1,0 +1,196 @@
+import {
+  isRefusal,
+  joinPath,
+  nodeName,
+  parentPath,
+  retry,
+  type CallOptions,
+  type Client,
+  type Codec,
+} from '@zabra/client'
+import { checkPath } from '@zabra/client/internal'
+import { LostError } from './held.ts'
+import { limited } from './limits.ts'
+import { pause } from './pause.ts'
+import { Registration } from './registration.ts'
+import { below, checkName } from './parents.ts'
+
+export interface PersistentNodeOptions<T> extends CallOptions {
+  readonly codec: Codec<T>
+}
+
+/**
+ * An ephemeral node that is there as long as this program is: created again in each session, and where
+ * somebody deletes it. What it holds can be updated. As Curator's PersistentNode.
+ *
+ *     await using node = await PersistentNode.open(client, '/status/host-17', 'up', { codec: text })
+ *     await node.update('draining')
+ */
+export const PersistentNode = {
+  /** Waits while another session has a node of this name. */
+  open<T>(
+    { patient: client }: Client,
+    path: string,
+    value: T,
+    { codec, ...limits }: PersistentNodeOptions<T>,
+  ): Promise<Registration<T>> {
+    checkPath(path)
+    checkName(nodeName(path), 'a node')
+    return limited(client, limits, async (signal) => {
+      const registration = new Registration(client, path, codec, value)
+      await registration.registered(signal)
+      return registration
+    })
+  },
+} as const
+
+export interface PersistentTtlNodeOptions<T> extends PersistentNodeOptions<T> {
+  /** How long the node outlives this program. */
+  readonly ttlMs: number
+}
+
+/** What Curator names it too. */
+const touchName = 'touch'
+const touchesPerTtl = 3
+
+/**
+ * A node that outlives its session, and goes some time after the program that keeps it: a container
+ * whose one child has a TTL, and is touched again and again. As Curator's PersistentTtlNode. The servers
+ * must allow TTL nodes (`extendedTypesEnabled`), and look for what is over once a minute by default.
+ *
+ *     await using node = await PersistentTtlNode.open(client, '/status/batch', 'running', {
+ *       codec: text,
+ *       ttlMs: 60_000,
+ *     })
+ */
+export class PersistentTtlNode<T> implements AsyncDisposable {
+  readonly path: string
+  private readonly client: Client
+  private readonly codec: Codec<T>
+  private readonly ttlMs: number
+  private readonly ending = new AbortController()
+  private value: T
+  private keeping: Promise<void> = Promise.resolve()
+
+  private constructor(
+    client: Client,
+    path: string,
+    value: T,
+    options: PersistentTtlNodeOptions<T>,
+  ) {
+    const { ttlMs, codec } = options
+    if (!Number.isSafeInteger(ttlMs) || ttlMs < 1)
+      throw new RangeError(`ttlMs is a whole number of milliseconds from 1 on, not ${ttlMs}`)
+    this.client = client.patient
+    this.path = checkPath(path)
+    this.codec = codec
+    this.ttlMs = ttlMs
+    this.value = value
+  }
+
+  static async open<T>(
+    client: Client,
+    path: string,
+    value: T,
+    options: PersistentTtlNodeOptions<T>,
+  ): Promise<PersistentTtlNode<T>> {
+    const node = new PersistentTtlNode(client, path, value, options)
+    const { signal, timeoutMs } = options
+    const subject = { path, what: 'not created' }
+    const make = (either: AbortSignal) => node.write(either)
+    await limited(node.client, { signal, timeoutMs }, make, true, subject)
+    node.keeping = node.keep().catch((error: unknown) => node.end(error))
+    return node
+  }
+
+  /** Aborts when nobody keeps it any more; the reason says why. */
+  get signal(): AbortSignal {
+    return this.ending.signal
+  }
+
+  /** Changes what the node holds. */
+  update(value: T, options: CallOptions = {}): Promise<void> {
+    this.value = value
+    const { client, path } = this
+    const set = (signal: AbortSignal) => this.write(signal)
+    return limited(client, options, set, true, { path, what: 'not updated' })
+  }
+
+  /** Keeps it no longer: it goes when its time is over. */
+  async close(): Promise<void> {
+    this.end(new LostError('released', this.path))
+    await this.keeping
+  }
+
+  /** Keeps it no longer, and deletes it. */
+  async delete(options: CallOptions = {}): Promise<void> {
+    await this.close()
+    await retry(this.client, (limits) => this.client.deleteTree(this.path, limits), options)
+  }
+
+  [Symbol.asyncDispose](): Promise<void> {
+    return this.close()
+  }
+
+  private end(reason: unknown): void {
+    if (!this.signal.aborted) this.ending.abort(reason)
+  }
+
+  private async keep(): Promise<void> {
+    const { client, signal } = this
+    for (;;) {
+      await pause(client, this.ttlMs / touchesPerTtl, signal)
+      await this.touch(signal)
+    }
+  }
+
+  private write(signal: AbortSignal): Promise<void> {
+    const { client, path } = this
+    return retry(
+      client,
+      async () => {
+        const data = this.codec.encode(this.value)
+        const put = () => this.setOrCreate(path, data, { container: true })
+        await below(client, parentPath(path), { signal }, put)
+        await this.touchOnce()
+      },
+      { signal },
+    )
+  }
+
+  /** Where somebody has deleted it, it comes again. */
+  private async touch(signal: AbortSignal): Promise<void> {
+    try {
+      await retry(this.client, () => this.touchOnce(), { signal })
+    } catch (error) {
+      if (!isRefusal(error, 'noNode')) throw error
+      await this.write(signal)
+    }
+  }
+
+  private touchOnce(): Promise<void> {
+    const { ttlMs } = this
+    return this.setOrCreate(joinPath(this.path, touchName), new Uint8Array(0), { ttlMs })
+  }
+
+  private async setOrCreate(
+    path: string,
+    data: Uint8Array,
+    kind: { readonly container?: boolean; readonly ttlMs?: number },
+  ): Promise<void> {
+    for (;;) {
+      try {
+        await this.client.set(path, data)
+        return
+      } catch (error) {
+        if (!isRefusal(error, 'noNode')) throw error
+      }
+      try {
+        await this.client.create(path, data, kind)
+        return
+      } catch (error) {
+        if (!isRefusal(error, 'nodeExists')) throw error
+      }
+    }
+  }
+}

@@ -1,0 +1,54 @@
+import { connect } from '@zabra/client'
+import { expect, onTestFinished, test } from 'vitest'
+import { useServer } from '../test/support/server.ts'
+import { Lock } from './lock.ts'
+import { adopt, parseTicket, writeTicket } from './session-hand-over.ts'
+
+const fixture = useServer()
+
+test('the next process goes on with the session: nodes do not flap, and a lock stays held', async () => {
+  const witness = await fixture.open()
+  const first = await fixture.open({ sessionTimeoutMs: 4000 })
+  const { id } = first.session!
+  await first.create('/handed-over', 'here', { ephemeral: true })
+  const lock = await new Lock(first, '/locks/handed').acquire()
+  const changes = witness.watch('/handed-over')
+  await changes.ready
+  const waiting = new Lock(witness, '/locks/handed').acquire()
+  const answered = first.get('/handed-over')
+  const ticket = (await writeTicket(first))!
+  expect((await answered).stat.ephemeralOwner).toBe(id)
+  expect(first.state.name).toBe('closed')
+  expect(lock.signal.reason).toMatchObject({ reason: 'closed' })
+  const second = await connect(fixture.connectString, {
+    sessionTimeoutMs: 4000,
+    session: parseTicket(ticket),
+  })
+  onTestFinished(() => second.close())
+  expect(second.state).toMatchObject({ resumed: true, session: { id } })
+  const again = await adopt(second, lock.path)
+  expect(again.token).toBe(lock.token)
+  await again.guard(second.transaction().create('/locks/while-handed')).commit()
+  await witness.set('/handed-over', 'seen')
+  expect(await changes.next()).toMatchObject({ value: { type: 'changed' } })
+  await changes.return()
+  await again.release()
+  await (await waiting).release()
+})
+
+test('what is not of this session is not adopted, and what is no ticket is none', async () => {
+  const client = await fixture.open()
+  const other = await fixture.open()
+  await other.create('/of-another', '', { ephemeral: true })
+  await expect(adopt(client, '/of-another')).rejects.toMatchObject({ code: 'lost' })
+  await expect(adopt(client, '/of-nobody')).rejects.toMatchObject({ code: 'lost' })
+  for (const text of ['', '{', '{}', 'null', '{"id":"x","password":"zz","lastZxid":"1"}'])
+    expect(parseTicket(text)).toBeUndefined()
+})
+
+test('a client that is detached cannot be used any more, and one without a session has no ticket', async () => {
+  const client = await fixture.open()
+  await writeTicket(client)
+  await expect(client.get('/')).rejects.toMatchObject({ code: 'closed' })
+  await expect(client.detach()).rejects.toMatchObject({ code: 'closed' })
+})

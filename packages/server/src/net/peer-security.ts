@@ -1,0 +1,114 @@
+import { connect, createServer, type Server, type Socket } from 'node:net'
+import { checkServerIdentity, connect as connectTls } from 'node:tls'
+import type { HostPort } from '@zabra/core'
+import type { QuorumSasl, QuorumTls } from '../config/server-config.ts'
+import type { Logger } from '../logger.ts'
+import { nameProblem } from '../tls/peer-names.ts'
+import { TlsAcceptor } from '../tls/tls-acceptor.ts'
+import type { TlsContext } from '../tls/tls-context.ts'
+import { FirstByte } from './first-byte.ts'
+import { plainAddress } from './plain-address.ts'
+import { createReadingServer, onRead, type Receiver } from './read-buffer.ts'
+
+/** The ports for other servers. */
+export type PeerPortName = 'election' | 'quorum' | 'observers'
+
+export interface PeerSecurityParts {
+  /** Undefined: no TLS between servers. */
+  readonly context: TlsContext | undefined
+  readonly tls: QuorumTls
+  /** Undefined: servers do not authenticate to each other. */
+  readonly sasl: QuorumSasl | undefined
+  /** The hosts of all members. */
+  readonly hosts: () => readonly string[]
+  readonly logger: Logger
+}
+
+type Accept = (socket: Socket) => Receiver | undefined
+
+/** Opens and accepts connections between servers, plain or TLS as configured. */
+export class PeerSecurity {
+  readonly sasl: QuorumSasl | undefined
+  private readonly parts: PeerSecurityParts
+  private readonly acceptors = new Map<PeerPortName, TlsAcceptor>()
+  private readonly accepts = new Map<PeerPortName, Accept>()
+
+  constructor(parts: PeerSecurityParts) {
+    this.parts = parts
+    this.sasl = parts.sasl
+    const { context, tls } = parts
+    if (context === undefined || !tls.accepts) return
+    for (const port of ['election', 'quorum', 'observers'] as const) {
+      this.acceptors.set(port, this.makeAcceptor(port, context))
+    }
+  }
+
+  /** Makes the server of a port; `accept` takes its connections after TLS detection and handshake. */
+  makeServer(port: PeerPortName, accept: Accept): Server {
+    this.accepts.set(port, accept)
+    const acceptor = this.acceptors.get(port)
+    if (acceptor === undefined) return createReadingServer({ allowHalfOpen: false }, accept)
+    const tls = (socket: Socket): void => acceptor.accept(socket)
+    if (!this.parts.tls.acceptsPlain) return createServer({ noDelay: true }, tls)
+    const timeoutMs = this.parts.tls.settings.detectionTimeoutMs
+    return createReadingServer(
+      { allowHalfOpen: false },
+      (socket) => new FirstByte(socket, { plain: accept, tls, timeoutMs }),
+    )
+  }
+
+  /** Connects to another server; `opened` is called once bytes may be sent. */
+  open({ host, port }: HostPort, receiver: () => Receiver | undefined, opened: () => void): Socket {
+    const { context, tls } = this.parts
+    if (context === undefined || !tls.dials) {
+      const socket = connect({ host: host!, port, noDelay: true, onread: onRead(receiver) })
+      socket.once('connect', opened)
+      return socket
+    }
+    const { hostnameVerification } = tls.settings
+    const socket = connectTls({
+      ...context.current.options,
+      // Whatever NODE_TLS_REJECT_UNAUTHORIZED says.
+      rejectUnauthorized: true,
+      host: host!,
+      port,
+      // The host in the member list or, as in Apache, the address it resolves to.
+      checkServerIdentity: (name, certificate) => {
+        if (!hostnameVerification) return undefined
+        const problem = checkServerIdentity(name, certificate)
+        if (problem === undefined) return undefined
+        const address = plainAddress(socket.remoteAddress)
+        return checkServerIdentity(address, certificate) === undefined ? undefined : problem
+      },
+    })
+    socket.setNoDelay(true)
+    socket.on('data', (bytes: Buffer) => receiver()?.receive(bytes, bytes.length))
+    socket.once('secureConnect', opened)
+    socket.once('error', (error: Error & { code?: string }) => {
+      const isAboutTls = error.code === undefined || !/^E[A-Z]+$/.test(error.code)
+      if (isAboutTls) this.parts.logger.warn(`TLS to server at ${host}:${port}: ${error.message}`)
+    })
+    return socket
+  }
+
+  private makeAcceptor(port: PeerPortName, context: TlsContext): TlsAcceptor {
+    const { tls, hosts, logger } = this.parts
+    const { clientAuth, clientHostnameVerification, allowReverseDnsLookup } = tls.settings
+    return new TlsAcceptor({
+      context,
+      clientAuth,
+      allowHalfOpen: false,
+      checkPeer: clientHostnameVerification
+        ? (certificate, socket) =>
+            nameProblem(certificate, socket, { hosts: hosts(), mayLookUp: allowReverseDnsLookup })
+        : undefined,
+      onSecure: (socket) => {
+        socket.setNoDelay(true)
+        const receiver = this.accepts.get(port)?.(socket)
+        socket.on('data', (bytes: Buffer) => receiver?.receive(bytes, bytes.length))
+      },
+      onFailed: (address, reason) =>
+        logger.warn(`TLS handshake with server ${address} on the ${port} port failed: ${reason}`),
+    })
+  }
+}

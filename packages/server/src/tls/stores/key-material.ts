@@ -1,0 +1,22 @@
+import type { KeyObject, X509Certificate } from 'node:crypto'
+
+/** A private key, and its certificate followed by those of its issuers. */
+export interface KeyEntry {
+  readonly alias: string
+  readonly key: KeyObject
+  readonly chain: readonly X509Certificate[]
+}
+
+/** The content of a key store or trust store. */
+export interface Store {
+  readonly keys: readonly KeyEntry[]
+  /** Certificates that are trusted to issue others, or by themselves. */
+  readonly trusted: readonly X509Certificate[]
+  /** Revocation lists as PEM. */
+  readonly crls: readonly string[]
+}
+
+/** The store cannot be read; the message says why, and what to do about it. */
+export class StoreError extends Error {
+  override readonly name = 'StoreError'
+}

@@ -1,0 +1,143 @@
+import { stat } from 'node:fs/promises'
+import type { SecureContext } from 'node:tls'
+import type { TlsSettings } from '../config/tls-settings.ts'
+import { every } from '../every.ts'
+import type { Logger } from '../logger.ts'
+import { loadCredentials, TlsConfigError, type Credentials } from './credentials.ts'
+import { subjectOf } from './distinguished-name.ts'
+
+/** Interval of looking at the files; each look costs a few calls of stat. */
+const lookMs = 1000
+const dayMs = 24 * 60 * 60 * 1000
+/** A certificate that ends sooner than this is worth a warning, every day. */
+const warnBeforeDays = 30
+
+/** The purpose of a TLS context. */
+export type TlsUse = 'clients' | 'servers' | 'administrators'
+
+/** The certificates of one use of TLS, kept up to date with their files. */
+export class TlsContext {
+  readonly use: TlsUse
+  readonly settings: TlsSettings
+  /** Reloads that put new credentials into use, and those that were refused. */
+  reloads = 0
+  failedReloads = 0
+  /** Why the current files are not in use; undefined if they are. */
+  problem: string | undefined
+  private credentials: Credentials
+  private readonly logger: Logger
+  private readonly listeners = new Set<(context: Credentials) => void>()
+  private seen: string | undefined
+  private isLooking = false
+  private endLooking: (() => void) | undefined
+  private endWarning: (() => void) | undefined
+
+  /** Throws a TlsConfigError where the files cannot be used. */
+  constructor(use: TlsUse, settings: TlsSettings, reload: boolean, logger: Logger) {
+    this.use = use
+    this.settings = settings
+    this.logger = logger
+    this.credentials = loadCredentials(settings)
+    for (const warning of this.credentials.warnings) logger.warn(warning)
+    this.warnOfExpiry()
+    this.endWarning = every(dayMs, () => this.warnOfExpiry())
+    if (!reload) return
+    void this.look()
+    this.endLooking = every(lookMs, () => void this.look())
+  }
+
+  get current(): Credentials {
+    return this.credentials
+  }
+
+  get secureContext(): SecureContext {
+    return this.credentials.context
+  }
+
+  /** End of validity of the served certificate, in milliseconds since 1970. */
+  get expiresMs(): number {
+    return Date.parse(this.credentials.chain[0]!.validTo)
+  }
+
+  get subject(): string {
+    return subjectOf(this.credentials.chain[0]!.raw)
+  }
+
+  onChange(listener: (credentials: Credentials) => void): void {
+    this.listeners.add(listener)
+  }
+
+  stop(): void {
+    this.endLooking?.()
+    this.endWarning?.()
+  }
+
+  /** Reads the files again. If they cannot be used, the previous certificates stay in use. */
+  reload(): boolean {
+    const { logger, use } = this
+    try {
+      const credentials = loadCredentials(this.settings)
+      this.credentials = credentials
+      this.reloads++
+      this.problem = undefined
+      for (const listener of this.listeners) listener(credentials)
+      for (const warning of credentials.warnings) logger.warn(warning)
+      logger.info(`TLS for ${use}: new certificate in use: ${this.describe()}`)
+      this.warnOfExpiry()
+      return true
+    } catch (error) {
+      if (!(error instanceof TlsConfigError)) throw error
+      this.failedReloads++
+      if (this.problem !== error.message) {
+        logger.error(
+          `TLS for ${use}: the changed files are refused, those before stay in use: ${error.message}`,
+        )
+      }
+      this.problem = error.message
+      return false
+    }
+  }
+
+  /** Subject, serial number and end of the certificate that is served. */
+  describe(): string {
+    const { serialNumber } = this.credentials.chain[0]!
+    return `${this.subject}, serial ${serialNumber}, valid until ${new Date(this.expiresMs).toISOString()}`
+  }
+
+  /**
+   * Follows symbolic links, which orchestrators swap. A file that is read while it is being written is
+   * read again after its next change.
+   */
+  private async look(): Promise<void> {
+    if (this.isLooking) return
+    this.isLooking = true
+    try {
+      const { files } = this.credentials
+      const now = (await Promise.all(files.map(identityOf))).join('\n')
+      const isFirst = this.seen === undefined
+      const hasChanged = this.seen !== now
+      this.seen = now
+      if (!isFirst && hasChanged) this.reload()
+    } finally {
+      this.isLooking = false
+    }
+  }
+
+  private warnOfExpiry(): void {
+    const { logger, use } = this
+    const daysLeft = (this.expiresMs - Date.now()) / dayMs
+    if (daysLeft > warnBeforeDays) return
+    const said = `TLS for ${use}: the certificate ${this.describe()}`
+    if (daysLeft <= 0) logger.error(`${said}, has expired: nobody will connect`)
+    else logger.warn(`${said}, expires in ${Math.floor(daysLeft)} days`)
+  }
+}
+
+async function identityOf(file: string): Promise<string> {
+  try {
+    const { ino, size, mtimeMs, ctimeMs } = await stat(file)
+    return `${ino} ${size} ${mtimeMs} ${ctimeMs}`
+  } catch (error) {
+    return String((error as NodeJS.ErrnoException).code)
+  }
+}

@@ -1,0 +1,44 @@
+/** Errors in what a server takes for certain: that it leads, and what is committed. */
+import { inside, replace } from './inside.ts'
+import type { Mutant } from './mutant.ts'
+import { ofLeader, ofLearner } from './roles.ts'
+
+export const certaintyMutants: readonly Mutant[] = [
+  ofLeader('what was proposed behind a sync is committed before the sync is answered', (leader) => {
+    replace<[bigint?], boolean>(leader, 'answerSyncs', (original) => (before) => {
+      original(before)
+      return true
+    })
+  }),
+  ofLeader('a sync is answered by a leader that asks nobody whether it still leads', (leader) => {
+    replace(inside(leader, 'confirmation'), 'isConfirmed', () => () => true)
+  }),
+  ofLeader('a sync is confirmed by the answers to earlier pings', (leader) => {
+    const confirmation = inside(leader, 'confirmation')
+    const newest = (): number => Reflect.get(confirmation, 'confirmed') as number
+    replace(confirmation, 'want', (original: (...args: never[]) => number) => (...args) => {
+      original(...args)
+      return newest()
+    })
+  }),
+  ofLeader('one follower that answers is enough to confirm a leader', (leader) => {
+    replace<[number], boolean>(inside(leader, 'confirmation'), 'isAnswered', () => () => true)
+  }),
+  ofLeader('a leader that stood still goes on as if nothing had happened', (leader) => {
+    replace(leader, 'passed', () => () => {})
+  }),
+  {
+    name: 'a snapshot that is being written takes in what a role left uncommitted',
+    servers: 3,
+    joined: (peer) => replace(inside(peer, 'journal'), 'abandonSnapshot', () => () => {}),
+  },
+  ofLearner('a snapshot that is being written takes in a history without a quorum', (learner) => {
+    replace(inside(learner, 'parts'), 'abandonSnapshot', () => () => {})
+  }),
+  ofLearner('a learner that asks for everything counts as one that has nothing', (learner) => {
+    replace<[boolean], Uint8Array>(learner, 'promiseOf', (original) => (isNew) => {
+      const promise = original(isNew)
+      return promise.length > 4 ? promise.slice(4, 8) : promise
+    })
+  }),
+]

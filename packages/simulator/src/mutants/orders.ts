@@ -1,0 +1,307 @@
+/** Errors in the order in which things become durable, are told, and count. */
+import type { Disk, EnsemblePeer, SnapshotSource, WriteHandle } from '@zabra/core'
+import { delaying } from './broadcast.ts'
+import { changed } from './changed-disk.ts'
+import { inside, replace } from './inside.ts'
+import type { Mutant } from './mutant.ts'
+import { ofLeader, ofLearner, type LinkInside } from './roles.ts'
+
+type Send = Parameters<LinkInside['send']>
+
+const isLog = (path: string): boolean => /\/(new\.)?log\.[0-9a-f]+$/.test(path)
+const isSnapshot = (path: string): boolean => /\/snapshot\.[0-9a-f]+/.test(path)
+const isEpoch = (path: string): boolean => path.includes('Epoch')
+
+/** The directory is not synced after the last call of this kind on such a file. */
+function withoutSyncAfter(
+  disk: Disk,
+  call: 'rename' | 'remove',
+  concerns: (path: string) => boolean,
+): Disk {
+  let isLeftOut = false
+  return changed(disk, {
+    [call]: async (path: string, to: string) => {
+      if (concerns(path)) isLeftOut = true
+      await (call === 'rename' ? disk.rename(path, to) : disk.remove(path))
+    },
+    syncDirectory: async (directory) => {
+      if (!isLeftOut) await disk.syncDirectory(directory)
+      isLeftOut = false
+    },
+  })
+}
+
+/** Other handles in place of those that files are written through. */
+function withHandles(
+  disk: Disk,
+  call: 'create' | 'openWrite',
+  change: (handle: WriteHandle, path: string) => WriteHandle,
+): Disk {
+  return changed(disk, {
+    [call]: async (path: string, options?: object) => {
+      const handle = await (call === 'create' ? disk.create(path, options) : disk.openWrite(path))
+      return change(handle, path)
+    },
+  })
+}
+
+const onDisk: readonly Mutant[] = [
+  {
+    name: 'an epoch file gets its name before it is synced',
+    servers: 3,
+    disk: (disk) =>
+      withHandles(disk, 'create', (handle, path) =>
+        isEpoch(path) ? { ...handle, sync: async () => {} } : handle,
+      ),
+  },
+  {
+    name: 'the name of an epoch file is not synced',
+    servers: 3,
+    disk: (disk) => withoutSyncAfter(disk, 'rename', isEpoch),
+  },
+  {
+    name: 'the name of a new log is not synced',
+    disk: (disk) => withoutSyncAfter(disk, 'rename', isLog),
+  },
+  {
+    name: 'logs go before it is durable that their snapshots are gone',
+    servers: 3,
+    disk: (disk) => withoutSyncAfter(disk, 'remove', isSnapshot),
+  },
+  {
+    name: 'that later logs were removed is not synced',
+    servers: 3,
+    disk: (disk) => withoutSyncAfter(disk, 'remove', isLog),
+  },
+  {
+    name: 'a snapshot is stored before the log has what it contains',
+    servers: 3,
+    faults: ['churn'],
+    joined: (peer) => {
+      const source = new Proxy(peer, {
+        get: (target, name): unknown => {
+          const value: unknown = Reflect.get(target, name)
+          if (name === 'flush') return undefined
+          return typeof value === 'function' ? (value.bind(target) as unknown) : value
+        },
+      })
+      Reflect.set(inside(peer, 'journal'), 'source', source)
+    },
+  },
+  ofLearner(
+    'what was there goes before the snapshot from the leader is stored',
+    (learner, peer) => {
+      replace<[], Promise<void>>(
+        inside(learner, 'parts'),
+        'takeSnapshot',
+        (original) => async () => {
+          await removeAll(peer)
+          await original()
+        },
+      )
+    },
+  ),
+]
+
+async function removeAll(peer: EnsemblePeer): Promise<void> {
+  const { disk, recovery } = inside(peer, 'parts') as unknown as {
+    disk: Disk
+    recovery: { snapshotDir: string; logDir: string }
+  }
+  for (const directory of [recovery.snapshotDir, recovery.logDir]) {
+    for (const { name } of await disk.list(directory)) {
+      const path = `${directory}/${name}`
+      if (isLog(path) || isSnapshot(path)) await disk.remove(path)
+    }
+    await disk.syncDirectory(directory)
+  }
+}
+
+const amongServers: readonly Mutant[] = [
+  {
+    name: 'NEWLEADER is acknowledged while the epoch is still being written',
+    servers: 3,
+    joined: (peer) => {
+      const epochs = inside(peer, 'parts', 'epochs')
+      replace<[bigint], Promise<void>>(epochs, 'setCurrent', (original) => async (epoch) => {
+        original(epoch).catch(() => {})
+        epochs.current = epoch
+      })
+    },
+  },
+  ofLeader('UPTODATE is sent before a quorum has the history', (leader) => {
+    replace<[{ sendUpToDate(): void }, ...unknown[]], Promise<void>>(
+      leader,
+      'synchronise',
+      (original) =>
+        async (learner, ...rest) => {
+          await original(learner, ...rest)
+          learner.sendUpToDate()
+        },
+    )
+  }),
+  ofLeader('NEWLEADER goes ahead of the history', (leader) => {
+    replace<[{ link: LinkInside }, ...unknown[]], Promise<void>>(
+      leader,
+      'synchronise',
+      (original) =>
+        async (learner, ...rest) => {
+          let isSent = false
+          replace<Send, void>(learner.link, 'send', (send) => (...args) => {
+            if (args[0] === 'newLeader' && isSent) return
+            send(...args)
+            if (args[0] !== 'diff' && args[0] !== 'trunc') return
+            isSent = true
+            const epoch = leader.epoch as bigint
+            send('newLeader', epoch << 32n, leader.configNow as Uint8Array)
+          })
+          await original(learner, ...rest)
+        },
+    )
+  }),
+  ofLeader(
+    'observers are told what is proposed',
+    (leader) => {
+      replace<
+        [bigint, { writer: { view: DataView; position: number }; payloadStart: number }],
+        void
+      >(leader, 'onProposed', (original) => (zxid, batch) => {
+        original(zxid, batch)
+        const last = inside(leader, 'outstanding').last as { payload: Uint8Array }
+        for (const learner of leader.learners as Set<{
+          isObserver: boolean
+          isForwarding: boolean
+          tell(bytes: number, send: () => void): void
+          link: LinkInside
+        }>) {
+          if (!learner.isObserver || !learner.isForwarding) continue
+          learner.tell(last.payload.length, () => learner.link.send('inform', zxid, last.payload))
+        }
+      })
+      replace<[{ isObserver: boolean }, object], void>(
+        leader,
+        'sendCommit',
+        (original) => (learner, txn) => {
+          if (!learner.isObserver) original(learner, txn)
+        },
+      )
+    },
+    { shape: 'observers', observerMasters: false },
+  ),
+  ofLeader('a leader counts its own log before it is written', (leader, peer) => {
+    replace<[bigint, object], void>(leader, 'onProposed', (original) => (zxid, batch) => {
+      original(zxid, batch)
+      const self = inside(peer, 'options').self as bigint
+      ;(leader.acknowledge as (sid: bigint, zxid: bigint) => void).call(leader, self, zxid)
+    })
+  }),
+  ofLeader('the answer to UPTODATE stands for all that was proposed since', (leader) => {
+    replace<[{ sid: bigint }, bigint], void>(
+      leader,
+      'receiveAck',
+      (original) => (learner, zxid) => {
+        original(learner, zxid)
+        const last = inside(leader, 'outstanding').last as { zxid: bigint } | undefined
+        if ((zxid & 0xffff_ffffn) !== 0n || last === undefined) return
+        const acknowledge = leader.acknowledge as (sid: bigint, zxid: bigint) => void
+        acknowledge.call(leader, learner.sid, last.zxid)
+      },
+    )
+  }),
+  ofLearner(
+    'a database that is half taken over counts as whole',
+    (learner) => Object.defineProperty(learner, 'isTorn', { get: () => false, set: () => {} }),
+    { zab: { alwaysSendSnapshot: true }, faults: ['crashInTakeover', 'strandedLeader'] },
+  ),
+  ofLearner('every other sign of life names no session', (learner) => {
+    let calls = 0
+    replace<[bigint], void>(learner, 'answerPing', (original) => (zxid) => {
+      if (++calls % 2 === 0) learner.touched = new Map()
+      original(zxid)
+    })
+  }),
+  ofLearner('now and then a follower applies another value than was written', (learner) => {
+    let writes = 0
+    replace<[unknown, object, { type: number; body: { data?: Uint8Array } }], void>(
+      inside(learner, 'parts', 'pipeline'),
+      'commit',
+      (original) => (ticket, header, txn) => {
+        const isChanged = txn.type === 5 && ++writes % 20 === 0
+        const body = isChanged ? { ...txn.body, data: new Uint8Array([33]) } : txn.body
+        original(ticket, header, { ...txn, body })
+      },
+    )
+  }),
+]
+
+const skippedCommit = 15
+
+const onTheWay: readonly Mutant[] = [
+  ofLeader('now and then a follower is not told of a commit', (leader) => {
+    let commits = 0
+    replace<[LinkInside], void>(leader, 'accept', (original) => (link) => {
+      replace<Send, void>(link, 'send', (send) => (...args) => {
+        if (args[0] !== 'commit' || ++commits % skippedCommit !== 0) send(...args)
+      })
+      original(link)
+    })
+  }),
+  ofLeader('a proposal overtakes another on its way to a follower', (leader) => {
+    replace<[LinkInside], void>(leader, 'accept', (original) => (link) => {
+      delaying(link, 'proposal', 10)
+      original(link)
+    })
+  }),
+  {
+    name: 'a snapshot tells another digest than its tree has',
+    servers: 3,
+    joined: ({ db }) =>
+      replace<[], SnapshotSource>(db, 'snapshotSource', (original) => () => {
+        const source = original()
+        return {
+          ...source,
+          finish: () => {
+            const end = source.finish()
+            return end.digest === undefined ? end : { ...end, digest: end.digest + 1n }
+          },
+        }
+      }),
+  },
+  {
+    name: 'a snapshot lacks the newest session',
+    servers: 3,
+    joined: ({ db }) =>
+      replace<[], SnapshotSource>(db, 'snapshotSource', (original) => () => {
+        const source = original()
+        return { ...source, sessions: () => [...source.sessions()].slice(0, -1).values() }
+      }),
+  },
+]
+
+const toClients: readonly Mutant[] = [
+  {
+    name: 'of what one transaction changes only the first is told',
+    serving: ({ db }) => {
+      const told = new Set<unknown>()
+      replace<[unknown, Uint8Array], void>(
+        db.watches,
+        'deliver',
+        (original) => (watcher, frame) => {
+          if (!told.has(watcher)) original(watcher, frame)
+          told.add(watcher)
+        },
+      )
+      replace<[never, never], unknown>(db, 'apply', (original) => (header, txn) => {
+        told.clear()
+        return original(header, txn)
+      })
+    },
+  },
+]
+
+export const orderMutants: readonly Mutant[] = [
+  ...onDisk,
+  ...amongServers,
+  ...onTheWay,
+  ...toClients,
+]

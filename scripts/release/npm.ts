@@ -1,0 +1,14 @@
+import { spawnSync } from 'node:child_process'
+
+/** Runs npm to its end and returns what it printed; throws with what it said when it fails. */
+export function npm(args: readonly string[], cwd: string): string {
+  const { status, stdout, stderr, error } = spawnSync('npm', args, {
+    cwd,
+    encoding: 'utf8',
+    maxBuffer: 256 * 1024 * 1024,
+    shell: process.platform === 'win32',
+  })
+  if (status !== 0)
+    throw new Error(`npm ${args.join(' ')} failed: ${error?.message ?? `${stdout}${stderr}`}`)
+  return stdout
+}
