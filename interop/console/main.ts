@@ -144,7 +144,7 @@ async function open(theme: 'light' | 'dark', width = 1200, height = 760): Promis
 const goTo = (page: Page, hash: string): Promise<unknown> =>
   page.evaluate(`location.hash = ${JSON.stringify(hash)}`)
 const show = async (page: Page, path: string): Promise<void> => {
-  await goTo(page, `#/tree?${new URLSearchParams({ path })}`)
+  await goTo(page, `#/tree?${new URLSearchParams({ path }).toString()}`)
   await page
     .getByRole('region', { name: `Znode ${path}`, exact: true })
     .getByRole('heading', { name: 'Access' })

@@ -207,7 +207,7 @@ export async function getData(path: string, bytesMax?: number): Promise<Data> {
 }
 
 /** Lines of JSON as they come. */
-export async function* search(query: Query, signal: AbortSignal): AsyncGenerator<unknown> {
+export async function* search(query: Query, signal: AbortSignal): AsyncGenerator {
   const response = await send('/search', query, { headers: headersOf(), signal })
   for await (const line of linesOf(response)) if (line !== '') yield JSON.parse(line) as unknown
 }

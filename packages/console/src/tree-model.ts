@@ -74,8 +74,8 @@ function put(path: string, branch: Branch): void {
 /** In the order of names, with those that may not be read. */
 function childrenIn(parent: string, { children, hidden }: Children): readonly Node[] {
   if (hidden.length === 0) return children
-  return [...children, ...hidden.map((name) => hiddenNode(joinPath(parent, name)))].sort((a, b) =>
-    a.name < b.name ? -1 : 1,
+  return [...children, ...hidden.map((name) => hiddenNode(joinPath(parent, name)))].toSorted(
+    (a, b) => (a.name < b.name ? -1 : 1),
   )
 }
 

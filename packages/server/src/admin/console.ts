@@ -34,7 +34,7 @@ export async function serveConsole(
   if (file === undefined) return sendText(response, 404, 'not found\n')
   const { type, gzip, isImmutable } = file
   const packed = Buffer.from(gzip, 'base64')
-  const takesGzip = /\bgzip\b/.test(String(request.headers['accept-encoding'] ?? ''))
+  const takesGzip = /\bgzip\b/.test(request.headers['accept-encoding'] ?? '')
   const body = takesGzip ? packed : gunzipSync(packed)
   response.writeHead(200, {
     'Content-Type': type,
