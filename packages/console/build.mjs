@@ -50,5 +50,10 @@ if (!isFresh()) {
   }
   mkdirSync(inPackage('dist'), { recursive: true })
   writeFileSync(made, `export const files = ${JSON.stringify(files, undefined, 2)}\n`)
+  const licenses = ['preact', '@preact/signals', '@preact/signals-core'].map((name) => {
+    const text = readFileSync(inPackage(`../../node_modules/${name}/LICENSE`), 'utf8')
+    return `${name}\n\n${text.trim()}\n`
+  })
+  writeFileSync(inPackage('dist/LICENSES.txt'), licenses.join('\n'))
   rmSync(web, { recursive: true })
 }

@@ -30,11 +30,13 @@ export function Dialog({ title, onClose, children }: Props) {
   )
 }
 
+/** Why something did not work: an error, or a sentence. */
 export function Problem({ error }: { readonly error: unknown }) {
-  if (error === undefined) return null
+  const text = error instanceof Error ? error.message : error
+  if (typeof text !== 'string') return null
   return (
     <p class="problem" role="alert">
-      {error instanceof Error ? error.message : JSON.stringify(error)}
+      {text}
     </p>
   )
 }

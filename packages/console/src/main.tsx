@@ -1,7 +1,8 @@
 import { render } from 'preact'
 import { App } from './app.tsx'
 import { follow } from './live.ts'
-import './styles.css' // oxlint-disable-line import/no-unassigned-import -- Vite takes the styles from it
+// oxlint-disable-next-line import/no-unassigned-import -- Vite makes a file of its own of it
+import './styles.css'
 
 render(<App />, document.body)
 void follow()

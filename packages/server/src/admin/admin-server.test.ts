@@ -150,7 +150,7 @@ describe('commands', () => {
   })
 
   test('nothing else is there', async () => {
-    expect((await get('/')).status).toBe(404)
+    expect((await get('/index.html')).status).toBe(404)
     expect((await get('/commandsx')).status).toBe(404)
   })
 })
