@@ -56,15 +56,19 @@ export function stage({ folder, manifest }: PublishedPackage, into: string): voi
 function stageLibrary(manifest: Manifest, source: string, into: string): Manifest {
   for (const file of filesOf(source)) {
     const isRewritten = file === 'package.json' || file === 'README.md'
-    if (!isRewritten && !file.includes('.test.') && !isLeftOver(file, source))
+    if (!isRewritten && !file.includes('.test.') && !isLeftOver(file, manifest, source))
       copy(file, source, into)
   }
   const { devDependencies: _, scripts: __, ...published } = manifest
   return published
 }
 
-/** The compiler does not remove what it made of a source that is gone. */
-function isLeftOver(file: string, source: string): boolean {
+/**
+ * The compiler does not remove what it made of a source that is gone. A file that the manifest
+ * exports is never left over: other tools make such files.
+ */
+function isLeftOver(file: string, manifest: Manifest, source: string): boolean {
+  if (JSON.stringify(manifest['exports'] ?? {}).includes(`"./${file}"`)) return false
   const compiled = /^dist\/(.*?)(?:\.d\.ts|\.js)(?:\.map)?$/.exec(file)
   return compiled !== null && !existsSync(join(source, 'src', `${compiled[1]}.ts`))
 }
