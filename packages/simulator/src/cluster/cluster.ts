@@ -28,6 +28,8 @@ export interface ClusterOptions {
   /** At least so many transactions fit into an epoch. */
   readonly epochRoomMin?: bigint | undefined
   readonly mutant?: Mutant | undefined
+  /** Settings of every leader, instead of drawn ones. */
+  readonly zab?: ZabKnobs | undefined
 }
 
 /** Real servers and clients living in one virtual world. */
@@ -47,7 +49,7 @@ export class Cluster {
 
   constructor(of: ClusterOptions) {
     const { seed, servers, shape, clients, isChanging, neverUsedMsMax = 0, mutant } = of
-    const { epochRoomMin = 0n } = of
+    const { epochRoomMin = 0n, zab = mutant?.zab } = of
     const random = new Random(seed)
     this.random = random
     this.world = new World(random)
@@ -71,7 +73,7 @@ export class Cluster {
             random.fork('ensemble options'),
             isChanging ? drawStrangers(membership, random.fork('strangers')) : undefined,
             mutant?.observerMasters,
-          ).map((one) => withKnobs(withEpochRoom(one, epochRoomMin), mutant?.zab))
+          ).map((one) => withKnobs(withEpochRoom(one, epochRoomMin), zab))
     this.names = options.map((_, i) => `server-${i + 1}`)
     const { world, network, recorder } = this
     this.servers = this.names.map(

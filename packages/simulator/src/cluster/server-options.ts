@@ -29,6 +29,7 @@ export interface ServerOptions {
 export type ZabKnobs = Pick<
   EnsembleOptions,
   | 'sliceBytes'
+  | 'confirmSyncs'
   | 'alwaysSendSnapshot'
   | 'syncsMax'
   | 'snapshotSizeFactor'

@@ -68,6 +68,7 @@ class ProgramRun {
       isChanging: false,
       neverUsedMsMax,
       epochRoomMin,
+      zab: mutant?.zab,
     })
     this.stage = new Stage(this.cluster, drawn.fork('stage'), count, mutant)
     const name = plan.weighted(weights)
