@@ -1,3 +1,4 @@
+import { codes } from '@zabra/protocol'
 import type { ServerView } from '../../server-view.ts'
 import type { ClientSocket } from '../../net/client-socket.ts'
 import { hex } from '../java-text.ts'
@@ -34,36 +35,36 @@ function sessionPart({ connection }: ClientSocket): string {
 }
 
 /** The short names ZooKeeper has for operations; NA for none yet. */
-const operationCodes = new Map([
-  [-11, 'CLOS'],
-  [-10, 'SESS'],
-  [1, 'CREA'],
-  [2, 'DELE'],
-  [3, 'EXIS'],
-  [4, 'GETD'],
-  [5, 'SETD'],
-  [6, 'GETA'],
-  [7, 'SETA'],
-  [8, 'GETC'],
-  [9, 'SYNC'],
-  [11, 'PING'],
-  [12, 'GETC'],
-  [13, 'CHEC'],
-  [14, 'MULT'],
-  [15, 'CREA'],
-  [16, 'RECO'],
-  [17, 'CHKW'],
-  [18, 'REMW'],
-  [19, 'CREA'],
-  [20, 'DELE'],
-  [21, 'CREA'],
-  [22, 'MLTR'],
-  [101, 'SETW'],
-  [103, 'GETE'],
-  [104, 'GETACN'],
-  [105, 'STW2'],
-  [106, 'ADDW'],
-  [107, 'HOMI'],
+const operationCodes = new Map<number, string>([
+  [codes.closeSession, 'CLOS'],
+  [codes.createSession, 'SESS'],
+  [codes.create, 'CREA'],
+  [codes.delete, 'DELE'],
+  [codes.exists, 'EXIS'],
+  [codes.getData, 'GETD'],
+  [codes.setData, 'SETD'],
+  [codes.getACL, 'GETA'],
+  [codes.setACL, 'SETA'],
+  [codes.getChildren, 'GETC'],
+  [codes.sync, 'SYNC'],
+  [codes.ping, 'PING'],
+  [codes.getChildren2, 'GETC'],
+  [codes.check, 'CHEC'],
+  [codes.multi, 'MULT'],
+  [codes.create2, 'CREA'],
+  [codes.reconfig, 'RECO'],
+  [codes.checkWatches, 'CHKW'],
+  [codes.removeWatches, 'REMW'],
+  [codes.createContainer, 'CREA'],
+  [codes.deleteContainer, 'DELE'],
+  [codes.createTTL, 'CREA'],
+  [codes.multiRead, 'MLTR'],
+  [codes.setWatches, 'SETW'],
+  [codes.getEphemerals, 'GETE'],
+  [codes.getAllChildrenNumber, 'GETACN'],
+  [codes.setWatches2, 'STW2'],
+  [codes.addWatch, 'ADDW'],
+  [codes.whoAmI, 'HOMI'],
 ])
 
 export function operationCode(operation: number): string {
