@@ -30,7 +30,17 @@ const allowed: Readonly<Record<string, readonly string[]>> = {
  * before it, types included. Files outside these folders, such as `ports.ts`, belong to no layer.
  */
 const layers: Readonly<Record<string, readonly string[]>> = {
-  core: ['base', 'membership', 'state', 'operations', 'storage', 'service', 'consensus', 'peer'],
+  core: [
+    'base',
+    'membership',
+    'state',
+    'operations',
+    'storage',
+    'history',
+    'service',
+    'consensus',
+    'peer',
+  ],
 }
 
 /** Imports that point against the layers, each with its reason. */
