@@ -6,7 +6,7 @@ import {
   readInitialMessage,
   readLearnerInfo,
 } from '@zabra/protocol'
-import type { Receiver } from './read-buffer.ts'
+import type { Receiver } from '../base/read-buffer.ts'
 
 /**
  * Reads which server a connection claims to come from. Returns undefined while more bytes are needed, and

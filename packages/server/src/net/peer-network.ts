@@ -14,9 +14,9 @@ import type {
 } from '@zabra/core'
 import { QuorumSaslAcceptor, QuorumSaslDialer } from '../auth/quorum-sasl.ts'
 import type { QuorumSasl, QuorumTls } from '../config/server-config.ts'
-import { timerMsMax } from '../every.ts'
-import type { Logger } from '../logger.ts'
-import type { Turn } from '../turn.ts'
+import { timerMsMax } from '../base/every.ts'
+import type { Logger } from '../base/logger.ts'
+import type { Turn } from './turn.ts'
 import type { TlsContext } from '../tls/tls-context.ts'
 import {
   authenticateElection,
@@ -26,8 +26,8 @@ import {
 import { ClaimGate, readElectionClaim, readLearnerClaim } from './claim-gate.ts'
 import { PeerSecurity } from './peer-security.ts'
 import { PeerSocket } from './peer-socket.ts'
-import { plainAddress } from './plain-address.ts'
-import type { Receiver } from './read-buffer.ts'
+import { plainAddress } from '../base/plain-address.ts'
+import type { Receiver } from '../base/read-buffer.ts'
 
 export interface PeerNetworkOptions {
   readonly self: ServerId

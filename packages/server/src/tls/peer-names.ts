@@ -2,7 +2,7 @@ import type { X509Certificate } from 'node:crypto'
 import { lookup, reverse } from 'node:dns/promises'
 import { isIP } from 'node:net'
 import { checkServerIdentity, type TLSSocket } from 'node:tls'
-import { plainAddress } from '../net/plain-address.ts'
+import { plainAddress } from '../base/plain-address.ts'
 
 /** Whether a certificate names a host, by the rules for HTTPS. */
 export function namesHost(certificate: X509Certificate, host: string): boolean {
