@@ -101,7 +101,7 @@ export class History {
     if (found !== undefined) return found
     throw new HistoryError(
       'tooOld',
-      `nothing is kept from before ${timeText(point.timeMs)}`,
+      'nothing is kept from that time',
       logs.files[0]?.zxid,
     )
   }
@@ -402,9 +402,4 @@ const timeAt = 20
 
 function min(a: bigint, b: bigint): bigint {
   return a < b ? a : b
-}
-
-function timeText(ms: number): string {
-  const time = new Date(ms)
-  return Number.isNaN(time.getTime()) ? String(ms) : time.toISOString()
 }

@@ -49,7 +49,7 @@ export function subtreeAt(path: string, above = false): Selection {
 export function nodesAt(paths: Iterable<string>, above = false): Selection {
   const wanted = new Set(paths)
   if (above) {
-    for (const path of [...wanted]) for (const each of ancestorsOf(path)) wanted.add(each)
+    for (const path of wanted) for (const each of ancestorsOf(path)) wanted.add(each)
     wanted.add('/')
   }
   const lengths = new Set(Array.from(wanted, (path) => encodeText(path).length))
