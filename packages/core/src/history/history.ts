@@ -99,11 +99,7 @@ export class History {
     if ('zxid' in point) return point.zxid
     const found = await lastUntil(logs, point.timeMs)
     if (found !== undefined) return found
-    throw new HistoryError(
-      'tooOld',
-      'nothing is kept from that time',
-      logs.files[0]?.zxid,
-    )
+    throw new HistoryError('tooOld', 'nothing is kept from that time', logs.files[0]?.zxid)
   }
 
   /** The zxids between two points; where one is left out, there is no bound. */
