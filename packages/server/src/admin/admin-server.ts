@@ -1,15 +1,15 @@
 import type { IncomingMessage, ServerResponse } from 'node:http'
-import type { Logger } from '../logger.ts'
-import type { ServerView } from '../server-view.ts'
+import type { Logger } from '../base/logger.ts'
+import type { ServerView } from '../view/server-view.ts'
 import { ApiHandler } from '../api/handler.ts'
 import { isLoopback } from '../config/loopback.ts'
-import { BrowserGuard } from './commands/browsers.ts'
+import { BrowserGuard } from '../http/browsers.ts'
 import { isOfConsole, serveConsole } from './console.ts'
 import { CommandHandler } from './commands/handler.ts'
-import { listenHttp, refuseMethod, sendText, type Handler } from './http-server.ts'
+import { listenHttp, refuseMethod, sendText, type Handler } from '../http/http-server.ts'
 import { metricsText, metricsType } from './metrics/prometheus.ts'
 import { readiness } from './probes.ts'
-import type { HttpSecurity } from './secure-http.ts'
+import type { HttpSecurity } from '../http/secure-http.ts'
 
 export interface AdminServer {
   /** Where commands, probes and metrics are answered, if they are. */

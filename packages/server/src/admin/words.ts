@@ -1,5 +1,5 @@
 import type { FourLetterWords } from '../net/client-listener.ts'
-import type { ServerView } from '../server-view.ts'
+import type { ServerView } from '../view/server-view.ts'
 import { hex } from './java-text.ts'
 import { monitorLines } from './metrics/monitor.ts'
 import { joinInSlices } from './slices.ts'

@@ -1,5 +1,5 @@
 import { isAbsolute } from 'node:path'
-import { knownProviders } from '../auth/authenticator.ts'
+import { knownProviders } from './auth-providers.ts'
 import {
   adminIdentities,
   authProviders,

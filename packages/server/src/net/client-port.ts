@@ -1,7 +1,7 @@
 import { createServer, type AddressInfo, type Server, type Socket } from 'node:net'
 import type { TlsAcceptor } from '../tls/tls-acceptor.ts'
 import { FirstByte } from './first-byte.ts'
-import { createReadingServer, type Receiver } from './read-buffer.ts'
+import { createReadingServer, type Receiver } from '../base/read-buffer.ts'
 
 /** The protocols that a port accepts. */
 export type Speech = 'plain' | 'tls' | 'both'

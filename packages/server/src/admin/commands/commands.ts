@@ -1,5 +1,5 @@
-import type { ServerView } from '../../server-view.ts'
-import { environment } from '../environment.ts'
+import type { ServerView } from '../../view/server-view.ts'
+import { environment } from '../../view/environment.ts'
 import { hex } from '../java-text.ts'
 import type { Json } from '../json.ts'
 import { monitorValues } from '../metrics/monitor.ts'

@@ -1,5 +1,5 @@
 import { everyAddress, type LearnerView, type ServerSpec } from '@zabra/core'
-import type { EnsembleView, ServerView } from '../../server-view.ts'
+import type { EnsembleView, ServerView } from '../../view/server-view.ts'
 import { hex } from '../java-text.ts'
 import { Members, type Json } from '../json.ts'
 import type { Answer } from './commands.ts'

@@ -2,9 +2,9 @@ import type { ReadHandle } from '@zabra/core'
 import type { ServerResponse } from 'node:http'
 import { Readable } from 'node:stream'
 import { pipeline } from 'node:stream/promises'
-import type { ServerView } from '../../server-view.ts'
+import type { ServerView } from '../../view/server-view.ts'
 import { hex } from '../java-text.ts'
-import type { Refusal } from './authorization.ts'
+import type { Refusal } from '../../http/authorization.ts'
 import type { RateLimit } from './rate-limit.ts'
 
 const chunkBytes = 256 * 1024

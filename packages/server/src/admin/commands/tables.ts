@@ -1,4 +1,4 @@
-import type { ServerView } from '../../server-view.ts'
+import type { ServerView } from '../../view/server-view.ts'
 import { Members, type Json } from '../json.ts'
 import { atMost } from '../slices.ts'
 import { sessionOf } from '../words/watches.ts'

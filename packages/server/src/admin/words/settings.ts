@@ -1,6 +1,6 @@
 import { formatMembership } from '@zabra/core'
-import type { ServerView } from '../../server-view.ts'
-import { environment } from '../environment.ts'
+import type { ServerView } from '../../view/server-view.ts'
+import { environment } from '../../view/environment.ts'
 
 /** `conf`: the settings that count. */
 export async function conf(view: ServerView): Promise<string> {

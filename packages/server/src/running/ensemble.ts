@@ -18,11 +18,11 @@ import {
   type TxnLog,
   type ZabEvent,
 } from '@zabra/core'
-import type { EnsembleConfig } from './config/ensemble-config.ts'
-import type { Logger } from './logger.ts'
-import { NodePeerNetwork, type PeerNetworkOptions } from './net/peer-network.ts'
-import { nodeHost } from './node-host.ts'
-import type { Turn } from './turn.ts'
+import type { EnsembleConfig } from '../config/ensemble-config.ts'
+import type { Logger } from '../base/logger.ts'
+import { NodePeerNetwork, type PeerNetworkOptions } from '../net/peer-network.ts'
+import { nodeHost } from '../base/node-host.ts'
+import type { Turn } from '../net/turn.ts'
 
 /** A server's part in its ensemble. */
 export interface JoinedEnsemble {
