@@ -23,6 +23,7 @@ import {
   AuthenticatedIntroduction,
   ElectionConnection,
 } from './election-connection.ts'
+import { ClaimGate, readElectionClaim, readLearnerClaim } from './claim-gate.ts'
 import { PeerSecurity } from './peer-security.ts'
 import { PeerSocket } from './peer-socket.ts'
 import { plainAddress } from '../base/plain-address.ts'
@@ -86,14 +87,22 @@ export class NodePeerNetwork implements PeerNetwork {
     this.committed = options.membership
     this.own = this.addressOf(options.self)
     const { tls, sasl, tlsContext: context } = options
-    this.security = new PeerSecurity({ tls, sasl, context, logger, hosts: () => this.hosts() })
+    this.security = new PeerSecurity({
+      tls,
+      sasl,
+      context,
+      logger,
+      hosts: (server) => this.hosts(server),
+    })
   }
 
-  /** Hosts of all members, of the committed and of the proposed configuration. */
-  private hosts(): string[] {
+  /** Hosts of all members, or of one, in the committed and the proposed configuration. */
+  private hosts(server?: ServerId): string[] {
     const all = [this.committed, ...(this.seen === undefined ? [] : [this.seen])]
-    const servers = all.flatMap((membership) => [...membership.servers.values()])
-    return servers.flatMap(({ addresses }) => addresses.map(({ host }) => host))
+    return all
+      .flatMap(({ servers }) => [...servers])
+      .filter(([id]) => server === undefined || id === server)
+      .flatMap(([, { addresses }]) => addresses.map(({ host }) => host))
   }
 
   /** Resolves once the others can reach our election port. */
@@ -133,11 +142,16 @@ export class NodePeerNetwork implements PeerNetwork {
       if (adopted === undefined || !this.introduced.has(adopted)) socket.destroy()
     }
     setTimeout(leave, Math.min(this.options.handshakeTimeoutMs, timerMsMax)).unref()
-    const { sasl } = this.security
-    if (sasl === undefined) return adopt()
-    socket.on('error', () => socket.destroy())
     const refused = (reason: string): void => this.refuse(socket, 'election', reason)
-    return new AuthenticatedIntroduction(sasl, socket, { passed: adopt, refused })
+    const passed = (): Receiver => {
+      const { sasl } = this.security
+      if (sasl === undefined) return adopt()
+      return new AuthenticatedIntroduction(sasl, socket, { passed: adopt, refused })
+    }
+    socket.on('error', () => socket.destroy())
+    const check = this.security.claimCheck(socket)
+    if (check === undefined) return passed()
+    return new ClaimGate({ read: readElectionClaim, check, passed, refused })
   }
 
   /** Closes the connection of a server that fails to authenticate. */
@@ -332,21 +346,26 @@ export class NodePeerNetwork implements PeerNetwork {
     sockets.add(socket)
     socket.on('close', () => sockets.delete(socket))
     const { sasl } = this.security
-    if (sasl === undefined) return this.serveLearner(socket, door)
+    const check = this.security.claimCheck(socket)
+    if (sasl === undefined && check === undefined) return this.serveLearner(socket, door)
     socket.on('error', () => socket.destroy())
     const impatience = setTimeout(
       () => socket.destroy(),
       Math.min(this.options.handshakeTimeoutMs, timerMsMax),
     )
     impatience.unref()
-    return new QuorumSaslAcceptor(sasl, {
-      send: (bytes) => socket.write(bytes),
-      passed: () => {
-        clearTimeout(impatience)
-        return this.doors.has(door) ? this.serveLearner(socket, door) : undefined
-      },
-      refused: (reason) => this.refuse(socket, door, reason),
-    })
+    const refused = (reason: string): void => this.refuse(socket, door, reason)
+    const serve = (): Receiver | undefined => {
+      clearTimeout(impatience)
+      return this.doors.has(door) ? this.serveLearner(socket, door) : undefined
+    }
+    const checkClaim = (): Receiver | undefined =>
+      check === undefined
+        ? serve()
+        : new ClaimGate({ read: readLearnerClaim, check, passed: serve, refused })
+    if (sasl === undefined) return checkClaim()
+    const send = (bytes: Uint8Array): void => void socket.write(bytes)
+    return new QuorumSaslAcceptor(sasl, { send, passed: checkClaim, refused })
   }
 
   private serveLearner(socket: Socket, door: PeerPort): Receiver {

@@ -1,5 +1,5 @@
 /** Errors of followers that take observers. */
-import { replace } from './inside.ts'
+import { inside, replace } from './inside.ts'
 import type { Mutant } from './mutant.ts'
 import { ofLearner, type LinkInside } from './roles.ts'
 
@@ -40,14 +40,10 @@ export const observerMutants: readonly Mutant[] = [
     replace<[unknown], void>(master, 'touch', () => () => {})
   }),
   ofMaster('what is committed while an observer joins is not told to it', (master) => {
-    replace<[{ held: unknown[] | undefined }], void>(
-      master,
-      'release',
-      (original) => (observer) => {
-        if (observer.held !== undefined) observer.held = []
-        original(observer as never)
-      },
-    )
+    replace<[object], unknown>(inside(master, 'observers'), 'add', (original) => (observer) => {
+      replace<[], void>(observer, 'release', () => () => Reflect.set(observer, 'held', undefined))
+      return original(observer)
+    })
   }),
   ofMaster('a sync of an observer is answered without asking the leader', (master) => {
     const { up } = master.parts

@@ -130,13 +130,15 @@ const amongServers: readonly Mutant[] = [
     },
   },
   ofLeader('UPTODATE is sent before a quorum has the history', (leader) => {
-    replace<[{ sendUpToDate(): void }, ...unknown[]], Promise<void>>(
+    replace<[{ link: LinkInside; release(): void }, ...unknown[]], Promise<void>>(
       leader,
       'synchronise',
       (original) =>
         async (learner, ...rest) => {
           await original(learner, ...rest)
-          learner.sendUpToDate()
+          learner.link.send('upToDate', -1n)
+          Reflect.set(learner, 'current', 'upToDate')
+          learner.release()
         },
     )
   }),
@@ -170,11 +172,11 @@ const amongServers: readonly Mutant[] = [
         const last = inside(leader, 'outstanding').last as { payload: Uint8Array }
         for (const learner of leader.learners as Set<{
           isObserver: boolean
-          isForwarding: boolean
+          hasReached(state: string): boolean
           tell(bytes: number, send: () => void): void
           link: LinkInside
         }>) {
-          if (!learner.isObserver || !learner.isForwarding) continue
+          if (!learner.isObserver || !learner.hasReached('synchronising')) continue
           learner.tell(last.payload.length, () => learner.link.send('inform', zxid, last.payload))
         }
       })

@@ -12,8 +12,7 @@ interface Plan {
 }
 
 interface LearnerInside {
-  isForwarding: boolean
-  held: unknown
+  become(state: string): void
 }
 
 export const synchronisationMutants: readonly Mutant[] = [
@@ -87,7 +86,7 @@ export const synchronisationMutants: readonly Mutant[] = [
   }),
   ofLeader('what is proposed while a follower is brought up does not reach it', (leader) => {
     replace<[LearnerInside, bigint], void>(leader, 'forward', () => (learner) => {
-      learner.isForwarding = true
+      learner.become('synchronising')
     })
   }),
   ofLeader('what waits for a follower until it is up to date is dropped', (leader) => {
