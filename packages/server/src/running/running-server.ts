@@ -6,6 +6,7 @@ import {
   describeRecovery,
   isRecoveryWarning,
   faultCode,
+  History,
   Journal,
   loadDatabase,
   MemoryDisk,
@@ -18,6 +19,7 @@ import {
   type DatabaseOptions,
   type JournalOptions,
   type Disk,
+  type HistoryPlaces,
   type HostPort,
   type PeerBase,
   type PeerOptions,
@@ -44,6 +46,7 @@ import { IdlePoll } from '../net/idle-poll.ts'
 import { joinEnsemble, type JoinedEnsemble } from './ensemble.ts'
 import { every } from '../base/every.ts'
 import type { Logger } from '../base/logger.ts'
+import { Slices } from '../base/slices.ts'
 import { ClientListener, type ListenOptions } from '../net/client-listener.ts'
 import type { Speech } from '../net/client-port.ts'
 import { limitRate } from '../base/rate-limited-logger.ts'
@@ -247,6 +250,10 @@ export class RunningServer implements ServerView {
     return this.parts.startup
   }
 
+  get history(): ServerView['history'] {
+    return this.parts.history
+  }
+
   get directories(): ServerView['directories'] {
     return { data: this.parts.snapshotDir, log: this.parts.logDir }
   }
@@ -381,6 +388,7 @@ interface Parts {
   readonly tls: TlsContexts
   readonly audit: AuditLog | undefined
   readonly dbOptions: DatabaseOptions
+  readonly history: History | undefined
   readonly startup: ServerView['startup']
 }
 
@@ -490,7 +498,7 @@ async function load(
       },
       turn: (work) => turn.run(work),
     },
-    journalOptions(config, snapshotDir, logDir),
+    journalOptions(config, snapshotDir, logDir, inMemory),
     fail,
   )
   if (recovered.snapshotFile !== undefined) {
@@ -507,6 +515,11 @@ async function load(
   const isLongReplay = recovered.recordsReplayed > config.snapCount / 2
   if (recovered.damageAccepted || isWithoutSnapshot) void journal.snapshot()
   else if (isLongReplay) void journal.snapshotAfter(calmAfterMs)
+  const history = config.history.enabled
+    ? openHistory(disk, { snapshotDir, logDir }, everyLine, () =>
+        log.lastZxid < db.lastZxid ? log.lastZxid : db.lastZxid,
+      )
+    : undefined
   const startup = {
     loadMs: loadedAt - loadStarted,
     recordsReplayed: recovered.recordsReplayed,
@@ -528,10 +541,31 @@ async function load(
       tls,
       audit,
       dbOptions,
+      history,
       startup,
     },
     failed,
   }
+}
+
+/** A server shows what is both durable here and committed. */
+function openHistory(
+  disk: Disk,
+  places: HistoryPlaces,
+  logger: Logger,
+  upTo: () => bigint,
+): History {
+  return new History(disk, {
+    places,
+    compression,
+    upTo,
+    keepsIndexes: true,
+    pause: new Slices().pause,
+    trace({ type, file, message }) {
+      const what = type === 'indexDamaged' ? 'is damaged and is made again' : 'cannot be written'
+      logger.warn(`history: the index ${file} ${what}: ${message}`)
+    },
+  })
 }
 
 function connectString(address: string | undefined, port: number): string {
@@ -638,8 +672,13 @@ function throttlingOptions({
   }
 }
 
-function journalOptions(config: ServerConfig, snapshotDir: string, logDir: string): JournalOptions {
-  const { purge } = config
+function journalOptions(
+  config: ServerConfig,
+  snapshotDir: string,
+  logDir: string,
+  inMemory: boolean,
+): JournalOptions {
+  const { purge, history } = config
   return {
     snapshotDir,
     logDir,
@@ -653,6 +692,14 @@ function journalOptions(config: ServerConfig, snapshotDir: string, logDir: strin
     snapshotMethod: config.snapshotCompression === 'none' ? 'plain' : config.snapshotCompression,
     compression,
     tellsLastZxid: config.serializeLastProcessedZxid,
+    // Memory is not for what nobody needs.
+    history:
+      history.enabled && !inMemory
+        ? {
+            retainBytes: history.retainBytes || Infinity,
+            retainMs: history.retainMs || Infinity,
+          }
+        : undefined,
   }
 }
 
