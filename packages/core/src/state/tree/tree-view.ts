@@ -172,6 +172,15 @@ export class TreeView {
     return node === above && id !== above
   }
 
+  czxid(id: NodeId): bigint {
+    return this.nodes.long(id, field.czxid)
+  }
+
+  /** The version of the ACL. */
+  aversion(id: NodeId): number {
+    return this.nodes.int(id, field.aversion)
+  }
+
   mzxid(id: NodeId): bigint {
     return this.nodes.long(id, field.mzxid)
   }
