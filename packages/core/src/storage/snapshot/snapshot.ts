@@ -186,6 +186,7 @@ export async function loadSnapshot(
   const input = await openSnapshotInput(disk, path, compressionOf(file), compression)
   try {
     sink.expect(input.fileBytes)
+    await input.more()
     await readContent(input, sink)
     return { bytes: input.position }
   } catch (error) {
