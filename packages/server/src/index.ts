@@ -6,9 +6,9 @@
  *     await server.stop()
  */
 export { startServer, type StartOptions } from './embedded.ts'
-export { RunningServer } from './server.ts'
+export { RunningServer } from './running/running-server.ts'
 export { runServer } from './main.ts'
-export type { Logger } from './logger.ts'
+export type { Logger } from './base/logger.ts'
 export { flags, formatDiagnostic, loadConfig } from './config/config.ts'
 export type { Diagnostic, Overrides, ServerConfig } from './config/config.ts'
 export { checkTls, describeTlsReport, servedCertificates } from './tls/check-tls.ts'
