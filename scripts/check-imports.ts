@@ -30,7 +30,17 @@ const allowed: Readonly<Record<string, readonly string[]>> = {
  * before it, types included.
  */
 const layers: Readonly<Record<string, readonly string[]>> = {
-  core: ['base', 'membership', 'state', 'operations', 'storage', 'service', 'consensus', 'peer'],
+  core: [
+    'base',
+    'membership',
+    'state',
+    'operations',
+    'storage',
+    'history',
+    'service',
+    'consensus',
+    'peer',
+  ],
   server: [
     'base',
     'config',

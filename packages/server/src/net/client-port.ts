@@ -11,7 +11,7 @@ export interface ClientPortOptions {
   readonly port: number
   readonly address: string | undefined
   /** -1: as many as the system allows. */
-  readonly backlog: number
+  readonly clientPortListenBacklog: number
 }
 
 export interface ClientPortParts {
@@ -83,7 +83,7 @@ export class ClientPort {
   }
 
   private async open(server: Server, port: number, address: string | undefined): Promise<void> {
-    const { backlog } = this.options
+    const { clientPortListenBacklog: backlog } = this.options
     await new Promise<void>((resolve, reject) => {
       server.once('error', reject)
       server.listen(

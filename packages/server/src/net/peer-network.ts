@@ -33,6 +33,8 @@ export interface PeerNetworkOptions {
   readonly self: ServerId
   readonly membership: Membership
   readonly connectTimeoutMs: number
+  /** For election connections: they are idle most of the time. */
+  readonly tcpKeepAlive: boolean
   readonly listenOnAllAddresses: boolean
   /** Where followers take observers; the same on every server. */
   readonly observerMasterPort: number | undefined
@@ -47,6 +49,14 @@ export interface PeerNetworkOptions {
   readonly sasl: QuorumSasl | undefined
 }
 
+/** The part of a server that uses the network. It is made after the network, hence the calls. */
+export interface NetworkUser {
+  peer(): EnsemblePeer
+  turn(): Turn
+  /** A change of configuration moves this server's client port. */
+  clientMoved(address: HostPort): void
+}
+
 /** A name may not be known yet, or whoever had the port not be gone. */
 const bindPauseMs = 1000
 const rebindPauseMs = 200
@@ -55,15 +65,11 @@ const refusedLingerMs = 1000
 
 /** The election and quorum ports of this server, and its connections to those of the others. */
 export class NodePeerNetwork implements PeerNetwork {
-  /** Set right after construction: the two need each other. */
-  peer!: EnsemblePeer
-  turn!: Turn
   private readonly options: PeerNetworkOptions
+  private readonly user: NetworkUser
   private readonly logger: Logger
   private electionServer: Server | undefined
   private readonly doors = new Map<PeerPort, Server>()
-  /** Told when the members are to find our client port elsewhere. */
-  onClientMoved: ((address: HostPort) => void) | undefined
   private committed: Membership
   private seen: Membership | undefined
   /** Also when we are no member, or no longer. */
@@ -74,8 +80,9 @@ export class NodePeerNetwork implements PeerNetwork {
   private nextId = 1
   private isStopped = false
 
-  constructor(options: PeerNetworkOptions, logger: Logger) {
+  constructor(options: PeerNetworkOptions, user: NetworkUser, logger: Logger) {
     this.options = options
+    this.user = user
     this.logger = logger
     this.committed = options.membership
     this.own = this.addressOf(options.self)
@@ -167,7 +174,7 @@ export class NodePeerNetwork implements PeerNetwork {
     if (hasMoved && this.electionServer !== undefined) this.moveElectionPort()
     const client = spec?.client
     const isSame = client?.host === clientBefore?.host && client?.port === clientBefore?.port
-    if (client !== undefined && !isSame) this.onClientMoved?.(client)
+    if (client !== undefined && !isSame) this.user.clientMoved(client)
   }
 
   /** Connections that are open stay; new ones are taken where the others look for us now. */
@@ -279,6 +286,7 @@ export class NodePeerNetwork implements PeerNetwork {
     const { socket } = connection
     this.connections.set(id, connection)
     socket.setNoDelay(true)
+    if (this.options.tcpKeepAlive) socket.setKeepAlive(true)
     socket.on('error', () => socket.destroy())
     socket.on('close', () => {
       this.introduced.delete(id)
@@ -294,7 +302,8 @@ export class NodePeerNetwork implements PeerNetwork {
 
   private input(tell: Parameters<EnsemblePeer['electionInput']>[0]): void {
     if (this.isStopped) return
-    this.turn.run(() => this.peer.electionInput(tell))
+    const { user } = this
+    user.turn().run(() => user.peer().electionInput(tell))
   }
 
   // --- the quorum port -------------------------------------------------------------------------
@@ -360,8 +369,9 @@ export class NodePeerNetwork implements PeerNetwork {
   }
 
   private serveLearner(socket: Socket, door: PeerPort): Receiver {
-    const wire = new PeerSocket(socket, this.turn)
-    this.turn.run(() => wire.attach(this.peer.acceptLearner(wire, door)))
+    const turn = this.user.turn()
+    const wire = new PeerSocket(socket, turn)
+    turn.run(() => wire.attach(this.user.peer().acceptLearner(wire, door)))
     return wire
   }
 
@@ -376,7 +386,7 @@ export class NodePeerNetwork implements PeerNetwork {
       let receiver: Receiver | undefined
       const serve = (): Receiver => {
         clearTimeout(timer)
-        const wire = new PeerSocket(socket, this.turn)
+        const wire = new PeerSocket(socket, this.user.turn())
         const link = attach(wire)
         wire.attach(link)
         resolve(link)

@@ -1,73 +1,38 @@
-import { statSync } from 'node:fs'
-import { join } from 'node:path'
-import {
-  CommittedLog,
-  defaultLimits,
-  describeRecovery,
-  isRecoveryWarning,
-  faultCode,
-  Journal,
-  loadDatabase,
-  MemoryDisk,
-  Peer,
-  recordInto,
-  RestoreRefusal,
-  Summary,
-  TxnLog,
-  type Authenticator,
-  type DatabaseOptions,
-  type JournalOptions,
-  type Disk,
-  type HostPort,
-  type PeerBase,
-  type PeerOptions,
-  type PeerPorts,
-  type RecoveryOptions,
-  type SessionPasswords,
-  type TraceEvent,
-} from '@zabra/core'
+import { MemoryDisk, RestoreRefusal, Summary, type Disk, type PeerBase } from '@zabra/core'
 import type { ServerState } from '@zabra/protocol'
-import { startAdmin, type AdminServer } from '../admin/admin-server.ts'
+import { AdminServer } from '../admin/admin-server.ts'
 import { makeWords } from '../admin/words.ts'
 import { openAuditLog, type AuditLog } from '../audit/audit-log.ts'
-import { makeAuthenticator } from '../auth/authenticator.ts'
-import { sessionPasswordsOf } from '../auth/session-passwords.ts'
-import { x509Identities } from '../auth/x509.ts'
+import { every } from '../base/every.ts'
+import type { Logger } from '../base/logger.ts'
+import { limitRate } from '../base/rate-limited-logger.ts'
 import type { ServerConfig } from '../config/config.ts'
-import { zlibCompression as compression } from '../disk/zlib-compression.ts'
 import { lockDirectories } from '../disk/directories.ts'
 import type { DirectoryLock } from '../disk/lock.ts'
 import { NodeDisk } from '../disk/node-disk.ts'
-import { describeJournal, describeTrace } from './describe-trace.ts'
-import { nodeHost } from '../base/node-host.ts'
-import { IdlePoll } from '../net/idle-poll.ts'
-import { joinEnsemble, type JoinedEnsemble } from './ensemble.ts'
-import { every } from '../base/every.ts'
-import type { Logger } from '../base/logger.ts'
-import { ClientListener, type ListenOptions } from '../net/client-listener.ts'
-import type { Speech } from '../net/client-port.ts'
-import { limitRate } from '../base/rate-limited-logger.ts'
-import { receiveSnapshot } from './restore.ts'
-import { nameProblem } from '../tls/peer-names.ts'
-import { TlsAcceptor, type HandshakeCounts } from '../tls/tls-acceptor.ts'
+import type { HandshakeCounts } from '../tls/tls-acceptor.ts'
 import type { TlsContext } from '../tls/tls-context.ts'
 import { everyContext, openTlsContexts, type TlsContexts } from '../tls/tls-contexts.ts'
 import type { ServerView } from '../view/server-view.ts'
-import { StartError } from '../base/start-error.ts'
-import { touchMemory } from '../base/touch-memory.ts'
-import { Turn } from '../net/turn.ts'
-
-const formatFolder = 'version-2'
-/** Session, xid and operation, before a request on its way to the leader. */
-const forwardedHeaderBytes = 16
-/** So long after a start most clients are back. */
-const calmAfterMs = 10_000
+import { assembleServer, type Parts } from './assemble.ts'
+import { ClientPorts } from './client-ports.ts'
+import { receiveSnapshot } from './restore.ts'
 
 /** What a server runs on. */
 export interface Host {
   readonly logger: Logger
-  /** Keep nothing: all files are in memory and go with the server. */
+  /** Keeps nothing: all files are in memory and disappear with the server. */
   readonly inMemory: boolean
+}
+
+/** What a server holds while it runs, and gives back when it stops. */
+interface Holdings {
+  readonly disk: Disk
+  readonly locks: readonly DirectoryLock[]
+  readonly tls: TlsContexts
+  readonly audit: AuditLog | undefined
+  readonly clientPorts: ClientPorts
+  readonly logger: Logger
 }
 
 /** A server that serves. */
@@ -82,26 +47,34 @@ export class RunningServer implements ServerView {
     restoreMs: new Summary(),
   }
   traceMask = 306n
-  /** Rejects when the server cannot go on, because its disk failed for example. */
+  isRestoring = false
+  /** Rejects when the server cannot continue, because its disk failed for example. */
   readonly failed: Promise<never>
   private readonly parts: Parts
+  private readonly holdings: Holdings
+  private readonly admin: AdminServer
   private readonly ticker: NodeJS.Timeout
   private readonly endPurges: (() => void) | undefined
-  private admin: AdminServer | undefined
   private stopping: Promise<void> | undefined
-  isRestoring = false
-  private listening: ClientListener | undefined
-  private acceptor: TlsAcceptor | undefined
 
-  private constructor(config: ServerConfig, parts: Parts, failed: Promise<never>) {
+  private constructor(
+    config: ServerConfig,
+    parts: Parts,
+    holdings: Holdings,
+    failed: Promise<never>,
+  ) {
     this.config = config
     this.parts = parts
+    this.holdings = holdings
     this.peer = parts.peer
     this.failed = failed
-    // Sessions end on whole ticks of tickTime; looking more often makes them end on time.
-    // An election is decided by waits of a few hundred milliseconds, so it is looked at often.
+    const { administrators: context } = holdings.tls
+    const { acceptsPlain } = config.adminTls
+    this.admin = new AdminServer(this, holdings.logger, context && { context, acceptsPlain })
+    // Sessions end on whole ticks of tickTime; a shorter period makes them end on time.
+    // An election waits a few hundred milliseconds at a time, so an ensemble ticks more often.
     const periodMax = config.ensemble === undefined ? 500 : 20
-    const period = Math.max(10, Math.min(periodMax, Math.floor(config.tickTime / 4)))
+    const period = Math.max(10, Math.min(periodMax, Math.floor(config.tickMs / 4)))
     this.ticker = setInterval(() => {
       parts.turn.setTime()
       parts.peer.tick()
@@ -113,21 +86,44 @@ export class RunningServer implements ServerView {
 
   /** Loads the data directory and serves it. */
   static async start(config: ServerConfig, host: Host): Promise<RunningServer> {
-    const { logger } = host
-    const disk: Disk = host.inMemory ? new MemoryDisk() : new NodeDisk()
-    const locks = host.inMemory ? [] : lockDirectories(config)
+    const { logger: startLogger, inMemory } = host
+    const logger = limitRate(startLogger)
+    const disk: Disk = inMemory ? new MemoryDisk() : new NodeDisk()
+    const locks = inMemory ? [] : lockDirectories(config)
     let tls: TlsContexts | undefined
     let audit: AuditLog | undefined
     try {
-      tls = openTlsContexts(config, logger)
-      audit = await openAuditLog(config, logger)
-      const parts = await load(config, host, disk, locks, { tls, audit })
-      const server = new RunningServer(config, parts.parts, parts.failed)
+      tls = openTlsContexts(config, startLogger)
+      audit = await openAuditLog(config, startLogger)
+      let fail!: (error: Error) => void
+      const failed = new Promise<never>((_, reject) => (fail = reject))
+      failed.catch(() => {}) // Callers may or may not await it.
+      const parts = await assembleServer(config, {
+        disk,
+        configFile: inMemory ? undefined : config.configFile,
+        logger,
+        startLogger,
+        tls,
+        audit,
+        clientMoved: (address) => clientPorts.move(address),
+        fail,
+      })
+      const { peer, turn } = parts
+      const words = makeWords(() => server)
+      const clientPorts = new ClientPorts(config, {
+        peer,
+        turn,
+        words,
+        logger,
+        tlsContext: tls.clients,
+      })
+      const holdings = { disk, locks, tls, audit, clientPorts, logger }
+      const server = new RunningServer(config, parts, holdings, failed)
       try {
-        await server.listen(parts.parts.logger)
-        parts.parts.audit?.started()
+        await server.open(fail)
+        audit?.started()
       } catch (error) {
-        // That ends the audit log as well.
+        // `stop` ends the audit log as well.
         audit = undefined
         await server.stop()
         throw error
@@ -141,13 +137,52 @@ export class RunningServer implements ServerView {
     }
   }
 
+  private async open(fail: (error: Error) => void): Promise<void> {
+    await this.holdings.clientPorts.open()
+    await this.admin.open()
+    await this.parts.ensemble?.start(fail)
+  }
+
+  /** Stops cleanly: everything acknowledged is on disk, every client's connection is ended. */
+  stop(): Promise<void> {
+    this.stopping ??= this.shutDown()
+    return this.stopping
+  }
+
+  private async shutDown(): Promise<void> {
+    const { journal, ensemble } = this.parts
+    const { locks, tls, audit } = this.holdings
+    const { listener } = this.holdings.clientPorts
+    clearInterval(this.ticker)
+    for (const context of everyContext(tls)) context.stop()
+    this.endPurges?.()
+    listener.stopAccepting()
+    for (const socket of this.sockets) socket.pause()
+    try {
+      // The other servers wait until this one is gone, so the ensemble comes first.
+      await ensemble?.stop()
+      await this.admin.stop()
+      await journal.stop()
+    } finally {
+      await listener.closeAll()
+      await audit?.stopped()
+      for (const lock of locks) lock.release()
+    }
+  }
+
+  get isStopping(): boolean {
+    return this.stopping !== undefined
+  }
+
+  // --- addresses -------------------------------------------------------------------------------
+
   get clientPort(): number {
-    return this.listening?.address?.port ?? 0
+    return this.holdings.clientPorts.listener.address?.port ?? 0
   }
 
   /** Where clients connect with TLS; 0 where they cannot. */
   get secureClientPort(): number {
-    return this.listening?.secureAddress?.port ?? 0
+    return this.holdings.clientPorts.listener.secureAddress?.port ?? 0
   }
 
   /** `host:port[,host:port]`, as clients want it. */
@@ -162,28 +197,28 @@ export class RunningServer implements ServerView {
     return connectString(address, this.secureClientPort)
   }
 
-  /** TLS handshakes with clients. */
-  get handshakes(): HandshakeCounts {
-    return this.acceptor?.counts ?? { underWay: 0, failed: 0 }
-  }
-
-  /** The certificates that are served. */
-  get tlsContexts(): readonly TlsContext[] {
-    return everyContext(this.parts.tls)
-  }
-
   get adminAddress(): string | undefined {
-    return this.admin?.url
+    return this.admin.url
   }
 
   /** Where a browser finds the console. */
   get consoleAddress(): string | undefined {
-    return this.admin?.consoleUrl
+    return this.admin.consoleUrl
   }
 
   /** Where Prometheus finds the metrics, when the provider of ZooKeeper is configured. */
   get metricsAddress(): string | undefined {
-    return this.admin?.metricsUrl
+    return this.admin.metricsUrl
+  }
+
+  // --- for monitoring --------------------------------------------------------------------------
+
+  get handshakes(): HandshakeCounts {
+    return this.holdings.clientPorts.handshakes
+  }
+
+  get tlsContexts(): readonly TlsContext[] {
+    return everyContext(this.holdings.tls)
   }
 
   get disk(): ServerView['disk'] {
@@ -191,44 +226,11 @@ export class RunningServer implements ServerView {
   }
 
   get sockets(): ServerView['sockets'] {
-    return this.listening?.sockets ?? new Set()
+    return this.holdings.clientPorts.listener.sockets
   }
 
   get unreadBytes(): number {
-    return this.listening?.output.bytes ?? 0
-  }
-
-  async directorySizes(): Promise<{ data: number; log: number }> {
-    const { disk, snapshotDir, logDir } = this.parts
-    const sizeOf = async (directory: string): Promise<number> =>
-      (await disk.list(directory)).reduce((sum, { bytes }) => sum + bytes, 0)
-    return { data: await sizeOf(snapshotDir), log: await sizeOf(logDir) }
-  }
-
-  snapshot(): ReturnType<ServerView['snapshot']> {
-    return this.parts.journal.snapshotNow()
-  }
-
-  async handOver(): ReturnType<ServerView['handOver']> {
-    const { ensemble } = this.parts
-    return ensemble?.peer.handOver() ?? { problem: 'this server is on its own' }
-  }
-
-  openSnapshot(file: string): ReturnType<ServerView['openSnapshot']> {
-    return this.parts.disk.openRead(`${this.parts.snapshotDir}/${file}`)
-  }
-
-  async restore(bytes: AsyncIterable<Uint8Array>): Promise<bigint> {
-    if (this.isRestoring) throw new RestoreRefusal('another restore is under way')
-    this.isRestoring = true
-    try {
-      const { disk, snapshotDir, dbOptions, journal } = this.parts
-      const restored = await receiveSnapshot(bytes, disk, snapshotDir, dbOptions)
-      await this.peer.restore(restored, journal)
-      return restored.zxid
-    } finally {
-      this.isRestoring = false
-    }
+    return this.holdings.clientPorts.listener.output.bytes
   }
 
   get authenticator(): ServerView['authenticator'] {
@@ -248,110 +250,18 @@ export class RunningServer implements ServerView {
   }
 
   get directories(): ServerView['directories'] {
-    return { data: this.parts.snapshotDir, log: this.parts.logDir }
+    const { snapshotDir, logDir } = this.parts.directories
+    return { data: snapshotDir, log: logDir }
   }
 
-  get isStopping(): boolean {
-    return this.stopping !== undefined
+  async directorySizes(): Promise<{ data: number; log: number }> {
+    const { disk } = this.holdings
+    const sizeOf = async (directory: string): Promise<number> =>
+      (await disk.list(directory)).reduce((sum, { bytes }) => sum + bytes, 0)
+    const { snapshotDir, logDir } = this.parts.directories
+    return { data: await sizeOf(snapshotDir), log: await sizeOf(logDir) }
   }
 
-  /** Stops cleanly: everything acknowledged is on disk, every client's connection is ended. */
-  stop(): Promise<void> {
-    this.stopping ??= this.shutDown()
-    return this.stopping
-  }
-
-  private async shutDown(): Promise<void> {
-    const { journal, locks, ensemble, tls, audit } = this.parts
-    clearInterval(this.ticker)
-    for (const context of everyContext(tls)) context.stop()
-    this.endPurges?.()
-    this.listening?.stopAccepting()
-    for (const socket of this.sockets) socket.pause()
-    try {
-      // The others wait for us to be gone; whatever does not concern them comes later.
-      await ensemble?.stop()
-      await this.admin?.stop()
-      await journal.stop()
-    } finally {
-      await this.listening?.closeAll()
-      await audit?.stopped()
-      for (const lock of locks) lock.release()
-    }
-  }
-
-  /** Takes connections of clients that speak TLS, where there are to be any. */
-  private clientAcceptor(logger: Logger): TlsAcceptor | undefined {
-    const { config, peer } = this
-    const { clients: context } = this.parts.tls
-    if (context === undefined) return undefined
-    const { settings } = context
-    const { clientAuth, clientHostnameVerification, allowReverseDnsLookup } = settings
-    return new TlsAcceptor({
-      context,
-      clientAuth,
-      allowHalfOpen: true,
-      checkPeer: clientHostnameVerification
-        ? (certificate, socket) =>
-            nameProblem(certificate, socket, { hosts: [], mayLookUp: allowReverseDnsLookup })
-        : undefined,
-      onSecure: (socket, certificate) => {
-        const proven =
-          certificate === undefined ? [] : x509Identities(certificate, config.x509SuperUser)
-        this.listening?.serveSecure(socket, proven)
-      },
-      onFailed: (address, reason) => {
-        peer.stats.authFailures++
-        logger.warn(`TLS handshake with client ${address} failed: ${reason}`)
-      },
-    })
-  }
-
-  private async listen(logger: Logger): Promise<void> {
-    const { config, parts } = this
-    const { peer, turn } = parts
-    const words = makeWords(this)
-    this.acceptor = this.clientAcceptor(logger)
-    this.listening = new ClientListener(
-      { peer, turn, words, logger, tls: this.acceptor },
-      {
-        ports: clientPorts(config),
-        backlog: config.listenBacklog,
-        perAddressMax: config.maxClientCnxns,
-        connectionsMax: config.maxCnxns,
-        keepAlive: config.tcpKeepAlive,
-        detectionTimeoutMs: config.tls.settings.detectionTimeoutMs,
-        unreadBytesMax: {
-          perConnection: config.limits.unreadBytesMax ?? defaultLimits.unreadBytesMax,
-          total: config.unreadBytesMax,
-        },
-      },
-    )
-    await this.listening.listen((speech, error) => clientPortError(config, speech, error))
-    parts.ensemble?.onClientMoved((to) => this.moveClientPort(to, logger))
-    const { administrators: context } = parts.tls
-    const { acceptsPlain } = config.adminTls
-    this.admin = await startAdmin(this, logger, context && { context, acceptsPlain })
-    await parts.ensemble?.start(parts.fail)
-  }
-
-  /** A change of configuration may say where clients are to find us. */
-  private moveClientPort({ host, port }: HostPort, logger: Logger): void {
-    const { listening } = this
-    if (listening === undefined || this.isStopping) return
-    const now = listening.address
-    if (now === undefined) return
-    const { port: portNow, address: addressNow } = now
-    const isEvery = (address: string | undefined): boolean =>
-      address === undefined || address === '::' || address === '0.0.0.0'
-    if (port === portNow && (host === addressNow || (isEvery(host) && isEvery(addressNow)))) return
-    listening.move(port, isEvery(host) ? undefined : host).then(
-      () => logger.info(`the client port is ${port} from now on`),
-      (error: Error) => logger.error(`the client port stays ${portNow}: ${error.message}`),
-    )
-  }
-
-  /** The role in the ensemble; undefined for a server on its own. */
   get ensembleState(): ServerState | undefined {
     return this.parts.ensemble?.peer.state
   }
@@ -362,303 +272,38 @@ export class RunningServer implements ServerView {
     const { config: membership, zabStats: stats, leadership } = parts.ensemble.peer
     return { config: config.ensemble, membership, stats, leadership }
   }
-}
 
-interface Parts {
-  /** For all that clients can cause. */
-  readonly logger: Logger
-  readonly peer: PeerBase
-  readonly ensemble: JoinedEnsemble | undefined
-  readonly fail: (error: Error) => void
-  readonly turn: Turn
-  readonly journal: Journal
-  readonly disk: Disk
-  readonly locks: readonly DirectoryLock[]
-  readonly snapshotDir: string
-  readonly logDir: string
-  readonly authenticator: Authenticator
-  readonly passwords: SessionPasswords
-  readonly tls: TlsContexts
-  readonly audit: AuditLog | undefined
-  readonly dbOptions: DatabaseOptions
-  readonly startup: ServerView['startup']
-}
+  // --- what administrators can do --------------------------------------------------------------
 
-async function load(
-  config: ServerConfig,
-  { logger: everyLine, inMemory }: Host,
-  disk: Disk,
-  locks: readonly DirectoryLock[],
-  { tls, audit }: Pick<Parts, 'tls' | 'audit'>,
-): Promise<{ parts: Parts; failed: Promise<never> }> {
-  const logger = limitRate(everyLine)
-  const snapshotDir = join(config.dataDir, formatFolder)
-  const logDir = join(config.dataLogDir, formatFolder)
-  const authenticator = makeAuthenticator({
-    digestEnabled: config.digestAuthEnabled,
-    digestAlgorithm: config.digestAlgorithm,
-    superDigest: config.superDigest,
-    providers: config.authProviders,
-    sasl: config.sasl,
-    ensembleNames: config.ensembleAuthNames,
-  })
-  const loadStarted = performance.now()
-  const recovery: RecoveryOptions = {
-    snapshotDir,
-    logDir,
-    compression,
-    trustEmptySnapshot: config.trustEmptySnapshot,
-    acceptDamage: config.acceptDamage,
-    recordBytesMax: txnBytesMax(config),
-    whenEmpty: {
-      isUnexpected: !config.autoCreateDb,
-      permission: { directory: config.dataLogDir, name: 'initialize' },
-    },
-    othersHaveIt: config.ensemble !== undefined,
-    trace(event) {
-      if (isRecoveryWarning(event)) everyLine.warn(describeRecovery(event))
-      else everyLine.info(describeRecovery(event))
-    },
+  snapshot(): ReturnType<ServerView['snapshot']> {
+    return this.parts.journal.snapshotNow()
   }
-  const dbOptions = databaseOptions(config, authenticator.schemes)
-  const committedLog = new CommittedLog(config.ensemble?.commitLogCount)
-  const remember = config.ensemble === undefined ? undefined : recordInto(committedLog)
-  const { db, recovered } = await loadDatabase(disk, recovery, dbOptions, remember)
-  const loadedAt = performance.now()
-  const log = new TxnLog(disk, {
-    directory: logDir,
-    preAllocBytes: config.preAllocBytes,
-    forceSync: config.forceSync,
-    lastZxid: db.lastZxid,
-    extentDirectory: snapshotDir,
-  })
-  if (recovered.lacksData) log.keepExtent()
-  let fail!: (error: Error) => void
-  const failed = new Promise<never>((_, reject) => (fail = reject))
-  failed.catch(() => {}) // Whoever cares waits for it.
-  const startLog = (): void => journal.batchReady()
-  const passwords = sessionPasswordsOf(config.sessionPasswords, logger)
-  const ports: PeerPorts = {
-    authenticator,
-    auditor: audit,
-    passwords,
-    trace: tracer(logger),
-    startLog,
+
+  openSnapshot(file: string): ReturnType<ServerView['openSnapshot']> {
+    return this.holdings.disk.openRead(`${this.parts.directories.snapshotDir}/${file}`)
   }
-  const clock = { nowMs: Math.floor(performance.now()), wallMs: Date.now() }
-  const wake = (): void => turn.schedule()
-  const configFile = inMemory ? undefined : config.configFile
-  const ensemble =
-    config.ensemble &&
-    (await joinEnsemble(
-      {
-        db,
-        lacksData: recovered.lacksData,
-        databaseOptions: dbOptions,
-        recovery,
-        disk,
-        log,
-        committedLog,
-        ports,
-        wake,
-        logger,
-      },
-      {
-        ...peerOptions(config),
-        ensemble: config.ensemble,
-        security: { tls: config.quorumTls, tlsContext: tls.servers, sasl: config.sasl.quorum },
-        configFile,
-      },
-      clock,
-    ))
-  const peer = ensemble?.peer ?? new Peer(db, peerOptions(config), ports, clock)
-  const idlePoll = new IdlePoll(config.idlePollMicros, {
-    nowMs: () => performance.now(),
-    soon: setImmediate,
-    isAwaited: () => journal.isWriting || peer.outstandingRequests > 0,
-  })
-  const turn = new Turn(peer, () => journal.batchReady(), idlePoll)
-  const journal = new Journal(
-    {
-      source: peer,
-      log,
-      disk,
-      host: nodeHost,
-      trace: (event) => {
-        const { level, text } = describeJournal(event, ensemble !== undefined)
-        logger[level](text)
-      },
-      turn: (work) => turn.run(work),
-    },
-    journalOptions(config, snapshotDir, logDir),
-    fail,
-  )
-  if (recovered.snapshotFile !== undefined) {
-    journal.stats.lastSnapshotZxid = recovered.snapshotZxid
-    journal.stats.lastSnapshotWallMs = changedAt(`${snapshotDir}/${recovered.snapshotFile}`)
+
+  async handOver(): ReturnType<ServerView['handOver']> {
+    const { ensemble } = this.parts
+    return ensemble?.peer.handOver() ?? { problem: 'this server is on its own' }
   }
-  turn.setTime()
-  if (peer instanceof Peer) peer.dropOrphans()
-  ensemble?.connect(turn, journal)
-  turn.schedule()
-  // One that had to trust that nothing was there before its logs should not have to again.
-  const isWithoutSnapshot = recovered.snapshotFile === undefined && !recovered.isFresh
-  // Nor should the next start have to replay all this.
-  const isLongReplay = recovered.recordsReplayed > config.snapCount / 2
-  if (recovered.damageAccepted || isWithoutSnapshot) void journal.snapshot()
-  else if (isLongReplay) void journal.snapshotAfter(calmAfterMs)
-  const startup = {
-    loadMs: loadedAt - loadStarted,
-    recordsReplayed: recovered.recordsReplayed,
-  }
-  return {
-    parts: {
-      logger,
-      peer,
-      turn,
-      journal,
-      ensemble,
-      fail,
-      disk,
-      locks,
-      snapshotDir,
-      logDir,
-      authenticator,
-      passwords,
-      tls,
-      audit,
-      dbOptions,
-      startup,
-    },
-    failed,
+
+  async restore(bytes: AsyncIterable<Uint8Array>): Promise<bigint> {
+    if (this.isRestoring) throw new RestoreRefusal('another restore is under way')
+    this.isRestoring = true
+    try {
+      const { directories, dbOptions, journal } = this.parts
+      const { disk } = this.holdings
+      const restored = await receiveSnapshot(bytes, disk, directories.snapshotDir, dbOptions)
+      await this.peer.restore(restored, journal)
+      return restored.zxid
+    } finally {
+      this.isRestoring = false
+    }
   }
 }
 
 function connectString(address: string | undefined, port: number): string {
   const host = address ?? '127.0.0.1'
   return `${host.includes(':') ? `[${host}]` : host}:${port}`
-}
-
-/** The ports of clients, in the order of their numbers in the configuration. */
-function clientPorts({ clientPort, clientPortAddress, tls }: ServerConfig): ListenOptions['ports'] {
-  const ports: ListenOptions['ports'][number][] = []
-  if (clientPort !== undefined) {
-    const speech = tls.portUnification ? 'both' : 'plain'
-    ports.push({ speech, port: clientPort, address: clientPortAddress })
-  }
-  if (tls.port !== undefined) ports.push({ speech: 'tls', port: tls.port, address: tls.address })
-  return ports
-}
-
-/** What the system says does not tell which setting is meant. */
-function clientPortError(config: ServerConfig, speech: Speech, error: Error): Error {
-  const isSecure = speech === 'tls'
-  const key = isSecure ? 'secureClientPort' : 'clientPort'
-  const port = isSecure ? config.tls.port : config.clientPort
-  const address = isSecure ? config.tls.address : config.clientPortAddress
-  const isAboutAddress = /^(EADDRNOTAVAIL|ENOTFOUND|EAI_.*)$/.test(faultCode(error) ?? '')
-  return new StartError(
-    isAboutAddress
-      ? `${key}Address: ${address} cannot be listened on: ${error.message}. Name an ` +
-          'address of this machine, or leave it out to listen on every one.'
-      : `${key}: ${port} cannot be listened on: ${error.message}`,
-    error,
-  )
-}
-
-/** In memory nothing is older than the server. */
-function changedAt(file: string): number {
-  return statSync(file, { throwIfNoEntry: false })?.mtimeMs ?? Date.now()
-}
-
-function databaseOptions(config: ServerConfig, schemes: ReadonlySet<string>): DatabaseOptions {
-  return {
-    extendedTypes: config.extendedTypesEnabled,
-    digests: config.digestEnabled,
-    hashSeed: Math.floor(Math.random() * 0x7fffffff),
-    acl: { skipAcl: config.skipAcl, schemes },
-    touchMemory,
-  }
-}
-
-/** What Apache's servers with the same settings read, from each other and from their logs. */
-function txnBytesMax({ juteMaxBuffer, juteMaxBufferExtra }: ServerConfig): number {
-  return juteMaxBuffer + juteMaxBufferExtra
-}
-
-function peerOptions(config: ServerConfig): PeerOptions {
-  return {
-    // A standalone server puts 1 into its session ids.
-    serverId: config.ensemble?.serverId ?? 1,
-    tickMs: config.tickTime,
-    sessionTimeoutMsMin: config.minSessionTimeout,
-    sessionTimeoutMsMax: config.maxSessionTimeout,
-    // A request that has to wait is not read: what Apache's throttler does in a queue of its own.
-    outstandingMax: Math.min(
-      config.globalOutstandingLimit,
-      config.throttling.maxRequests || Infinity,
-    ),
-    // The leader reads a request with its header; what it would not read is refused here.
-    frameBytesMax: Math.min(config.juteMaxBuffer, txnBytesMax(config) - forwardedHeaderBytes),
-    limits: config.limits,
-    handshakeMsMax: config.sessionlessTimeoutMs,
-    rules: {
-      enforceQuota: config.enforceQuota,
-      reconfigEnabled: config.reconfigEnabled,
-      standaloneEnabled: config.ensemble?.standaloneEnabled ?? true,
-      multiAddressEnabled: config.ensemble?.multiAddress.enabled ?? false,
-      closeSessionPaths: config.closeSessionTxnEnabled,
-      txnBytesMax: txnBytesMax(config),
-      multiOperationsMax: config.multiOperationsMax,
-    },
-    reclaim: {
-      checkIntervalMs: config.containers.checkIntervalMs,
-      perMinuteMax: config.containers.maxPerMinute,
-      neverUsedMsMax: config.containers.maxNeverUsedMs,
-    },
-    requiredSchemes: config.enforceAuth.enabled ? config.enforceAuth.schemes : [],
-    ...throttlingOptions(config),
-  }
-}
-
-function throttlingOptions({
-  throttling,
-  largeRequests,
-}: ServerConfig): Pick<PeerOptions, 'connectionThrottle' | 'largeRequests' | 'waiting'> {
-  const { connections, maxRequests, staleLatencyCheck, dropStale, opWaitMs } = throttling
-  const { threshold, maxBytes } = largeRequests
-  return {
-    connectionThrottle:
-      connections.tokens > 0 ? { ...connections, random: () => nodeHost.random() } : undefined,
-    largeRequests: threshold >= 0 ? { threshold, bytesMax: maxBytes } : undefined,
-    waiting:
-      maxRequests > 0
-        ? { staleAfterTimeout: staleLatencyCheck, dropStale, refuseAfterMs: opWaitMs }
-        : undefined,
-  }
-}
-
-function journalOptions(config: ServerConfig, snapshotDir: string, logDir: string): JournalOptions {
-  const { purge } = config
-  return {
-    snapshotDir,
-    logDir,
-    snapCount: config.snapCount,
-    snapBytes: config.snapSizeLimitBytes,
-    logBytesMax: config.txnLogSizeLimitBytes,
-    slowSyncMs: config.fsyncWarningThresholdMs,
-    retainCount: purge.retainCount,
-    retainBytes: purge.retainBytes,
-    purges: purge.intervalMs > 0,
-    snapshotMethod: config.snapshotCompression === 'none' ? 'plain' : config.snapshotCompression,
-    compression,
-    tellsLastZxid: config.serializeLastProcessedZxid,
-  }
-}
-
-function tracer(logger: Logger): (event: TraceEvent) => void {
-  return (event) => {
-    const line = describeTrace(event)
-    if (line !== undefined) logger[line.level](line.text)
-  }
 }

@@ -5,7 +5,7 @@ import { Double, type Json } from '../json.ts'
 import { nodeCount, serverState, uptimeMs } from '../../view/server-state.ts'
 import { versionText } from '../../view/version.ts'
 import { addressText, operationCode } from '../words/connections.ts'
-import type { Answer } from './commands.ts'
+import type { Answer } from './command.ts'
 
 export async function serverStats(view: ServerView): Promise<Answer> {
   const { peer, disk } = view
