@@ -249,6 +249,10 @@ export class RunningServer implements ServerView {
     return this.parts.startup
   }
 
+  get history(): ServerView['history'] {
+    return this.parts.history
+  }
+
   get directories(): ServerView['directories'] {
     const { snapshotDir, logDir } = this.parts.directories
     return { data: snapshotDir, log: logDir }

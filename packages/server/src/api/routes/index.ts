@@ -2,11 +2,15 @@ import type { Route } from '../route.ts'
 import { changes } from './changes.ts'
 import { ensemble } from './ensemble.ts'
 import { events } from './events.ts'
+import { history } from './history.ts'
+import { historyStream } from './history-stream.ts'
 import { locks } from './locks.ts'
 import { nodes } from './nodes.ts'
+import { past } from './past.ts'
 import { removal } from './removal.ts'
 import { search } from './search.ts'
 import { sessions } from './sessions.ts'
+import { undelete } from './undelete.ts'
 import { whoami } from './whoami.ts'
 
 /** The table of the API: what is answered, to whom, and in which shape. */
@@ -20,4 +24,8 @@ export const routes: readonly Route[] = [
   ...sessions,
   ...locks,
   ...events,
+  ...history,
+  ...past,
+  ...historyStream,
+  ...undelete,
 ]
