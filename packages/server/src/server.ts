@@ -2,6 +2,7 @@ import { statSync } from 'node:fs'
 import { join } from 'node:path'
 import {
   CommittedLog,
+  copyRecords,
   defaultLimits,
   describeRecovery,
   isRecoveryWarning,
@@ -22,6 +23,7 @@ import {
   type PeerBase,
   type PeerOptions,
   type PeerPorts,
+  type RecordRange,
   type RecoveryOptions,
   type SessionPasswords,
   type TraceEvent,
@@ -216,6 +218,24 @@ export class RunningServer implements ServerView {
 
   openSnapshot(file: string): ReturnType<ServerView['openSnapshot']> {
     return this.parts.disk.openRead(`${this.parts.snapshotDir}/${file}`)
+  }
+
+  get storage(): ServerView['storage'] {
+    const { disk, snapshotDir, logDir } = this.parts
+    return { disk, snapshotDir, logDir }
+  }
+
+  async loggedZxid(): Promise<bigint> {
+    const { db } = this.peer
+    // The start of an epoch, which the last zxid may be, is in no log.
+    const zxid = db.lastTxnZxid === 0n ? db.lastZxid : db.lastTxnZxid
+    await this.peer.flush()
+    return zxid
+  }
+
+  copyLog(range: RecordRange): ReturnType<ServerView['copyLog']> {
+    const recordBytesMax = txnBytesMax(this.config)
+    return copyRecords(this.parts.disk, this.storage, range, { recordBytesMax })
   }
 
   async restore(bytes: AsyncIterable<Uint8Array>): Promise<bigint> {

@@ -1,22 +1,35 @@
 import { randomInt } from 'node:crypto'
 import { LoadingDatabase, loadSnapshot, LogFileReader, type Database } from '@zabra/core'
+import { Reader, TxnHeader } from '@zabra/protocol'
 import { zlibCompression } from '@zabra/server'
-import { disk, type FoundFiles } from './files.ts'
+import { disk } from './files.ts'
+import type { Point } from './filters.ts'
 
 /** The tree of a snapshot and of the transactions behind it. */
 export interface Replayed {
   readonly db: Database
   readonly transactions: number
+  /** The last transaction. */
+  readonly zxid: bigint
+  /** When it was made; undefined where none was replayed. */
+  readonly timeMs: number | undefined
   /** Why the tree is not what the server that wrote the files had. */
   readonly mismatch: string | undefined
+}
+
+export interface ReplayOptions {
+  readonly signal: AbortSignal
+  /** Replay stops before the first transaction that is later. */
+  readonly to?: Point | undefined
+  readonly onTransactions?: (count: number) => void
 }
 
 /** Loads a snapshot and replays the logs behind it. Changes nothing on disk. */
 export async function replay(
   directory: string,
   file: { readonly name: string; readonly zxid: bigint },
-  logs: FoundFiles | undefined,
-  signal: AbortSignal,
+  logs: readonly string[],
+  { signal, to, onTransactions = () => {} }: ReplayOptions,
 ): Promise<Replayed> {
   const loading = new LoadingDatabase({
     extendedTypes: true,
@@ -27,30 +40,48 @@ export async function replay(
   await loadSnapshot(disk, directory, file.name, loading, zlibCompression)
   loading.lastZxid = file.zxid
   let transactions = 0
-  for (const { name } of logs?.files ?? []) {
-    const log = await LogFileReader.open(disk, `${logs!.directory}/${name}`)
+  let timeMs: number | undefined
+  const header = new Reader()
+  const replayLog = async (path: string): Promise<boolean> => {
+    const log = await LogFileReader.open(disk, path)
     try {
       for await (const records of log) {
         signal.throwIfAborted()
+        const before = transactions
         while (records.next()) {
-          if (records.zxid <= file.zxid) continue
-          loading.apply(records.reader)
+          const { zxid, reader } = records
+          if (zxid <= loading.lastZxid) continue
+          header.reset(reader.bytes, reader.position, reader.end)
+          const ownTimeMs = Number(TxnHeader.read(header).time)
+          if (to !== undefined && isLater(zxid, ownTimeMs, to)) return false
+          loading.apply(reader)
+          timeMs = ownTimeMs
           transactions++
         }
+        onTransactions(transactions - before)
       }
     } finally {
       await log.close()
     }
+    return true
   }
+  for (const path of logs) if (!(await replayLog(path))) break
   const { db } = loading
+  const { lastZxid: zxid } = db
   db.finishLoading()
   const { untoldMismatch: mismatch } = db
   return {
     db,
     transactions,
+    zxid,
+    timeMs,
     mismatch:
       mismatch &&
       `the tree differs from what was recorded at 0x${mismatch.zxid.toString(16)}: ` +
         `digest 0x${mismatch.actual.toString(16)} instead of 0x${mismatch.expected.toString(16)}`,
   }
+}
+
+function isLater(zxid: bigint, timeMs: number, point: Point): boolean {
+  return 'zxid' in point ? zxid > point.zxid : timeMs > point.timeMs
 }

@@ -15,6 +15,11 @@ export const operations: CommandTable = {
   '4lw': entry('Send a four-letter word', () => import('../commands/4lw.ts')),
   latency: entry('How quickly each server answers', () => import('../commands/latency.ts')),
   bench: entry('Throughput and latency of a load', () => import('../commands/bench.ts')),
+  backup: entry(
+    'Copy all data of a running ensemble, for any moment to be restored',
+    () => import('../commands/backup.ts'),
+  ),
+  restore: entry('Go back to a moment that backups cover', () => import('../commands/restore.ts')),
   log: entry('Read transaction logs, offline', () => import('../commands/log.ts')),
   snapshot: entry('Read snapshots, offline', () => import('../commands/snapshot.ts')),
   config: entry('What a zoo.cfg does here', () => import('../commands/config.ts')),

@@ -1,4 +1,5 @@
 import type { Route } from '../route.ts'
+import { backup } from './backup.ts'
 import { changes } from './changes.ts'
 import { ensemble } from './ensemble.ts'
 import { events } from './events.ts'
@@ -20,4 +21,5 @@ export const routes: readonly Route[] = [
   ...sessions,
   ...locks,
   ...events,
+  ...backup,
 ]
