@@ -27,11 +27,38 @@ const allowed: Readonly<Record<string, readonly string[]>> = {
 
 /**
  * The folders of a package, lowest first: a file imports from its own folder and from folders
- * before it, types included. Files outside these folders, such as `ports.ts`, belong to no layer.
+ * before it, types included.
  */
 const layers: Readonly<Record<string, readonly string[]>> = {
-  core: ['base', 'membership', 'state', 'operations', 'storage', 'service', 'consensus', 'peer'],
+  core: [
+    'base',
+    'membership',
+    'state',
+    'operations',
+    'storage',
+    'history',
+    'service',
+    'consensus',
+    'peer',
+  ],
+  server: [
+    'base',
+    'config',
+    'disk',
+    'tls',
+    'auth',
+    'audit',
+    'net',
+    'view',
+    'http',
+    'api',
+    'admin',
+    'running',
+  ],
 }
+
+/** Files beside the layers that every layer may import. Other files beside them are entry points. */
+const belowAllLayers: ReadonlySet<string> = new Set(['packages/core/src/ports.ts'])
 
 /** Imports that point against the layers, each with its reason. */
 const exceptions: Readonly<Record<string, string>> = {
@@ -135,7 +162,11 @@ function checkLayers(name: string, from: string, to: string): void {
   const order = layers[name]
   if (order === undefined) return
   const [source, target] = [folderOf(name, from), folderOf(name, to)]
-  if (source === undefined || target === undefined || source === target) return
+  if (source === undefined || source === target || belowAllLayers.has(to)) return
+  if (target === undefined) {
+    problems.push(`${from} imports an entry point of its package: ${to}`)
+    return
+  }
   if (!order.includes(source)) problems.push(`${from} is in no layer of ${name}`)
   if (!order.includes(target)) problems.push(`${to} is in no layer of ${name}`)
   const arrow = `${name}: ${source} -> ${target}`

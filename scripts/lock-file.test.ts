@@ -4,10 +4,13 @@ import { lockProblems, type LockFile } from './lock-file.ts'
 
 const integrity = 'sha512-0'
 
-test('the lock file is complete for every platform and names no registry', () => {
-  const file = new URL('../package-lock.json', import.meta.url)
-  expect(lockProblems(JSON.parse(readFileSync(file, 'utf8')) as LockFile)).toEqual([])
-})
+test.each(['package-lock.json', 'site/package-lock.json'])(
+  '%s is complete for every platform and names no registry',
+  (name) => {
+    const file = new URL(`../${name}`, import.meta.url)
+    expect(lockProblems(JSON.parse(readFileSync(file, 'utf8')) as LockFile)).toEqual([])
+  },
+)
 
 test('a missing package of another platform is a problem', () => {
   const tool = { version: '1.0.0', integrity, optionalDependencies: { 'tool-darwin': '1.0.0' } }

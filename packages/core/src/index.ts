@@ -20,6 +20,23 @@ export { ServerStats } from './service/server-stats.ts'
 export * from './ports.ts'
 export type { Trace, TraceEvent } from './service/trace.ts'
 export type { SnapshotSource } from './state/snapshot-source.ts'
+export { changeKinds, changesOf, type Change, type ChangeKind } from './history/change.ts'
+export type { Difference } from './history/compare.ts'
+export { HistoryError, type HistoryProblem } from './history/error.ts'
+export { passes, type ChangeFilter } from './history/filter.ts'
+export {
+  History,
+  type ChangePage,
+  type HistoryExtent,
+  type HistoryOptions,
+  type PageOptions,
+  type Point,
+} from './history/history.ts'
+export type { Pause } from './history/log-index.ts'
+export type { Gap, HistoryEvent, ZxidRange } from './history/past-logs.ts'
+export type { PastNode, PastTree } from './history/past-tree.ts'
+export { historyFolder, pastFiles, type HistoryPlaces } from './history/places.ts'
+export { everything, nodesAt, subtreeAt, type Selection } from './history/selection.ts'
 export { LogBatch } from './storage/log/log-batch.ts'
 export { loadDatabase, LoadingDatabase } from './storage/recovery/load.ts'
 export { logName, logsAmong, snapshotsAmong, type StoredFile } from './storage/disk/files.ts'

@@ -1,6 +1,6 @@
 import { formatDiagnostic, loadConfig, type Overrides } from './config/config.ts'
-import { silent, type Logger } from './logger.ts'
-import { RunningServer } from './server.ts'
+import { silent, type Logger } from './base/logger.ts'
+import { RunningServer } from './running/running-server.ts'
 
 /** Settings by their names in zoo.cfg, and what the server runs on. */
 export interface StartOptions {

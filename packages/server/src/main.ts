@@ -3,9 +3,9 @@ import { setFlagsFromString } from 'node:v8'
 import { RecoveryError } from '@zabra/core'
 import { flags, formatDiagnostic, loadConfig, type Overrides } from './config/config.ts'
 import { DirectoryInUseError } from './disk/lock.ts'
-import { outliveStreams, stderrLogger, writeOrLose } from './logger.ts'
-import { RunningServer } from './server.ts'
-import { StartError } from './start-error.ts'
+import { outliveStreams, stderrLogger, writeOrLose } from './base/logger.ts'
+import { RunningServer } from './running/running-server.ts'
+import { StartError } from './base/start-error.ts'
 
 const usage = `Usage: zabra server [zoo.cfg] [options]
 

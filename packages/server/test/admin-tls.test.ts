@@ -4,7 +4,7 @@ import type { IncomingMessage } from 'node:http'
 import { connect } from 'node:net'
 import { afterAll, afterEach, beforeAll, expect, test } from 'vitest'
 import { startServer } from '../src/embedded.ts'
-import type { RunningServer } from '../src/server.ts'
+import type { RunningServer } from '../src/running/running-server.ts'
 import { Authority } from './support/certificates.ts'
 
 let authority: Authority

@@ -37,9 +37,9 @@ describe('with db.autocreate=false', () => {
   })
 
   test('a server of an ensemble that has lost its data gets it from the others', async () => {
-    const ensemble = await EmbeddedEnsemble.start(config, (folder) =>
-      writeFileSync(join(folder, 'initialize'), ''),
-    )
+    const ensemble = await EmbeddedEnsemble.start(config, {
+      prepare: (folder) => writeFileSync(join(folder, 'initialize'), ''),
+    })
     onTestFinished(() => ensemble.dispose())
     const client = await ensemble.connect(ensemble.leader)
     await client.create('/kept')

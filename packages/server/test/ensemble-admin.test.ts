@@ -18,7 +18,7 @@ beforeAll(async () => {
     'admin.serverPort': '0',
     'admin.identities': `digest:${digestOf('user:password')}`,
   }
-  ensemble = await EmbeddedEnsemble.start(settings, () => {}, true)
+  ensemble = await EmbeddedEnsemble.start(settings, { withObserver: true })
   const client = await ensemble.connect(ensemble.followers[0]!)
   for (let i = 0; i < 5; i++) await client.create('/n-', 'x', createFlags.persistentSequential)
   const remote = await ensemble.connect(observer)

@@ -4,7 +4,7 @@ import { closeSync, existsSync, openSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { expect, onTestFinished, test } from 'vitest'
-import { ask } from '../src/admin/testing.ts'
+import { ask } from './support/ask.ts'
 import { freePorts } from './support/free-ports.ts'
 import { inTemporaryFolder } from './support/server-process.ts'
 

@@ -1,7 +1,16 @@
 import { connect } from 'node:net'
+import { connect as connectTls } from 'node:tls'
 import { afterAll, afterEach, beforeAll, expect, test } from 'vitest'
-import { errorCodes } from '@zabra/protocol'
+import {
+  encode,
+  encodeInitialMessage,
+  encodePacket,
+  errorCodes,
+  LearnerInfo,
+  packetTypes,
+} from '@zabra/protocol'
 import { Authority } from './support/certificates.ts'
+import { freePorts } from './support/free-ports.ts'
 import { EmbeddedEnsemble } from './support/embedded-ensemble.ts'
 import { ConnectionLostError, RawClient } from './support/raw-client.ts'
 import { until } from './support/until.ts'
@@ -53,7 +62,7 @@ test.each([
     () => ({ ...tls(), ...sasl(), sslQuorum: 'true', portUnification: 'true' }),
   ],
 ])('servers speak %s, an observer among them, and replace a leader', async (_, settings) => {
-  ensemble = await EmbeddedEnsemble.start(settings(), undefined, true)
+  ensemble = await EmbeddedEnsemble.start(settings(), { withObserver: true })
   await expectWorking(ensemble, 'first')
   const { leader } = ensemble
   await ensemble.stop(leader)
@@ -119,6 +128,55 @@ test.each([
   await ensemble.stop(stranger!)
   await ensemble.start(stranger!)
   await until(() => ensemble!.server(stranger!).peer.isServing)
+})
+
+test('a certificate speaks for its own member alone, on the quorum and on the election port', async () => {
+  const ids = [1, 2, 3]
+  const ports = await freePorts(6)
+  const hostOf = (id: number): string => `127.0.0.${id + 10}`
+  const members = ids.map((id) => [
+    `server.${id}`,
+    `${hostOf(id)}:${ports[2 * id - 2]}:${ports[2 * id - 1]}`,
+  ])
+  const identities = ids.map((id) => authority.issue(`member-${id}`, { hosts: [hostOf(id)] }))
+  const certificate = (id: number): Record<string, string> => ({
+    'ssl.quorum.keyStore.location': authority.write(
+      `member-${id}.pem`,
+      authority.pemOf(identities[id - 1]!),
+    ),
+  })
+  ensemble = await EmbeddedEnsemble.start(
+    { ...tls(), sslQuorum: 'true', ...Object.fromEntries(members) },
+    { settingsOf: certificate },
+  )
+  const { leader } = ensemble
+  const [own, other] = ensemble.followers
+  const quorumPort = ports[2 * leader - 2]!
+  const electionPort = ports[2 * leader - 1]!
+  /** The first bytes of the answer to a connection with the certificate of `own`; none if it is closed. */
+  const answerTo = (port: number, bytes: Uint8Array): Promise<Buffer> =>
+    new Promise((resolve) => {
+      const options = { ...authority.client(identities[own! - 1]), host: hostOf(leader), port }
+      const socket = connectTls(options, () => socket.write(bytes))
+      socket.on('error', () => {})
+      socket.once('data', (data: Buffer) => {
+        resolve(data)
+        socket.destroy()
+      })
+      socket.once('close', () => resolve(Buffer.alloc(0)))
+    })
+  const helloFrom = (id: number): Uint8Array =>
+    encodePacket(
+      'observerInfo',
+      0n,
+      encode(LearnerInfo, { serverId: BigInt(id), protocolVersion: 0x10000, configVersion: 0n }),
+    )
+  expect(await answerTo(quorumPort, helloFrom(other!))).toHaveLength(0)
+  expect((await answerTo(quorumPort, helloFrom(own!))).readInt32BE(0)).toBe(packetTypes.leaderInfo)
+  const introductionOf = (id: number): Uint8Array =>
+    encodeInitialMessage({ serverId: BigInt(id), addresses: [`${hostOf(id)}:1`] })
+  expect(await answerTo(electionPort, introductionOf(other!))).toHaveLength(0)
+  await expectWorking(ensemble, 'after')
 })
 
 /** Writes one node after the other, through whichever server serves, and remembers those acknowledged. */

@@ -1,6 +1,6 @@
 import { afterEach, beforeEach, expect, test } from 'vitest'
 import { digestOf } from '../src/auth/authenticator.ts'
-import type { RunningServer } from '../src/server.ts'
+import type { RunningServer } from '../src/running/running-server.ts'
 import { EmbeddedEnsemble } from './support/embedded-ensemble.ts'
 import { until } from './support/until.ts'
 

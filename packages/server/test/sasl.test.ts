@@ -4,7 +4,7 @@ import { join } from 'node:path'
 import { afterAll, afterEach, expect, test } from 'vitest'
 import { clientService, DigestMd5Client } from '../src/auth/digest-md5.ts'
 import { startServer } from '../src/embedded.ts'
-import type { RunningServer } from '../src/server.ts'
+import type { RunningServer } from '../src/running/running-server.ts'
 import { RawClient } from './support/raw-client.ts'
 
 const folder = mkdtempSync(join(tmpdir(), 'zabra-sasl-'))

@@ -19,9 +19,9 @@ import { MembershipState } from '../membership/membership-state.ts'
 import { Deferred, within } from '../base/deferred.ts'
 import { readHistory } from '../consensus/zab/history/history.ts'
 import { Leader, type LeaderParts } from '../consensus/zab/leader.ts'
-import { Learner, OlderEpochError } from '../consensus/zab/learner.ts'
+import { OlderEpochError } from '../consensus/zab/learner.ts'
 import { changeBetween, sameMembership, type Membership } from '../membership/membership.ts'
-import { ObserverMaster } from '../consensus/zab/observer-master.ts'
+import { ObserverMaster, type LeaderRelay } from '../consensus/zab/observer-master.ts'
 import type { ZabEvent, ZabTrace } from '../consensus/zab/options.ts'
 import { PacketLink, type PeerWire } from '../consensus/zab/links/packet-link.ts'
 import type { ServerId } from '../membership/quorum.ts'
@@ -29,6 +29,7 @@ import { epochOf } from '../consensus/zab/history/epochs.ts'
 import { readConfig, RoleChange } from '../consensus/zab/role-change.ts'
 import { ZabStats } from '../consensus/zab/zab-stats.ts'
 import { Dialler } from './dialler.ts'
+import { Following } from './following.ts'
 import type { PeerPort, EnsembleOptions, EnsembleParts, Leadership } from './ensemble-parts.ts'
 import type { Journal } from './journal.ts'
 import { NoRoomError, LocalHistory } from './local-history.ts'
@@ -66,7 +67,7 @@ export class EnsemblePeer extends PeerBase {
   private readonly dialler: Dialler
   private readonly restoring: Restoring
   private leader: Leader | undefined
-  private learner: Learner | undefined
+  private following: Following | undefined
   private proposer: Proposer | undefined
   private decided: Deferred<Decision> | undefined
   /** A change of configuration has named the leader of our next role. */
@@ -277,7 +278,7 @@ export class EnsemblePeer extends PeerBase {
     this.isStopped = true
     const reason = new Error('this server is being stopped')
     this.leader?.end(reason)
-    this.learner?.end(reason)
+    this.following?.end(reason)
     this.decided?.reject(reason)
     this.nextLeader?.reject(reason)
     this.stopped.reject(reason)
@@ -449,7 +450,7 @@ export class EnsemblePeer extends PeerBase {
       throw error
     })
     const { link, master } = await reached
-    this.learner = new Learner(
+    this.following = new Following(
       {
         self,
         leader: master,
@@ -479,27 +480,27 @@ export class EnsemblePeer extends PeerBase {
           void this.parts.log.releaseExtent()
           this.nextLeader?.resolve(decision.leader)
           this.restoring.follows()
-          if (decision.state === 'following') this.takeObservers(epoch)
         },
-        behind: (learner) => this.upstreamTo(learner),
+        takeObservers: (epoch, relay) =>
+          decision.state === 'following' ? this.takeObservers(epoch, relay) : undefined,
+        behind: (upstream) => this.upstreamTo(upstream),
       },
       this.options,
       link,
     )
     try {
-      await this.learner.follow()
+      await this.following.run()
     } finally {
-      if (this.learner.observers !== undefined) this.parts.network.listen(false, 'observers')
+      if (this.following.observers !== undefined) this.parts.network.listen(false, 'observers')
     }
   }
 
   /** Where followers do so, observers may come from now on. */
-  private takeObservers(epoch: bigint): void {
+  private takeObservers(epoch: bigint, up: LeaderRelay): ObserverMaster | undefined {
     const { observerMaster, self } = this.options
-    const learner = this.learner!
-    if (observerMaster === undefined) return
+    if (observerMaster === undefined) return undefined
     const { db, committedLog, host, zabTrace, network } = this.parts
-    learner.observers = new ObserverMaster(
+    const observers = new ObserverMaster(
       {
         self,
         epoch,
@@ -508,25 +509,27 @@ export class EnsemblePeer extends PeerBase {
         configs: this.configs,
         host,
         trace: zabTrace,
-        up: learner,
+        up,
         sessionLeft: (id) => this.pipeline.sessionLeft(id),
         queueBytesMax: observerMaster.queueBytesMax,
       },
       this.options,
     )
     network.listen(true, 'observers')
+    return observers
   }
 
   /** Applies everything the log holds, or goes back to what the disk holds. */
   private async leaveRole(): Promise<void> {
-    const { leader, learner } = this
-    this.leader = this.learner = this.proposer = undefined
+    const { leader } = this
+    const learner = this.following?.learner
+    this.leader = this.following = this.proposer = undefined
     await this.restoring.roleEnded()
     if (this.isStopped) return
-    const isWhole = learner?.isTorn !== true
+    const isWhole = learner?.memoryDiffersFromDisk !== true
     if (this.isFull && isWhole) await this.readOnlyWhile(() => this.flush())
     else await this.flush()
-    if (learner?.isTorn === true) {
+    if (learner?.memoryDiffersFromDisk === true) {
       await this.journal.undisturbed(() => this.history.reload())
       this.seeWhatIsLogged()
       return
@@ -658,7 +661,7 @@ export class EnsemblePeer extends PeerBase {
     this.giveBack(batch)
     this.zabStats.logged(this.clock.wallMs)
     this.leader?.logged(upTo)
-    this.learner?.logged(upTo)
+    this.following?.logged(upTo)
     this.history.logged(upTo)
   }
 
@@ -675,12 +678,12 @@ export class EnsemblePeer extends PeerBase {
     this.tickWithoutLeader()
     this.election.tick(nowMs)
     this.pump()
-    this.learner?.tick()
+    this.following?.tick()
     this.local?.tick()
     if (nowMs - this.lastHalfTickMs >= this.options.tickMs / 2) {
       this.lastHalfTickMs = nowMs
       this.leader?.halfTick()
-      this.learner?.observers?.halfTick()
+      this.following?.observers?.halfTick()
     }
     this.proposer?.tick()
   }
@@ -695,7 +698,7 @@ export class EnsemblePeer extends PeerBase {
   /** A server has come to be led by us, or to observe what we follow. */
   acceptLearner(wire: PeerWire, door: PeerPort = 'quorum'): PacketLink {
     const link = new PacketLink(wire, this.clock.nowMs, this.options.rules.txnBytesMax)
-    const master = door === 'quorum' ? this.leader : this.learner?.observers
+    const master = door === 'quorum' ? this.leader : this.following?.observers
     if (master === undefined) link.close()
     else master.accept(link)
     return link
@@ -754,7 +757,7 @@ export class EnsemblePeer extends PeerBase {
     if (canWrite) return
     const reason = new NoRoomError('there is no room on the disk for what is proposed')
     this.leader?.end(reason)
-    this.learner?.end(reason)
+    this.following?.end(reason)
   }
 }
 

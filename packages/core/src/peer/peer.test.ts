@@ -40,7 +40,7 @@ function freshPeer(startLog = (): void => {}, digests = false): Peer {
       sessionTimeoutMsMax: 20 * tickMs,
       outstandingMax: 100,
       frameBytesMax: 2048,
-      handshakeMsMax: 5000,
+      sessionlessTimeoutMs: 5000,
       requiredSchemes: [],
       rules: { enforceQuota: false, reconfigEnabled: false, closeSessionPaths: true },
       reclaim: { checkIntervalMs: 60_000, perMinuteMax: 1, neverUsedMsMax: 0 },

@@ -208,7 +208,7 @@ async function alone(disk: MemoryDisk): Promise<{ peer: Peer; journal: Journal }
       sessionTimeoutMsMax: 20_000,
       outstandingMax: 100,
       frameBytesMax: 1024,
-      handshakeMsMax: 5000,
+      sessionlessTimeoutMs: 5000,
       requiredSchemes: [],
       rules: { enforceQuota: false, reconfigEnabled: false, closeSessionPaths: true },
       reclaim: { checkIntervalMs: 60_000, perMinuteMax: 1, neverUsedMsMax: 0 },

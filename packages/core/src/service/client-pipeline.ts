@@ -41,7 +41,7 @@ export interface PipelineOptions {
   readonly outstandingMax: number
   readonly frameBytesMax: number
   /** How long a connection may take to introduce itself. */
-  readonly handshakeMsMax: number
+  readonly sessionlessTimeoutMs: number
   /** Schemes of which a connection must prove one before anything else; empty asks for none. */
   readonly requiredSchemes: readonly string[]
   readonly connectionThrottle?: ConnectionThrottleOptions | undefined
@@ -259,7 +259,7 @@ export class ClientPipeline implements AdmissionHost {
   closeSilent(): void {
     for (const connection of this.connections) {
       if (connection.state !== 'greeting' && connection.state !== 'connecting') continue
-      if (this.clock.nowMs - connection.openedMs <= this.options.handshakeMsMax) continue
+      if (this.clock.nowMs - connection.openedMs <= this.options.sessionlessTimeoutMs) continue
       this.stats.sessionlessExpired++
       this.close(connection)
     }

@@ -26,7 +26,7 @@ function peerWith(options: Partial<PeerOptions>): Peer {
       sessionTimeoutMsMax: 20_000,
       outstandingMax: 100,
       frameBytesMax: 100_000,
-      handshakeMsMax: 5000,
+      sessionlessTimeoutMs: 5000,
       requiredSchemes: [],
       rules: { enforceQuota: false, reconfigEnabled: false, closeSessionPaths: true },
       reclaim: { checkIntervalMs: 60_000, perMinuteMax: 1, neverUsedMsMax: 0 },

@@ -40,7 +40,7 @@ export class LonePeer {
         sessionTimeoutMsMax: 20_000,
         outstandingMax: 1000,
         frameBytesMax: 1_048_575,
-        handshakeMsMax: 5000,
+        sessionlessTimeoutMs: 5000,
         requiredSchemes: [],
         rules: { enforceQuota: false, reconfigEnabled: false, closeSessionPaths: true },
         reclaim: { checkIntervalMs: 60_000, perMinuteMax: 1, neverUsedMsMax: 0 },

@@ -207,7 +207,7 @@ export async function makeParts(lastZxid: string, accepted: bigint): Promise<Tes
       sessionTimeoutMsMax: 10_000,
       outstandingMax: 1000,
       frameBytesMax: 1024 * 1024,
-      handshakeMsMax: 10_000,
+      sessionlessTimeoutMs: 10_000,
       requiredSchemes: [],
     },
   )

@@ -1,3 +1,4 @@
+import { packetName } from '@zabra/protocol'
 import type { LinkAction } from '../../src/consensus/election/links.ts'
 import type { PeerPort, PeerNetwork } from '../../src/peer/ensemble-parts.ts'
 import type { EnsemblePeer } from '../../src/peer/ensemble-peer.ts'
@@ -110,11 +111,12 @@ export class TestNetwork implements PeerNetwork {
       flushSoon()
     }
     const link = attach({ flushSoon, close, unsentBytes: 0 })
-    const send = link.send.bind(link)
-    link.send = (name, zxid, data, authinfo) => {
+    const sendPacket = link.sendPacket.bind(link)
+    link.sendPacket = (packet) => {
       if (link.isClosed || this.isDead) return
-      this.world.onSaid?.({ from: this.self, to, name, zxid, data: data ?? null })
-      send(name, zxid, data, authinfo)
+      const { type, zxid, data } = packet
+      this.world.onSaid?.({ from: this.self, to, name: packetName(type)!, zxid, data })
+      sendPacket(packet)
     }
     end.onBytes = (bytes) => this.turn(() => link.received(bytes, this.world.nowMs))
     end.onClosed = () => this.turn(() => link.lost())

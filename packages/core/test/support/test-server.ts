@@ -133,7 +133,7 @@ export class TestServer {
         sessionTimeoutMsMax: 60_000,
         outstandingMax: 1000,
         frameBytesMax: 1024 * 1024,
-        handshakeMsMax: 10_000,
+        sessionlessTimeoutMs: 10_000,
         rules: { enforceQuota: false, reconfigEnabled: false, closeSessionPaths: true },
         reclaim: { checkIntervalMs: 60_000, perMinuteMax: 10_000, neverUsedMsMax: 0 },
         requiredSchemes: [],

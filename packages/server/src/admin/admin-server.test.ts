@@ -7,9 +7,9 @@ import { createFlags } from '@zabra/protocol'
 import { afterEach, beforeEach, describe, expect, onTestFinished, test } from 'vitest'
 import { digestOf } from '../auth/authenticator.ts'
 import { startServer, type StartOptions } from '../embedded.ts'
-import type { RunningServer } from '../server.ts'
+import type { RunningServer } from '../running/running-server.ts'
 import { RawClient } from '../../test/support/raw-client.ts'
-import { ephemeral, TestSession } from './testing.ts'
+import { ephemeral, TestSession } from '../../test/support/ask.ts'
 
 const withAdmin = {
   'admin.enableServer': 'true',

@@ -1,59 +1,74 @@
 import type { IncomingMessage, ServerResponse } from 'node:http'
-import type { Logger } from '../logger.ts'
-import type { ServerView } from '../server-view.ts'
+import type { Logger } from '../base/logger.ts'
+import type { ServerView } from '../view/server-view.ts'
 import { ApiHandler } from '../api/handler.ts'
 import { isLoopback } from '../config/loopback.ts'
-import { BrowserGuard } from './commands/browsers.ts'
+import { BrowserGuard } from '../http/browsers.ts'
 import { isOfConsole, serveConsole } from './console.ts'
 import { CommandHandler } from './commands/handler.ts'
-import { listenHttp, refuseMethod, sendText, type Handler } from './http-server.ts'
+import {
+  listenHttp,
+  refuseMethod,
+  sendText,
+  type Handler,
+  type HttpServer,
+} from '../http/http-server.ts'
 import { metricsText, metricsType } from './metrics/prometheus.ts'
 import { readiness } from './probes.ts'
-import type { HttpSecurity } from './secure-http.ts'
+import type { HttpSecurity } from '../http/secure-http.ts'
 
-export interface AdminServer {
-  /** Where commands, probes and metrics are answered, if they are. */
-  readonly url: string | undefined
-  /** Where the console is, if it is on. */
-  readonly consoleUrl: string | undefined
-  /** The metrics port that ZooKeeper's Prometheus provider has, where it is asked for. */
-  readonly metricsUrl: string | undefined
-  stop(): Promise<void>
-}
+/** The HTTP ports of a server: commands, probes, metrics, the API and the console. */
+export class AdminServer {
+  private readonly view: ServerView
+  private readonly logger: Logger
+  private readonly security: HttpSecurity | undefined
+  private readonly api: ApiHandler | undefined
+  private adminPort: HttpServer | undefined
+  private metricsPort: HttpServer | undefined
 
-/** The HTTP ports, where they are wanted. */
-export async function startAdmin(
-  view: ServerView,
-  logger: Logger,
-  security?: HttpSecurity,
-): Promise<AdminServer | undefined> {
-  const { admin, metrics } = view.config
-  const { idleTimeoutMs } = admin
-  const adminPort = {
-    name: 'the admin port',
-    host: admin.address,
-    port: admin.port,
-    idleTimeoutMs,
-    security,
+  constructor(view: ServerView, logger: Logger, security: HttpSecurity | undefined) {
+    const { admin, api } = view.config
+    this.view = view
+    this.logger = logger
+    this.security = security
+    this.api = admin.enabled && api.enabled ? new ApiHandler(view, logger) : undefined
   }
-  const metricsPort = { name: 'the metrics port', ...metrics, idleTimeoutMs, security }
-  const api = admin.enabled && view.config.api.enabled ? new ApiHandler(view, logger) : undefined
-  const commands = admin.enabled
-    ? await listenHttp(adminHandler(view, api), adminPort, logger)
-    : undefined
-  const exporter = metrics.enabled
-    ? await listenHttp(metricsHandler(view), metricsPort, logger)
-    : undefined
-  if (commands === undefined) api?.stop()
-  if (commands === undefined && exporter === undefined) return undefined
-  return {
-    url: commands?.url,
-    consoleUrl: api === undefined || commands === undefined ? undefined : `${commands.url}/`,
-    metricsUrl: exporter === undefined ? undefined : `${exporter.url}/metrics`,
-    async stop() {
-      api?.stop()
-      await Promise.all([commands?.stop(), exporter?.stop()])
-    },
+
+  /** Opens the ports that the configuration asks for. */
+  async open(): Promise<void> {
+    const { view, logger, security, api } = this
+    const { admin, metrics } = view.config
+    const { idleTimeoutMs } = admin
+    if (admin.enabled) {
+      const { address: host, port } = admin
+      const options = { name: 'the admin port', host, port, idleTimeoutMs, security }
+      this.adminPort = await listenHttp(adminHandler(view, api), options, logger)
+      if (this.adminPort === undefined) api?.stop()
+    }
+    if (metrics.enabled) {
+      const options = { name: 'the metrics port', ...metrics, idleTimeoutMs, security }
+      this.metricsPort = await listenHttp(metricsHandler(view), options, logger)
+    }
+  }
+
+  /** Where commands, probes and metrics are answered; undefined if they are not. */
+  get url(): string | undefined {
+    return this.adminPort?.url
+  }
+
+  /** Where the console is; undefined if it is off. */
+  get consoleUrl(): string | undefined {
+    return this.api === undefined || this.url === undefined ? undefined : `${this.url}/`
+  }
+
+  /** The port of ZooKeeper's Prometheus provider; undefined if it is not configured. */
+  get metricsUrl(): string | undefined {
+    return this.metricsPort === undefined ? undefined : `${this.metricsPort.url}/metrics`
+  }
+
+  async stop(): Promise<void> {
+    this.api?.stop()
+    await Promise.all([this.adminPort?.stop(), this.metricsPort?.stop()])
   }
 }
 

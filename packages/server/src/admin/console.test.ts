@@ -1,7 +1,7 @@
 import { request } from 'node:http'
 import { afterEach, beforeEach, expect, test } from 'vitest'
 import { startServer } from '../embedded.ts'
-import type { RunningServer } from '../server.ts'
+import type { RunningServer } from '../running/running-server.ts'
 
 let server: RunningServer
 

@@ -1,6 +1,6 @@
 import { gunzipSync } from 'node:zlib'
 import type { IncomingMessage, ServerResponse } from 'node:http'
-import { refuseMethod, sendText } from './http-server.ts'
+import { refuseMethod, sendText } from '../http/http-server.ts'
 
 /** Nothing from elsewhere, and no code or style but that of files. */
 const policy = [

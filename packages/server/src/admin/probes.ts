@@ -1,4 +1,4 @@
-import type { ServerView } from '../server-view.ts'
+import type { ServerView } from '../view/server-view.ts'
 
 /** Whether clients should be sent here: it serves them, and can write what they change. */
 export function readiness(view: ServerView): { status: number; text: string } {

@@ -1,7 +1,7 @@
 import { afterEach, beforeEach, describe, expect, onTestFinished, test } from 'vitest'
 import { startServer } from '../embedded.ts'
-import type { RunningServer } from '../server.ts'
-import { ask, ephemeral, operation, TestSession } from './testing.ts'
+import type { RunningServer } from '../running/running-server.ts'
+import { ask, ephemeral, operation, TestSession } from '../../test/support/ask.ts'
 
 let server: RunningServer
 let sessions: TestSession[]

@@ -1,5 +1,5 @@
 import type { FourLetterWords } from '../net/client-listener.ts'
-import type { ServerView } from '../server-view.ts'
+import type { ServerView } from '../view/server-view.ts'
 import { hex } from './java-text.ts'
 import { monitorLines } from './metrics/monitor.ts'
 import { joinInSlices } from './slices.ts'
@@ -9,67 +9,66 @@ import { conf, dirs, envi } from './words/settings.ts'
 import { srvr, stat } from './words/status.ts'
 import { wchc, wchp, wchs } from './words/watches.ts'
 
-/** What a word answers: text, or pieces of a text that may be long. */
+/** The answer to a word: text, or pieces of a text that may be long. */
 type Answer = string | Iterable<string> | Promise<string>
 
-const words: Readonly<Record<string, (view: ServerView) => Answer>> = {
-  conf,
-  cons,
-  crst(view) {
-    for (const { connection } of view.sockets) connection.resetStats()
-    return 'Connection stats reset.\n'
-  },
-  dirs,
-  dump,
-  envi,
-  gtmk: (view) => String(view.traceMask),
-  hash,
-  isro: ({ peer }) => (peer.isReadOnly ? 'ro' : peer.isServing ? 'rw' : 'null'),
-  mntr: monitorLines,
-  ruok: () => 'imok',
-  srst(view) {
-    view.peer.stats.reset()
-    view.disk.slowSyncs = 0
-    return 'Server stats reset.\n'
-  },
-  srvr,
-  stat,
-  wchc,
-  wchp,
-  wchs,
+interface Word {
+  answer(view: ServerView, argument: Buffer): Answer
+  /** Bytes of an argument that the word waits for. */
+  readonly argumentBytes?: number
+  /** Answers even while this server looks for a leader. */
+  readonly isAlwaysAnswered?: boolean
+  /** The answer while this server does not serve, if not the usual line. */
+  readonly notServing?: string
+  /** The name in a refusal, if not the word itself. */
+  readonly label?: string
 }
 
-/** What says something even while this server looks for a leader. */
-const alwaysAnswered: ReadonlySet<string> = new Set(['ruok', 'envi', 'gtmk', 'isro'])
 export const notServing = 'This ZooKeeper instance is not currently serving requests'
 
-const setTraceMask = 'stmk'
-/** What telnet sends when it is interrupted. Known, so as to be refused rather than misread. */
-const telnetInterrupt = '\xff\xf4\xff\xfd'
-const maskBytes = 8
+const words: ReadonlyMap<string, Word> = new Map<string, Word>([
+  ['conf', { answer: conf }],
+  ['cons', { answer: cons }],
+  ['crst', { answer: resetConnections }],
+  ['dirs', { answer: dirs }],
+  ['dump', { answer: dump }],
+  ['envi', { answer: envi, isAlwaysAnswered: true }],
+  ['gtmk', { answer: (view) => String(view.traceMask), isAlwaysAnswered: true }],
+  ['hash', { answer: hash, notServing }],
+  ['isro', { answer: readOnlyState, isAlwaysAnswered: true }],
+  ['mntr', { answer: monitorLines }],
+  ['ruok', { answer: () => 'imok', isAlwaysAnswered: true }],
+  ['srst', { answer: resetStats }],
+  ['srvr', { answer: srvr }],
+  ['stat', { answer: stat }],
+  ['stmk', { answer: setTraceMask, argumentBytes: 8, isAlwaysAnswered: true }],
+  ['wchc', { answer: wchc }],
+  ['wchp', { answer: wchp }],
+  ['wchs', { answer: wchs }],
+  // An interrupted telnet sends this. It is known so that it is refused instead of misread.
+  ['\xff\xf4\xff\xfd', { answer: () => '', label: 'telnet close' }],
+])
 
 /** Commands in place of a handshake: `echo srvr | nc host 2181`. */
-export function makeWords(view: ServerView): FourLetterWords {
+export function makeWords(view: () => ServerView): FourLetterWords {
   return {
-    isKnown: (word) =>
-      Object.hasOwn(words, word) || word === setTraceMask || word === telnetInterrupt,
-    start(word, answer) {
-      if (!isAllowed(word, view)) {
-        const name = word === telnetInterrupt ? 'telnet close' : word
-        return () => answer(`${name} is not executed because it is not in the whitelist.\n`)
+    isKnown: (word) => words.has(word),
+    start(name, send) {
+      const word = words.get(name)
+      if (word === undefined || !isAllowed(name, view())) {
+        const label = word?.label ?? name
+        return () => send(`${label} is not executed because it is not in the whitelist.\n`)
       }
-      if (word === setTraceMask) return readTraceMask(view, answer)
-      const command = words[word]
+      const { argumentBytes = 0 } = word
       let isStarted = false
-      return () => {
-        // Bytes behind the word, a newline for example, mean nothing.
+      let argument = Buffer.alloc(0)
+      return (bytes) => {
+        // Bytes behind the argument, a newline for example, mean nothing.
         if (isStarted) return
+        argument = Buffer.concat([argument, bytes])
+        if (argument.length < argumentBytes) return
         isStarted = true
-        if (!view.peer.isServing && !alwaysAnswered.has(word)) {
-          answer(word === 'hash' ? notServing : `${notServing}\n`)
-          return
-        }
-        void settle(command?.(view) ?? '').then(answer)
+        void answerOf(word, view(), argument).then(send)
       }
     },
   }
@@ -80,8 +79,12 @@ function isAllowed(word: string, { config }: ServerView): boolean {
   return word === 'srvr' || allowed === 'all' || allowed.has(word)
 }
 
-async function settle(answer: Answer): Promise<string> {
+async function answerOf(word: Word, view: ServerView, argument: Buffer): Promise<string> {
+  if (!view.peer.isServing && word.isAlwaysAnswered !== true) {
+    return word.notServing ?? `${notServing}\n`
+  }
   try {
+    const answer = word.answer(view, argument)
     return typeof answer === 'string' || answer instanceof Promise
       ? await answer
       : await joinInSlices(answer)
@@ -90,18 +93,24 @@ async function settle(answer: Answer): Promise<string> {
   }
 }
 
-/** The one word with an argument: eight bytes that may come later. */
-function readTraceMask(
-  view: ServerView,
-  answer: (reply: string) => void,
-): (bytes: Uint8Array) => void {
-  let received = Buffer.alloc(0)
-  return (bytes) => {
-    received = Buffer.concat([received, bytes])
-    if (received.length < maskBytes) return
-    view.traceMask = received.readBigInt64BE(0)
-    answer(String(view.traceMask))
-  }
+function resetConnections(view: ServerView): string {
+  for (const { connection } of view.sockets) connection.resetStats()
+  return 'Connection stats reset.\n'
+}
+
+function resetStats(view: ServerView): string {
+  view.peer.stats.reset()
+  view.disk.slowSyncs = 0
+  return 'Server stats reset.\n'
+}
+
+function readOnlyState({ peer }: ServerView): string {
+  return peer.isReadOnly ? 'ro' : peer.isServing ? 'rw' : 'null'
+}
+
+function setTraceMask(view: ServerView, argument: Buffer): string {
+  view.traceMask = argument.readBigInt64BE(0)
+  return String(view.traceMask)
 }
 
 function* hash(view: ServerView): IterableIterator<string> {

@@ -1,7 +1,7 @@
 import type { IncomingMessage } from 'node:http'
 import { encodeText } from '@zabra/protocol'
-import { addressOf, mayAdminister, parseAuthorization } from '../admin/commands/authorization.ts'
-import type { ServerView } from '../server-view.ts'
+import { addressOf, mayAdminister, parseAuthorization } from '../http/authorization.ts'
+import type { ServerView } from '../view/server-view.ts'
 import { ApiError, badRequest } from './api-error.ts'
 import { InternalClient, type Credentials } from './internal-client.ts'
 

@@ -20,8 +20,8 @@ import {
   type ResponseOf,
   type TypeOf,
 } from '@zabra/protocol'
-import type { ServerView } from '../server-view.ts'
-import type { Flushable } from '../turn.ts'
+import type { ServerView } from '../view/server-view.ts'
+import type { Flushable } from '../net/turn.ts'
 import { ApiError, notServing, Refused } from './api-error.ts'
 
 export type WatchEvent = TypeOf<typeof WatcherEvent>

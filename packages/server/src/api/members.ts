@@ -1,8 +1,8 @@
 import { connect } from 'node:net'
 import { everyAddress, type ServerSpec } from '@zabra/core'
-import { serverState } from '../admin/server-state.ts'
-import { versionText } from '../admin/version.ts'
-import type { ServerView } from '../server-view.ts'
+import { serverState } from '../view/server-state.ts'
+import { versionText } from '../view/version.ts'
+import type { ServerView } from '../view/server-view.ts'
 import { array, boolean, choice, integer, nullable, number, object, text } from './schema.ts'
 import { hex } from './shapes.ts'
 

@@ -1,4 +1,4 @@
-import type { ServerView } from '../server-view.ts'
+import type { ServerView } from '../view/server-view.ts'
 import { integer, number, object, array } from './schema.ts'
 
 const everyMs = 5_000

@@ -1,4 +1,4 @@
-import { versionText } from '../admin/version.ts'
+import { versionText } from '../view/version.ts'
 import { schemaOf, type Route } from './route.ts'
 import { object, text, type Schema } from './schema.ts'
 

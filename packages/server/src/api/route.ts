@@ -1,6 +1,6 @@
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import { pathProblem } from '@zabra/protocol'
-import type { ServerView } from '../server-view.ts'
+import type { ServerView } from '../view/server-view.ts'
 import { ApiError, badRequest } from './api-error.ts'
 import type { Clients, Role } from './clients.ts'
 import type { InternalClient } from './internal-client.ts'

@@ -1,6 +1,6 @@
 import { noNode } from '@zabra/core'
 import { nameOf, permissions, storedKind, storedTtlMs, type Acl, type Stat } from '@zabra/protocol'
-import type { ServerView } from '../server-view.ts'
+import type { ServerView } from '../view/server-view.ts'
 import { badRequest } from './api-error.ts'
 import { array, choice, integer, nullable, object, text, type Schema } from './schema.ts'
 

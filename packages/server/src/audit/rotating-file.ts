@@ -1,5 +1,5 @@
 import { open, rename, rm, type FileHandle } from 'node:fs/promises'
-import type { Logger } from '../logger.ts'
+import type { Logger } from '../base/logger.ts'
 
 export interface RotationOptions {
   readonly file: string

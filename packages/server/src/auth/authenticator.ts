@@ -1,6 +1,7 @@
 import { createHash } from 'node:crypto'
 import type { Authenticator, SaslExchange } from '@zabra/core'
 import { decodeText, encodeText, type Id } from '@zabra/protocol'
+import { knownProviders } from '../config/auth-providers.ts'
 import { clientService, DigestMd5Server } from './digest-md5.ts'
 
 export interface AuthOptions {
@@ -19,15 +20,6 @@ export interface AuthOptions {
   }
   /** Names that the scheme ensemble accepts; none given accepts any. */
   readonly ensembleNames?: readonly string[]
-}
-
-/** The scheme of each provider that ZooKeeper comes with, by the end of its class name. */
-export const knownProviders: Readonly<Record<string, string>> = {
-  SASLAuthenticationProvider: 'sasl',
-  X509AuthenticationProvider: 'x509',
-  EnsembleAuthenticationProvider: 'ensemble',
-  DigestAuthenticationProvider: 'digest',
-  IPAuthenticationProvider: 'ip',
 }
 
 /** The schemes that are configured, with those that need no configuration: addresses and passwords. */

@@ -1,6 +1,6 @@
 import { encode, QuorumAuthPacket, quorumAuthMagic, quorumAuthStatuses } from '@zabra/protocol'
 import type { QuorumSasl } from '../config/server-config.ts'
-import type { Receiver } from '../net/read-buffer.ts'
+import type { Receiver } from '../base/read-buffer.ts'
 import { DigestMd5Client, DigestMd5Server, quorumService } from './digest-md5.ts'
 
 /** Magic, status and the length of the token. */

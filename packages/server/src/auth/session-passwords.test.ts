@@ -5,7 +5,7 @@ import { apachePasswords } from '@zabra/core'
 import { beforeEach, describe, expect, onTestFinished, test } from 'vitest'
 import { RawClient } from '../../test/support/raw-client.ts'
 import { startServer } from '../embedded.ts'
-import { silent } from '../logger.ts'
+import { silent } from '../base/logger.ts'
 import { secretPasswords, sessionPasswordsOf } from './session-passwords.ts'
 
 const id = 0x0100000b044b0000n

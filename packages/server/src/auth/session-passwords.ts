@@ -2,8 +2,8 @@ import { createHmac, timingSafeEqual } from 'node:crypto'
 import { readFileSync, statSync } from 'node:fs'
 import { apachePasswords, type SessionPasswords } from '@zabra/core'
 import type { ServerConfig } from '../config/config.ts'
-import type { Logger } from '../logger.ts'
-import { StartError } from '../start-error.ts'
+import type { Logger } from '../base/logger.ts'
+import { StartError } from '../base/start-error.ts'
 
 const passwordBytes = 16
 const secretLengthMin = 16

@@ -3,7 +3,7 @@ import type { EnsembleFindings } from './ensemble.ts'
 import type { Values } from './keys.ts'
 import { isLoopback } from './loopback.ts'
 import type { SaslFindings } from './sasl.ts'
-import type { ServerConfig, Throttling } from './server-config.ts'
+import type { ConnectionThrottle, ServerConfig, ThrottledRequests } from './server-config.ts'
 import type { Sources } from './sources.ts'
 import { adminTlsSettings, tlsSettings } from './tls-settings.ts'
 
@@ -21,15 +21,14 @@ export interface Parts {
 export function assemble(parts: Parts): ServerConfig {
   const { values, sources, findings, dataDir, configText, configFile } = parts
   const { self, ensemble } = findings
-  const flushDelayMs = values.flushDelay
   const timeouts = sessionTimeouts(values)
   return {
     clientPort: clientPort(parts),
     clientPortAddress: values.clientPortAddress ?? self?.client?.host,
-    listenBacklog: values.clientPortListenBacklog,
+    clientPortListenBacklog: values.clientPortListenBacklog,
     maxClientCnxns: values.maxClientCnxns,
     maxCnxns: values.maxCnxns,
-    tcpKeepAlive: values.clientTcpKeepAlive,
+    clientTcpKeepAlive: values.clientTcpKeepAlive,
     idlePollMicros: values.idlePollMicros,
     sessionlessTimeoutMs: values['nio.sessionlessCnxnTimeout'],
     dataDir,
@@ -38,35 +37,33 @@ export function assemble(parts: Parts): ServerConfig {
     autoCreateDb: values['db.autocreate'],
     trustEmptySnapshot: values['snapshot.trust.empty'],
     snapCount: values.snapCount,
-    snapSizeLimitBytes: positive(values.snapSizeLimitInKb),
-    txnLogSizeLimitBytes: positive(values.txnLogSizeLimitInKb),
+    snapBytes: positive(values.snapSizeLimitInKb),
+    logBytesMax: positive(values.txnLogSizeLimitInKb),
     preAllocBytes: values.preAllocSize,
     forceSync: values.forceSync,
-    fsyncWarningThresholdMs: values['fsync.warningthresholdms'],
-    flushDelayMs,
-    maxWriteQueuePollMs: values.maxWriteQueuePollTime ?? Math.floor(flushDelayMs / 3),
-    maxBatchSize: values.maxBatchSize,
-    snapshotCompression: values['snapshot.compression.method'] || 'none',
+    slowSyncMs: values['fsync.warningthresholdms'],
+    snapshotMethod: values['snapshot.compression.method'] || 'plain',
     serializeLastProcessedZxid: values['serializeLastProcessedZxid.enabled'],
-    digestEnabled: values['digest.enabled'],
-    closeSessionTxnEnabled: values['closeSessionTxn.enabled'],
+    digests: values['digest.enabled'],
+    closeSessionPaths: values['closeSessionTxn.enabled'],
     purge: {
       intervalMs: values['autopurge.purgeInterval'],
       retainCount: values['autopurge.snapRetainCount'],
       retainBytes: values['autopurge.retainBytes'],
     },
     acceptDamage: values['recovery.acceptDamage'],
-    tickTime: values.tickTime,
-    minSessionTimeout: timeouts.min,
-    maxSessionTimeout: timeouts.max,
+    tickMs: values.tickTime,
+    sessionTimeoutMsMin: timeouts.min,
+    sessionTimeoutMsMax: timeouts.max,
     globalOutstandingLimit: values.globalOutstandingLimit,
     juteMaxBuffer: values['jute.maxbuffer'],
     juteMaxBufferExtra: values['jute.maxbuffer.extrasize'] ?? values['jute.maxbuffer'],
-    largeRequests: {
-      threshold: values.largeRequestThreshold,
-      maxBytes: values.largeRequestMaxBytes,
-    },
-    throttling: throttling(values),
+    largeRequests:
+      values.largeRequestThreshold < 0
+        ? undefined
+        : { threshold: values.largeRequestThreshold, bytesMax: values.largeRequestMaxBytes },
+    throttledRequests: throttledRequests(values),
+    connectionThrottle: connectionThrottle(values),
     fourLetterWords: fourLetterWords(values),
     admin: {
       enabled: values['admin.enableServer'],
@@ -84,12 +81,11 @@ export function assemble(parts: Parts): ServerConfig {
       port: values['metricsProvider.httpPort'],
     },
     // On by default here, so a server whose number forbids it must not be made to fail by it.
-    extendedTypesEnabled: values.extendedTypesEnabled && (ensemble?.serverId ?? 0) <= 254,
-    emulate353Ttl: values.emulate353TTLNodes,
-    containers: {
+    extendedTypes: values.extendedTypesEnabled && (ensemble?.serverId ?? 0) <= 254,
+    reclaim: {
       checkIntervalMs: values['znode.container.checkIntervalMs'],
-      maxPerMinute: values['znode.container.maxPerMinute'],
-      maxNeverUsedMs: values['znode.container.maxNeverUsedIntervalMs'],
+      perMinuteMax: values['znode.container.maxPerMinute'],
+      neverUsedMsMax: values['znode.container.maxNeverUsedIntervalMs'],
     },
     enforceQuota: values.enforceQuota,
     limits: limits(values),
@@ -111,11 +107,10 @@ export function assemble(parts: Parts): ServerConfig {
         values['api.anonymous'] ?? (isLoopback(values['admin.serverAddress']) ? 'write' : 'none'),
     },
     skipAcl: values.skipACL,
-    eagerAclCheck: values.enableEagerACLCheck,
     superDigest: values['DigestAuthenticationProvider.superDigest'],
     digestAuthEnabled: values['DigestAuthenticationProvider.enabled'],
     digestAlgorithm: values['DigestAuthenticationProvider.digestAlg'],
-    enforceAuth: enforceAuth(values),
+    requiredSchemes: requiredSchemes(values),
     authProviders: authProviders(sources, values),
     tls: clientTls(values, self?.secureClient),
     quorumTls: quorumTls(values),
@@ -176,9 +171,9 @@ export function sessionTimeouts({ tickTime, minSessionTimeout, maxSessionTimeout
   }
 }
 
-export function enforceAuth(values: Values): ServerConfig['enforceAuth'] {
-  if (values.sessionRequireClientSASLAuth) return { enabled: true, schemes: ['sasl'] }
-  return { enabled: values['enforce.auth.enabled'], schemes: values['enforce.auth.schemes'] }
+export function requiredSchemes(values: Values): readonly string[] {
+  if (values.sessionRequireClientSASLAuth) return ['sasl']
+  return values['enforce.auth.enabled'] ? values['enforce.auth.schemes'] : []
 }
 
 const ownProviders = 'org.apache.zookeeper.server.auth.'
@@ -215,37 +210,37 @@ function fourLetterWords(values: Values): ServerConfig['fourLetterWords'] {
   return words
 }
 
-function throttling(values: Values): Throttling {
+function throttledRequests(values: Values): ThrottledRequests | undefined {
+  if (values.request_throttle_max_requests <= 0) return undefined
   return {
-    maxRequests: values.request_throttle_max_requests,
-    stallMs: values.request_throttle_stall_time,
+    outstandingMax: values.request_throttle_max_requests,
+    staleAfterTimeout: values.request_stale_latency_check,
     dropStale: values.request_throttle_drop_stale,
-    staleConnectionCheck: values.request_stale_connection_check,
-    staleLatencyCheck: values.request_stale_latency_check,
-    opWaitMs: values.throttled_op_wait_time,
-    connections: {
-      tokens: values.connection_throttle_tokens,
-      fillMs: values.connection_throttle_fill_time,
-      fillCount: values.connection_throttle_fill_count,
-      freezeMs: values.connection_throttle_freeze_time,
-      dropIncrease: values.connection_throttle_drop_increase,
-      dropDecrease: values.connection_throttle_drop_decrease,
-      decreaseRatio: values.connection_throttle_decrease_ratio,
-      weights: values.connection_throttle_weight_enabled
-        ? {
-            // A local session is never the most expensive, as in Apache.
-            global: Math.max(
-              values.connection_throttle_global_session_weight,
-              values.connection_throttle_local_session_weight,
-            ),
-            renewed: Math.max(
-              values.connection_throttle_renew_session_weight,
-              values.connection_throttle_local_session_weight,
-            ),
-            local: values.connection_throttle_local_session_weight,
-          }
-        : undefined,
-    },
+    refuseAfterMs: values.throttled_op_wait_time,
+  }
+}
+
+function connectionThrottle(values: Values): ConnectionThrottle | undefined {
+  if (values.connection_throttle_tokens <= 0) return undefined
+  return {
+    tokens: values.connection_throttle_tokens,
+    fillMs: values.connection_throttle_fill_time,
+    fillCount: values.connection_throttle_fill_count,
+    freezeMs: values.connection_throttle_freeze_time,
+    dropIncrease: values.connection_throttle_drop_increase,
+    dropDecrease: values.connection_throttle_drop_decrease,
+    decreaseRatio: values.connection_throttle_decrease_ratio,
+    weights: values.connection_throttle_weight_enabled ? sessionWeights(values) : undefined,
+  }
+}
+
+/** A local session is never the most expensive, as in Apache. */
+function sessionWeights(values: Values): ConnectionThrottle['weights'] {
+  const local = values.connection_throttle_local_session_weight
+  return {
+    global: Math.max(values.connection_throttle_global_session_weight, local),
+    renewed: Math.max(values.connection_throttle_renew_session_weight, local),
+    local,
   }
 }
 

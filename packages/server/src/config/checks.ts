@@ -1,9 +1,9 @@
 import { isAbsolute } from 'node:path'
-import { knownProviders } from '../auth/authenticator.ts'
+import { knownProviders } from './auth-providers.ts'
 import {
   adminIdentities,
   authProviders,
-  enforceAuth,
+  requiredSchemes,
   isPrometheus,
   sessionTimeouts,
 } from './assemble.ts'
@@ -197,14 +197,15 @@ function checkAuthentication({ values, sources, report, at }: Case): void {
       report.warning(origin, `${className} ${what}`)
     }
   }
-  const { enabled, schemes: needed } = enforceAuth(values)
   const key = values.sessionRequireClientSASLAuth
     ? 'sessionRequireClientSASLAuth'
     : 'enforce.auth.enabled'
-  if (enabled && needed.length === 0) {
+  const isEnforced = values.sessionRequireClientSASLAuth || values['enforce.auth.enabled']
+  const needed = requiredSchemes(values)
+  if (isEnforced && needed.length === 0) {
     report.error(at(key), 'is true, but enforce.auth.schemes is empty')
   }
-  for (const scheme of enabled ? needed : []) {
+  for (const scheme of needed) {
     if (!schemes.has(scheme)) {
       report.error(at(key), `needs the scheme ${scheme}, which no authProvider offers`)
     }

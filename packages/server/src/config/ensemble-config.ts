@@ -10,21 +10,21 @@ export interface EnsembleConfig {
   /** The file the members were read from, and the version its name ends with. */
   readonly dynamicConfig: { readonly file: string; readonly version: bigint } | undefined
 
-  readonly initLimitTicks: number
-  readonly syncLimitTicks: number
-  readonly connectLimitTicks: number
+  readonly initLimit: number
+  readonly syncLimit: number
+  /** Ticks that a learner keeps trying to reach its leader. */
+  readonly dialLimit: number
   readonly standaloneEnabled: boolean
   readonly leaderServes: boolean
-  readonly localSessions: { readonly enabled: boolean; readonly upgrading: boolean }
+  /** Undefined: all sessions are global. */
+  readonly localSessions: { readonly upgrading: boolean } | undefined
   readonly readOnlyMode: boolean
   readonly listenOnAllAddresses: boolean
   readonly observerMasterPort: number | undefined
-  readonly observersPersist: boolean
-  readonly oraclePath: string | undefined
 
   readonly commitLogCount: number
   readonly snapshotSizeFactor: number
-  readonly forceSnapshotSync: boolean
+  readonly alwaysSendSnapshot: boolean
   readonly confirmSyncs: boolean
   /** Undefined where that follows from whether members can be changed. */
   readonly admitsStrangers: boolean | undefined
@@ -32,21 +32,17 @@ export interface EnsembleConfig {
   readonly connectTimeoutMs: number
   readonly handshakeTimeoutMs: number
   readonly electionPortBindRetry: number
-  readonly notificationMinMs: number
-  readonly notificationMaxMs: number
-  readonly leaderConnectDelayMs: number
-  readonly epochWaitMaxMs: number
-  readonly snapSyncsMax: number
-  readonly diffSyncsMax: number
-  readonly observerReconnectDelayMs: number
-  readonly observerElectionDelayMs: number
-  readonly observerMasterBytesMax: number
-  readonly tcpKeepAlive: boolean
-  readonly multiAddress: {
-    readonly enabled: boolean
-    readonly checkReachable: boolean
-    readonly reachableTimeoutMs: number
+  readonly electionTiming: {
+    readonly notificationMinMs: number
+    readonly notificationMaxMs: number
   }
+  readonly dialPauseMs: number
+  readonly syncsMax: { readonly snaps: number; readonly diffs: number }
+  readonly reconnectDelayMs: number
+  /** Undefined: followers take no observers. */
+  readonly observerMaster: { readonly queueBytesMax: number } | undefined
+  readonly tcpKeepAlive: boolean
+  readonly multiAddressEnabled: boolean
 }
 
 /** Groups of servers and their weights; a weight that is not given is 1. */

@@ -31,9 +31,9 @@ test('three servers and a myid make an ensemble', () => {
     serverId: 2,
     role: 'participant',
     hierarchy: undefined,
-    initLimitTicks: 10,
-    syncLimitTicks: 5,
-    connectLimitTicks: 10,
+    initLimit: 10,
+    syncLimit: 5,
+    dialLimit: 10,
     handshakeTimeoutMs: 15_000,
   })
   expect([...config!.ensemble!.servers.keys()]).toEqual([1, 2, 3])
@@ -135,10 +135,10 @@ test('the environment alone can describe an ensemble', () => {
   }
   const { config, diagnostics } = loadConfig({ env })
   expect(diagnostics).toEqual([])
-  expect(config).toMatchObject({ clientPort: 2191, ensemble: { serverId: 1, initLimitTicks: 10 } })
+  expect(config).toMatchObject({ clientPort: 2191, ensemble: { serverId: 1, initLimit: 10 } })
 })
 
 test('a server whose number forbids TTL nodes does without unless they were asked for', () => {
   const { config } = load(`${base}${three}server.255=d:1:2:observer`, '255')
-  expect(config?.extendedTypesEnabled).toBe(false)
+  expect(config?.extendedTypes).toBe(false)
 })

@@ -123,50 +123,46 @@ function ensembleConfig(
   { initLimit, syncLimit }: { initLimit: number; syncLimit: number },
 ): EnsembleConfig {
   const handshakeMs = values.quorumCnxnTimeoutMs
-  const epochWaitMs = values['leader.maxTimeToWaitForEpoch']
   return {
     serverId,
     role: self.role,
     servers,
     hierarchy,
     dynamicConfig,
-    initLimitTicks: initLimit,
-    syncLimitTicks: syncLimit,
-    connectLimitTicks: values.connectToLearnerMasterLimit || initLimit,
+    initLimit,
+    syncLimit,
+    dialLimit: values.connectToLearnerMasterLimit || initLimit,
     standaloneEnabled: values.standaloneEnabled,
     leaderServes: values.leaderServes,
-    localSessions: {
-      enabled: values.localSessionsEnabled,
-      upgrading: values.localSessionsUpgradingEnabled,
-    },
+    localSessions: values.localSessionsEnabled
+      ? { upgrading: values.localSessionsUpgradingEnabled }
+      : undefined,
     readOnlyMode: values['readonlymode.enabled'],
     listenOnAllAddresses: values.quorumListenOnAllIPs,
     observerMasterPort: values.observerMasterPort || undefined,
-    observersPersist: values.syncEnabled && values['observer.syncEnabled'],
-    oraclePath: values.oraclePath,
     commitLogCount: values.commitLogCount,
     snapshotSizeFactor: values.snapshotSizeFactor,
-    forceSnapshotSync: values.forceSnapshotSync,
+    alwaysSendSnapshot: values.forceSnapshotSync,
     confirmSyncs: values['sync.confirmLeader'],
     admitsStrangers: values['quorum.admitStrangers'],
     resetsAcceptedEpoch: values['recovery.resetAcceptedEpoch'],
     connectTimeoutMs: values.cnxTimeout,
     handshakeTimeoutMs: handshakeMs > 0 ? handshakeMs : values.tickTime * syncLimit,
     electionPortBindRetry: values.electionPortBindRetry,
-    notificationMinMs: values['fastleader.minNotificationInterval'],
-    notificationMaxMs: values['fastleader.maxNotificationInterval'],
-    leaderConnectDelayMs: values.leaderConnectDelayDuringRetryMs,
-    epochWaitMaxMs: epochWaitMs < 0 ? values.tickTime * initLimit : epochWaitMs,
-    snapSyncsMax: values['leader.maxConcurrentSnapSyncs'],
-    diffSyncsMax: values['leader.maxConcurrentDiffSyncs'],
-    observerReconnectDelayMs: values['observer.reconnectDelayMs'],
-    observerElectionDelayMs: values['observer.election.DelayMs'],
-    observerMasterBytesMax: values['observerMaster.sizeLimit'],
-    tcpKeepAlive: values.tcpKeepAlive,
-    multiAddress: {
-      enabled: values['multiAddress.enabled'],
-      checkReachable: values['multiAddress.reachabilityCheckEnabled'],
-      reachableTimeoutMs: values['multiAddress.reachabilityCheckTimeoutMs'],
+    electionTiming: {
+      notificationMinMs: values['fastleader.minNotificationInterval'],
+      notificationMaxMs: values['fastleader.maxNotificationInterval'],
     },
+    dialPauseMs: values.leaderConnectDelayDuringRetryMs,
+    syncsMax: {
+      snaps: values['leader.maxConcurrentSnapSyncs'],
+      diffs: values['leader.maxConcurrentDiffSyncs'],
+    },
+    reconnectDelayMs: values['observer.reconnectDelayMs'],
+    observerMaster: values.observerMasterPort
+      ? { queueBytesMax: values['observerMaster.sizeLimit'] }
+      : undefined,
+    tcpKeepAlive: values.tcpKeepAlive,
+    multiAddressEnabled: values['multiAddress.enabled'],
   }
 }

@@ -20,7 +20,7 @@ clientPort=2181
 `)
   expect(complaints).toEqual([])
   expect(config).toMatchObject({
-    tickTime: 2000,
+    tickMs: 2000,
     dataDir: '/var/lib/zookeeper',
     dataLogDir: '/var/lib/zookeeper',
     maxClientCnxns: 60,
@@ -62,7 +62,7 @@ admin.enableServer=false
 # admin.serverPort=8080
 `)
   expect(complaints).toEqual([])
-  expect(config).toMatchObject({ tickTime: 3000, maxClientCnxns: 0, admin: { enabled: false } })
+  expect(config).toMatchObject({ tickMs: 3000, maxClientCnxns: 0, admin: { enabled: false } })
 })
 
 test("Solr's zoo.cfg", () => {
@@ -109,7 +109,7 @@ peerType=participant
   ])
   expect(config).toMatchObject({
     metrics: { enabled: true, host: '0.0.0.0', port: 9141 },
-    maxSessionTimeout: 40_000,
+    sessionTimeoutMsMax: 40_000,
     fourLetterWords: new Set(['srvr', 'mntr', 'ruok']),
   })
 })

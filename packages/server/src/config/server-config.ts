@@ -1,20 +1,23 @@
-import type { ServiceLimits } from '@zabra/core'
+import type { PeerOptions, ServiceLimits } from '@zabra/core'
 import type { Id } from '@zabra/protocol'
 import type { EnsembleConfig } from './ensemble-config.ts'
 import type { Values } from './keys.ts'
 import type { TlsSettings } from './tls-settings.ts'
 
-/** All that a server needs to know, with every default filled in. */
+/**
+ * All settings of a server, with every default filled in. `assemble` turns the names of zoo.cfg
+ * into these names; from here to the place where a setting is used its name stays the same.
+ */
 export interface ServerConfig {
   /** Undefined: no plain client port. 0: any free one. */
   readonly clientPort: number | undefined
   /** Undefined: every address. */
   readonly clientPortAddress: string | undefined
   /** -1: as the system has it. */
-  readonly listenBacklog: number
+  readonly clientPortListenBacklog: number
   readonly maxClientCnxns: number
   readonly maxCnxns: number
-  readonly tcpKeepAlive: boolean
+  readonly clientTcpKeepAlive: boolean
   readonly sessionlessTimeoutMs: number
   /** 0: never. */
   readonly idlePollMicros: number
@@ -28,19 +31,16 @@ export interface ServerConfig {
   readonly acceptDamage: boolean
   readonly snapCount: number
   /** Undefined: no limit. */
-  readonly snapSizeLimitBytes: number | undefined
-  readonly txnLogSizeLimitBytes: number | undefined
+  readonly snapBytes: number | undefined
+  readonly logBytesMax: number | undefined
   readonly preAllocBytes: number
   readonly forceSync: boolean
-  readonly fsyncWarningThresholdMs: number
-  readonly flushDelayMs: number
-  readonly maxWriteQueuePollMs: number
-  readonly maxBatchSize: number
-  readonly snapshotCompression: 'none' | 'gz' | 'snappy'
+  readonly slowSyncMs: number
+  readonly snapshotMethod: 'plain' | 'gz' | 'snappy'
   readonly serializeLastProcessedZxid: boolean
   /** Digests of the tree, in logs and snapshots. */
-  readonly digestEnabled: boolean
-  readonly closeSessionTxnEnabled: boolean
+  readonly digests: boolean
+  readonly closeSessionPaths: boolean
   /** `intervalMs` 0: never. `retainBytes` 0: no bound; otherwise it goes before `retainCount`. */
   readonly purge: {
     readonly intervalMs: number
@@ -48,16 +48,19 @@ export interface ServerConfig {
     readonly retainBytes: number
   }
 
-  readonly tickTime: number
-  readonly minSessionTimeout: number
-  readonly maxSessionTimeout: number
+  readonly tickMs: number
+  readonly sessionTimeoutMsMin: number
+  readonly sessionTimeoutMsMax: number
 
   readonly globalOutstandingLimit: number
   readonly juteMaxBuffer: number
   readonly juteMaxBufferExtra: number
-  /** `threshold` -1: no budget for large requests. */
-  readonly largeRequests: { readonly threshold: number; readonly maxBytes: number }
-  readonly throttling: Throttling
+  /** Undefined: no budget for large requests. */
+  readonly largeRequests: PeerOptions['largeRequests']
+  /** Undefined: requests are not throttled. */
+  readonly throttledRequests: ThrottledRequests | undefined
+  /** A token bucket for new connections; undefined: none. */
+  readonly connectionThrottle: ConnectionThrottle | undefined
 
   readonly fourLetterWords: ReadonlySet<string> | 'all'
   readonly admin: {
@@ -73,13 +76,8 @@ export interface ServerConfig {
   /** The Prometheus endpoint. */
   readonly metrics: { readonly enabled: boolean; readonly host: string; readonly port: number }
 
-  readonly extendedTypesEnabled: boolean
-  readonly emulate353Ttl: boolean
-  readonly containers: {
-    readonly checkIntervalMs: number
-    readonly maxPerMinute: number
-    readonly maxNeverUsedMs: number
-  }
+  readonly extendedTypes: boolean
+  readonly reclaim: PeerOptions['reclaim']
   readonly enforceQuota: boolean
 
   /** What one client, and all clients together, can make the server hold. */
@@ -102,11 +100,11 @@ export interface ServerConfig {
   }
 
   readonly skipAcl: boolean
-  readonly eagerAclCheck: boolean
   readonly superDigest: string | undefined
   readonly digestAuthEnabled: boolean
   readonly digestAlgorithm: Values['DigestAuthenticationProvider.digestAlg']
-  readonly enforceAuth: { readonly enabled: boolean; readonly schemes: readonly string[] }
+  /** A connection must prove one of these before anything else; empty asks for none. */
+  readonly requiredSchemes: readonly string[]
   /** Java class names by what follows `authProvider.`. */
   readonly authProviders: ReadonlyMap<string, string>
   readonly tls: ClientTls
@@ -128,28 +126,11 @@ export interface ServerConfig {
   readonly configFile: string | undefined
 }
 
-export interface Throttling {
-  /** 0: no throttling. */
-  readonly maxRequests: number
-  readonly stallMs: number
-  readonly dropStale: boolean
-  readonly staleConnectionCheck: boolean
-  readonly staleLatencyCheck: boolean
-  readonly opWaitMs: number
-  /** A token bucket for new connections; `tokens` 0: none. */
-  readonly connections: {
-    readonly tokens: number
-    readonly fillMs: number
-    readonly fillCount: number
-    readonly freezeMs: number
-    readonly dropIncrease: number
-    readonly dropDecrease: number
-    readonly decreaseRatio: number
-    readonly weights:
-      | { readonly global: number; readonly renewed: number; readonly local: number }
-      | undefined
-  }
+export interface ThrottledRequests extends NonNullable<PeerOptions['waiting']> {
+  readonly outstandingMax: number
 }
+
+export type ConnectionThrottle = Omit<NonNullable<PeerOptions['connectionThrottle']>, 'random'>
 
 /** The ports of clients that speak TLS. */
 export interface ClientTls {

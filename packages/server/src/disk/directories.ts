@@ -1,6 +1,6 @@
 import { mkdirSync, statSync } from 'node:fs'
 import type { ServerConfig } from '../config/config.ts'
-import { StartError } from '../start-error.ts'
+import { StartError } from '../base/start-error.ts'
 import { DirectoryInUseError, lockDirectory, type DirectoryLock } from './lock.ts'
 
 type Directories = Pick<ServerConfig, 'dataDir' | 'dataLogDir' | 'autoCreateDataDir'>

@@ -2,10 +2,10 @@ import type { AddressInfo, Socket } from 'node:net'
 import type { TLSSocket } from 'node:tls'
 import type { LimitName, PeerBase } from '@zabra/core'
 import type { Id } from '@zabra/protocol'
-import { plainAddress } from './plain-address.ts'
-import type { Logger } from '../logger.ts'
+import { plainAddress } from '../base/plain-address.ts'
+import type { Logger } from '../base/logger.ts'
 import type { TlsAcceptor } from '../tls/tls-acceptor.ts'
-import type { Turn } from '../turn.ts'
+import type { Turn } from './turn.ts'
 import { ClientPort, type ClientPortParts, type Speech } from './client-port.ts'
 import { ClientSocket } from './client-socket.ts'
 import { Descriptors } from './descriptors.ts'
@@ -19,12 +19,12 @@ export interface ListenOptions {
     readonly address: string | undefined
   }[]
   /** -1: as many as the system allows. */
-  readonly backlog: number
+  readonly clientPortListenBacklog: number
   /** Connections from one address; 0 is no limit. */
-  readonly perAddressMax: number
+  readonly maxClientCnxns: number
   /** Connections in all; 0 is no limit. */
-  readonly connectionsMax: number
-  readonly keepAlive: boolean
+  readonly maxCnxns: number
+  readonly clientTcpKeepAlive: boolean
   /** Bytes that one client, and all of them together, may leave unread. */
   readonly unreadBytesMax: { readonly perConnection: number; readonly total: number }
   /** How long a port for both waits for the first byte. */
@@ -81,7 +81,7 @@ export class ClientListener {
     const { perConnection, total } = options.unreadBytesMax
     this.unreadBytesMax = perConnection
     this.output = new OutputBudget(total, () => performance.now())
-    const { backlog, detectionTimeoutMs } = options
+    const { clientPortListenBacklog, detectionTimeoutMs } = options
     const portParts: ClientPortParts = {
       admit: (socket) => this.admit(socket),
       plain: (socket) => this.serve(socket, undefined),
@@ -89,7 +89,9 @@ export class ClientListener {
       detectionTimeoutMs,
       failed: (error) => this.logger.error(`the client port: ${error.message}`),
     }
-    this.ports = options.ports.map((port) => new ClientPort({ ...port, backlog }, portParts))
+    this.ports = options.ports.map(
+      (port) => new ClientPort({ ...port, clientPortListenBacklog }, portParts),
+    )
   }
 
   /** Opens the ports one after the other; `failed` is told which one could not be opened. */
@@ -156,7 +158,7 @@ export class ClientListener {
 
   private serve(socket: Socket, identities: readonly Id[] | undefined): ClientSocket {
     this.turn.begin()
-    if (this.options.keepAlive) socket.setKeepAlive(true)
+    if (this.options.clientTcpKeepAlive) socket.setKeepAlive(true)
     const address = plainAddress(socket.remoteAddress)
     const client = new ClientSocket(socket, address, this, identities)
     this.sockets.add(client)
@@ -166,10 +168,10 @@ export class ClientListener {
   /** Whether one more connection may be had. */
   private admit(socket: Socket): boolean {
     const address = plainAddress(socket.remoteAddress)
-    const { perAddressMax, connectionsMax } = this.options
+    const { maxClientCnxns, maxCnxns } = this.options
     const count = this.perAddress.get(address) ?? 0
-    const isTooManyThere = perAddressMax > 0 && count >= perAddressMax
-    const isTooMany = isTooManyThere || (connectionsMax > 0 && this.connections >= connectionsMax)
+    const isTooManyThere = maxClientCnxns > 0 && count >= maxClientCnxns
+    const isTooMany = isTooManyThere || (maxCnxns > 0 && this.connections >= maxCnxns)
     if (isTooMany || address === '') {
       if (isTooMany) {
         const limit = isTooManyThere ? 'connections_per_address' : 'connections'

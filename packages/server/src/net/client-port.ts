@@ -1,7 +1,7 @@
 import { createServer, type AddressInfo, type Server, type Socket } from 'node:net'
 import type { TlsAcceptor } from '../tls/tls-acceptor.ts'
 import { FirstByte } from './first-byte.ts'
-import { createReadingServer, type Receiver } from './read-buffer.ts'
+import { createReadingServer, type Receiver } from '../base/read-buffer.ts'
 
 /** The protocols that a port accepts. */
 export type Speech = 'plain' | 'tls' | 'both'
@@ -11,7 +11,7 @@ export interface ClientPortOptions {
   readonly port: number
   readonly address: string | undefined
   /** -1: as many as the system allows. */
-  readonly backlog: number
+  readonly clientPortListenBacklog: number
 }
 
 export interface ClientPortParts {
@@ -83,7 +83,7 @@ export class ClientPort {
   }
 
   private async open(server: Server, port: number, address: string | undefined): Promise<void> {
-    const { backlog } = this.options
+    const { clientPortListenBacklog: backlog } = this.options
     await new Promise<void>((resolve, reject) => {
       server.once('error', reject)
       server.listen(

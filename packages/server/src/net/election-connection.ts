@@ -2,7 +2,7 @@ import type { Socket } from 'node:net'
 import { readInitialMessage, MalformedError } from '@zabra/protocol'
 import { QuorumSaslAcceptor, QuorumSaslDialer } from '../auth/quorum-sasl.ts'
 import type { QuorumSasl } from '../config/server-config.ts'
-import type { Receiver } from './read-buffer.ts'
+import type { Receiver } from '../base/read-buffer.ts'
 
 /** How long the last bytes may take to leave. */
 const lingerMs = 1000

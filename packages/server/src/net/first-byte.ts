@@ -1,5 +1,5 @@
 import type { Socket } from 'node:net'
-import type { Receiver } from './read-buffer.ts'
+import type { Receiver } from '../base/read-buffer.ts'
 
 /** The first byte of a TLS handshake. No length of ZooKeeper's and no four-letter word begins with it. */
 const handshakeByte = 0x16

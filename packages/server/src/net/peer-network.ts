@@ -14,24 +14,27 @@ import type {
 } from '@zabra/core'
 import { QuorumSaslAcceptor, QuorumSaslDialer } from '../auth/quorum-sasl.ts'
 import type { QuorumSasl, QuorumTls } from '../config/server-config.ts'
-import { timerMsMax } from '../every.ts'
-import type { Logger } from '../logger.ts'
-import type { Turn } from '../turn.ts'
+import { timerMsMax } from '../base/every.ts'
+import type { Logger } from '../base/logger.ts'
+import type { Turn } from './turn.ts'
 import type { TlsContext } from '../tls/tls-context.ts'
 import {
   authenticateElection,
   AuthenticatedIntroduction,
   ElectionConnection,
 } from './election-connection.ts'
+import { ClaimGate, readElectionClaim, readLearnerClaim } from './claim-gate.ts'
 import { PeerSecurity } from './peer-security.ts'
 import { PeerSocket } from './peer-socket.ts'
-import { plainAddress } from './plain-address.ts'
-import type { Receiver } from './read-buffer.ts'
+import { plainAddress } from '../base/plain-address.ts'
+import type { Receiver } from '../base/read-buffer.ts'
 
 export interface PeerNetworkOptions {
   readonly self: ServerId
   readonly membership: Membership
   readonly connectTimeoutMs: number
+  /** For election connections: they are idle most of the time. */
+  readonly tcpKeepAlive: boolean
   readonly listenOnAllAddresses: boolean
   /** Where followers take observers; the same on every server. */
   readonly observerMasterPort: number | undefined
@@ -46,6 +49,14 @@ export interface PeerNetworkOptions {
   readonly sasl: QuorumSasl | undefined
 }
 
+/** The part of a server that uses the network. It is made after the network, hence the calls. */
+export interface NetworkUser {
+  peer(): EnsemblePeer
+  turn(): Turn
+  /** A change of configuration moves this server's client port. */
+  clientMoved(address: HostPort): void
+}
+
 /** A name may not be known yet, or whoever had the port not be gone. */
 const bindPauseMs = 1000
 const rebindPauseMs = 200
@@ -54,15 +65,11 @@ const refusedLingerMs = 1000
 
 /** The election and quorum ports of this server, and its connections to those of the others. */
 export class NodePeerNetwork implements PeerNetwork {
-  /** Set right after construction: the two need each other. */
-  peer!: EnsemblePeer
-  turn!: Turn
   private readonly options: PeerNetworkOptions
+  private readonly user: NetworkUser
   private readonly logger: Logger
   private electionServer: Server | undefined
   private readonly doors = new Map<PeerPort, Server>()
-  /** Told when the members are to find our client port elsewhere. */
-  onClientMoved: ((address: HostPort) => void) | undefined
   private committed: Membership
   private seen: Membership | undefined
   /** Also when we are no member, or no longer. */
@@ -73,20 +80,29 @@ export class NodePeerNetwork implements PeerNetwork {
   private nextId = 1
   private isStopped = false
 
-  constructor(options: PeerNetworkOptions, logger: Logger) {
+  constructor(options: PeerNetworkOptions, user: NetworkUser, logger: Logger) {
     this.options = options
+    this.user = user
     this.logger = logger
     this.committed = options.membership
     this.own = this.addressOf(options.self)
     const { tls, sasl, tlsContext: context } = options
-    this.security = new PeerSecurity({ tls, sasl, context, logger, hosts: () => this.hosts() })
+    this.security = new PeerSecurity({
+      tls,
+      sasl,
+      context,
+      logger,
+      hosts: (server) => this.hosts(server),
+    })
   }
 
-  /** Hosts of all members, of the committed and of the proposed configuration. */
-  private hosts(): string[] {
+  /** Hosts of all members, or of one, in the committed and the proposed configuration. */
+  private hosts(server?: ServerId): string[] {
     const all = [this.committed, ...(this.seen === undefined ? [] : [this.seen])]
-    const servers = all.flatMap((membership) => [...membership.servers.values()])
-    return servers.flatMap(({ addresses }) => addresses.map(({ host }) => host))
+    return all
+      .flatMap(({ servers }) => [...servers])
+      .filter(([id]) => server === undefined || id === server)
+      .flatMap(([, { addresses }]) => addresses.map(({ host }) => host))
   }
 
   /** Resolves once the others can reach our election port. */
@@ -126,11 +142,16 @@ export class NodePeerNetwork implements PeerNetwork {
       if (adopted === undefined || !this.introduced.has(adopted)) socket.destroy()
     }
     setTimeout(leave, Math.min(this.options.handshakeTimeoutMs, timerMsMax)).unref()
-    const { sasl } = this.security
-    if (sasl === undefined) return adopt()
-    socket.on('error', () => socket.destroy())
     const refused = (reason: string): void => this.refuse(socket, 'election', reason)
-    return new AuthenticatedIntroduction(sasl, socket, { passed: adopt, refused })
+    const passed = (): Receiver => {
+      const { sasl } = this.security
+      if (sasl === undefined) return adopt()
+      return new AuthenticatedIntroduction(sasl, socket, { passed: adopt, refused })
+    }
+    socket.on('error', () => socket.destroy())
+    const check = this.security.claimCheck(socket)
+    if (check === undefined) return passed()
+    return new ClaimGate({ read: readElectionClaim, check, passed, refused })
   }
 
   /** Closes the connection of a server that fails to authenticate. */
@@ -153,7 +174,7 @@ export class NodePeerNetwork implements PeerNetwork {
     if (hasMoved && this.electionServer !== undefined) this.moveElectionPort()
     const client = spec?.client
     const isSame = client?.host === clientBefore?.host && client?.port === clientBefore?.port
-    if (client !== undefined && !isSame) this.onClientMoved?.(client)
+    if (client !== undefined && !isSame) this.user.clientMoved(client)
   }
 
   /** Connections that are open stay; new ones are taken where the others look for us now. */
@@ -265,6 +286,7 @@ export class NodePeerNetwork implements PeerNetwork {
     const { socket } = connection
     this.connections.set(id, connection)
     socket.setNoDelay(true)
+    if (this.options.tcpKeepAlive) socket.setKeepAlive(true)
     socket.on('error', () => socket.destroy())
     socket.on('close', () => {
       this.introduced.delete(id)
@@ -280,7 +302,8 @@ export class NodePeerNetwork implements PeerNetwork {
 
   private input(tell: Parameters<EnsemblePeer['electionInput']>[0]): void {
     if (this.isStopped) return
-    this.turn.run(() => this.peer.electionInput(tell))
+    const { user } = this
+    user.turn().run(() => user.peer().electionInput(tell))
   }
 
   // --- the quorum port -------------------------------------------------------------------------
@@ -323,26 +346,32 @@ export class NodePeerNetwork implements PeerNetwork {
     sockets.add(socket)
     socket.on('close', () => sockets.delete(socket))
     const { sasl } = this.security
-    if (sasl === undefined) return this.serveLearner(socket, door)
+    const check = this.security.claimCheck(socket)
+    if (sasl === undefined && check === undefined) return this.serveLearner(socket, door)
     socket.on('error', () => socket.destroy())
     const impatience = setTimeout(
       () => socket.destroy(),
       Math.min(this.options.handshakeTimeoutMs, timerMsMax),
     )
     impatience.unref()
-    return new QuorumSaslAcceptor(sasl, {
-      send: (bytes) => socket.write(bytes),
-      passed: () => {
-        clearTimeout(impatience)
-        return this.doors.has(door) ? this.serveLearner(socket, door) : undefined
-      },
-      refused: (reason) => this.refuse(socket, door, reason),
-    })
+    const refused = (reason: string): void => this.refuse(socket, door, reason)
+    const serve = (): Receiver | undefined => {
+      clearTimeout(impatience)
+      return this.doors.has(door) ? this.serveLearner(socket, door) : undefined
+    }
+    const checkClaim = (): Receiver | undefined =>
+      check === undefined
+        ? serve()
+        : new ClaimGate({ read: readLearnerClaim, check, passed: serve, refused })
+    if (sasl === undefined) return checkClaim()
+    const send = (bytes: Uint8Array): void => void socket.write(bytes)
+    return new QuorumSaslAcceptor(sasl, { send, passed: checkClaim, refused })
   }
 
   private serveLearner(socket: Socket, door: PeerPort): Receiver {
-    const wire = new PeerSocket(socket, this.turn)
-    this.turn.run(() => wire.attach(this.peer.acceptLearner(wire, door)))
+    const turn = this.user.turn()
+    const wire = new PeerSocket(socket, turn)
+    turn.run(() => wire.attach(this.user.peer().acceptLearner(wire, door)))
     return wire
   }
 
@@ -357,7 +386,7 @@ export class NodePeerNetwork implements PeerNetwork {
       let receiver: Receiver | undefined
       const serve = (): Receiver => {
         clearTimeout(timer)
-        const wire = new PeerSocket(socket, this.turn)
+        const wire = new PeerSocket(socket, this.user.turn())
         const link = attach(wire)
         wire.attach(link)
         resolve(link)

@@ -1,14 +1,14 @@
 import { connect, createServer, type Server, type Socket } from 'node:net'
-import { checkServerIdentity, connect as connectTls } from 'node:tls'
-import type { HostPort } from '@zabra/core'
+import { checkServerIdentity, connect as connectTls, TLSSocket } from 'node:tls'
+import type { HostPort, ServerId } from '@zabra/core'
 import type { QuorumSasl, QuorumTls } from '../config/server-config.ts'
-import type { Logger } from '../logger.ts'
-import { nameProblem } from '../tls/peer-names.ts'
+import type { Logger } from '../base/logger.ts'
+import { claimProblem, nameProblem } from '../tls/peer-names.ts'
 import { TlsAcceptor } from '../tls/tls-acceptor.ts'
 import type { TlsContext } from '../tls/tls-context.ts'
 import { FirstByte } from './first-byte.ts'
-import { plainAddress } from './plain-address.ts'
-import { createReadingServer, onRead, type Receiver } from './read-buffer.ts'
+import { plainAddress } from '../base/plain-address.ts'
+import { createReadingServer, onRead, type Receiver } from '../base/read-buffer.ts'
 
 /** The ports for other servers. */
 export type PeerPortName = 'election' | 'quorum' | 'observers'
@@ -19,8 +19,8 @@ export interface PeerSecurityParts {
   readonly tls: QuorumTls
   /** Undefined: servers do not authenticate to each other. */
   readonly sasl: QuorumSasl | undefined
-  /** The hosts of all members. */
-  readonly hosts: () => readonly string[]
+  /** The hosts of all members, or of one; none for a server that is not a member. */
+  readonly hosts: (server?: ServerId) => readonly string[]
   readonly logger: Logger
 }
 
@@ -55,6 +55,27 @@ export class PeerSecurity {
       { allowHalfOpen: false },
       (socket) => new FirstByte(socket, { plain: accept, tls, timeoutMs }),
     )
+  }
+
+  /**
+   * How to check which server an accepted connection comes from: a certificate speaks for the member whose host it
+   * names, not for the others. Undefined where certificates are not asked for or their names not checked.
+   */
+  claimCheck(socket: Socket): ((server: ServerId) => Promise<string | undefined>) | undefined {
+    const { clientHostnameVerification, allowReverseDnsLookup } = this.parts.tls.settings
+    if (!clientHostnameVerification) return undefined
+    const certificate = socket instanceof TLSSocket ? socket.getPeerX509Certificate() : undefined
+    if (certificate === undefined) return undefined
+    return async (server) => {
+      const hosts = this.parts.hosts(server)
+      // A server that joins is in no member list yet; the handshake has checked its certificate.
+      if (hosts.length === 0) return undefined
+      return claimProblem(certificate, socket as TLSSocket, {
+        server,
+        hosts,
+        mayLookUp: allowReverseDnsLookup,
+      })
+    }
   }
 
   /** Connects to another server; `opened` is called once bytes may be sent. */

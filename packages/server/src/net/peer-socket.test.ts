@@ -2,9 +2,9 @@ import { once } from 'node:events'
 import { connect, type AddressInfo, type Socket } from 'node:net'
 import { PacketLink } from '@zabra/core'
 import { afterEach, expect, test } from 'vitest'
-import type { Turn } from '../turn.ts'
+import type { Turn } from './turn.ts'
 import { PeerSocket } from './peer-socket.ts'
-import { createReadingServer, onRead } from './read-buffer.ts'
+import { createReadingServer, onRead } from '../base/read-buffer.ts'
 
 /** A turn that ends when the test says so. */
 class Turns {

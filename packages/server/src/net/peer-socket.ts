@@ -1,6 +1,6 @@
 import type { Socket } from 'node:net'
 import type { PacketLink, PeerWire } from '@zabra/core'
-import type { Turn } from '../turn.ts'
+import type { Turn } from './turn.ts'
 
 /** How long the last words may take to leave. */
 const lingerMs = 1000

@@ -1,7 +1,7 @@
 import { constants, type X509Certificate } from 'node:crypto'
 import type { Socket } from 'node:net'
 import { createServer, type Server, type TLSSocket } from 'node:tls'
-import { plainAddress } from '../net/plain-address.ts'
+import { plainAddress } from '../base/plain-address.ts'
 import type { Credentials } from './credentials.ts'
 import type { TlsContext } from './tls-context.ts'
 

@@ -1,8 +1,8 @@
 import { stat } from 'node:fs/promises'
 import type { SecureContext } from 'node:tls'
 import type { TlsSettings } from '../config/tls-settings.ts'
-import { every } from '../every.ts'
-import type { Logger } from '../logger.ts'
+import { every } from '../base/every.ts'
+import type { Logger } from '../base/logger.ts'
 import { loadCredentials, TlsConfigError, type Credentials } from './credentials.ts'
 import { subjectOf } from './distinguished-name.ts'
 

@@ -1,6 +1,6 @@
 import type { ServerConfig } from '../config/config.ts'
-import type { Logger } from '../logger.ts'
-import { StartError } from '../start-error.ts'
+import type { Logger } from '../base/logger.ts'
+import { StartError } from '../base/start-error.ts'
 import { TlsConfigError } from './credentials.ts'
 import { TlsContext } from './tls-context.ts'
 

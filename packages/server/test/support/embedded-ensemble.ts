@@ -1,12 +1,21 @@
 import { mkdirSync, mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { ask } from '../../src/admin/testing.ts'
+import { ask } from './ask.ts'
 import { startServer } from '../../src/embedded.ts'
-import type { RunningServer } from '../../src/server.ts'
+import type { RunningServer } from '../../src/running/running-server.ts'
 import { freePorts } from './free-ports.ts'
 import { RawClient, type ConnectOptions } from './raw-client.ts'
 import { until } from './until.ts'
+
+export interface EnsembleOptions {
+  /** Prepares the data folder of each server before the first start. */
+  readonly prepare?: (folder: string) => void
+  /** Adds an observer, which is the fourth server. */
+  readonly withObserver?: boolean
+  /** Settings of one server, beside those of the ensemble. */
+  readonly settingsOf?: (id: number) => Record<string, string>
+}
 
 /** Three servers of one ensemble in this process, with real sockets and files; or four, see below. */
 export class EmbeddedEnsemble {
@@ -14,18 +23,21 @@ export class EmbeddedEnsemble {
   readonly servers = new Map<number, RunningServer>()
   private readonly folder = mkdtempSync(join(tmpdir(), 'zabra-ensemble-'))
   private readonly settings: Record<string, string>
+  private readonly settingsOf: EnsembleOptions['settingsOf']
 
-  private constructor(settings: Record<string, string>, ids: readonly number[]) {
+  private constructor(
+    settings: Record<string, string>,
+    ids: readonly number[],
+    settingsOf: EnsembleOptions['settingsOf'],
+  ) {
     this.settings = settings
     this.ids = ids
+    this.settingsOf = settingsOf
   }
 
   static async start(
     settings: Record<string, string>,
-    /** Makes something of each server's data folder first. */
-    prepare: (folder: string) => void = () => {},
-    /** With an observer, which is the fourth. */
-    withObserver = false,
+    { prepare, withObserver = false, settingsOf }: EnsembleOptions = {},
   ): Promise<EmbeddedEnsemble> {
     const ids = withObserver ? [1, 2, 3, 4] : [1, 2, 3]
     const ports = await freePorts(2 * ids.length)
@@ -33,10 +45,14 @@ export class EmbeddedEnsemble {
       `server.${id}`,
       `127.0.0.1:${ports[2 * id - 2]}:${ports[2 * id - 1]}:${id === 4 ? 'observer' : 'participant'}`,
     ])
-    const ensemble = new EmbeddedEnsemble({ ...Object.fromEntries(lines), ...settings }, ids)
+    const ensemble = new EmbeddedEnsemble(
+      { ...Object.fromEntries(lines), ...settings },
+      ids,
+      settingsOf,
+    )
     for (const id of ensemble.ids) {
       mkdirSync(ensemble.folderOf(id))
-      prepare(ensemble.folderOf(id))
+      prepare?.(ensemble.folderOf(id))
     }
     await Promise.all(ensemble.ids.map((id) => ensemble.start(id)))
     await until(() => [...ensemble.servers.values()].every(({ peer }) => peer.isServing))
@@ -51,6 +67,7 @@ export class EmbeddedEnsemble {
       syncLimit: '5',
       preAllocSize: '64',
       ...this.settings,
+      ...this.settingsOf?.(id),
       ...changed,
       myid: String(id),
       dataDir: this.folderOf(id),

@@ -55,7 +55,7 @@ export function drawServerOptions(random: Random, neverUsedMsMax: number): Serve
       sessionTimeoutMsMax: 20 * tickMs,
       outstandingMax: random.pick([2, 8, 1000]),
       frameBytesMax: 1024 * 1024,
-      handshakeMsMax: 5 * tickMs,
+      sessionlessTimeoutMs: 5 * tickMs,
       requiredSchemes: [],
       rules: { enforceQuota: false, reconfigEnabled: false, closeSessionPaths: true },
       reclaim: { checkIntervalMs: 2000, perMinuteMax: 10_000, neverUsedMsMax },

@@ -4,6 +4,8 @@ import { inside, replace } from './inside.ts'
 import type { Mutant } from './mutant.ts'
 import { ofLeader, ofLearner, skipping, type LinkInside } from './roles.ts'
 
+type Sent = Parameters<LinkInside['sendPacket']>
+
 interface Packet {
   readonly type: number
   readonly zxid: bigint
@@ -17,16 +19,17 @@ interface Pending {
 }
 
 /** Every `n`-th packet of this kind leaves only behind the next packet of any kind. */
-export function delaying(link: object, kind: string, n: number): void {
+export function delaying(link: object, kind: number, n: number): void {
   let calls = 0
-  let late: Parameters<LinkInside['send']> | undefined
-  replace<Parameters<LinkInside['send']>, void>(link, 'send', (original) => (...args) => {
-    if (args[0] === kind && late === undefined && ++calls % n === 0) {
-      late = args
+  let late: Sent[0] | undefined
+  replace<Sent, void>(link, 'sendPacket', (original) => (packet) => {
+    if (packet.type === kind && late === undefined && ++calls % n === 0) {
+      // The bytes of a request are in a buffer that the next one uses.
+      late = { ...packet, data: packet.data && new Uint8Array(packet.data as Uint8Array) }
       return
     }
-    original(...args)
-    if (late !== undefined) original(...late)
+    original(packet)
+    if (late !== undefined) original(late)
     late = undefined
   })
 }
@@ -89,19 +92,19 @@ export const broadcastMutants: readonly Mutant[] = [
     (leader) => {
       replace<[LinkInside], void>(leader, 'accept', (original) => (link) => {
         let informed = 0
-        replace<Parameters<LinkInside['send']>, void>(link, 'send', (send) => (...args) => {
-          if (args[0] !== 'inform' || ++informed % 10 !== 0) send(...args)
+        replace<Sent, void>(link, 'sendPacket', (send) => (packet) => {
+          if (packet.type !== packetTypes.inform || ++informed % 10 !== 0) send(packet)
         })
         original(link)
       })
     },
     { shape: 'observers' },
   ),
-  ofLearner('a write overtakes another on its way to the leader', (learner) =>
-    delaying(inside(learner, 'link'), 'request', 5),
+  ofLearner('a write overtakes another on its way to the leader', (_learner, _peer, { link }) =>
+    delaying(link, packetTypes.request, 5),
   ),
-  ofLearner('a sync is answered without asking the leader', (learner) => {
-    Reflect.set(learner, 'sync', undefined)
+  ofLearner('a sync is answered without asking the leader', (_learner, _peer, { upstream }) => {
+    Reflect.set(upstream, 'sync', undefined)
   }),
   {
     name: 'a client that has seen more is served',

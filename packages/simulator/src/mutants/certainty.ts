@@ -32,9 +32,12 @@ export const certaintyMutants: readonly Mutant[] = [
     servers: 3,
     joined: (peer) => replace(inside(peer, 'journal'), 'abandonSnapshot', () => () => {}),
   },
-  ofLearner('a snapshot that is being written takes in a history without a quorum', (learner) => {
-    replace(inside(learner, 'parts'), 'abandonSnapshot', () => () => {})
-  }),
+  ofLearner(
+    'a snapshot that is being written takes in a history without a quorum',
+    (_learner, _peer, { parts }) => {
+      replace(parts, 'abandonSnapshot', () => () => {})
+    },
+  ),
   ofLearner('a learner that asks for everything counts as one that has nothing', (learner) => {
     replace<[boolean], Uint8Array>(learner, 'promiseOf', (original) => (isNew) => {
       const promise = original(isNew)

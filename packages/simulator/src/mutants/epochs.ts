@@ -45,8 +45,8 @@ export const epochMutants: readonly Mutant[] = [
         voters: new Set([...verifier.voters, ...verifier.observers]),
         isQuorum: (acks: ReadonlySet<bigint>) => acks.size > half,
       })
-      onRole(peer, 'learner', (learner) =>
-        Reflect.set(inside(learner, 'parts'), 'isObserver', false),
+      onRole(peer, 'following', (role) =>
+        Reflect.set(inside(role, 'learner', 'parts'), 'isObserver', false),
       )
     },
   },

@@ -1,7 +1,10 @@
 /** Errors of followers that take observers. */
-import { replace } from './inside.ts'
+import { packetTypes } from '@zabra/protocol'
+import { inside, replace } from './inside.ts'
 import type { Mutant } from './mutant.ts'
 import { ofLearner, type LinkInside } from './roles.ts'
+
+type Sent = Parameters<LinkInside['sendPacket']>
 
 interface MasterInside {
   readonly parts: { readonly up: object }
@@ -12,9 +15,9 @@ function ofMaster(name: string, change: (master: MasterInside & object) => void)
   const options = { shape: 'observers', observerMasters: true } as const
   return ofLearner(
     name,
-    (learner) => {
+    (_learner, _peer, role) => {
       let master: unknown
-      Object.defineProperty(learner, 'observers', {
+      Object.defineProperty(role, 'observers', {
         get: () => master,
         set: (value: unknown) => {
           master = value
@@ -30,8 +33,8 @@ export const observerMutants: readonly Mutant[] = [
   ofMaster('now and then a follower does not inform its observer', (master) => {
     replace<[LinkInside], void>(master, 'accept', (original) => (link) => {
       let informed = 0
-      replace<Parameters<LinkInside['send']>, void>(link, 'send', (send) => (...args) => {
-        if (args[0] !== 'inform' || ++informed % 10 !== 0) send(...args)
+      replace<Sent, void>(link, 'sendPacket', (send) => (packet) => {
+        if (packet.type !== packetTypes.inform || ++informed % 10 !== 0) send(packet)
       })
       original(link)
     })
@@ -40,14 +43,10 @@ export const observerMutants: readonly Mutant[] = [
     replace<[unknown], void>(master, 'touch', () => () => {})
   }),
   ofMaster('what is committed while an observer joins is not told to it', (master) => {
-    replace<[{ held: unknown[] | undefined }], void>(
-      master,
-      'release',
-      (original) => (observer) => {
-        if (observer.held !== undefined) observer.held = []
-        original(observer as never)
-      },
-    )
+    replace<[object], unknown>(inside(master, 'observers'), 'add', (original) => (observer) => {
+      replace<[], void>(observer, 'release', () => () => Reflect.set(observer, 'held', undefined))
+      return original(observer)
+    })
   }),
   ofMaster('a sync of an observer is answered without asking the leader', (master) => {
     const { up } = master.parts

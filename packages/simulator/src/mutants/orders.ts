@@ -1,12 +1,19 @@
 /** Errors in the order in which things become durable, are told, and count. */
 import type { Disk, EnsemblePeer, SnapshotSource, WriteHandle } from '@zabra/core'
+import { packetTypes, type PacketName } from '@zabra/protocol'
 import { delaying } from './broadcast.ts'
 import { changed } from './changed-disk.ts'
 import { inside, replace } from './inside.ts'
 import type { Mutant } from './mutant.ts'
 import { ofLeader, ofLearner, type LinkInside } from './roles.ts'
 
-type Send = Parameters<LinkInside['send']>
+type Sent = Parameters<LinkInside['sendPacket']>
+
+const packet = (
+  name: PacketName,
+  zxid: bigint,
+  data: Uint8Array | null = null,
+): Sent[0] & { authinfo: null } => ({ type: packetTypes[name], zxid, data, authinfo: null })
 
 const isLog = (path: string): boolean => /\/(new\.)?log\.[0-9a-f]+$/.test(path)
 const isSnapshot = (path: string): boolean => /\/snapshot\.[0-9a-f]+/.test(path)
@@ -90,15 +97,11 @@ const onDisk: readonly Mutant[] = [
   },
   ofLearner(
     'what was there goes before the snapshot from the leader is stored',
-    (learner, peer) => {
-      replace<[], Promise<void>>(
-        inside(learner, 'parts'),
-        'takeSnapshot',
-        (original) => async () => {
-          await removeAll(peer)
-          await original()
-        },
-      )
+    (_learner, peer, { parts }) => {
+      replace<[], Promise<void>>(parts, 'takeSnapshot', (original) => async () => {
+        await removeAll(peer)
+        await original()
+      })
     },
   ),
 ]
@@ -130,13 +133,15 @@ const amongServers: readonly Mutant[] = [
     },
   },
   ofLeader('UPTODATE is sent before a quorum has the history', (leader) => {
-    replace<[{ sendUpToDate(): void }, ...unknown[]], Promise<void>>(
+    replace<[{ link: LinkInside; release(): void }, ...unknown[]], Promise<void>>(
       leader,
       'synchronise',
       (original) =>
         async (learner, ...rest) => {
           await original(learner, ...rest)
-          learner.sendUpToDate()
+          learner.link.sendPacket(packet('upToDate', -1n))
+          Reflect.set(learner, 'current', 'upToDate')
+          learner.release()
         },
     )
   }),
@@ -147,13 +152,14 @@ const amongServers: readonly Mutant[] = [
       (original) =>
         async (learner, ...rest) => {
           let isSent = false
-          replace<Send, void>(learner.link, 'send', (send) => (...args) => {
-            if (args[0] === 'newLeader' && isSent) return
-            send(...args)
-            if (args[0] !== 'diff' && args[0] !== 'trunc') return
+          replace<Sent, void>(learner.link, 'sendPacket', (send) => (sent) => {
+            const { type } = sent
+            if (type === packetTypes.newLeader && isSent) return
+            send(sent)
+            if (type !== packetTypes.diff && type !== packetTypes.trunc) return
             isSent = true
             const epoch = leader.epoch as bigint
-            send('newLeader', epoch << 32n, leader.configNow as Uint8Array)
+            send(packet('newLeader', epoch << 32n, leader.configNow as Uint8Array))
           })
           await original(learner, ...rest)
         },
@@ -170,12 +176,14 @@ const amongServers: readonly Mutant[] = [
         const last = inside(leader, 'outstanding').last as { payload: Uint8Array }
         for (const learner of leader.learners as Set<{
           isObserver: boolean
-          isForwarding: boolean
+          hasReached(state: string): boolean
           tell(bytes: number, send: () => void): void
           link: LinkInside
         }>) {
-          if (!learner.isObserver || !learner.isForwarding) continue
-          learner.tell(last.payload.length, () => learner.link.send('inform', zxid, last.payload))
+          if (!learner.isObserver || !learner.hasReached('synchronising')) continue
+          learner.tell(last.payload.length, () =>
+            learner.link.sendPacket(packet('inform', zxid, last.payload)),
+          )
         }
       })
       replace<[{ isObserver: boolean }, object], void>(
@@ -210,28 +218,32 @@ const amongServers: readonly Mutant[] = [
   }),
   ofLearner(
     'a database that is half taken over counts as whole',
-    (learner) => Object.defineProperty(learner, 'isTorn', { get: () => false, set: () => {} }),
+    (learner) =>
+      Object.defineProperty(learner, 'memoryDiffersFromDisk', { get: () => false, set: () => {} }),
     { zab: { alwaysSendSnapshot: true }, faults: ['crashInTakeover', 'strandedLeader'] },
   ),
-  ofLearner('every other sign of life names no session', (learner) => {
+  ofLearner('every other sign of life names no session', (_learner, _peer, { upstream }) => {
     let calls = 0
-    replace<[bigint], void>(learner, 'answerPing', (original) => (zxid) => {
-      if (++calls % 2 === 0) learner.touched = new Map()
+    replace<[bigint], void>(upstream, 'answerPing', (original) => (zxid) => {
+      if (++calls % 2 === 0) upstream.touched = new Map()
       original(zxid)
     })
   }),
-  ofLearner('now and then a follower applies another value than was written', (learner) => {
-    let writes = 0
-    replace<[unknown, object, { type: number; body: { data?: Uint8Array } }], void>(
-      inside(learner, 'parts', 'pipeline'),
-      'commit',
-      (original) => (ticket, header, txn) => {
-        const isChanged = txn.type === 5 && ++writes % 20 === 0
-        const body = isChanged ? { ...txn.body, data: new Uint8Array([33]) } : txn.body
-        original(ticket, header, { ...txn, body })
-      },
-    )
-  }),
+  ofLearner(
+    'now and then a follower applies another value than was written',
+    (_learner, _peer, { parts }) => {
+      let writes = 0
+      replace<[unknown, object, { type: number; body: { data?: Uint8Array } }], void>(
+        parts.pipeline as object,
+        'commit',
+        (original) => (ticket, header, txn) => {
+          const isChanged = txn.type === 5 && ++writes % 20 === 0
+          const body = isChanged ? { ...txn.body, data: new Uint8Array([33]) } : txn.body
+          original(ticket, header, { ...txn, body })
+        },
+      )
+    },
+  ),
 ]
 
 const skippedCommit = 15
@@ -240,15 +252,15 @@ const onTheWay: readonly Mutant[] = [
   ofLeader('now and then a follower is not told of a commit', (leader) => {
     let commits = 0
     replace<[LinkInside], void>(leader, 'accept', (original) => (link) => {
-      replace<Send, void>(link, 'send', (send) => (...args) => {
-        if (args[0] !== 'commit' || ++commits % skippedCommit !== 0) send(...args)
+      replace<Sent, void>(link, 'sendPacket', (send) => (sent) => {
+        if (sent.type !== packetTypes.commit || ++commits % skippedCommit !== 0) send(sent)
       })
       original(link)
     })
   }),
   ofLeader('a proposal overtakes another on its way to a follower', (leader) => {
     replace<[LinkInside], void>(leader, 'accept', (original) => (link) => {
-      delaying(link, 'proposal', 10)
+      delaying(link, packetTypes.proposal, 10)
       original(link)
     })
   }),

@@ -3,16 +3,30 @@ import type { EnsemblePeer } from '@zabra/core'
 import { inside } from './inside.ts'
 import type { Mutant } from './mutant.ts'
 
-/** What links of the quorum port have that mutants change. */
+/** What mutants change of the connections between servers. */
 export interface LinkInside {
-  send(name: string, zxid: bigint, data?: Uint8Array | null, authinfo?: unknown): void
+  sendPacket(packet: { readonly type: number; readonly zxid: bigint; readonly data: unknown }): void
+}
+
+type Part = Record<string, unknown>
+type Options = Pick<Mutant, 'shape' | 'isChanging' | 'observerMasters' | 'zab' | 'faults'>
+
+/** The parts of the role of a server that is led. */
+export interface FollowingInside {
+  /** The machine. */
+  readonly learner: Part
+  /** Where the writes of its clients go. */
+  readonly upstream: Part
+  /** What the role was given. */
+  readonly parts: Part
+  readonly link: LinkInside
 }
 
 /** An error of whoever leads. */
 export function ofLeader(
   name: string,
-  change: (leader: Record<string, unknown>, peer: EnsemblePeer) => void,
-  options: Pick<Mutant, 'shape' | 'isChanging' | 'observerMasters' | 'zab' | 'faults'> = {},
+  change: (leader: Part, peer: EnsemblePeer) => void,
+  options: Options = {},
 ): Mutant {
   return { name, servers: 3, ...options, joined: (peer) => onRole(peer, 'leader', change) }
 }
@@ -20,17 +34,26 @@ export function ofLeader(
 /** An error of those who are led. */
 export function ofLearner(
   name: string,
-  change: (learner: Record<string, unknown>, peer: EnsemblePeer) => void,
-  options: Pick<Mutant, 'shape' | 'isChanging' | 'observerMasters' | 'zab' | 'faults'> = {},
+  change: (learner: Part, peer: EnsemblePeer, role: FollowingInside) => void,
+  options: Options = {},
 ): Mutant {
-  return { name, servers: 3, ...options, joined: (peer) => onRole(peer, 'learner', change) }
+  return {
+    name,
+    servers: 3,
+    ...options,
+    joined: (peer) =>
+      onRole(peer, 'following', (role) => {
+        const following = role as unknown as FollowingInside
+        change(following.learner, peer, following)
+      }),
+  }
 }
 
-/** Does something to each leader, or learner, that the peer becomes. */
+/** Does something to each role of this name that the peer plays. */
 export function onRole(
   peer: EnsemblePeer,
-  name: 'leader' | 'learner',
-  change: (role: Record<string, unknown>, peer: EnsemblePeer) => void,
+  name: 'leader' | 'following',
+  change: (role: Part, peer: EnsemblePeer) => void,
 ): void {
   let role: unknown
   Object.defineProperty(peer, name, {
@@ -40,7 +63,7 @@ export function onRole(
       if (typeof value === 'object' && value !== null) {
         // What it was given belongs to the peer: changes are for this role only.
         Reflect.set(value, 'parts', { ...inside(value, 'parts') })
-        change(value as Record<string, unknown>, peer)
+        change(value as Part, peer)
       }
     },
   })

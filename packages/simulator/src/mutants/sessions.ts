@@ -1,8 +1,8 @@
 /** Errors in who knows which session, and until when. */
-import { Writer } from '@zabra/protocol'
+import { packetTypes, Writer } from '@zabra/protocol'
 import { inside, replace } from './inside.ts'
 import type { Mutant } from './mutant.ts'
-import { ofLeader, ofLearner, type LinkInside } from './roles.ts'
+import { ofLeader, ofLearner } from './roles.ts'
 
 const closeSession = -11
 
@@ -21,8 +21,9 @@ function ofProposer(name: string, change: (proposer: Record<string, unknown>) =>
 }
 
 export const sessionMutants: readonly Mutant[] = [
-  ofLearner('a follower does not tell its leader who was heard of', (learner) =>
-    replace(learner, 'touch', () => () => {}),
+  ofLearner(
+    'a follower does not tell its leader who was heard of',
+    (_learner, _peer, { upstream }) => replace(upstream, 'touch', () => () => {}),
   ),
   ofLeader('a leader does not listen to who was heard of', (leader) =>
     replace(leader, 'touchSessions', () => () => {}),
@@ -35,28 +36,37 @@ export const sessionMutants: readonly Mutant[] = [
     const { nowMs } = inside(proposer, 'clock') as { nowMs?: number }
     for (const session of tracker.all()) tracker.touch(session, session.timeoutMs / 2, nowMs!)
   }),
-  ofLearner('a follower ends sessions by itself', (learner) => {
+  ofLearner('a follower ends sessions by itself', (_learner, _peer, { upstream, link }) => {
     let pings = 0
-    replace<[bigint], void>(learner, 'answerPing', (original) => (zxid) => {
+    replace<[bigint], void>(upstream, 'answerPing', (original) => (zxid) => {
       original(zxid)
-      const [first] = (learner.sessions as Map<bigint, unknown>).keys()
+      const [first] = (upstream.sessions as Map<bigint, unknown>).keys()
       if (first === undefined || ++pings % 10 !== 0) return
       const writer = new Writer(16)
       writer.long(first)
       writer.int(0)
       writer.int(closeSession)
-      ;(inside(learner, 'link') as unknown as LinkInside).send('request', -1n, writer.written())
-    })
-  }),
-  ofLearner('a session goes on at another server without the leader’s leave', (learner) => {
-    replace<[object, bigint], void>(learner, 'resumeSession', () => (connection, id) => {
-      const session = (learner as { sessionOf?(id: bigint): unknown }).sessionOf!(id)
-      const pipeline = inside(learner, 'parts', 'pipeline') as {
-        resumed?(...args: unknown[]): void
+      const request = {
+        type: packetTypes.request,
+        zxid: -1n,
+        data: writer.written(),
+        authinfo: null,
       }
-      pipeline.resumed!(connection, id, session)
+      link.sendPacket(request)
     })
   }),
+  ofLearner(
+    'a session goes on at another server without the leader’s leave',
+    (_learner, _peer, { upstream }) => {
+      replace<[object, bigint], void>(upstream, 'resumeSession', () => (connection, id) => {
+        const session = (upstream as { sessionOf?(id: bigint): unknown }).sessionOf!(id)
+        const pipeline = inside(upstream, 'parts', 'pipeline') as {
+          resumed?(...args: unknown[]): void
+        }
+        pipeline.resumed!(connection, id, session)
+      })
+    },
+  ),
   ofProposer('a server may write for a session that has left it', (proposer) => {
     replace<[bigint, object], unknown>(proposer, 'sessionProblem', (original) => (id, owner) => {
       const session = (proposer.sessions as Map<bigint, { owner?: object | undefined }>).get(id)

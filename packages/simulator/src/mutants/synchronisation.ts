@@ -12,32 +12,33 @@ interface Plan {
 }
 
 interface LearnerInside {
-  isForwarding: boolean
-  held: unknown
+  become(state: string): void
 }
 
 export const synchronisationMutants: readonly Mutant[] = [
-  ofLearner('a follower takes over its leader’s epoch before the history is on disk', (learner) => {
-    const parts = inside(learner, 'parts')
-    replace<[], Promise<void>>(parts, 'flush', (original) => async () => {
-      original().catch(() => {})
-    })
-  }),
+  ofLearner(
+    'a follower takes over its leader’s epoch before the history is on disk',
+    (_learner, _peer, { parts }) => {
+      replace<[], Promise<void>>(parts, 'flush', (original) => async () => {
+        original().catch(() => {})
+      })
+    },
+  ),
   ofLeader('what a server acknowledged counts although it had to cut it off again', (leader) => {
     replace<[bigint], boolean>(inside(leader, 'acknowledged'), 'delete', () => () => false)
   }),
-  ofLearner('a snapshot from the leader is not stored', (learner) => {
-    replace<[], Promise<void>>(inside(learner, 'parts'), 'takeSnapshot', () => async () => {})
+  ofLearner('a snapshot from the leader is not stored', (_learner, _peer, { parts }) => {
+    replace<[], Promise<void>>(parts, 'takeSnapshot', () => async () => {})
   }),
-  ofLearner('one transaction too few is cut off', (learner) => {
+  ofLearner('one transaction too few is cut off', (_learner, _peer, { parts }) => {
     replace<[bigint], Promise<void>>(
-      inside(learner, 'parts'),
+      parts,
       'truncate',
       (original) => (zxid) => original(zxid + 1n).catch(() => original(zxid)),
     )
   }),
-  ofLearner('what is to be cut off is cut off in memory only', (learner, peer) => {
-    replace<[bigint], Promise<void>>(inside(learner, 'parts'), 'truncate', () => async (zxid) => {
+  ofLearner('what is to be cut off is cut off in memory only', (_learner, peer, { parts }) => {
+    replace<[bigint], Promise<void>>(parts, 'truncate', () => async (zxid) => {
       await (Reflect.get(peer, 'flush') as () => Promise<void>).call(peer)
       peer.db.lastZxid = zxid
     })
@@ -87,7 +88,7 @@ export const synchronisationMutants: readonly Mutant[] = [
   }),
   ofLeader('what is proposed while a follower is brought up does not reach it', (leader) => {
     replace<[LearnerInside, bigint], void>(leader, 'forward', () => (learner) => {
-      learner.isForwarding = true
+      learner.become('synchronising')
     })
   }),
   ofLeader('what waits for a follower until it is up to date is dropped', (leader) => {

@@ -99,6 +99,6 @@ export class Confirmation {
   }
 
   private ping(learner: LearnerProgress, zxid: bigint): void {
-    if (learner.isUpToDate) learner.ping(zxid, this.newest)
+    if (learner.hasReached('upToDate')) learner.ping(zxid, this.newest)
   }
 }

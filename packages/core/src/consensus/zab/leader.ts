@@ -264,7 +264,8 @@ export class Leader {
     if (this.proposer === undefined || this.finished !== undefined) return
     if (promised <= this.epoch || !this.parts.configs.committed.servers.has(sid)) return
     // One that is led already is another server with the same number.
-    for (const learner of this.learners) if (learner.sid === sid && learner.isFollowing) return
+    for (const learner of this.learners)
+      if (learner.sid === sid && learner.hasReached('following')) return
     void this.beginNextEpoch(`server ${sid} has promised epoch ${promised} already`, promised)
   }
 
@@ -280,7 +281,7 @@ export class Leader {
       if (verifier.weight(sid) === 0n) continue
       const logged = this.acknowledged.get(sid) ?? learner.history
       // Without a transaction in this epoch, it has as much once it counts itself into the epoch.
-      const isWhole = counterOf(zxid) === 0n ? learner.isFollowing : logged >= zxid
+      const isWhole = counterOf(zxid) === 0n ? learner.hasReached('following') : logged >= zxid
       // Among equals the election prefers the largest number: so all of them agree at once.
       if (isWhole && (best === undefined || sid > best)) best = sid
     }
@@ -321,7 +322,8 @@ export class Leader {
     if (this.isOver) return
     if (this.proposer !== undefined) this.confirmation.begin(this.parts.nowMs(), this.lastProposed)
     for (const learner of this.learners) {
-      if (learner.isSent && !learner.isUpToDate) learner.link.send('ping', this.lastProposed)
+      if (learner.hasReached('sent') && !learner.hasReached('upToDate'))
+        learner.link.send('ping', this.lastProposed)
     }
     if (++this.ticks % 2 !== 0 || this.proposer === undefined) return
     const tick = this.ticks / 2
@@ -333,7 +335,7 @@ export class Leader {
       this.end(new TimeoutError('a quorum of followers has not been heard of in time'))
     }
     for (const learner of this.learners) {
-      if (learner.isSent && learner.deadlineTick < tick) {
+      if (learner.hasReached('sent') && learner.deadlineTick < tick) {
         this.drop(learner, 'it was silent for too long')
       }
     }
@@ -489,11 +491,12 @@ export class Leader {
       this.forward(learner, sent)
       await sendHistory(link, plan.txns, () => this.drained(link), this.options.sliceBytes)
     }
+    if (link.isClosed) throw new LinkLostError('the learner has left')
     // Behind the whole history: older releases queued it before, and lost data by that.
     link.send('newLeader', epochStart(this.epoch), config)
     // Followers of many Apache releases fail over a commit between this and UPTODATE.
     learner.hold()
-    learner.isSent = true
+    learner.become('sent')
     learner.history = sent
     learner.deadlineTick = this.joinDeadline()
   }
@@ -504,7 +507,7 @@ export class Leader {
     const { syncsMax } = this.options
     if (syncsMax === undefined || this.proposer === undefined) return
     const alike = [...this.learners].filter(
-      ({ plan, hasAckedNewLeader }) => plan === learner.plan && !hasAckedNewLeader,
+      (other) => other.plan === learner.plan && !other.hasReached('acknowledged'),
     )
     if (alike.length <= (isSnap ? syncsMax.snaps : syncsMax.diffs)) return
     throw new ProtocolError(`server ${learner.sid} has to wait: ${alike.length - 1} are brought up`)
@@ -521,7 +524,7 @@ export class Leader {
   }
 
   private forward(learner: LearnerProgress, sent: bigint): void {
-    learner.isForwarding = true
+    learner.become('synchronising')
     if (learner.isObserver) return
     for (const { zxid, payload } of this.outstanding.all()) {
       if (zxid > sent) this.sendProposal(learner, zxid, payload)
@@ -532,7 +535,7 @@ export class Leader {
     this.toLearner(learner, payload.length, () => {
       learner.link.send('proposal', zxid, payload)
       // What is part of the history it joins with is acknowledged with NEWLEADER, or later.
-      if (learner.hasAckedNewLeader) learner.acks.sent(zxid, this.parts.nowMs())
+      if (learner.hasReached('acknowledged')) learner.acks.sent(zxid, this.parts.nowMs())
     })
   }
 
@@ -543,12 +546,13 @@ export class Leader {
   }
 
   private lost(learner: LearnerProgress): void {
+    learner.become('gone')
     this.learners.delete(learner)
     if (this.isOver || this.proposer === undefined) return
     // Without a quorum nothing can be confirmed: better to say so at once than after a tick.
     const connected = new Set<ServerId>([this.parts.self])
-    for (const { sid, isObserver, isForwarding } of this.learners) {
-      if (isForwarding && !isObserver) connected.add(sid)
+    for (const learner of this.learners) {
+      if (learner.hasReached('synchronising') && !learner.isObserver) connected.add(learner.sid)
     }
     if (!this.parts.configs.verifier.isQuorum(connected)) {
       this.end(new LinkLostError('the connections to a quorum of followers are lost'))
@@ -586,7 +590,8 @@ export class Leader {
       this.proposer = this.parts.serve({ lastZxid, ...proposing })
       this.established.resolve()
     }
-    for (const learner of this.learners) if (learner.hasAckedNewLeader) learner.sendUpToDate()
+    for (const learner of this.learners)
+      if (learner.hasReached('acknowledged')) learner.sendUpToDate()
     this.confirmation.confirmedMs = this.parts.nowMs()
     // Our predecessor proposed a configuration without us, and that is complete now.
     if (!mayLead) this.end(new RoleChange('the new configuration wants another leader', undefined))
@@ -607,7 +612,8 @@ export class Leader {
     const payload = this.keeper.keep(batch.writer.view, batch.payloadStart, end)
     this.outstanding.push({ zxid, payload, behind: [], requestingLearner: this.requestingLearner })
     for (const learner of this.learners) {
-      if (learner.isForwarding && !learner.isObserver) this.sendProposal(learner, zxid, payload)
+      if (learner.hasReached('synchronising') && !learner.isObserver)
+        this.sendProposal(learner, zxid, payload)
     }
   }
 
@@ -679,7 +685,7 @@ export class Leader {
   }
 
   private sendCommit(learner: LearnerProgress, { zxid, payload }: LoggedTxn): void {
-    if (!learner.isForwarding || !this.learners.has(learner)) return
+    if (!learner.hasReached('synchronising')) return
     const { link, isObserver } = learner
     this.toLearner(learner, isObserver ? payload.length : 0, () => {
       if (isObserver) link.send('inform', zxid, payload)
@@ -781,7 +787,7 @@ export class Leader {
     named.raw(payload)
     const forObservers = named.written().slice()
     for (const learner of this.learners) {
-      if (!learner.isForwarding) continue
+      if (!learner.hasReached('synchronising')) continue
       const { link, isObserver } = learner
       this.toLearner(learner, isObserver ? payload.length : 0, () => {
         if (isObserver) link.send('informAndActivate', zxid, forObservers)
@@ -828,11 +834,11 @@ export class Leader {
       return
     }
     if (zxid !== epochStart(this.epoch)) return
-    if (learner.hasAckedNewLeader) {
-      learner.isFollowing = true
+    if (learner.state !== 'sent') {
+      if (learner.state === 'upToDate') learner.become('following')
       return
     }
-    learner.hasAckedNewLeader = true
+    learner.become('acknowledged')
     const wasEstablished = this.proposer !== undefined
     if (!learner.isObserver) this.acknowledgeNewLeader(learner.sid)
     if (!wasEstablished) return

@@ -1,7 +1,53 @@
+import { assert } from '../../base/assert.ts'
 import { Fifo } from '../../base/fifo.ts'
+import type { ServerId } from '../../membership/quorum.ts'
 import { AckWatch } from './ack-watch.ts'
 import type { PacketLink } from './links/packet-link.ts'
-import type { ServerId } from '../../membership/quorum.ts'
+
+/**
+ * How far a learner has come, as the server sees it that brings it up:
+ *
+ *     promised ──> synchronising ──> sent ──> acknowledged ──> upToDate ──> following
+ *
+ * and from each of them to `gone`, when its connection ends.
+ */
+export type LearnerState =
+  /** It has promised our epoch. We look for the history that it lacks. */
+  | 'promised'
+  /** Its history is being sent. Live packets wait behind it. */
+  | 'synchronising'
+  /** NEWLEADER is sent, and with it everything that it lacked. From now on silence is noticed. */
+  | 'sent'
+  /** It has acknowledged NEWLEADER: the history is on its disk. */
+  | 'acknowledged'
+  /** UPTODATE is sent. From now on it gets live packets at once, and answers each ping. */
+  | 'upToDate'
+  /** It has acknowledged UPTODATE, and serves clients. */
+  | 'following'
+  /** Its connection has ended. */
+  | 'gone'
+
+/** The legal changes. A learner that comes back begins again on a new connection. */
+const successors: { readonly [State in LearnerState]: readonly LearnerState[] } = {
+  promised: ['synchronising', 'gone'],
+  synchronising: ['sent', 'gone'],
+  sent: ['acknowledged', 'gone'],
+  acknowledged: ['upToDate', 'gone'],
+  upToDate: ['following', 'gone'],
+  following: ['gone'],
+  gone: [],
+}
+
+/** The states in their order. A learner that is gone has reached none of them. */
+const ranks: { readonly [State in LearnerState]: number } = {
+  gone: -1,
+  promised: 0,
+  synchronising: 1,
+  sent: 2,
+  acknowledged: 3,
+  upToDate: 4,
+  following: 5,
+}
 
 /** A learner as monitoring sees it. */
 export interface LearnerView {
@@ -17,26 +63,18 @@ export interface LearnerView {
   readonly heldBytes: number
 }
 
-/** A learner as its leader sees it, from its promise of the epoch until its connection ends. */
+/**
+ * A learner as its leader sees it, or an observer as the follower that brings it up does: from its
+ * promise of the epoch until its connection ends.
+ */
 export class LearnerProgress {
   readonly link: PacketLink
   readonly sid: ServerId
   readonly isObserver: boolean
   readonly joinedWallMs: number
   readonly acks = new AckWatch()
-  /** Gets live packets. Until it is up to date they wait. */
-  isForwarding = false
-  /** Everything it lacked is sent: from now on it must give signs of life. */
-  isSent = false
-  hasAckedNewLeader = false
-  /** UPTODATE is sent: from here on each ping is answered. */
-  isUpToDate = false
   /** The newest round of pings that it has answered. */
   answeredRound = 0
-  /** The rounds of its pings that are not answered yet. */
-  private readonly pings = new Fifo<number>()
-  /** It has said so after UPTODATE. */
-  isFollowing = false
   /** The end of the history it joined with. */
   history = 0n
   /** By this tick it must have been heard of again. */
@@ -44,6 +82,9 @@ export class LearnerProgress {
   requests = 0
   /** How it is brought up, once that is decided. */
   plan: 'snap' | 'diff' | undefined
+  private current: LearnerState = 'promised'
+  /** The rounds of its pings that are not answered yet. */
+  private readonly pings = new Fifo<number>()
   private held: (() => void)[] | undefined
   private heldBytes = 0
 
@@ -59,16 +100,35 @@ export class LearnerProgress {
     this.deadlineTick = deadlineTick
   }
 
-  get isUpToDateVoter(): boolean {
-    return !this.isObserver && this.hasAckedNewLeader
+  // --- its state -------------------------------------------------------------------------------
+
+  get state(): LearnerState {
+    return this.current
   }
 
-  /** What it is told from now on waits. */
+  become(next: LearnerState): void {
+    const { current } = this
+    assert(successors[current].includes(next), `a learner changes from ${current} to ${next}`)
+    this.current = next
+  }
+
+  /** Whether it is in this state, or in one behind it. */
+  hasReached(state: LearnerState): boolean {
+    return ranks[this.current] >= ranks[state]
+  }
+
+  get isUpToDateVoter(): boolean {
+    return !this.isObserver && this.hasReached('acknowledged')
+  }
+
+  // --- what it is sent -------------------------------------------------------------------------
+
+  /** Holds back what is sent from now on. */
   hold(): void {
     this.held ??= []
   }
 
-  /** What has waited goes on its way, in order. */
+  /** Sends what was held back, in order. */
   release(): void {
     const { held } = this
     this.held = undefined
@@ -76,7 +136,7 @@ export class LearnerProgress {
     for (const send of held ?? []) send()
   }
 
-  /** In order behind what is still being sent. */
+  /** Sends, in order behind what is held back. */
   tell(bytes: number, send: () => void): void {
     if (this.held === undefined) {
       send()
@@ -87,15 +147,15 @@ export class LearnerProgress {
   }
 
   sendUpToDate(): void {
+    this.become('upToDate')
     this.link.send('upToDate', -1n)
-    this.isUpToDate = true
     this.release()
   }
 
   /** Asks for a sign of life; before UPTODATE there is no answer. */
   ping(zxid: bigint, round: number): void {
     this.link.send('ping', zxid)
-    if (this.isUpToDate) this.pings.push(round)
+    if (this.hasReached('upToDate')) this.pings.push(round)
   }
 
   answeredPing(): void {
@@ -104,20 +164,22 @@ export class LearnerProgress {
 
   /** What it has not taken yet, without its history: that has bounds of its own. */
   get queuedBytes(): number {
-    return this.heldBytes + (this.hasAckedNewLeader ? this.link.unsentBytes : 0)
+    return this.heldBytes + (this.hasReached('acknowledged') ? this.link.unsentBytes : 0)
   }
 
-  /** Counts what is said from nothing again. */
+  // --- for monitoring --------------------------------------------------------------------------
+
+  /** Counts requests and packets from zero again. */
   resetCounts(): void {
     this.requests = this.link.packetsSent = this.link.packetsReceived = 0
   }
 
   get view(): LearnerView {
-    const { sid, isObserver, isForwarding, link, joinedWallMs, requests, held } = this
+    const { sid, isObserver, link, joinedWallMs, requests, held } = this
     return {
       sid,
       isObserver,
-      isSynced: isForwarding,
+      isSynced: this.hasReached('synchronising'),
       link,
       joinedWallMs,
       requests,

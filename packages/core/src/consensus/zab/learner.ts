@@ -6,72 +6,131 @@ import {
   quorumProtocolVersion,
   Reader,
   Writer,
+  type PacketName,
   type QuorumPacket,
-  type Txn,
-  type TxnHeader,
 } from '@zabra/protocol'
-import type { Database } from '../../state/database.ts'
-import type { ClientPipeline } from '../../service/client-pipeline.ts'
-import type { ClientConnection } from '../../service/connection.ts'
-import type { GlobalUpstream } from '../../service/sessions/local-sessions.ts'
-import type { Upstream } from '../../service/upstream.ts'
-import type { WriteTicket } from '../../service/write-ticket.ts'
-import { newSession, type Session } from '../../service/sessions/tracker.ts'
-import type { CommittedLog, LoggedTxn } from './history/committed-log.ts'
-import type { MembershipState } from '../../membership/membership-state.ts'
-import { decodeTxn, type DecodedTxn } from './history/decoded-txn.ts'
-import { Deferred, TimeoutError } from '../../base/deferred.ts'
-import { counterOf, epochOf, epochStart, follows, type Epochs } from './history/epochs.ts'
+import { TimeoutError } from '../../base/deferred.ts'
 import { Fifo } from '../../base/fifo.ts'
 import type { Membership } from '../../membership/membership.ts'
-import type { ObserverMaster, LeaderRelay } from './observer-master.ts'
-import type { ZabOptions, ZabTrace } from './options.ts'
-import { expectPacket, ProtocolError, type PacketLink } from './links/packet-link.ts'
+import type { MembershipState } from '../../membership/membership-state.ts'
 import type { ServerId } from '../../membership/quorum.ts'
+import { decodeTxn, type DecodedTxn } from './history/decoded-txn.ts'
+import { counterOf, epochOf, epochStart, follows, type Epochs } from './history/epochs.ts'
+import { expectPacket, ProtocolError } from './links/packet-link.ts'
+import { packetOf } from './links/packet-of.ts'
+import type { ZabOptions, ZabTrace } from './options.ts'
 import { changeForLearner, configOf, readConfig } from './role-change.ts'
 
-/** What a learner asks of the server it is part of. */
+/** What a learner may read of the server it is part of. Only its driver changes any of it. */
 export interface LearnerParts {
   readonly self: ServerId
-  /** Who brings us up: the leader, or a follower that takes observers. */
+  /** The server that brings us up: the leader, or a follower that takes observers. */
   readonly leader: ServerId
-  /** Who leads the ensemble. */
+  /** The leader of the ensemble. */
   readonly elected: ServerId
   readonly isObserver: boolean
-  readonly epochs: Epochs
-  readonly db: Database
-  readonly pipeline: ClientPipeline
-  readonly committedLog: CommittedLog
+  readonly epochs: Pick<Epochs, 'accepted' | 'current'>
+  readonly db: { readonly lastZxid: bigint }
+  /** The one thing that a learner changes by itself: what is proposed and what is committed of it. */
   readonly configs: MembershipState
-  /** Our own history is of no use: the leader is asked for all of its own. */
+  /** Our own history is of no use: the leader sends all of its own. */
   readonly wantsEverything: boolean
   /** There is none, where there should be one: nobody can tell what it was. */
   readonly lacksData?: boolean
-  readonly nowMs: () => number
   readonly trace: ZabTrace
-  /** Puts a record into the log's next batch. */
-  readonly append: (txn: LoggedTxn) => void
-  /** Resolves when everything appended is durable. */
-  readonly flush: () => Promise<void>
-  /** Replaces the database by one that is read from the link; not durable yet. */
-  readonly loadFrom: (link: PacketLink, zxid: bigint) => Promise<void>
-  /** Forgets, durably, everything after a transaction. */
-  readonly truncate: (zxid: bigint) => Promise<void>
-  /** Writes a snapshot of the database, durable when it resolves. */
-  readonly takeSnapshot: () => Promise<void>
-  /** Makes the snapshot that is being written, if any, fail. */
-  readonly abandonSnapshot: () => void
-  /** This server is up to date with its leader: clients may be served from now on. */
-  readonly serving: (epoch: bigint) => void
-  /** What stands between clients and us, where something does. */
-  readonly behind?: (upstream: GlobalUpstream) => Upstream
 }
 
-interface Forwarded {
-  readonly ticket: WriteTicket
-  /** The last proposal when it was sent to the leader: its own comes later. */
-  readonly after: bigint
+/** All that can happen to a learner. */
+export type LearnerInput =
+  /** The connection is there. */
+  | { readonly type: 'begin'; readonly nowMs: number }
+  /** A packet from the leader. None comes while something is being stored. */
+  | { readonly type: 'packet'; readonly packet: QuorumPacket }
+  /** `Ready.store` is done. */
+  | { readonly type: 'stored' }
+  /** The log holds everything up to here. */
+  | { readonly type: 'logged'; readonly zxid: bigint }
+  | {
+      readonly type: 'tick'
+      readonly nowMs: number
+      /** When the leader was last heard of. */
+      readonly lastHeardMs: number
+      /** We wait for the leader, not the leader for us. */
+      readonly isWaiting: boolean
+    }
+  /** The connection is lost, the disk fails, or this server stops. */
+  | { readonly type: 'end'; readonly reason: Error }
+
+/** What a learner stores before it says another word. One step at a time. */
+export type StoreStep =
+  /** The promise to take part in no older epoch. */
+  | { readonly type: 'acceptEpoch'; readonly epoch: bigint }
+  /** The database that follows on the connection replaces ours, under this zxid. */
+  | { readonly type: 'loadSnapshot'; readonly zxid: bigint }
+  /** The log ends here from now on, and so does the database. */
+  | { readonly type: 'truncate'; readonly zxid: bigint }
+  /** The database, which is exact by now, becomes what a restart reads. */
+  | { readonly type: 'takeSnapshot' }
+  /** Everything in `Ready.log` so far becomes durable. */
+  | { readonly type: 'flush' }
+  /** The configuration of the leader is in its file. */
+  | { readonly type: 'saveConfig' }
+  /** Our history is that of this epoch. */
+  | { readonly type: 'enterEpoch'; readonly epoch: bigint }
+
+/** What is applied or answered here, in the order of the leader. */
+export type Delivery =
+  | {
+      readonly type: 'commit'
+      readonly txn: DecodedTxn
+      /** It changes the members, and this one leads them. */
+      readonly successor: ServerId | undefined
+    }
+  /** PING, SYNC or REVALIDATE: it concerns our clients, and those of our observers. */
+  | { readonly type: 'answer'; readonly packet: QuorumPacket }
+
+/**
+ * All that a learner asks of its driver after an input. The driver carries out the fields in the
+ * order in which they are declared here.
+ *
+ * Two promises rest on this order. An ACK of a proposal is in `send` only after the input `logged`
+ * has named its zxid. The ACK of NEWLEADER is in `send` only after every step of `store` before it
+ * is done: history first, then its configuration, then its epoch.
+ */
+export class LearnerReady {
+  /** For the leader. May leave at once. */
+  send: QuorumPacket[] | undefined
+  /** We are up to date in this epoch: clients are served from now on. */
+  serving: bigint | undefined
+  /**
+   * The history that follows may be cut off again, so a snapshot that is being written must not
+   * contain it.
+   */
+  abandonsSnapshot = false
+  /** Goes into the next batch of the log, in this order. */
+  log: DecodedTxn[] | undefined
+  /** Is applied or answered in this order. Its transactions are in the log, or on their way there. */
+  deliver: Delivery[] | undefined
+  /**
+   * Begins when all of the above is done. Meanwhile no packet is handed in. The input `stored`
+   * follows, also when the connection is lost meanwhile: what was begun on disk is completed.
+   */
+  store: StoreStep | undefined
+  /** The role has ended, for this reason. `store` is still carried out. */
+  ended: Error | undefined
 }
+
+/** A learner on its way. It stays in `serving` until its role ends. */
+type Phase =
+  /** LEADERINFO is to come. */
+  | 'greeting'
+  /** DIFF, TRUNC or SNAP is to come. */
+  | 'promised'
+  /** The history is coming, up to NEWLEADER. */
+  | 'takingHistory'
+  /** NEWLEADER is acknowledged, or about to be. UPTODATE is to come. */
+  | 'acknowledging'
+  | 'serving'
 
 /** We have promised a newer epoch than the leader's: it begins another one when it hears of that. */
 export class OlderEpochError extends ProtocolError {
@@ -80,141 +139,214 @@ export class OlderEpochError extends ProtocolError {
 
 /**
  * Follows a leader, or observes it: takes over its history, then logs and acknowledges what it
- * proposes and applies what it commits. For its own clients it is where writes go: it sends
- * them to the leader and answers when they come back committed.
+ * proposes and applies what it commits.
  *
- * `follow` runs until the connection to the leader ends.
+ * A machine: `step` takes an input, `takeReady` says what follows from it (see LearnerReady).
  */
-export class Learner implements GlobalUpstream, LeaderRelay {
-  readonly acceptsWrites = true
-  /** The observers that this server takes in, where it does. */
-  observers: ObserverMaster | undefined
-  /** Memory is not what a restart would read: a snapshot is not stored, or a log half cut. */
-  isTorn = false
+export class Learner {
+  /** A restart would not read what is in memory: a snapshot is not stored, or a log half cut. */
+  memoryDiffersFromDisk = false
   private readonly parts: LearnerParts
   private readonly options: ZabOptions
-  private readonly link: PacketLink
-  private readonly ended = new Deferred<never>()
+  private ready = new LearnerReady()
+  private isReady = false
+  private phase: Phase = 'greeting'
+  private hasEnded = false
+  private storing: StoreStep | undefined
   private epoch = 0n
-  private isServing = false
-  /** When it was last we ourselves that somebody would have had to wait for. */
-  private lastBusyMs: number
+  /** The last time at which the leader would have waited for us. */
+  private lastBusyMs = 0
   /** What we had when the leader began to send its history. */
   private base = 0n
+  private isFromSnapshot = false
+  /** Of the history: the zxids that are committed. */
+  private readonly committedHistory: bigint[] = []
+  /** The configuration of NEWLEADER. */
+  private leaderConfig: Membership | undefined
+  /** Live packets that came before UPTODATE. */
+  private readonly early: QuorumPacket[] = []
   /** Proposed and not committed, oldest first. */
   private readonly pending = new Fifo<DecodedTxn>()
-  private lastProposed = 0n
+  private lastProposedZxid = 0n
   private lastAppended = 0n
   private lastAcked = 0n
-  private readonly sessions = new Map<bigint, Session>()
-  private touched = new Map<bigint, number>()
-  /** One for all: what is sent is copied at once. */
-  private readonly requestBody = new Writer()
-  /** Writes sent to the leader, by session, oldest first: also of connections that are gone. */
-  private readonly forwarded = new Map<bigint, Forwarded[]>()
-  private readonly syncs: (() => void)[] = []
-  private readonly revalidating = new Map<bigint, ((isValid: boolean) => void)[]>()
 
-  constructor(parts: LearnerParts, options: ZabOptions, link: PacketLink) {
+  constructor(parts: LearnerParts, options: ZabOptions) {
     this.parts = parts
     this.options = options
-    this.link = link
-    this.lastBusyMs = parts.nowMs()
-    link.onClosed = () =>
-      this.ended.reject(link.brokenBy ?? new Error('the connection to the leader is lost'))
   }
 
-  // --- the course of following -----------------------------------------------------------------
+  /** The last transaction that the leader has proposed here. */
+  get lastProposed(): bigint {
+    return this.lastProposedZxid
+  }
 
-  /** Rejects when following ends, with the reason. */
-  async follow(): Promise<never> {
-    const { trace, leader } = this.parts
-    const joining = this.join()
-    try {
-      await Promise.race([joining, this.ended.promise])
-      trace({ type: 'following', leader, epoch: this.epoch })
-      return await this.ended.promise
-    } finally {
-      this.link.close()
-      this.observers?.end()
-      // What was begun on disk comes to its end before another role touches the disk.
-      await joining.catch(() => {})
+  /** The last transaction that was proposed here and is not committed; undefined for none. */
+  get lastPending(): bigint | undefined {
+    return this.pending.last?.zxid
+  }
+
+  get isServing(): boolean {
+    return this.phase === 'serving'
+  }
+
+  /** In the log, or on the way there, but not known to be committed. */
+  get uncommitted(): readonly DecodedTxn[] {
+    return this.pending.all().filter(({ zxid }) => zxid <= this.lastAppended)
+  }
+
+  // --- in and out ------------------------------------------------------------------------------
+
+  step(input: LearnerInput): void {
+    switch (input.type) {
+      case 'packet':
+        if (!this.hasEnded) this.takePacket(input.packet)
+        return
+      case 'logged':
+        this.logged(input.zxid)
+        return
+      case 'begin':
+        this.lastBusyMs = input.nowMs
+        this.greet()
+        return
+      case 'stored':
+        this.stored()
+        return
+      case 'tick':
+        this.tick(input)
+        return
+      case 'end':
+        this.end(input.reason)
     }
   }
 
-  /** The leader must be heard of within the limit, as long as it is we who wait. */
-  tick(): void {
+  /** What follows from the inputs since the last call; undefined for nothing. */
+  takeReady(): LearnerReady | undefined {
+    if (!this.isReady) return undefined
+    const { ready } = this
+    this.ready = new LearnerReady()
+    this.isReady = false
+    return ready
+  }
+
+  private send(name: PacketName, zxid: bigint, data: Uint8Array | null = null): void {
+    this.isReady = true
+    ;(this.ready.send ??= []).push(packetOf(name, zxid, data))
+  }
+
+  private deliver(delivery: Delivery): void {
+    this.isReady = true
+    ;(this.ready.deliver ??= []).push(delivery)
+  }
+
+  private store(step: StoreStep): void {
+    this.isReady = true
+    this.storing = this.ready.store = step
+  }
+
+  private end(reason: Error): void {
+    if (this.hasEnded) return
+    this.hasEnded = true
+    this.isReady = true
+    this.ready.ended = reason
+  }
+
+  /** What makes no sense ends the role. */
+  private takePacket(packet: QuorumPacket): void {
+    try {
+      if (this.phase === 'serving') this.receive(packet)
+      else this.takeJoiningPacket(packet)
+    } catch (error) {
+      if (!(error instanceof MalformedError) && !(error instanceof ProtocolError)) throw error
+      this.end(error)
+    }
+  }
+
+  private takeJoiningPacket(packet: QuorumPacket): void {
+    if (this.phase === 'greeting') this.takeEpoch(packet)
+    else if (this.phase === 'promised') this.beginHistory(packet)
+    else if (this.phase === 'takingHistory') this.takeHistory(packet)
+    else this.awaitUpToDate(packet)
+  }
+
+  private stored(): void {
+    const step = this.storing
+    this.storing = undefined
+    switch (step?.type) {
+      case 'acceptEpoch':
+        this.promise(true)
+        return
+      case 'loadSnapshot':
+        this.memoryDiffersFromDisk = true
+        this.awaitHistory()
+        return
+      case 'truncate':
+        this.memoryDiffersFromDisk = false
+        this.awaitHistory()
+        return
+      case 'takeSnapshot':
+        this.memoryDiffersFromDisk = false
+        this.store({ type: 'flush' })
+        return
+      case 'flush':
+        // Also where we have seen a newer one: what we were proposed with it is not in this history.
+        this.parts.configs.setLogged(this.leaderConfig)
+        this.store({ type: 'saveConfig' })
+        return
+      case 'saveConfig':
+        this.store({ type: 'enterEpoch', epoch: this.epoch })
+        return
+      case 'enterEpoch':
+        this.lastAcked = this.parts.db.lastZxid
+        this.send('ack', epochStart(this.epoch))
+        return
+      default:
+    }
+  }
+
+  /** The leader must be heard of within the limit, as long as we wait for it. */
+  private tick({ nowMs, lastHeardMs, isWaiting }: LearnerInput & { type: 'tick' }): void {
     const { tickMs, initLimit, syncLimit } = this.options
-    const nowMs = this.parts.nowMs()
-    if (!this.isServing && !this.link.isWaiting) {
+    if (!this.isServing && !isWaiting) {
       this.lastBusyMs = nowMs
       return
     }
-    const sinceMs = Math.max(this.link.lastHeardMs, this.lastBusyMs)
+    const sinceMs = Math.max(lastHeardMs, this.lastBusyMs)
     if (nowMs - sinceMs > tickMs * (this.isServing ? syncLimit : initLimit)) {
       this.end(new TimeoutError('the leader has not been heard of in time'))
     }
   }
 
-  end(reason: Error): void {
-    this.ended.reject(reason)
-    this.link.close()
-  }
+  // --- discovery -------------------------------------------------------------------------------
 
-  /** Discovery and synchronisation: resolves when this server is up to date and serves. */
-  private async join(): Promise<void> {
-    await this.agreeOnEpoch()
-    const operation = await this.link.next()
-    const kind = expectPacket(operation, 'diff', 'trunc', 'snap')
-    this.parts.trace({ type: 'takingOver', leader: this.parts.leader, plan: kind })
-    if (kind === 'snap') {
-      await this.parts.loadFrom(this.link, this.nameOfSnapshot(operation.zxid))
-      this.isTorn = true
-      this.parts.db.isExact = false
-      this.parts.committedLog.clear()
-    } else if (kind === 'trunc') {
-      this.isTorn = true
-      await this.parts.truncate(operation.zxid)
-      this.isTorn = false
-    }
-    this.base = this.lastProposed = this.parts.db.lastZxid
-    await this.takeHistory(kind === 'snap')
-    await this.awaitUpToDate()
-  }
-
-  /**
-   * A snapshot that ends before our own history does is stored under the start of the new epoch:
-   * there it lies beyond everything we have, none of which may be replayed on top of it.
-   */
-  private nameOfSnapshot(zxid: bigint): bigint {
-    const { lastZxid } = this.parts.db
-    const start = epochStart(this.epoch)
-    return zxid < lastZxid && start > lastZxid ? start : zxid
-  }
-
-  private async agreeOnEpoch(): Promise<void> {
-    const { epochs, self, isObserver, db, wantsEverything, configs } = this.parts
+  private greet(): void {
+    const { epochs, self, isObserver, configs } = this.parts
     const info = new Writer(20)
     LearnerInfo.write(info, {
       serverId: self,
       protocolVersion: quorumProtocolVersion,
       configVersion: configs.committed.version,
     })
-    // -1 lies before every history, so that nothing but a snapshot can answer it.
-    const lastLogged = wantsEverything ? -1n : db.lastZxid
     const hello = isObserver ? 'observerInfo' : 'followerInfo'
-    this.link.send(hello, epochStart(epochs.accepted), info.written())
-    const answer = await this.link.next()
-    expectPacket(answer, 'leaderInfo')
-    this.epoch = epochOf(answer.zxid)
-    if (this.epoch < epochs.accepted) {
-      throw new OlderEpochError(
-        `epoch ${this.epoch} is older than ${epochs.accepted}, promised before`,
-      )
+    this.send(hello, epochStart(epochs.accepted), info.written())
+  }
+
+  private takeEpoch(packet: QuorumPacket): void {
+    const { accepted } = this.parts.epochs
+    expectPacket(packet, 'leaderInfo')
+    this.epoch = epochOf(packet.zxid)
+    if (this.epoch < accepted) {
+      throw new OlderEpochError(`epoch ${this.epoch} is older than ${accepted}, promised before`)
     }
-    const isNew = this.epoch > epochs.accepted
-    if (isNew) await epochs.setAccepted(this.epoch)
-    this.link.send('ackEpoch', lastLogged, this.promiseOf(isNew))
+    if (this.epoch > accepted) this.store({ type: 'acceptEpoch', epoch: this.epoch })
+    else this.promise(false)
+  }
+
+  private promise(isNew: boolean): void {
+    const { db, wantsEverything } = this.parts
+    this.phase = 'promised'
+    // -1 lies before every history, so that nothing but a snapshot can answer it.
+    this.send('ackEpoch', wantsEverything ? -1n : db.lastZxid, this.promiseOf(isNew))
   }
 
   /**
@@ -234,92 +366,102 @@ export class Learner implements GlobalUpstream, LeaderRelay {
     return data.written()
   }
 
-  /** Everything up to NEWLEADER: what is committed of it is durable before we say so. */
-  private async takeHistory(isSnapshot: boolean): Promise<void> {
-    const { epochs, flush, takeSnapshot, abandonSnapshot, isObserver, configs } = this.parts
-    const committed: bigint[] = []
-    let config: Membership | undefined
-    for (;;) {
-      const packet = await this.link.next()
-      const { type, zxid } = packet
-      if (type === packetTypes.newLeader) {
-        config = readConfig(packet.data ?? new Uint8Array(0))
-        break
-      }
-      if (type === packetTypes.proposal) this.propose(packet)
-      else if (type === packetTypes.commit || type === packetTypes.commitAndActivate) {
-        // A configuration among them counts from UPTODATE on: that of NEWLEADER is no older.
-        committed.push(zxid)
-      } else if (type === packetTypes.inform || type === packetTypes.informAndActivate) {
-        this.propose(type === packetTypes.inform ? packet : withoutLeader(packet))
-        committed.push(zxid)
-      }
-    }
-    const history = committed.filter((zxid) => zxid > this.base)
-    if (isSnapshot) {
-      // What was sent may contain what follows it, or parts of it. With all of that applied it is
-      // exact, and that is what is stored: digests say nothing before.
-      for (const zxid of history) this.commit(this.nextPending(zxid))
-      this.parts.db.isExact = true
-      await takeSnapshot()
-      this.isTorn = false
+  // --- synchronisation -------------------------------------------------------------------------
+
+  private beginHistory(operation: QuorumPacket): void {
+    const kind = expectPacket(operation, 'diff', 'trunc', 'snap')
+    this.parts.trace({ type: 'takingOver', leader: this.parts.leader, plan: kind })
+    if (kind === 'snap') {
+      this.isFromSnapshot = true
+      this.store({ type: 'loadSnapshot', zxid: this.nameOfSnapshot(operation.zxid) })
+    } else if (kind === 'trunc') {
+      this.memoryDiffersFromDisk = true
+      this.store({ type: 'truncate', zxid: operation.zxid })
     } else {
-      // Without a quorum for it, this history may be cut off again: a snapshot that was begun before
-      // must not contain it.
-      if (history.length > 0) abandonSnapshot()
-      for (const zxid of history) {
-        const txn = this.nextPending(zxid)
-        this.append(txn)
-        this.commit(txn)
-      }
+      this.awaitHistory()
     }
-    if (isObserver && this.pending.length > 0) {
-      throw new ProtocolError('an observer is told only of what is committed')
+  }
+
+  /**
+   * A snapshot that ends before our own history does is stored under the start of the new epoch:
+   * there it lies beyond everything we have, none of which may be replayed on top of it.
+   */
+  private nameOfSnapshot(zxid: bigint): bigint {
+    const { lastZxid } = this.parts.db
+    const start = epochStart(this.epoch)
+    return zxid < lastZxid && start > lastZxid ? start : zxid
+  }
+
+  private awaitHistory(): void {
+    this.phase = 'takingHistory'
+    this.base = this.lastProposedZxid = this.parts.db.lastZxid
+  }
+
+  private takeHistory(packet: QuorumPacket): void {
+    const { type, zxid, data } = packet
+    if (type === packetTypes.newLeader) {
+      this.leaderConfig = readConfig(data ?? new Uint8Array(0))
+      this.completeHistory()
+    } else if (type === packetTypes.proposal) {
+      this.propose(packet)
+    } else if (type === packetTypes.commit || type === packetTypes.commitAndActivate) {
+      // A configuration among them counts from UPTODATE on: that of NEWLEADER is no older.
+      this.committedHistory.push(zxid)
+    } else if (type === packetTypes.inform || type === packetTypes.informAndActivate) {
+      this.propose(type === packetTypes.inform ? packet : withoutLeader(packet))
+      this.committedHistory.push(zxid)
     }
-    await flush()
-    // Also where we have seen a newer one: what we were proposed with it is not in this history.
-    configs.setLogged(config)
-    await configs.saved
-    await epochs.setCurrent(this.epoch)
-    this.lastAcked = this.parts.db.lastZxid
-    this.link.send('ack', epochStart(this.epoch))
+  }
+
+  /** NEWLEADER came: what is committed of the history is durable before we say so. */
+  private completeHistory(): void {
+    const { isFromSnapshot } = this
+    const history = this.committedHistory.filter((zxid) => zxid > this.base)
+    // Without a quorum for it, this history may be cut off again.
+    if (!isFromSnapshot && history.length > 0) this.ready.abandonsSnapshot = true
+    for (const zxid of history) {
+      const txn = this.nextPending(zxid)
+      // What followed a snapshot may be in it, in parts. With all of that applied it is exact: only
+      // that is stored, and needs no log.
+      if (!isFromSnapshot) this.append(txn)
+      this.commit(txn)
+    }
+    if (this.parts.isObserver && this.pending.length > 0) {
+      throw new ProtocolError('an observer learns only of what is committed')
+    }
+    this.phase = 'acknowledging'
+    this.store({ type: isFromSnapshot ? 'takeSnapshot' : 'flush' })
   }
 
   /** Live packets may come before UPTODATE; they count from then on. */
-  private async awaitUpToDate(): Promise<void> {
-    const early: QuorumPacket[] = []
-    for (;;) {
-      const packet = await this.link.next()
-      if (packet.type === packetTypes.upToDate) break
-      // A sign of life is answered only once we serve: the leader waits for our acknowledgement.
-      if (packet.type !== packetTypes.ping) early.push(packet)
+  private awaitUpToDate(packet: QuorumPacket): void {
+    if (packet.type === packetTypes.upToDate) this.serve()
+    // A sign of life is answered only once we serve: the leader waits for our acknowledgement.
+    else if (packet.type !== packetTypes.ping) this.early.push(packet)
+  }
+
+  private serve(): void {
+    const change = this.enterConfig()
+    if (change !== undefined) {
+      this.end(change)
+      return
     }
-    this.enterConfig()
-    this.link.send('ack', epochStart(this.epoch))
-    this.isServing = true
-    // Clients of the leader have seen the start of the epoch: they must be able to come here.
-    this.parts.db.advance(epochStart(this.epoch))
-    this.parts.serving(this.epoch)
-    for (const id of this.parts.db.sessions.keys()) this.sessionOf(id)
-    this.parts.pipeline.upstream = this.parts.behind?.(this) ?? this
+    this.send('ack', epochStart(this.epoch))
+    this.phase = 'serving'
+    this.ready.serving = this.epoch
     for (const txn of this.pending.all()) this.append(txn)
-    for (const packet of early) this.receive(packet)
-    this.link.onPacket(
-      (packet) => this.receive(packet),
-      () => this.parts.pipeline.readOn(),
-    )
+    for (const packet of this.early.splice(0)) if (!this.hasEnded) this.takePacket(packet)
   }
 
   /**
    * The configuration of NEWLEADER is committed, unless it is one that its leader has proposed to
    * others and not yet to us: an Apache leader sends such a one, too.
    */
-  private enterConfig(): void {
+  private enterConfig(): Error | undefined {
     const { configs, db } = this.parts
     const { newest } = configs
-    if (counterOf(newest.version) !== 0n && newest.version > db.lastZxid) return
-    const change = this.activate(newest, undefined)
-    if (change !== undefined) throw change
+    const isProposed = counterOf(newest.version) !== 0n && newest.version > db.lastZxid
+    return isProposed ? undefined : this.activate(newest, undefined)
   }
 
   /** Why we cannot go on like this under a configuration that is committed, if so. */
@@ -331,13 +473,6 @@ export class Learner implements GlobalUpstream, LeaderRelay {
     const before = configs.committed
     if (config === undefined || !configs.commit(config)) return undefined
     return changeForLearner(before, config, { self, leader, isObserver, successor })
-  }
-
-  private commitAndActivate(zxid: bigint, successor: ServerId): void {
-    const txn = this.nextPending(zxid)
-    const change = this.activate(configOf(txn), successor)
-    this.commit(txn, successor)
-    if (change !== undefined) this.end(change)
   }
 
   // --- broadcast -------------------------------------------------------------------------------
@@ -365,45 +500,36 @@ export class Learner implements GlobalUpstream, LeaderRelay {
         this.commitAndActivate(packet.zxid, leaderNamedBy(packet))
         return
       case packetTypes.ping:
-        this.answerPing(packet.zxid)
-        return
       case packetTypes.sync:
-        this.synced()
-        return
       case packetTypes.revalidate:
-        this.revalidated(packet.data)
+        this.deliver({ type: 'answer', packet })
         return
       default:
     }
-  }
-
-  private append(txn: DecodedTxn): void {
-    this.lastAppended = txn.zxid
-    if (txn.txn.type === codes.reconfig) this.see(txn)
-    this.parts.append(txn)
-  }
-
-  private see(txn: DecodedTxn): void {
-    const config = configOf(txn)
-    if (config !== undefined) this.parts.configs.seeLogged(config)
-  }
-
-  /** In the log, or on the way there, but not known to be committed. */
-  get uncommitted(): readonly LoggedTxn[] {
-    return this.pending.all().filter(({ zxid }) => zxid <= this.lastAppended)
   }
 
   private propose({ zxid, data }: QuorumPacket): void {
     if (data === null) throw new MalformedError('a proposal without a transaction')
     // Apache repeats behind a snapshot what the snapshot contains.
     if (zxid <= this.base && !this.isServing) return
-    if (!follows(this.lastProposed, zxid)) {
-      throw new ProtocolError(
-        `after ${this.lastProposed.toString(16)} comes ${zxid.toString(16)}: something is missing`,
-      )
+    if (!follows(this.lastProposedZxid, zxid)) {
+      const [before, after] = [this.lastProposedZxid.toString(16), zxid.toString(16)]
+      throw new ProtocolError(`after ${before} comes ${after}: something is missing`)
     }
     this.pending.push(decodeTxn(zxid, data))
-    this.lastProposed = zxid
+    this.lastProposedZxid = zxid
+  }
+
+  private append(txn: DecodedTxn): void {
+    this.lastAppended = txn.zxid
+    if (txn.txn.type === codes.reconfig) this.see(txn)
+    this.isReady = true
+    ;(this.ready.log ??= []).push(txn)
+  }
+
+  private see(txn: DecodedTxn): void {
+    const config = configOf(txn)
+    if (config !== undefined) this.parts.configs.seeLogged(config)
   }
 
   private nextPending(zxid: bigint): DecodedTxn {
@@ -414,203 +540,33 @@ export class Learner implements GlobalUpstream, LeaderRelay {
     return txn
   }
 
-  /** Applies the oldest pending transaction. Where it changes the members, `successor` leads them. */
-  private commit({ zxid, payload, header, txn, digest }: DecodedTxn, successor?: ServerId): void {
+  /** The oldest pending transaction is committed. */
+  private commit(txn: DecodedTxn, successor?: ServerId): void {
     this.pending.shift()
-    const { pipeline, db, committedLog } = this.parts
-    pipeline.commit(this.takeTicket(header), header, txn)
-    committedLog.add({ zxid, payload })
-    this.observers?.committed({ zxid, payload }, successor)
-    if (digest !== undefined) db.checkDigest(zxid, digest)
+    this.deliver({ type: 'commit', txn, successor })
   }
 
-  /** Our log holds everything up to here. */
-  logged(zxid: bigint): void {
+  private commitAndActivate(zxid: bigint, successor: ServerId): void {
+    const txn = this.nextPending(zxid)
+    const change = this.activate(configOf(txn), successor)
+    this.commit(txn, successor)
+    if (change !== undefined) this.end(change)
+  }
+
+  private logged(zxid: bigint): void {
     if (this.parts.isObserver) return
     while (this.isServing && this.lastAcked < zxid) {
       const next = this.nextToAck()
       if (next === undefined || next > zxid) return
-      this.link.send('ack', next)
+      this.send('ack', next)
       this.lastAcked = next
     }
   }
 
   /** One acknowledgement for each, also for what was committed before our own log had it. */
   private nextToAck(): bigint | undefined {
-    if (this.lastAcked >= this.lastProposed) return undefined
+    if (this.lastAcked >= this.lastProposedZxid) return undefined
     return epochOf(this.lastAcked) < this.epoch ? epochStart(this.epoch) + 1n : this.lastAcked + 1n
-  }
-
-  private answerPing(zxid: bigint): void {
-    const writer = new Writer(12 * this.touched.size + 1)
-    for (const [id, timeoutMs] of this.touched) {
-      writer.long(id)
-      writer.int(timeoutMs)
-    }
-    this.touched = new Map()
-    this.link.send('ping', zxid, writer.written())
-  }
-
-  // --- what our clients want -------------------------------------------------------------------
-
-  write(ticket: WriteTicket, body: Reader): void {
-    const { sessionId, identities } = ticket.connection
-    const writer = this.request(sessionId, ticket.xid, ticket.type)
-    writer.rawRange(body.bytes, body.position, body.end)
-    this.link.send('request', -1n, writer.written(), [...identities])
-    this.remember(sessionId, ticket)
-  }
-
-  createSession(ticket: WriteTicket): void {
-    const { sessionId, timeoutMs } = ticket.connection
-    this.requestSession(sessionId, timeoutMs)
-    this.remember(sessionId, ticket)
-  }
-
-  makeGlobal({ id, firstTimeoutMs }: Session): Session {
-    this.requestSession(id, firstTimeoutMs)
-    return this.know(id, firstTimeoutMs)
-  }
-
-  private requestSession(sessionId: bigint, timeoutMs: number): void {
-    const writer = this.request(sessionId, 0, codes.createSession)
-    writer.int(timeoutMs)
-    this.link.send('request', -1n, writer.written())
-  }
-
-  closeSession(ticket: WriteTicket): void {
-    const { sessionId } = ticket.connection
-    const session = this.sessions.get(sessionId)
-    if (session !== undefined) session.isClosing = true
-    const writer = this.request(sessionId, ticket.xid, codes.closeSession)
-    this.link.send('request', -1n, writer.written())
-    this.remember(sessionId, ticket)
-  }
-
-  sync(ticket: WriteTicket): void {
-    const { sessionId } = ticket.connection
-    const writer = this.request(sessionId, ticket.xid, ticket.type)
-    writer.raw(ticket.body!)
-    this.link.send('request', -1n, writer.written())
-    this.syncs.push(() => this.parts.pipeline.synced(ticket))
-  }
-
-  resumeSession(connection: ClientConnection, sessionId: bigint): void {
-    this.observers?.sessionCame(sessionId)
-    const { timeoutMs } = connection
-    this.relayRevalidation({ id: sessionId, timeoutMs }, (isValid) => {
-      const session = isValid ? this.sessionOf(sessionId) : undefined
-      this.parts.pipeline.resumed(connection, sessionId, session)
-    })
-  }
-
-  /** Only the leader decides which sessions live; here one is known as long as it is global. */
-  sessionOf(sessionId: bigint): Session | undefined {
-    const known = this.sessions.get(sessionId)
-    if (known !== undefined) return known
-    const timeoutMs = this.parts.db.sessions.get(sessionId)
-    return timeoutMs === undefined ? undefined : this.know(sessionId, timeoutMs)
-  }
-
-  private know(sessionId: bigint, timeoutMs: number): Session {
-    const session = newSession(sessionId, timeoutMs, false)
-    this.sessions.set(sessionId, session)
-    return session
-  }
-
-  touch({ sessionId, timeoutMs }: ClientConnection): void {
-    this.touched.set(sessionId, timeoutMs)
-  }
-
-  applied(header: TxnHeader, txn: Txn): void {
-    if (txn.type === codes.createSession) {
-      this.touched.set(header.clientId, txn.body.timeOut)
-    } else if (txn.type === codes.closeSession) {
-      this.sessions.delete(header.clientId)
-      this.touched.delete(header.clientId)
-      this.observers?.sessionEnded(header.clientId)
-    }
-  }
-
-  private request(sessionId: bigint, xid: number, type: number): Writer {
-    const writer = this.requestBody
-    writer.reset()
-    writer.long(sessionId)
-    writer.int(xid)
-    writer.int(type)
-    return writer
-  }
-
-  private remember(sessionId: bigint, ticket: WriteTicket): void {
-    const queue = this.forwarded.get(sessionId)
-    const forwarded = { ticket, after: this.lastProposed }
-    if (queue === undefined) this.forwarded.set(sessionId, [forwarded])
-    else queue.push(forwarded)
-  }
-
-  /** Whose write a transaction is, if it is one of ours. */
-  private takeTicket({ clientId, cxid, type, zxid }: TxnHeader): WriteTicket | undefined {
-    const queue = this.forwarded.get(clientId)
-    const first = queue?.[0]
-    if (queue === undefined || first?.ticket.xid !== cxid) return undefined
-    const { ticket, after } = first
-    // Proposed before we asked: it was asked for where the session came from, by a client that
-    // counts anew on each connection.
-    if (zxid <= after) return undefined
-    // The end of a session by the leader is no answer to a request of its client, nor is its
-    // becoming global.
-    const isOfSession = type === codes.closeSession || type === codes.createSession
-    if (isOfSession && ticket.type !== type) return undefined
-    queue.shift()
-    if (queue.length === 0) this.forwarded.delete(clientId)
-    return ticket
-  }
-
-  /** Answers come in the order of the questions. */
-  private synced(): void {
-    this.syncs.shift()?.()
-  }
-
-  private revalidated(data: Uint8Array | null): void {
-    const reader = new Reader(data ?? new Uint8Array(0))
-    const sessionId = reader.long()
-    const isValid = reader.bool()
-    const waiting = this.revalidating.get(sessionId)
-    const answered = waiting?.shift()
-    if (waiting?.length === 0) this.revalidating.delete(sessionId)
-    answered?.(isValid)
-  }
-
-  // --- what our observers want -----------------------------------------------------------------
-
-  get lastPending(): bigint | undefined {
-    return this.pending.last?.zxid
-  }
-
-  relay({ zxid, data, authinfo }: QuorumPacket): void {
-    this.link.send('request', zxid, data, authinfo)
-  }
-
-  relaySync(packet: QuorumPacket, answered: () => void): void {
-    this.relay(packet)
-    this.syncs.push(answered)
-  }
-
-  relayRevalidation(
-    { id, timeoutMs }: { readonly id: bigint; readonly timeoutMs: number },
-    answered: (isValid: boolean) => void,
-  ): void {
-    const writer = new Writer(12)
-    writer.long(id)
-    writer.int(timeoutMs)
-    this.link.send('revalidate', -1n, writer.written())
-    const waiting = this.revalidating.get(id)
-    if (waiting === undefined) this.revalidating.set(id, [answered])
-    else waiting.push(answered)
-  }
-
-  relayTouch(sessionId: bigint, timeoutMs: number): void {
-    this.touched.set(sessionId, timeoutMs)
   }
 }
 
@@ -619,7 +575,7 @@ function leaderNamedBy({ data }: QuorumPacket): ServerId {
   return new Reader(data ?? new Uint8Array(0)).long()
 }
 
-/** What an observer is told of a change, without that. */
+/** A change as an observer learns of it, without the leader that it names. */
 function withoutLeader(packet: QuorumPacket): QuorumPacket {
   return { ...packet, data: packet.data?.subarray(8) ?? null }
 }

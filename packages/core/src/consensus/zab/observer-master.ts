@@ -19,6 +19,7 @@ import { drained, sendHistory } from './links/pace.ts'
 import { LearnerLinks } from './links/learner-links.ts'
 import { expectPacket, LinkLostError, type PacketLink } from './links/packet-link.ts'
 import type { ServerId } from '../../membership/quorum.ts'
+import { LearnerProgress } from './learner-progress.ts'
 import { sendSnapshot } from './links/snapshot-stream.ts'
 import { refuseStranger } from './strangers.ts'
 import { planSync } from './synchronisation.ts'
@@ -59,20 +60,6 @@ interface ObserverTxn extends LoggedTxn {
   readonly leader: ServerId | undefined
 }
 
-/** An observer from its first packet until its connection ends. */
-interface Observer {
-  readonly link: PacketLink
-  readonly sid: ServerId
-  isForwarding: boolean
-  /** Until it is up to date, what is committed meanwhile waits here. */
-  held: ObserverTxn[] | undefined
-  heldBytes: number
-  isSent: boolean
-  hasAckedNewLeader: boolean
-  /** By this half tick it must have been heard of again. */
-  deadline: number
-}
-
 /** No history of ours began with an epoch: what an observer has must be found in it. */
 const noStart = { epoch: -1n, zxid: 0n }
 
@@ -84,10 +71,10 @@ const noStart = { epoch: -1n, zxid: 0n }
 export class ObserverMaster {
   private readonly parts: ObserverMasterParts
   private readonly options: ZabOptions
-  private readonly observers = new Set<Observer>()
+  private readonly observers = new Set<LearnerProgress>()
   private readonly links: LearnerLinks
   /** With whom the sessions are that came through here; undefined for this server itself. */
-  private readonly owners = new Map<bigint, Observer | undefined>()
+  private readonly owners = new Map<bigint, LearnerProgress | undefined>()
   /** What observers are told behind a transaction that is not committed yet, oldest first. */
   private behind: { readonly zxid: bigint; readonly send: () => void }[] = []
   private halfTicks = 0
@@ -138,16 +125,8 @@ export class ObserverMaster {
       throw new LinkLostError('the observer is ahead of us')
     }
     for (const older of this.observers) if (older.sid === sid) this.drop(older, 'it came anew')
-    const observer: Observer = {
-      link,
-      sid,
-      isForwarding: false,
-      held: undefined,
-      heldBytes: 0,
-      isSent: false,
-      hasAckedNewLeader: false,
-      deadline: Infinity,
-    }
+    const joining = { isObserver: true, joinedWallMs: host.wallMs(), deadlineTick: Infinity }
+    const observer = new LearnerProgress(link, sid, joining)
     this.observers.add(observer)
     link.onClosed = () => this.lost(observer)
     await this.synchronise(observer, ack.zxid)
@@ -159,14 +138,14 @@ export class ObserverMaster {
   }
 
   /** Whatever is committed from now on reaches the observer behind its history. */
-  private async synchronise(observer: Observer, zxid: bigint): Promise<void> {
+  private async synchronise(observer: LearnerProgress, zxid: bigint): Promise<void> {
     const { link, sid } = observer
     const { db, committedLog, trace, epoch, configs, host } = this.parts
     const plan = planSync(zxid, committedLog.all(), db.lastZxid, noStart)
     trace({ type: 'synchronising', sid, plan: plan.kind, fromDisk: false })
     const pause = (): Promise<void> => drained(host, this.limitMs, link)
-    observer.isForwarding = true
-    observer.held = []
+    observer.become('synchronising')
+    observer.hold()
     // The one that holds where the history ends.
     let config = configs.committedText
     if (plan.kind === 'snap') {
@@ -174,26 +153,20 @@ export class ObserverMaster {
       link.send('snap', db.lastZxid)
       await sendSnapshot(link, source, pause, this.options.sliceBytes)
       // It may hold parts of what was committed while it was sent: with that it is exact.
-      this.release(observer)
-      observer.held = []
+      observer.release()
+      observer.hold()
       config = configs.committedText
     } else {
       link.send(plan.kind, plan.zxid)
       await sendHistory(link, plan.txns, pause, this.options.sliceBytes)
     }
+    if (link.isClosed) throw new LinkLostError('the observer has left')
     link.send('newLeader', epochStart(epoch), config)
-    observer.isSent = true
-    observer.deadline = this.halfTicks + 2 * (this.options.initLimit + this.options.syncLimit)
+    observer.become('sent')
+    observer.deadlineTick = this.halfTicks + 2 * (this.options.initLimit + this.options.syncLimit)
   }
 
-  private release(observer: Observer): void {
-    const { held } = observer
-    observer.held = undefined
-    observer.heldBytes = 0
-    for (const told of held ?? []) this.inform(observer, told)
-  }
-
-  private inform({ link }: Observer, { zxid, payload, leader }: ObserverTxn): void {
+  private inform({ link }: LearnerProgress, { zxid, payload, leader }: ObserverTxn): void {
     if (leader === undefined) {
       link.send('inform', zxid, payload)
       return
@@ -204,12 +177,13 @@ export class ObserverMaster {
     link.send('informAndActivate', zxid, named.written())
   }
 
-  private lost(observer: Observer): void {
+  private lost(observer: LearnerProgress): void {
     this.links.forget(observer.link)
+    observer.become('gone')
     this.observers.delete(observer)
   }
 
-  private drop(observer: Observer, reason: string): void {
+  private drop(observer: LearnerProgress, reason: string): void {
     this.parts.trace({ type: 'learnerDropped', sid: observer.sid, reason })
     observer.link.close()
   }
@@ -220,9 +194,9 @@ export class ObserverMaster {
   halfTick(): void {
     this.halfTicks++
     for (const observer of this.observers) {
-      if (!observer.isSent) continue
+      if (!observer.hasReached('sent')) continue
       observer.link.send('ping', this.parts.db.lastZxid)
-      if (observer.deadline < this.halfTicks) this.drop(observer, 'it was silent for too long')
+      if (observer.deadlineTick < this.halfTicks) this.drop(observer, 'it was silent for too long')
     }
   }
 
@@ -230,16 +204,9 @@ export class ObserverMaster {
   committed({ zxid, payload }: LoggedTxn, leader: ServerId | undefined): void {
     const told = { zxid, payload, leader }
     for (const observer of this.observers) {
-      if (!observer.isForwarding) continue
-      if (observer.held === undefined) {
-        this.inform(observer, told)
-      } else {
-        observer.held.push(told)
-        observer.heldBytes += payload.length
-      }
-      // Before it is up to date, what is on its way is history, which has bounds of its own.
-      const unsent = observer.hasAckedNewLeader ? observer.link.unsentBytes : 0
-      if (observer.heldBytes + unsent > this.parts.queueBytesMax) {
+      if (!observer.hasReached('synchronising')) continue
+      observer.tell(payload.length, () => this.inform(observer, told))
+      if (observer.queuedBytes > this.parts.queueBytesMax) {
         this.drop(observer, 'too much waits for it')
       }
     }
@@ -257,9 +224,9 @@ export class ObserverMaster {
 
   // --- from observers --------------------------------------------------------------------------
 
-  private receive(observer: Observer, packet: QuorumPacket): void {
+  private receive(observer: LearnerProgress, packet: QuorumPacket): void {
     if (this.links.isOver) return
-    observer.deadline = this.halfTicks + 2 * this.options.syncLimit
+    observer.deadlineTick = this.halfTicks + 2 * this.options.syncLimit
     switch (packet.type) {
       case packetTypes.ack:
         this.receiveAck(observer)
@@ -277,11 +244,13 @@ export class ObserverMaster {
     }
   }
 
-  private receiveAck(observer: Observer): void {
-    if (observer.hasAckedNewLeader) return
-    observer.hasAckedNewLeader = true
-    observer.link.send('upToDate', -1n)
-    this.release(observer)
+  private receiveAck(observer: LearnerProgress): void {
+    if (observer.state === 'sent') {
+      observer.become('acknowledged')
+      observer.sendUpToDate()
+    } else if (observer.state === 'upToDate') {
+      observer.become('following')
+    }
   }
 
   private touch(data: Uint8Array | null): void {
@@ -289,7 +258,7 @@ export class ObserverMaster {
     while (reader.remaining >= 12) this.parts.up.relayTouch(reader.long(), reader.int())
   }
 
-  private revalidate(observer: Observer, { zxid, data }: QuorumPacket): void {
+  private revalidate(observer: LearnerProgress, { zxid, data }: QuorumPacket): void {
     const reader = new Reader(data ?? new Uint8Array(0))
     const id = reader.long()
     const timeoutMs = reader.int()
@@ -310,7 +279,7 @@ export class ObserverMaster {
     })
   }
 
-  private request(observer: Observer, packet: QuorumPacket): void {
+  private request(observer: LearnerProgress, packet: QuorumPacket): void {
     const reader = new Reader(packet.data ?? new Uint8Array(0))
     const sessionId = reader.long()
     reader.int()
@@ -328,7 +297,7 @@ export class ObserverMaster {
     }
   }
 
-  private isWith(observer: Observer, sessionId: bigint): boolean {
+  private isWith(observer: LearnerProgress, sessionId: bigint): boolean {
     return !this.owners.has(sessionId) || this.owners.get(sessionId) === observer
   }
 }

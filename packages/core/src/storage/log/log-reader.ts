@@ -49,6 +49,10 @@ export interface LogEnd {
 export interface LogReaderOptions {
   /** Longer records may be expected than any server writes by default. */
   readonly recordBytesMax?: number
+  /** Where a record is known to begin: reading starts there instead of at the first one. */
+  readonly from?: number
+  /** How much is read at a time; a megabyte unless told. */
+  readonly stretchBytes?: number
 }
 
 /** A stretch of records in memory; `next` moves to the next one, and is false behind the last. */
@@ -60,11 +64,16 @@ export class LogRecords {
   position = 0
   private bytes = new Uint8Array(0)
   private at = 0
-  private end = 0
+  private stretchEnd = 0
   private base = 0
 
+  /** Where the current record ends in its file. */
+  get end(): number {
+    return this.base + this.at
+  }
+
   next(): boolean {
-    if (this.at >= this.end) return false
+    if (this.at >= this.stretchEnd) return false
     const { bytes, at } = this
     const length = intAt(bytes, at + 8)
     const payload = at + recordPrefixBytes
@@ -84,7 +93,7 @@ export class LogRecords {
   set(bytes: Uint8Array<ArrayBuffer>, start: number, end: number, base: number): void {
     this.bytes = bytes
     this.at = start
-    this.end = end
+    this.stretchEnd = end
     this.base = base
   }
 }
@@ -99,6 +108,7 @@ export class LogFileReader {
   lastZxid = 0n
   private readonly file: ReadHandle
   private readonly recordBytesMax: number
+  private readonly from: number
   private readonly ahead: ReadAhead
   private buffer: Uint8Array<ArrayBuffer>
 
@@ -115,9 +125,11 @@ export class LogFileReader {
     this.path = path
     this.bytes = file.bytes
     this.recordBytesMax = Math.max(recordBytesMaxLeast, options.recordBytesMax ?? 0)
-    const bufferBytes = Math.min(stretchBytes, Math.max(endMarkBytes, file.bytes))
+    const stretchMax = options.stretchBytes ?? stretchBytes
+    const bufferBytes = Math.min(stretchMax, Math.max(endMarkBytes, file.bytes))
     this.buffer = new Uint8Array(bufferBytes)
-    let position = fileHeaderBytes
+    this.from = options.from ?? fileHeaderBytes
+    let position = this.from
     const next = async (into: Uint8Array): Promise<number> => {
       const count = await file.read(position, into)
       position += count
@@ -129,7 +141,7 @@ export class LogFileReader {
   async *[Symbol.asyncIterator](): AsyncGenerator<LogRecords, void, void> {
     if (!(await this.readHeader())) return
     const records = new LogRecords()
-    let base = fileHeaderBytes
+    let base = this.from
     let filled = 0
     for (;;) {
       const count = await this.ahead.read(this.buffer.subarray(filled))

@@ -63,6 +63,7 @@ export interface SnapshotOptions {
 const lastSectionBytes = 21
 /** What takes a millisecond or two to encode. */
 export const sliceBytesDefault = 256 * 1024
+const nodesPerPause = 128
 /** More in one node than this is taken for damage. */
 const nodeBytesMax = 64 * 1024 * 1024
 
@@ -181,12 +182,14 @@ export async function loadSnapshot(
   file: string,
   sink: SnapshotSink,
   compression?: Compression,
+  /** Called between nodes: undefined while there is time left. */
+  pause?: () => Promise<void> | undefined,
 ): Promise<{ bytes: number }> {
   const path = `${directory}/${file}`
   const input = await openSnapshotInput(disk, path, compressionOf(file), compression)
   try {
     sink.expect(input.fileBytes)
-    await readContent(input, sink)
+    await readContent(input, sink, pause)
     return { bytes: input.position }
   } catch (error) {
     if (!(error instanceof MalformedError)) throw error
@@ -198,7 +201,11 @@ export async function loadSnapshot(
   }
 }
 
-async function readContent(input: SnapshotInput, sink: SnapshotSink): Promise<void> {
+async function readContent(
+  input: SnapshotInput,
+  sink: SnapshotSink,
+  pause?: () => Promise<void> | undefined,
+): Promise<void> {
   const { reader } = input
   const { magic } = await retried(input, () => FileHeader.read(reader))
   if (magic !== snapshotMagic) throw new MalformedError('it does not begin like a snapshot')
@@ -213,7 +220,7 @@ async function readContent(input: SnapshotInput, sink: SnapshotSink): Promise<vo
     const [id, acl] = await retried(input, () => [reader.long(), AclList.read(reader)] as const)
     sink.acl(id, acl)
   }
-  await readNodes(input, sink)
+  await readNodes(input, sink, pause)
   await readSeal(input)
 
   if (await input.atEnd()) return // Written before 3.6.
@@ -238,12 +245,22 @@ async function readLastZxid(input: SnapshotInput, sink: SnapshotSink): Promise<v
 }
 
 /** The loop over everything there is: no promise for a node, one for each refill only. */
-async function readNodes(input: SnapshotInput, sink: SnapshotSink): Promise<void> {
+async function readNodes(
+  input: SnapshotInput,
+  sink: SnapshotSink,
+  pause?: () => Promise<void> | undefined,
+): Promise<void> {
   const { reader } = input
+  let nodes = 0
   for (;;) {
     let whole = reader.position
     try {
-      while (sink.node(reader)) whole = reader.position
+      while (sink.node(reader)) {
+        whole = reader.position
+        if (pause === undefined || ++nodes % nodesPerPause !== 0) continue
+        const pausing = pause()
+        if (pausing !== undefined) await pausing
+      }
       return
     } catch (error) {
       reader.position = whole

@@ -1,29 +1,14 @@
-import type { ServerView } from '../../server-view.ts'
-import { environment } from '../environment.ts'
+import type { ServerView } from '../../view/server-view.ts'
+import { environment } from '../../view/environment.ts'
 import { hex } from '../java-text.ts'
-import type { Json } from '../json.ts'
 import { monitorValues } from '../metrics/monitor.ts'
+import { Refused, type Answer, type Call, type Command, type Outcome } from './command.ts'
 import { leader, observers, resetObservers, votingView, zabState } from './ensemble.ts'
+import { restore } from './restore.ts'
+import { snapshot } from './snapshot.ts'
 import { connectionLists, serverStats } from './status.ts'
 import { hideSecrets, isSecret } from './secrets.ts'
 import { dump, watches, watchesByPath } from './tables.ts'
-
-/** Its members in their order; with an `error`, nothing else counts. */
-export type Answer = { readonly [name: string]: Json }
-
-export interface Command {
-  readonly name: string
-  readonly aliases?: readonly string[]
-  /** Asked for with POST instead of GET. */
-  readonly isPost?: boolean
-  /** It changes the server, or tells all there is in it: only for administrators. */
-  readonly isPrivileged?: boolean
-  /** It tells of clients or of settings: only for administrators where others reach the port. */
-  readonly isPrivate?: boolean
-  /** It says something even while this server looks for a leader. */
-  readonly isAlwaysAnswered?: boolean
-  run(view: ServerView, parameters: URLSearchParams): Answer | Promise<Answer>
-}
 
 export const commands: readonly Command[] = [
   { name: 'configuration', aliases: ['conf', 'config'], isPrivate: true, run: configuration },
@@ -63,7 +48,7 @@ export const commands: readonly Command[] = [
     isAlwaysAnswered: true,
     run: (view) => ({ tracemask: view.traceMask }),
   },
-  { name: 'hand_over', isPost: true, isPrivileged: true, run: () => ({}) },
+  { name: 'hand_over', isPost: true, isPrivileged: true, run: handOver },
   { name: 'hash', run: digests },
   {
     name: 'initial_configuration',
@@ -94,7 +79,7 @@ export const commands: readonly Command[] = [
     run: resetObservers,
   },
   { name: 'observers', aliases: ['obsr'], run: observers },
-  { name: 'restore', aliases: ['rest'], isPost: true, isPrivileged: true, run: () => ({}) },
+  { name: 'restore', aliases: ['rest'], isPost: true, isPrivileged: true, run: restore },
   { name: 'ruok', run: () => ({}) },
   { name: 'server_stats', aliases: ['srvr'], run: serverStats },
   {
@@ -104,7 +89,7 @@ export const commands: readonly Command[] = [
     isAlwaysAnswered: true,
     run: setTraceMask,
   },
-  { name: 'snapshot', aliases: ['snap'], isPrivileged: true, run: () => ({}) },
+  { name: 'snapshot', aliases: ['snap'], isPrivileged: true, run: snapshot },
   {
     name: 'stat_reset',
     aliases: ['srst'],
@@ -161,13 +146,19 @@ function configuration({ config, clientPort, directories }: ServerView): Answer 
     client_port: config.clientPort === undefined ? -1 : clientPort,
     data_dir: directories.data,
     data_log_dir: directories.log,
-    tick_time: config.tickTime,
+    tick_time: config.tickMs,
     max_client_cnxns: config.maxClientCnxns,
-    min_session_timeout: config.minSessionTimeout,
-    max_session_timeout: config.maxSessionTimeout,
+    min_session_timeout: config.sessionTimeoutMsMin,
+    max_session_timeout: config.sessionTimeoutMsMax,
     server_id: config.ensemble?.serverId ?? 0,
-    client_port_listen_backlog: config.listenBacklog,
+    client_port_listen_backlog: config.clientPortListenBacklog,
   }
+}
+
+/** Moves leadership to another server; this one keeps running. */
+async function handOver(view: ServerView): Promise<Outcome> {
+  const outcome = await view.handOver()
+  return 'leader' in outcome ? outcome : new Refused(503, outcome.problem)
 }
 
 function digests(view: ServerView): Answer {
@@ -180,7 +171,7 @@ function digests(view: ServerView): Answer {
   }
 }
 
-function setTraceMask(view: ServerView, parameters: URLSearchParams): Answer {
+function setTraceMask(view: ServerView, { parameters }: Call): Answer {
   const given = parameters.get('traceMask')
   const wants = 'setTraceMask requires long traceMask argument'
   if (given === null) return { error: wants }

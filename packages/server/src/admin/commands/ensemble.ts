@@ -1,8 +1,8 @@
 import { everyAddress, type LearnerView, type ServerSpec } from '@zabra/core'
-import type { EnsembleView, ServerView } from '../../server-view.ts'
+import type { EnsembleView, ServerView } from '../../view/server-view.ts'
 import { hex } from '../java-text.ts'
 import { Members, type Json } from '../json.ts'
-import type { Answer } from './commands.ts'
+import type { Answer } from './command.ts'
 
 /** `leader`: who leads. */
 export function leader(view: ServerView): Answer {

@@ -1,27 +1,23 @@
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import { isLoopback } from '../../config/loopback.ts'
-import type { ServerView } from '../../server-view.ts'
-import { refuseMethod, sendText } from '../http-server.ts'
+import type { ServerView } from '../../view/server-view.ts'
+import { refuseMethod, sendText } from '../../http/http-server.ts'
 import { writeJson, type Json } from '../json.ts'
 import { joinInSlices } from '../slices.ts'
-import { Authorization, type Refusal } from './authorization.ts'
-import { BrowserGuard } from './browsers.ts'
-import { commands, findCommand, type Answer } from './commands.ts'
+import { Authorization, type Refusal } from '../../http/authorization.ts'
+import { BrowserGuard } from '../../http/browsers.ts'
 import { notServing } from '../words.ts'
+import { Refused, type Answer, type Command } from './command.ts'
+import { commands, findCommand } from './commands.ts'
 import { RateLimit } from './rate-limit.ts'
-import { restore } from './restore.ts'
-import { takeSnapshot } from './snapshot.ts'
-
-const snapshotType = 'application/octet-stream'
 
 /** ZooKeeper's admin commands over HTTP. */
 export class CommandHandler {
   private readonly view: ServerView
-  private readonly snapshotLimit: RateLimit
-  private readonly restoreLimit: RateLimit
+  private readonly rateLimits: ReadonlyMap<Command, RateLimit>
   private readonly authorization: Authorization
   private readonly browsers: BrowserGuard
-  /** Only who is on this machine can ask. */
+  /** The port is on loopback: only processes of this machine reach it. */
   private readonly isLocal: boolean
 
   constructor(view: ServerView) {
@@ -29,8 +25,10 @@ export class CommandHandler {
     this.authorization = new Authorization(view)
     this.browsers = new BrowserGuard(view.config)
     this.isLocal = isLoopback(view.config.admin.address)
-    this.snapshotLimit = new RateLimit(view.config.admin.rateLimitIntervalMs)
-    this.restoreLimit = new RateLimit(view.config.admin.rateLimitIntervalMs)
+    const { rateLimitIntervalMs } = view.config.admin
+    this.rateLimits = new Map(
+      commands.map((command) => [command, new RateLimit(rateLimitIntervalMs)]),
+    )
   }
 
   async answer(
@@ -56,17 +54,17 @@ export class CommandHandler {
       const refusal = await this.authorization.refuse(request)
       if (refusal !== undefined) return refuse(response, given, refusal)
     }
-    // ZooKeeper's commands that change something are asked for with GET; a page of a browser
-    // cannot send the header that they need.
+    // ZooKeeper takes GET for its commands that change something. That is safe: a web page cannot
+    // send the Authorization header that they need.
     if (command.isPost === true ? isGet : !isGet && command.isPrivileged !== true) {
       return refuseMethod(response, isGet ? 'POST' : 'GET, HEAD')
     }
     const { name } = command
-    if (name === 'snapshot') return this.snapshot(parameters, response)
-    if (name === 'hand_over') return this.handOver(response)
-    if (name === 'restore') return this.restore(request, response)
-    const answer = await command.run(this.view, parameters)
-    await send(response, 200, finished(name, answer))
+    const rateLimit = this.rateLimits.get(command)!
+    const outcome = await command.run(this.view, { parameters, request, response, rateLimit })
+    if (outcome === 'sent') return
+    if (outcome instanceof Refused) return refuse(response, name, outcome.refusal)
+    await send(response, 200, finished(name, outcome))
   }
 
   private list(response: ServerResponse): void {
@@ -75,35 +73,6 @@ export class CommandHandler {
     const links = names.map((name) => `<a href="${commandUrl}/${name}">${name}</a>\n<br/>\n`)
     sendText(response, 200, links.join(''), 'text/html; charset=utf-8')
   }
-
-  /** Leadership goes to another server, and this one stays. */
-  private async handOver(response: ServerResponse): Promise<void> {
-    const outcome = await this.view.handOver()
-    if ('leader' in outcome) return send(response, 200, finished('hand_over', outcome))
-    return refuse(response, 'hand_over', { status: 503, error: outcome.problem })
-  }
-
-  private async snapshot(parameters: URLSearchParams, response: ServerResponse): Promise<void> {
-    const isStreaming = (parameters.get('streaming') ?? 'true').toLowerCase() === 'true'
-    const outcome = await takeSnapshot(this.view, this.snapshotLimit, isStreaming, response)
-    if (outcome === 'sent') return
-    if (outcome === 'taken') return send(response, 200, finished('snapshot', {}))
-    return refuse(response, 'snapshot', outcome)
-  }
-
-  private async restore(request: IncomingMessage, response: ServerResponse): Promise<void> {
-    if (request.headers['content-type']?.split(';', 1)[0]?.trim() !== snapshotType) {
-      const error = `Content-Type must be ${snapshotType}`
-      return refuse(response, 'restore', { status: 415, error })
-    }
-    const outcome = await restore(this.view, this.restoreLimit, request)
-    if (isRefusal(outcome)) return refuse(response, 'restore', outcome)
-    return send(response, 200, finished('restore', outcome))
-  }
-}
-
-function isRefusal(outcome: Refusal | Answer): outcome is Refusal {
-  return 'status' in outcome
 }
 
 function finished(command: string, answer: Answer): Json {

@@ -1,25 +1,23 @@
 import { RestoreRefusal, SnapshotError } from '@zabra/core'
-import type { IncomingMessage } from 'node:http'
-import type { ServerView } from '../../server-view.ts'
-import type { Refusal } from './authorization.ts'
-import type { Answer } from './commands.ts'
-import type { RateLimit } from './rate-limit.ts'
+import type { ServerView } from '../../view/server-view.ts'
+import { Refused, type Call, type Outcome } from './command.ts'
 import { needsLastZxid } from './snapshot.ts'
 
-/** `restore`: the database becomes what the snapshot in the request's body holds. */
-export async function restore(
-  view: ServerView,
-  limit: RateLimit,
-  request: IncomingMessage,
-): Promise<Refusal | Answer> {
+const snapshotType = 'application/octet-stream'
+
+/** `restore`: replaces the database with the snapshot in the body of the request. */
+export async function restore(view: ServerView, { request, rateLimit }: Call): Promise<Outcome> {
+  if (request.headers['content-type']?.split(';', 1)[0]?.trim() !== snapshotType) {
+    return new Refused(415, `Content-Type must be ${snapshotType}`)
+  }
   const { config, adminCounts } = view
   if (!config.admin.restoreEnabled) {
-    return { status: 503, error: 'Restore command is disabled by admin.restore.enabled' }
+    return new Refused(503, 'Restore command is disabled by admin.restore.enabled')
   }
   if (!config.serializeLastProcessedZxid) return needsLastZxid
-  if (!limit.take(performance.now())) {
+  if (!rateLimit.take(performance.now())) {
     adminCounts.restoresRateLimited++
-    return { status: 429, error: 'Only one restore in each admin.rateLimiterIntervalInMS' }
+    return new Refused(429, 'Only one restore in each admin.rateLimiterIntervalInMS')
   }
   const started = performance.now()
   try {
@@ -28,13 +26,13 @@ export async function restore(
     return { last_zxid: lastZxid }
   } catch (error) {
     adminCounts.restoreFailures++
-    // It was no restore: the next one need not wait.
-    limit.giveBack()
-    return { status: statusOf(error), error: `Nothing was restored: ${(error as Error).message}` }
+    // A failed restore does not count against the limit.
+    rateLimit.giveBack()
+    return new Refused(statusOf(error), `Nothing was restored: ${(error as Error).message}`)
   }
 }
 
-/** ZooKeeper says 500 to all of them. */
+/** ZooKeeper answers 500 in all cases. */
 function statusOf(error: unknown): number {
   if (error instanceof SnapshotError) return 400
   return error instanceof RestoreRefusal ? 503 : 500

@@ -1,41 +1,35 @@
-import type { ServerResponse } from 'node:http'
 import { Readable } from 'node:stream'
 import { pipeline } from 'node:stream/promises'
-import { fileChunks } from '../../file-chunks.ts'
-import type { ServerView } from '../../server-view.ts'
+import { fileChunks } from '../../disk/file-chunks.ts'
+import type { ServerView } from '../../view/server-view.ts'
 import { hex } from '../java-text.ts'
-import type { Refusal } from './authorization.ts'
-import type { RateLimit } from './rate-limit.ts'
+import { Refused, type Call, type Outcome } from './command.ts'
 
-/** What is taken without it cannot be restored, so ZooKeeper takes none. */
-export const needsLastZxid: Refusal = {
-  status: 500,
-  error: 'This command needs serializeLastProcessedZxid.enabled',
-}
+/** Without this setting a snapshot cannot be restored, so ZooKeeper takes none. */
+export const needsLastZxid = new Refused(
+  500,
+  'This command needs serializeLastProcessedZxid.enabled',
+)
 
-/**
- * `snapshot`: takes one, and by default sends it. Answers with a refusal, with `sent` when the
- * response is complete, or with `taken` when only the headers are set.
- */
-export async function takeSnapshot(
+/** `snapshot`: takes a snapshot and, unless `streaming=false`, sends it. */
+export async function snapshot(
   view: ServerView,
-  limit: RateLimit,
-  isStreaming: boolean,
-  response: ServerResponse,
-): Promise<Refusal | 'sent' | 'taken'> {
+  { parameters, response, rateLimit }: Call,
+): Promise<Outcome> {
   if (!view.config.admin.snapshotEnabled) {
-    return { status: 503, error: 'Snapshot command is disabled by admin.snapshot.enabled' }
+    return new Refused(503, 'Snapshot command is disabled by admin.snapshot.enabled')
   }
   if (!view.config.serializeLastProcessedZxid) return needsLastZxid
-  if (!limit.take(performance.now())) {
+  if (!rateLimit.take(performance.now())) {
     view.adminCounts.snapshotsRateLimited++
-    return { status: 429, error: 'Only one snapshot in each admin.rateLimiterIntervalInMS' }
+    return new Refused(429, 'Only one snapshot in each admin.rateLimiterIntervalInMS')
   }
   const taken = await view.snapshot()
-  if (taken === undefined) return { status: 500, error: 'The snapshot failed; see the log' }
+  if (taken === undefined) return new Refused(500, 'The snapshot failed; see the log')
   response.setHeader('last_zxid', `0x${hex(taken.zxid)}`)
   response.setHeader('snapshot_size', taken.bytes)
-  if (!isStreaming) return 'taken'
+  const isStreaming = (parameters.get('streaming') ?? 'true').toLowerCase() === 'true'
+  if (!isStreaming) return {}
   const file = await view.openSnapshot(taken.file)
   try {
     response.writeHead(200, {

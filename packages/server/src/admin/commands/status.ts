@@ -1,11 +1,11 @@
 import type { ClientSocket } from '../../net/client-socket.ts'
-import type { ServerView } from '../../server-view.ts'
+import type { ServerView } from '../../view/server-view.ts'
 import { rounded } from '../java-text.ts'
 import { Double, type Json } from '../json.ts'
-import { nodeCount, serverState, uptimeMs } from '../server-state.ts'
-import { versionText } from '../version.ts'
+import { nodeCount, serverState, uptimeMs } from '../../view/server-state.ts'
+import { versionText } from '../../view/version.ts'
 import { addressText, operationCode } from '../words/connections.ts'
-import type { Answer } from './commands.ts'
+import type { Answer } from './command.ts'
 
 export async function serverStats(view: ServerView): Promise<Answer> {
   const { peer, disk } = view

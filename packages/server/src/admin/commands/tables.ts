@@ -1,8 +1,8 @@
-import type { ServerView } from '../../server-view.ts'
+import type { ServerView } from '../../view/server-view.ts'
 import { Members, type Json } from '../json.ts'
 import { atMost } from '../slices.ts'
 import { sessionOf } from '../words/watches.ts'
-import type { Answer } from './commands.ts'
+import type { Answer } from './command.ts'
 
 /** Sessions by when they expire, on the server's own clock, and their ephemerals. */
 export function dump(view: ServerView): Answer {

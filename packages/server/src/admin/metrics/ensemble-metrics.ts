@@ -1,5 +1,5 @@
 import { ZabStats } from '@zabra/core'
-import type { EnsembleView, ServerView } from '../../server-view.ts'
+import type { EnsembleView, ServerView } from '../../view/server-view.ts'
 import { counter, gauge, summary, type Metric, type Value } from './metric.ts'
 
 /** What a server of its own tells of ensembles: nothing has happened. */

@@ -1,9 +1,9 @@
 import { Histogram } from '@zabra/core'
-import type { ServerView } from '../../server-view.ts'
+import type { ServerView } from '../../view/server-view.ts'
 import { doubleText, rounded } from '../java-text.ts'
 import { Double, type Json } from '../json.ts'
-import { serverState } from '../server-state.ts'
-import { versionText } from '../version.ts'
+import { serverState } from '../../view/server-state.ts'
+import { versionText } from '../../view/version.ts'
 import { collectMetrics } from './metrics.ts'
 import type { Measured, Metric } from './metric.ts'
 

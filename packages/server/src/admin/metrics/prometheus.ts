@@ -1,6 +1,6 @@
 /** Prometheus' text format, version 0.0.4. */
 import { Histogram } from '@zabra/core'
-import type { ServerView } from '../../server-view.ts'
+import type { ServerView } from '../../view/server-view.ts'
 import { joinInSlices } from '../slices.ts'
 import { collectMetrics } from './metrics.ts'
 import type { Metric } from './metric.ts'

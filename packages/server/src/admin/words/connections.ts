@@ -1,5 +1,5 @@
 import { codes } from '@zabra/protocol'
-import type { ServerView } from '../../server-view.ts'
+import type { ServerView } from '../../view/server-view.ts'
 import type { ClientSocket } from '../../net/client-socket.ts'
 import { hex } from '../java-text.ts'
 

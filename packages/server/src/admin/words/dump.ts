@@ -1,4 +1,4 @@
-import type { ServerView } from '../../server-view.ts'
+import type { ServerView } from '../../view/server-view.ts'
 import { dateText, hex } from '../java-text.ts'
 import { addressText } from './connections.ts'
 

@@ -1,6 +1,6 @@
 import { formatMembership } from '@zabra/core'
-import type { ServerView } from '../../server-view.ts'
-import { environment } from '../environment.ts'
+import type { ServerView } from '../../view/server-view.ts'
+import { environment } from '../../view/environment.ts'
 
 /** `conf`: the settings that count. */
 export async function conf(view: ServerView): Promise<string> {
@@ -13,11 +13,11 @@ export async function conf(view: ServerView): Promise<string> {
     dataDirSize: sizes.data,
     dataLogDir: directories.log,
     dataLogSize: sizes.log,
-    tickTime: config.tickTime,
+    tickTime: config.tickMs,
     maxClientCnxns: config.maxClientCnxns,
-    minSessionTimeout: config.minSessionTimeout,
-    maxSessionTimeout: config.maxSessionTimeout,
-    clientPortListenBacklog: config.listenBacklog,
+    minSessionTimeout: config.sessionTimeoutMsMin,
+    maxSessionTimeout: config.sessionTimeoutMsMax,
+    clientPortListenBacklog: config.clientPortListenBacklog,
     serverId: config.ensemble?.serverId ?? 0,
   }
   return lines(settings) + ensembleSettings(view)
@@ -28,8 +28,8 @@ function ensembleSettings({ ensemble }: ServerView): string {
   const { config, membership } = ensemble
   const own = membership.servers.get(BigInt(config.serverId))?.addresses ?? []
   const settings = lines({
-    initLimit: config.initLimitTicks,
-    syncLimit: config.syncLimitTicks,
+    initLimit: config.initLimit,
+    syncLimit: config.syncLimit,
     electionAlg: 3,
     electionPort: own.map(({ electionPort }) => electionPort).join('|'),
     quorumPort: own.map(({ quorumPort }) => quorumPort).join('|'),

@@ -1,7 +1,7 @@
-import type { ServerView } from '../../server-view.ts'
+import type { ServerView } from '../../view/server-view.ts'
 import { doubleText, hex, rounded } from '../java-text.ts'
-import { nodeCount, serverState } from '../server-state.ts'
-import { versionText } from '../version.ts'
+import { nodeCount, serverState } from '../../view/server-state.ts'
+import { versionText } from '../../view/version.ts'
 import { briefConnection } from './connections.ts'
 
 /** `srvr`: how the server does. */

@@ -1,5 +1,5 @@
 import { ClientConnection } from '@zabra/core'
-import type { ServerView } from '../../server-view.ts'
+import type { ServerView } from '../../view/server-view.ts'
 import { hex } from '../java-text.ts'
 import { atMost } from '../slices.ts'
 

@@ -1,8 +1,8 @@
 import { CopyError, looksComplete, snapshotsAmong, type CopyProblem } from '@zabra/core'
 import { Readable } from 'node:stream'
 import { pipeline } from 'node:stream/promises'
-import { fileChunks } from '../../file-chunks.ts'
-import type { ServerView } from '../../server-view.ts'
+import { fileChunks } from '../../disk/file-chunks.ts'
+import type { ServerView } from '../../view/server-view.ts'
 import { ApiError, badRequest } from '../api-error.ts'
 import { streamed, type Call, type Route } from '../route.ts'
 

@@ -1,6 +1,6 @@
 import { operationName } from '@zabra/protocol'
-import { addressOf } from '../../admin/commands/authorization.ts'
-import type { ServerView } from '../../server-view.ts'
+import { addressOf } from '../../http/authorization.ts'
+import type { ServerView } from '../../view/server-view.ts'
 import { ApiError, badRequest } from '../api-error.ts'
 import { InternalClient } from '../internal-client.ts'
 import { type Call, type Route } from '../route.ts'

@@ -1,5 +1,5 @@
-import { serverState } from '../../admin/server-state.ts'
-import { versionText } from '../../admin/version.ts'
+import { serverState } from '../../view/server-state.ts'
+import { versionText } from '../../view/version.ts'
 import { roles } from '../clients.ts'
 import type { Route } from '../route.ts'
 import { array, boolean, choice, integer, object, text } from '../schema.ts'

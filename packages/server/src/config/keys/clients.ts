@@ -264,7 +264,7 @@ export const access = {
     bool,
     false,
     'Permissions of a write are checked by the server that received it, before it is forwarded.',
-    { use: 'ensemble' },
+    { use: 'unused', notice: 'the leader checks them, and the client gets the same answer' },
   ),
   'DigestAuthenticationProvider.superDigest': property(
     text,

@@ -2,7 +2,7 @@ import type { Random } from '../random.ts'
 import { ConnectionLostError, RawClient } from '../raw-client.ts'
 import type { EnsembleProcesses } from './ensemble-processes.ts'
 
-const handshakeMsMax = 1500
+const sessionlessTimeoutMs = 1500
 const retryMs = 40
 /** A server that says nothing for so long is left. */
 const silenceMsMax = 1500
@@ -46,7 +46,12 @@ export class MovingSession {
     const { timeoutMs, sessionId, password, lastZxid } = this
     const session = sessionId === 0n ? {} : { session: { sessionId, password } }
     try {
-      const options = { timeoutMs, lastZxidSeen: lastZxid, patienceMs: handshakeMsMax, ...session }
+      const options = {
+        timeoutMs,
+        lastZxidSeen: lastZxid,
+        patienceMs: sessionlessTimeoutMs,
+        ...session,
+      }
       const client = await RawClient.connect(port, options)
       this.sessionId = client.sessionId
       this.password = client.password

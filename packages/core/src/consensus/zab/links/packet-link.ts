@@ -8,6 +8,7 @@ import {
   type PacketName,
 } from '@zabra/protocol'
 import { Deferred } from '../../../base/deferred.ts'
+import { packetOf } from './packet-of.ts'
 
 /** The other side says something that cannot follow from what was said before. */
 export class ProtocolError extends Error {
@@ -51,6 +52,7 @@ export class PacketLink {
   private readonly reader: PacketReader
   private handler: ((packet: QuorumPacket) => void) | undefined
   private afterPackets: (() => void) | undefined
+  private isPaused = false
   private waiting: Deferred<QuorumPacket> | undefined
   private waitingRaw: Deferred<Uint8Array> | undefined
 
@@ -121,6 +123,16 @@ export class PacketLink {
     this.pump()
   }
 
+  /** No packet is read before `resume`. */
+  pause(): void {
+    this.isPaused = true
+  }
+
+  resume(): void {
+    this.isPaused = false
+    if (!this.isClosed) this.pump()
+  }
+
   private pump(): void {
     if (this.waitingRaw !== undefined) {
       const { waitingRaw } = this
@@ -136,7 +148,7 @@ export class PacketLink {
       waiting.resolve(packet)
       return
     }
-    while (this.handler !== undefined && !this.isClosed) {
+    while (this.handler !== undefined && !this.isPaused && !this.isClosed) {
       const packet = this.reader.next()
       if (packet === undefined) break
       this.packetsReceived++
@@ -153,9 +165,13 @@ export class PacketLink {
     data: Uint8Array | null = null,
     authinfo: Id[] | null = null,
   ): void {
+    this.sendPacket(packetOf(name, zxid, data, authinfo))
+  }
+
+  sendPacket(packet: QuorumPacket): void {
     if (this.isClosed) return
     this.packetsSent++
-    QuorumPacket.write(this.out, { type: packetTypes[name], zxid, data, authinfo })
+    QuorumPacket.write(this.out, packet)
     this.wire.flushSoon()
   }
 

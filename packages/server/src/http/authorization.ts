@@ -1,9 +1,9 @@
 import { Guesses, grantsEach } from '@zabra/core'
 import { encodeText, permissions, type Id } from '@zabra/protocol'
 import type { IncomingMessage } from 'node:http'
-import { socketIdentities } from '../../auth/x509.ts'
+import { socketIdentities } from '../auth/x509.ts'
 import { setTimeout as delay } from 'node:timers/promises'
-import type { ServerView } from '../../server-view.ts'
+import type { ServerView } from '../view/server-view.ts'
 
 export interface Refusal {
   readonly status: number

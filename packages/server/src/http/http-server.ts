@@ -1,6 +1,6 @@
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http'
 import type { AddressInfo, Socket } from 'node:net'
-import type { Logger } from '../logger.ts'
+import type { Logger } from '../base/logger.ts'
 import { secureHttp, type HttpSecurity } from './secure-http.ts'
 import { Descriptors } from '../net/descriptors.ts'
 

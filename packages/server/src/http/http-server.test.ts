@@ -1,7 +1,7 @@
 import { once } from 'node:events'
 import { connect, type Socket } from 'node:net'
 import { expect, onTestFinished, test } from 'vitest'
-import { silent } from '../logger.ts'
+import { silent } from '../base/logger.ts'
 import { listenHttp, sendText, type Handler } from './http-server.ts'
 
 const idleTimeoutMs = 100

@@ -5,7 +5,7 @@ import {
   type Disk,
   type RestoredDatabase,
 } from '@zabra/core'
-import { zlibCompression } from './disk/zlib-compression.ts'
+import { zlibCompression } from '../disk/zlib-compression.ts'
 
 /** Where it lies until it is read; a name that the next start removes if we do not. */
 const uploadName = 'new.snapshot.upload'

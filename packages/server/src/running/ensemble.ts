@@ -18,18 +18,16 @@ import {
   type TxnLog,
   type ZabEvent,
 } from '@zabra/core'
-import type { EnsembleConfig } from './config/ensemble-config.ts'
-import type { Logger } from './logger.ts'
-import { NodePeerNetwork, type PeerNetworkOptions } from './net/peer-network.ts'
-import { nodeHost } from './node-host.ts'
-import type { Turn } from './turn.ts'
+import type { EnsembleConfig } from '../config/ensemble-config.ts'
+import type { Logger } from '../base/logger.ts'
+import { NodePeerNetwork, type PeerNetworkOptions } from '../net/peer-network.ts'
+import { nodeHost } from '../base/node-host.ts'
+import type { Turn } from '../net/turn.ts'
 
 /** A server's part in its ensemble. */
 export interface JoinedEnsemble {
   readonly peer: EnsemblePeer
-  /** Told when the members are to find our client port elsewhere. */
-  onClientMoved: (moved: (address: HostPort) => void) => void
-  connect(turn: Turn, journal: Journal): void
+  connect(journal: Journal): void
   /** Opens the ports and begins to look for a leader; `fail` is told when that cannot go on. */
   start(fail: (error: Error) => void): Promise<void>
   stop(): Promise<void>
@@ -46,6 +44,9 @@ export async function joinEnsemble(
     committedLog: CommittedLog
     ports: PeerPorts
     wake: () => void
+    turn: () => Turn
+    /** A change of configuration moves this server's client port. */
+    clientMoved: (address: HostPort) => void
     logger: Logger
   },
   options: PeerOptions & {
@@ -58,7 +59,7 @@ export async function joinEnsemble(
   clock: { nowMs: number; wallMs: number },
 ): Promise<JoinedEnsemble> {
   const { ensemble, configFile } = options
-  const { logger, ...rest } = parts
+  const { logger, turn, clientMoved, ...rest } = parts
   const self = BigInt(ensemble.serverId)
   const membership = membershipOf(ensemble)
   const { snapshotDir } = parts.recovery
@@ -66,9 +67,9 @@ export async function joinEnsemble(
     resetsAccepted: ensemble.resetsAcceptedEpoch,
   })
   if (epochs.isAbsurd) logger.warn(describeAbsurd(snapshotDir, epochs))
-  const { observerMasterPort } = ensemble
   const network = new NodePeerNetwork(
     { ...ensemble, ...options.security, self, membership },
+    { peer: () => peer, turn, clientMoved },
     logger,
   )
   const addresses = membership.servers.get(self)?.addresses ?? []
@@ -88,41 +89,15 @@ export async function joinEnsemble(
       ...options,
       self,
       membership,
-      initLimit: ensemble.initLimitTicks,
-      syncLimit: ensemble.syncLimitTicks,
-      localSessions: ensemble.localSessions.enabled ? ensemble.localSessions : undefined,
-      readOnlyMode: ensemble.readOnlyMode,
-      leaderServes: ensemble.leaderServes,
-      dialPauseMs: ensemble.leaderConnectDelayMs,
-      ...(ensemble.connectLimitTicks > 0 ? { dialLimit: ensemble.connectLimitTicks } : {}),
-      syncsMax: { snaps: ensemble.snapSyncsMax, diffs: ensemble.diffSyncsMax },
-      reconnectDelayMs: ensemble.observerReconnectDelayMs,
-      snapshotSizeFactor: ensemble.snapshotSizeFactor,
-      alwaysSendSnapshot: ensemble.forceSnapshotSync,
-      confirmSyncs: ensemble.confirmSyncs,
-      admitsStrangers: ensemble.admitsStrangers,
-      observerMaster:
-        observerMasterPort === undefined
-          ? undefined
-          : { queueBytesMax: ensemble.observerMasterBytesMax },
+      ...learningOptions(ensemble),
       electionAddresses: addresses.map(({ host, electionPort }) => `${host}:${electionPort}`),
-      electionTiming: {
-        notificationMinMs: ensemble.notificationMinMs,
-        notificationMaxMs: ensemble.notificationMaxMs,
-      },
     },
     clock,
   )
-  network.peer = peer
   let running: Promise<void> = Promise.resolve()
-  let turn: Turn
   return {
     peer,
-    onClientMoved: (moved) => {
-      network.onClientMoved = moved
-    },
-    connect(given, journal) {
-      network.turn = turn = given
+    connect(journal) {
       peer.journal = journal
     },
     async start(fail) {
@@ -133,11 +108,35 @@ export async function joinEnsemble(
       await peer.finish()
       // The others are to see at once, and all at the same time, that we are gone: only then do
       // they look for a new leader without waiting for our vote.
-      turn.run(() => peer.stop())
+      turn().run(() => peer.stop())
       network.stop()
       await running
       await peer.configSaved
     },
+  }
+}
+
+/** The settings that the peer takes as they are, under the same names. */
+function learningOptions(config: EnsembleConfig) {
+  const { initLimit, syncLimit, dialLimit, dialPauseMs, reconnectDelayMs, electionTiming } = config
+  const { localSessions, readOnlyMode, leaderServes, observerMaster, syncsMax } = config
+  const { snapshotSizeFactor, alwaysSendSnapshot, confirmSyncs, admitsStrangers } = config
+  return {
+    initLimit,
+    syncLimit,
+    dialLimit,
+    dialPauseMs,
+    reconnectDelayMs,
+    electionTiming,
+    localSessions,
+    readOnlyMode,
+    leaderServes,
+    observerMaster,
+    syncsMax,
+    snapshotSizeFactor,
+    alwaysSendSnapshot,
+    confirmSyncs,
+    admitsStrangers,
   }
 }
 

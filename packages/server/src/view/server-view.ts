@@ -13,12 +13,12 @@ import type {
   ZabStats,
 } from '@zabra/core'
 import type { ServerState } from '@zabra/protocol'
-import type { ServerConfig } from './config/config.ts'
-import type { EnsembleConfig } from './config/ensemble-config.ts'
-import type { ClientSocket } from './net/client-socket.ts'
-import type { Turn } from './turn.ts'
-import type { HandshakeCounts } from './tls/tls-acceptor.ts'
-import type { TlsContext } from './tls/tls-context.ts'
+import type { ServerConfig } from '../config/config.ts'
+import type { EnsembleConfig } from '../config/ensemble-config.ts'
+import type { ClientSocket } from '../net/client-socket.ts'
+import type { Turn } from '../net/turn.ts'
+import type { HandshakeCounts } from '../tls/tls-acceptor.ts'
+import type { TlsContext } from '../tls/tls-context.ts'
 
 /** A running server as its own monitoring sees it. */
 export interface ServerView {

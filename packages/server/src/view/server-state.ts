@@ -1,4 +1,4 @@
-import type { ServerView } from '../server-view.ts'
+import type { ServerView } from './server-view.ts'
 
 /** The role as monitoring tools know it: they look for these very words. */
 export function serverState(view: ServerView): string {

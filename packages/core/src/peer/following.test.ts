@@ -1,13 +1,15 @@
 /** A learner, and a leader that is played by hand. */
 import { encodeText, Writer } from '@zabra/protocol'
 import { beforeEach, describe, expect, test } from 'vitest'
-import { LoadingDatabase } from '../../storage/recovery/load.ts'
-import { CommittedLog } from './history/committed-log.ts'
-import { Deferred } from '../../base/deferred.ts'
-import type { MembershipState } from '../../membership/membership-state.ts'
-import { Learner, type LearnerParts } from './learner.ts'
-import { formatMembership } from '../../membership/membership.ts'
-import { sendSnapshot, receiveSnapshot } from './links/snapshot-stream.ts'
+import { LoadingDatabase } from '../storage/recovery/load.ts'
+import { CommittedLog } from '../consensus/zab/history/committed-log.ts'
+import { Deferred } from '../base/deferred.ts'
+import type { MembershipState } from '../membership/membership-state.ts'
+import { Following, type FollowingParts } from './following.ts'
+import type { LeaderUpstream } from './leader-upstream.ts'
+import type { Learner } from '../consensus/zab/learner.ts'
+import { formatMembership } from '../membership/membership.ts'
+import { sendSnapshot, receiveSnapshot } from '../consensus/zab/links/snapshot-stream.ts'
 import {
   makeParts,
   membersOf,
@@ -18,12 +20,13 @@ import {
   show,
   zxidOf,
   type TestParts,
-} from '../../../test/support/puppet.ts'
+} from '../../test/support/puppet.ts'
 
 const options = { tickMs: 1000, initLimit: 10, syncLimit: 5 }
 
 let parts: TestParts
 let leader: Puppet
+let following: Following
 let learner: Learner
 let reason: string | undefined
 /** What the learner did to its disk. */
@@ -36,14 +39,14 @@ beforeEach(() => join('1.5', 1n))
 async function join(
   lastZxid: string,
   accepted: bigint,
-  given: Partial<LearnerParts> = {},
+  given: Partial<FollowingParts> = {},
 ): Promise<void> {
   parts = await makeParts(lastZxid, accepted)
   const { db, epochs, pipeline, host } = parts
   leader = new Puppet()
   done = []
   reason = flushing = storing = undefined
-  learner = new Learner(
+  following = new Following(
     {
       self: 2n,
       leader: 1n,
@@ -85,7 +88,8 @@ async function join(
     options,
     leader.link,
   )
-  learner.follow().catch((error: Error) => {
+  learner = following.learner
+  following.run().catch((error: Error) => {
     reason = error.message
   })
 }
@@ -129,7 +133,7 @@ test('a follower joins step by step, and is durable before it says so', async ()
   expect(await leader.heard()).toEqual([])
   await leader.say('upToDate', -1n)
   expect(await leader.heard()).toEqual(['ack 2.0'])
-  expect(parts.pipeline.upstream).toBe(learner)
+  expect(parts.pipeline.upstream).toBe(following.upstream)
 })
 
 async function serving(): Promise<void> {
@@ -146,9 +150,9 @@ describe('a proposal', () => {
     await serving()
     for (const zxid of ['2.1', '2.2', '2.3']) await leader.say('proposal', zxid, payloadOf(zxid))
     expect(await leader.heard()).toEqual([])
-    learner.logged((2n << 32n) | 2n)
+    following.logged((2n << 32n) | 2n)
     expect(await leader.heard()).toEqual(['ack 2.1', 'ack 2.2'])
-    learner.logged((2n << 32n) | 3n)
+    following.logged((2n << 32n) | 3n)
     expect(await leader.heard()).toEqual(['ack 2.3'])
   })
 
@@ -156,7 +160,7 @@ describe('a proposal', () => {
     await serving()
     await txns('2.1')
     expect(show(parts.db.lastZxid)).toBe('2.1')
-    learner.logged((2n << 32n) | 1n)
+    following.logged((2n << 32n) | 1n)
     expect(await leader.heard()).toEqual(['ack 2.1'])
   })
 
@@ -250,13 +254,13 @@ describe('a snapshot', () => {
     await agree()
     await leader.say('snap', '1.9')
     await leader.sayRaw(await snapshotBytes())
-    expect(learner.isTorn).toBe(true)
+    expect(learner.memoryDiffersFromDisk).toBe(true)
     expect(parts.db.isExact).toBe(false)
     await txns('1.10')
     await leader.say('newLeader', '2.0')
     // What followed it is in it, so that what is stored is exact and needs no log.
     expect(done).toEqual(['load 1.9', 'snapshot 1.10, epoch 1', 'flush, epoch 1'])
-    expect(learner.isTorn).toBe(false)
+    expect(learner.memoryDiffersFromDisk).toBe(false)
     expect(parts.db.isExact).toBe(true)
     expect(parts.epochs.current).toBe(2n)
   })
@@ -285,7 +289,7 @@ describe('a snapshot', () => {
     leader.link.lost()
     await settled()
     expect(reason).toMatch('lost')
-    expect(learner.isTorn).toBe(false)
+    expect(learner.memoryDiffersFromDisk).toBe(false)
     expect(show(parts.db.lastZxid)).toBe('1.5')
   })
 
@@ -323,16 +327,16 @@ describe('a role', () => {
     storing.resolve()
     await settled()
     expect(reason).toMatch('lost')
-    expect(learner.isTorn).toBe(false)
+    expect(learner.memoryDiffersFromDisk).toBe(false)
   })
 
   test('ends when the leader is silent for too long, while it is waited for', async () => {
     await parts.host.pass(10_000)
-    learner.tick()
+    following.tick()
     await settled()
     expect(reason).toBeUndefined()
     await parts.host.pass(1)
-    learner.tick()
+    following.tick()
     await settled()
     expect(reason).toMatch('not been heard of')
   })
@@ -345,7 +349,7 @@ describe('a role', () => {
     await leader.say('newLeader', '2.0')
     for (let second = 0; second < 30; second++) {
       await parts.host.pass(1000)
-      learner.tick()
+      following.tick()
     }
     storing.resolve()
     expect(await leader.heard()).toEqual(['ack 2.0'])
@@ -363,7 +367,7 @@ test('an observer logs and applies what it is told, and acknowledges nothing of 
   expect(await leader.heard()).toEqual(['observerInfo 1.0'])
   await serving()
   await leader.say('inform', '2.1', payloadOf('2.1'))
-  learner.logged((2n << 32n) | 1n)
+  following.logged((2n << 32n) | 1n)
   expect(done).toEqual(['append 2.1'])
   expect(await leader.heard()).toEqual([])
   expect(show(parts.db.lastZxid)).toBe('2.1')
@@ -372,7 +376,7 @@ test('an observer logs and applies what it is told, and acknowledges nothing of 
 test('the sessions that were heard of are told with each ping, once', async () => {
   await serving()
   const touched = { sessionId: 0x42n, timeoutMs: 4000 }
-  learner.touch(touched as Parameters<Learner['touch']>[0])
+  following.upstream.touch(touched as Parameters<LeaderUpstream['touch']>[0])
   const told = new Writer(16)
   told.long(0x42n)
   told.int(4000)

@@ -1,5 +1,5 @@
 import type { JournalEvent, TraceEvent } from '@zabra/core'
-import type { Logger } from './logger.ts'
+import type { Logger } from '../base/logger.ts'
 
 const hex = (id: bigint): string => `0x${BigInt.asUintN(64, id).toString(16)}`
 

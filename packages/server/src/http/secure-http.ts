@@ -1,6 +1,6 @@
 import type { Server as HttpServer } from 'node:http'
 import { createServer, type Server, type Socket } from 'node:net'
-import type { Logger } from '../logger.ts'
+import type { Logger } from '../base/logger.ts'
 import { TlsAcceptor } from '../tls/tls-acceptor.ts'
 import type { TlsContext } from '../tls/tls-context.ts'
 

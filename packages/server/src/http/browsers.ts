@@ -1,7 +1,7 @@
 import type { IncomingMessage } from 'node:http'
 import { isIP } from 'node:net'
 import { hostname } from 'node:os'
-import type { ServerConfig } from '../../config/config.ts'
+import type { ServerConfig } from '../config/config.ts'
 import type { Refusal } from './authorization.ts'
 
 /** What a form of a web page can send without asking the server first. */

@@ -1,0 +1,90 @@
+/** Which znodes somebody asks about. */
+import { codes, decodeText, encodeText, type SimpleTxn, type Txn } from '@zabra/protocol'
+import { pathKey, subtreeKey } from './keys.ts'
+
+const slash = 0x2f
+
+export interface Selection {
+  /** Whether it is everything. */
+  readonly isAll: boolean
+  /** One of these a stretch of the log must have to matter; undefined where any may matter. */
+  readonly keys: readonly number[] | undefined
+  has(path: string): boolean
+  /** By the bytes of a path; snapshots name the root with the empty path. */
+  hasBytes(bytes: Uint8Array, start: number, end: number): boolean
+}
+
+export const everything: Selection = {
+  isAll: true,
+  keys: undefined,
+  has: () => true,
+  hasBytes: () => true,
+}
+
+/** A znode and all that is below it. With `above`, also the znodes on the way to it. */
+export function subtreeAt(path: string, above = false): Selection {
+  if (path === '/') return everything
+  const wanted = encodeText(path)
+  const ways = above ? ['/', ...ancestorsOf(path)] : []
+  const onTheWay = new Set(ways)
+  return {
+    isAll: false,
+    keys: [subtreeKey(path), ...ways.map(pathKey)],
+    has: (candidate) =>
+      candidate === path ||
+      (candidate.startsWith(path) && candidate.charCodeAt(path.length) === slash) ||
+      (above && onTheWay.has(candidate)),
+    hasBytes(bytes, start, end) {
+      const length = end - start
+      const common = Math.min(length, wanted.length)
+      for (let i = 0; i < common; i++) if (bytes[start + i] !== wanted[i]) return false
+      if (length >= wanted.length)
+        return length === wanted.length || bytes[start + wanted.length] === slash
+      return above && (length === 0 || wanted[length] === slash)
+    },
+  }
+}
+
+/** These znodes alone. With `above`, also the znodes on the way to them. */
+export function nodesAt(paths: Iterable<string>, above = false): Selection {
+  const wanted = new Set(paths)
+  if (above) {
+    for (const path of wanted) for (const each of ancestorsOf(path)) wanted.add(each)
+    wanted.add('/')
+  }
+  const lengths = new Set(Array.from(wanted, (path) => encodeText(path).length))
+  return {
+    isAll: false,
+    keys: Array.from(wanted, pathKey),
+    has: (path) => wanted.has(path),
+    hasBytes(bytes, start, end) {
+      if (start === end) return wanted.has('/')
+      return lengths.has(end - start) && wanted.has(decodeText(bytes, start, end))
+    },
+  }
+}
+
+/** What of a transaction is about a selection: the same, a part of it, or undefined. */
+export function partOf(txn: Txn, selection: Selection): Txn | undefined {
+  if (selection.isAll) return txn
+  if (txn.type !== codes.multi) return isAbout(txn, selection) ? txn : undefined
+  const { txns } = txn.body
+  if (txns.some(({ type }) => type === codes.error)) return undefined
+  const parts = txns.filter((part) => isAbout(part, selection))
+  return parts.length === 0 ? undefined : { type: codes.multi, body: { txns: parts } }
+}
+
+function isAbout({ type, body }: SimpleTxn, selection: Selection): boolean {
+  // Without a list it is about whatever the session owned.
+  if (type === codes.closeSession)
+    return body.paths2Delete === undefined || body.paths2Delete.some((path) => selection.has(path))
+  return 'path' in body && selection.has(body.path)
+}
+
+/** From the child of the root down to the parent. */
+export function ancestorsOf(path: string): string[] {
+  const found: string[] = []
+  for (let at = path.indexOf('/', 1); at > 0; at = path.indexOf('/', at + 1))
+    found.push(path.slice(0, at))
+  return found
+}

@@ -1,0 +1,232 @@
+import { MalformedError, type QuorumPacket } from '@zabra/protocol'
+import { Deferred } from '../base/deferred.ts'
+import type { CommittedLog, LoggedTxn } from '../consensus/zab/history/committed-log.ts'
+import { epochStart, type Epochs } from '../consensus/zab/history/epochs.ts'
+import {
+  Learner,
+  type Delivery,
+  type LearnerInput,
+  type LearnerParts,
+  type LearnerReady,
+  type StoreStep,
+} from '../consensus/zab/learner.ts'
+import {
+  LinkLostError,
+  ProtocolError,
+  type PacketLink,
+} from '../consensus/zab/links/packet-link.ts'
+import type { LeaderRelay, ObserverMaster } from '../consensus/zab/observer-master.ts'
+import type { ZabOptions } from '../consensus/zab/options.ts'
+import type { ClientPipeline } from '../service/client-pipeline.ts'
+import type { GlobalUpstream } from '../service/sessions/local-sessions.ts'
+import type { Upstream } from '../service/upstream.ts'
+import type { Database } from '../state/database.ts'
+import { LeaderUpstream } from './leader-upstream.ts'
+
+export interface FollowingParts extends LearnerParts {
+  readonly epochs: Epochs
+  readonly db: Database
+  readonly pipeline: ClientPipeline
+  readonly committedLog: CommittedLog
+  readonly nowMs: () => number
+  /** Puts a record into the log's next batch. */
+  readonly append: (txn: LoggedTxn) => void
+  /** Resolves when everything appended is durable. */
+  readonly flush: () => Promise<void>
+  /** Replaces the database by one that is read from the link; not durable yet. */
+  readonly loadFrom: (link: PacketLink, zxid: bigint) => Promise<void>
+  /** Forgets, durably, everything after a transaction. */
+  readonly truncate: (zxid: bigint) => Promise<void>
+  /** Writes a snapshot of the database, durable when it resolves. */
+  readonly takeSnapshot: () => Promise<void>
+  /** Makes the snapshot that is being written, if any, fail. */
+  readonly abandonSnapshot: () => void
+  /** This server is up to date with its leader: clients may be served from now on. */
+  readonly serving: (epoch: bigint) => void
+  /** Begins to take observers, where this server does so. */
+  readonly takeObservers?: (epoch: bigint, relay: LeaderRelay) => ObserverMaster | undefined
+  /** What stands between clients and the leader, where something does. */
+  readonly behind?: (upstream: GlobalUpstream) => Upstream
+}
+
+/**
+ * The role of a server that is led: drives the machine `Learner`. Owns its connection to the leader,
+ * and carries out what it asks for on log, database and disk.
+ */
+export class Following {
+  readonly learner: Learner
+  /** Where the writes of our clients go. */
+  readonly upstream: LeaderUpstream
+  /** The observers that this server takes in, where it does. */
+  observers: ObserverMaster | undefined
+  private readonly parts: FollowingParts
+  private readonly link: PacketLink
+  private readonly ended = new Deferred<never>()
+  private isCarryingOut = false
+  /** The step on its way to the disk. */
+  private storing: Promise<void> | undefined
+
+  constructor(parts: FollowingParts, options: ZabOptions, link: PacketLink) {
+    this.parts = parts
+    this.link = link
+    this.learner = new Learner(parts, options)
+    this.upstream = new LeaderUpstream({
+      db: parts.db,
+      pipeline: parts.pipeline,
+      send: (packet) => link.sendPacket(packet),
+      proposals: this.learner,
+      sessionCame: (id) => this.observers?.sessionCame(id),
+      sessionEnded: (id) => this.observers?.sessionEnded(id),
+    })
+  }
+
+  /** Rejects when the role ends, with the reason, and nothing of it is on its way to the disk. */
+  async run(): Promise<never> {
+    const { link, parts } = this
+    link.onClosed = () =>
+      this.end(link.brokenBy ?? new LinkLostError('the connection to the leader is lost'))
+    if (link.isClosed) link.onClosed()
+    this.step({ type: 'begin', nowMs: parts.nowMs() })
+    link.onPacket(
+      (packet) => this.step({ type: 'packet', packet }),
+      () => this.learner.isServing && parts.pipeline.readOn(),
+    )
+    try {
+      return await this.ended.promise
+    } finally {
+      link.close()
+      this.observers?.end()
+      // What was begun on disk comes to its end before another role touches the disk.
+      while (this.storing !== undefined) await this.storing
+    }
+  }
+
+  end(reason: Error): void {
+    this.step({ type: 'end', reason })
+  }
+
+  /** Our log holds everything up to here. */
+  logged(zxid: bigint): void {
+    this.step({ type: 'logged', zxid })
+  }
+
+  tick(): void {
+    const { link } = this
+    // While a snapshot is read from the link it is the leader that is waited for.
+    const isWaiting = this.storing === undefined || link.isWaiting
+    const nowMs = this.parts.nowMs()
+    this.step({ type: 'tick', nowMs, lastHeardMs: link.lastHeardMs, isWaiting })
+  }
+
+  /** Steps made while something is carried out are carried out behind it. */
+  private step(input: LearnerInput): void {
+    const { learner } = this
+    learner.step(input)
+    if (this.isCarryingOut) return
+    this.isCarryingOut = true
+    try {
+      for (let ready = learner.takeReady(); ready !== undefined; ready = learner.takeReady()) {
+        this.carryOut(ready)
+      }
+    } finally {
+      this.isCarryingOut = false
+    }
+  }
+
+  /** In the order of the contract: see LearnerReady. */
+  private carryOut(ready: LearnerReady): void {
+    const { send, serving, log, deliver, store, ended } = ready
+    const { link, parts } = this
+    if (send !== undefined) for (const packet of send) link.sendPacket(packet)
+    if (serving !== undefined) this.serve(serving)
+    if (ready.abandonsSnapshot) parts.abandonSnapshot()
+    if (log !== undefined) for (const txn of log) parts.append(txn)
+    if (deliver !== undefined) for (const delivery of deliver) this.deliver(delivery)
+    if (store !== undefined) this.store(store)
+    if (ended !== undefined) this.close(ended)
+    else if (serving !== undefined) {
+      parts.trace({ type: 'following', leader: parts.leader, epoch: serving })
+    }
+  }
+
+  private close(reason: Error): void {
+    this.ended.reject(reason)
+    this.link.close()
+  }
+
+  private serve(epoch: bigint): void {
+    const { db, pipeline, serving, takeObservers, behind } = this.parts
+    const { upstream } = this
+    // Clients of the leader have seen the start of the epoch: they must be able to come here.
+    db.advance(epochStart(epoch))
+    serving(epoch)
+    this.observers = takeObservers?.(epoch, upstream)
+    for (const id of db.sessions.keys()) upstream.sessionOf(id)
+    pipeline.upstream = behind?.(upstream) ?? upstream
+  }
+
+  private deliver(delivery: Delivery): void {
+    if (delivery.type === 'answer') {
+      this.answered(delivery.packet)
+      return
+    }
+    const { zxid, payload, header, txn, digest } = delivery.txn
+    const { pipeline, db, committedLog } = this.parts
+    pipeline.commit(this.upstream.takeTicket(header), header, txn)
+    committedLog.add({ zxid, payload })
+    this.observers?.committed({ zxid, payload }, delivery.successor)
+    if (digest !== undefined) db.checkDigest(zxid, digest)
+  }
+
+  private answered(packet: QuorumPacket): void {
+    try {
+      this.upstream.answered(packet)
+    } catch (error) {
+      if (!(error instanceof MalformedError) && !(error instanceof ProtocolError)) throw error
+      this.end(error)
+    }
+  }
+
+  // --- on disk ---------------------------------------------------------------------------------
+
+  /** The leader is not listened to before the step is done. */
+  private store(step: StoreStep): void {
+    const { link } = this
+    link.pause()
+    this.storing = this.perform(step)
+      .then(() => {
+        this.storing = undefined
+        this.step({ type: 'stored' })
+        if (this.storing === undefined) link.resume()
+      })
+      .catch((error: Error) => {
+        this.storing = undefined
+        this.end(error)
+      })
+  }
+
+  private async perform(step: StoreStep): Promise<void> {
+    const { parts, link } = this
+    const { db, epochs, committedLog, configs } = parts
+    switch (step.type) {
+      case 'acceptEpoch':
+        return epochs.setAccepted(step.epoch)
+      case 'loadSnapshot':
+        await parts.loadFrom(link, step.zxid)
+        db.isExact = false
+        committedLog.clear()
+        return
+      case 'truncate':
+        return parts.truncate(step.zxid)
+      case 'takeSnapshot':
+        db.isExact = true
+        return parts.takeSnapshot()
+      case 'flush':
+        return parts.flush()
+      case 'saveConfig':
+        return configs.saved
+      case 'enterEpoch':
+        return epochs.setCurrent(step.epoch)
+    }
+  }
+}

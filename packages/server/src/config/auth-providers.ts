@@ -1,0 +1,8 @@
+/** The scheme of each provider that ZooKeeper comes with, by the end of its class name. */
+export const knownProviders: Readonly<Record<string, string>> = {
+  SASLAuthenticationProvider: 'sasl',
+  X509AuthenticationProvider: 'x509',
+  EnsembleAuthenticationProvider: 'ensemble',
+  DigestAuthenticationProvider: 'digest',
+  IPAuthenticationProvider: 'ip',
+}

@@ -1,0 +1,226 @@
+import { statSync } from 'node:fs'
+import { join } from 'node:path'
+import {
+  CommittedLog,
+  describeRecovery,
+  isRecoveryWarning,
+  Journal,
+  loadDatabase,
+  Peer,
+  recordInto,
+  TxnLog,
+  type Authenticator,
+  type DatabaseOptions,
+  type Disk,
+  type HostPort,
+  type JournalOptions,
+  type PeerBase,
+  type PeerPorts,
+  type RecoveryOptions,
+  type SessionPasswords,
+  type TraceEvent,
+} from '@zabra/core'
+import type { AuditLog } from '../audit/audit-log.ts'
+import { makeAuthenticator } from '../auth/authenticator.ts'
+import { sessionPasswordsOf } from '../auth/session-passwords.ts'
+import type { Logger } from '../base/logger.ts'
+import { nodeHost } from '../base/node-host.ts'
+import type { ServerConfig } from '../config/config.ts'
+import { zlibCompression as compression } from '../disk/zlib-compression.ts'
+import { IdlePoll } from '../net/idle-poll.ts'
+import { Turn } from '../net/turn.ts'
+import type { TlsContexts } from '../tls/tls-contexts.ts'
+import type { ServerView } from '../view/server-view.ts'
+import { describeJournal, describeTrace } from './describe-trace.ts'
+import { joinEnsemble, type JoinedEnsemble } from './ensemble.ts'
+import { databaseOptions, journalOptions, peerOptions, txnBytesMax } from './options.ts'
+
+const formatFolder = 'version-2'
+/** Most clients have reconnected by this time after a start. */
+const calmAfterMs = 10_000
+
+/** What a server is made from, besides its configuration. */
+export interface Resources {
+  readonly disk: Disk
+  /** Where changes of the membership are saved; undefined if they are not. */
+  readonly configFile: string | undefined
+  /** Limited in rate: clients can cause these lines. */
+  readonly logger: Logger
+  /** Not limited: lines that only the start causes. */
+  readonly startLogger: Logger
+  readonly tls: TlsContexts
+  readonly audit: AuditLog | undefined
+  /** A change of configuration moves this server's client port. */
+  readonly clientMoved: (address: HostPort) => void
+  /** The server cannot continue. */
+  readonly fail: (error: Error) => void
+}
+
+/** The parts of a server that has loaded its data and has no port open yet. */
+export interface Parts {
+  readonly peer: PeerBase
+  readonly ensemble: JoinedEnsemble | undefined
+  readonly turn: Turn
+  readonly journal: Journal
+  readonly directories: Pick<JournalOptions, 'snapshotDir' | 'logDir'>
+  readonly authenticator: Authenticator
+  readonly passwords: SessionPasswords
+  readonly dbOptions: DatabaseOptions
+  readonly startup: ServerView['startup']
+}
+
+/** Loads the data directory and connects peer, journal and ensemble. */
+export async function assembleServer(config: ServerConfig, resources: Resources): Promise<Parts> {
+  const { disk, logger, startLogger, tls, audit, fail } = resources
+  const directories = {
+    snapshotDir: join(config.dataDir, formatFolder),
+    logDir: join(config.dataLogDir, formatFolder),
+  }
+  const authenticator = authenticatorOf(config)
+  const dbOptions = databaseOptions(config, authenticator.schemes)
+  const recovery = recoveryOptions(config, directories, startLogger)
+  const committedLog = new CommittedLog(config.ensemble?.commitLogCount)
+  const remember = config.ensemble === undefined ? undefined : recordInto(committedLog)
+  const loadStarted = performance.now()
+  const { db, recovered } = await loadDatabase(disk, recovery, dbOptions, remember)
+  const loadMs = performance.now() - loadStarted
+  const log = new TxnLog(disk, {
+    directory: directories.logDir,
+    preAllocBytes: config.preAllocBytes,
+    forceSync: config.forceSync,
+    lastZxid: db.lastZxid,
+    extentDirectory: directories.snapshotDir,
+  })
+  if (recovered.lacksData) log.keepExtent()
+  const passwords = sessionPasswordsOf(config.sessionPasswords, logger)
+  const ports: PeerPorts = {
+    authenticator,
+    auditor: audit,
+    passwords,
+    trace: tracer(logger),
+    startLog: () => journal.batchReady(),
+  }
+  const clock = { nowMs: Math.floor(performance.now()), wallMs: Date.now() }
+  const ensemble =
+    config.ensemble &&
+    (await joinEnsemble(
+      {
+        db,
+        lacksData: recovered.lacksData,
+        databaseOptions: dbOptions,
+        recovery,
+        disk,
+        log,
+        committedLog,
+        ports,
+        wake: () => turn.schedule(),
+        turn: () => turn,
+        clientMoved: resources.clientMoved,
+        logger,
+      },
+      {
+        ...peerOptions(config),
+        ensemble: config.ensemble,
+        security: { tls: config.quorumTls, tlsContext: tls.servers, sasl: config.sasl.quorum },
+        configFile: resources.configFile,
+      },
+      clock,
+    ))
+  const peer = ensemble?.peer ?? new Peer(db, peerOptions(config), ports, clock)
+  const idlePoll = new IdlePoll(config.idlePollMicros, {
+    nowMs: () => performance.now(),
+    soon: setImmediate,
+    isAwaited: () => journal.isWriting || peer.outstandingRequests > 0,
+  })
+  const turn = new Turn(peer, () => journal.batchReady(), idlePoll)
+  const journal = new Journal(
+    {
+      source: peer,
+      log,
+      disk,
+      host: nodeHost,
+      trace: (event) => {
+        const { level, text } = describeJournal(event, ensemble !== undefined)
+        logger[level](text)
+      },
+      turn: (work) => turn.run(work),
+    },
+    journalOptions(config, directories),
+    fail,
+  )
+  if (recovered.snapshotFile !== undefined) {
+    journal.stats.lastSnapshotZxid = recovered.snapshotZxid
+    journal.stats.lastSnapshotWallMs = changedAt(
+      `${directories.snapshotDir}/${recovered.snapshotFile}`,
+    )
+  }
+  turn.setTime()
+  if (peer instanceof Peer) peer.dropOrphans()
+  ensemble?.connect(journal)
+  turn.schedule()
+  // A server that had to trust that nothing preceded its logs should not have to again.
+  const isWithoutSnapshot = recovered.snapshotFile === undefined && !recovered.isFresh
+  // The next start should not have to replay all this again.
+  const isLongReplay = recovered.recordsReplayed > config.snapCount / 2
+  if (recovered.damageAccepted || isWithoutSnapshot) void journal.snapshot()
+  else if (isLongReplay) void journal.snapshotAfter(calmAfterMs)
+  const startup = { loadMs, recordsReplayed: recovered.recordsReplayed }
+  return {
+    peer,
+    ensemble,
+    turn,
+    journal,
+    directories,
+    authenticator,
+    passwords,
+    dbOptions,
+    startup,
+  }
+}
+
+function authenticatorOf(config: ServerConfig): Authenticator {
+  return makeAuthenticator({
+    digestEnabled: config.digestAuthEnabled,
+    digestAlgorithm: config.digestAlgorithm,
+    superDigest: config.superDigest,
+    providers: config.authProviders,
+    sasl: config.sasl,
+    ensembleNames: config.ensembleAuthNames,
+  })
+}
+
+function recoveryOptions(
+  config: ServerConfig,
+  { snapshotDir, logDir }: Parts['directories'],
+  logger: Logger,
+): RecoveryOptions {
+  return {
+    snapshotDir,
+    logDir,
+    compression,
+    trustEmptySnapshot: config.trustEmptySnapshot,
+    acceptDamage: config.acceptDamage,
+    recordBytesMax: txnBytesMax(config),
+    whenEmpty: {
+      isUnexpected: !config.autoCreateDb,
+      permission: { directory: config.dataLogDir, name: 'initialize' },
+    },
+    othersHaveIt: config.ensemble !== undefined,
+    trace(event) {
+      if (isRecoveryWarning(event)) logger.warn(describeRecovery(event))
+      else logger.info(describeRecovery(event))
+    },
+  }
+}
+
+/** In memory nothing is older than the server. */
+function changedAt(file: string): number {
+  return statSync(file, { throwIfNoEntry: false })?.mtimeMs ?? Date.now()
+}
+
+function tracer(logger: Logger): (event: TraceEvent) => void {
+  return (event) => {
+    const line = describeTrace(event)
+    if (line !== undefined) logger[line.level](line.text)
+  }
+}

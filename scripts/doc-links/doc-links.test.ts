@@ -1,0 +1,93 @@
+import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { dirname, join } from 'node:path'
+import { fileURLToPath } from 'node:url'
+import { expect, test } from 'vitest'
+import { siteProblems } from '../../site/html-check.ts'
+import { anchorsOf, deadLinks, linksOf } from '../../site/markdown-links.ts'
+import { isElsewhere, pageFiles, routeOf } from '../../site/pages.ts'
+import { documentsOf } from '../doc-blocks/doc-blocks.ts'
+
+const root = join(dirname(fileURLToPath(import.meta.url)), '..', '..')
+
+test('no link in a document leads nowhere', () => {
+  expect(deadLinks(root, documentsOf(root))).toEqual([])
+})
+
+test('every document is a page of the site, and every page has a document', () => {
+  const documents = documentsOf(root).filter((file) => !isElsewhere(file))
+  expect([...pageFiles].toSorted()).toEqual(documents.toSorted())
+})
+
+test('no two pages of the site have one address', () => {
+  const routes = [...pageFiles].map(routeOf)
+  expect(routes.filter((route, at) => routes.indexOf(route) !== at)).toEqual([])
+})
+
+test('anchors are those that GitHub makes', () => {
+  const markdown = [
+    '# `zabra` and *others*',
+    '## What is there?',
+    '## A [link](b.md), "quotes" & more',
+    '## What is there?',
+    '```\n# no heading\n```',
+  ].join('\n')
+  expect([...anchorsOf(markdown)]).toEqual([
+    'zabra-and-others',
+    'what-is-there',
+    'a-link-quotes--more',
+    'what-is-there-1',
+  ])
+})
+
+test('links in code and in comments are none', () => {
+  const markdown = '[a](a.md) `[b](b.md)` <!-- [c](c.md) -->\n```\n[d](d.md)\n```\n![e](e.png "E")'
+  expect(linksOf(markdown)).toEqual([
+    { target: 'a.md', line: 1 },
+    { target: 'e.png', line: 5 },
+  ])
+})
+
+/** Calls `check` with a folder that has these files. */
+function withFiles(files: Readonly<Record<string, string>>, check: (folder: string) => void): void {
+  const folder = mkdtempSync(join(tmpdir(), 'zabra-links-'))
+  try {
+    for (const [name, text] of Object.entries(files)) {
+      mkdirSync(dirname(join(folder, name)), { recursive: true })
+      writeFileSync(join(folder, name), text)
+    }
+    check(folder)
+  } finally {
+    rmSync(folder, { recursive: true })
+  }
+}
+
+test('a missing file, a missing heading and a way out of the repository are found', () => {
+  const text = '# A\n[1](b.md) [2](#a) [3](#b)\n[4](c.md#x) [5](../d.md) [6](https://e.example)'
+  withFiles({ 'a.md': text, 'c.md': '# C' }, (folder) => {
+    expect(deadLinks(folder, ['a.md'])).toEqual([
+      'a.md:2: b.md: there is no b.md',
+      'a.md:2: #b: a.md has no such heading',
+      'a.md:3: c.md#x: c.md has no such heading',
+      'a.md:3: ../d.md leads out of the repository',
+    ])
+  })
+})
+
+test('the built site is refused for a dead link, and for a load from another host', () => {
+  const page = [
+    '<h1 id="top">A</h1><a href="/z/b#here">b</a><a href="/z/b#there">b</a><a href="/z/c">c</a>',
+    '<script src="https://cdn.example/x.js"></script><img src="/z/gone.png">',
+    '<a href="https://elsewhere.example">a link may leave</a>',
+  ].join('\n')
+  const files = { 'a.html': page, 'b.html': '<p id="here">', 'x.css': 'a{src:url(//f.example/f)}' }
+  withFiles(files, (folder) => {
+    expect(siteProblems(folder, '/z/')).toEqual([
+      'a.html: /z/b#there: the page has no such heading',
+      'a.html: /z/c leads nowhere',
+      'a.html loads https://cdn.example/x.js',
+      'a.html loads /z/gone.png, which does not exist',
+      'x.css loads //f.example/f',
+    ])
+  })
+})

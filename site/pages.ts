@@ -1,0 +1,148 @@
+/**
+ * The pages of the site and their order. A document that no section names fails the tests, so a new
+ * page cannot be forgotten.
+ */
+
+export interface Section {
+  readonly title: string
+  /** Which of the links at the top of each page leads here, if any. */
+  readonly top?: string
+  readonly pages: readonly (readonly [file: string, title?: string])[]
+}
+
+/** Files are paths in the repository. A page without a title here has the one of its first heading. */
+export const sections: readonly Section[] = [
+  {
+    title: 'Learn',
+    top: 'Learn',
+    pages: [
+      ['docs/tutorial.md'],
+      ['docs/concepts.md'],
+      ['docs/when-to-use.md', 'When to use it, and when not'],
+      ['examples/README.md', 'Examples'],
+      ['examples/master-worker/README.md', 'Example: master and workers'],
+      ['docs/glossary.md'],
+    ],
+  },
+  {
+    title: 'Write programs',
+    top: 'How-to',
+    pages: [
+      ['docs/choosing-a-recipe.md'],
+      ['docs/one-client.md'],
+      ['docs/session-timeout.md'],
+      ['docs/shutting-down.md'],
+      ['docs/logging-and-tracing.md'],
+      ['docs/embedding.md', 'A server inside your program'],
+    ],
+  },
+  {
+    title: 'Run servers',
+    pages: [
+      ['docs/install.md'],
+      ['docs/kubernetes.md'],
+      ['docs/operating.md'],
+      ['docs/monitoring.md'],
+      ['docs/security.md'],
+      ['docs/troubleshooting.md'],
+      ['docs/migration.md', 'Migrating from Apache'],
+      ['docs/console.md'],
+    ],
+  },
+  {
+    title: 'Recipes',
+    top: 'Recipes',
+    pages: [
+      ['docs/recipes/README.md', 'All recipes'],
+      ['docs/recipes/held.md'],
+      ['docs/recipes/lock.md'],
+      ['docs/recipes/read-write-lock.md'],
+      ['docs/recipes/semaphore.md'],
+      ['docs/recipes/lease.md'],
+      ['docs/recipes/multi-lock.md'],
+      ['docs/recipes/revocable-lock.md'],
+      ['docs/recipes/simple-lock.md'],
+      ['docs/recipes/leader-election.md'],
+      ['docs/recipes/leader-only.md'],
+      ['docs/recipes/schedulers.md'],
+      ['docs/recipes/barrier.md'],
+      ['docs/recipes/double-barrier.md'],
+      ['docs/recipes/rendezvous.md'],
+      ['docs/recipes/queue.md'],
+      ['docs/recipes/priority-queue.md'],
+      ['docs/recipes/delay-queue.md'],
+      ['docs/recipes/counter.md'],
+      ['docs/recipes/shared-count.md'],
+      ['docs/recipes/atomic-value.md'],
+      ['docs/recipes/configuration.md'],
+      ['docs/recipes/live.md'],
+      ['docs/recipes/tree-cache.md'],
+      ['docs/recipes/group-membership.md'],
+      ['docs/recipes/party.md'],
+      ['docs/recipes/set-partitioner.md'],
+      ['docs/recipes/service-discovery.md'],
+      ['docs/recipes/name-service.md'],
+      ['docs/recipes/persistent-node.md'],
+      ['docs/recipes/two-phase-commit.md'],
+      ['docs/recipes/session-hand-over.md'],
+    ],
+  },
+  {
+    title: 'Reference',
+    top: 'Reference',
+    pages: [
+      ['docs/README.md', 'All documents'],
+      ['docs/client.md'],
+      ['docs/command.md'],
+      ['docs/command-coordination.md'],
+      ['docs/command-operations.md'],
+      ['docs/command-reference.md', 'All commands'],
+      ['docs/configuration.md', 'Configuration'],
+      ['docs/limits.md'],
+      ['docs/api.md', 'HTTP API'],
+      ['docs/compatibility.md'],
+      ['docs/applications.md'],
+      ['BENCHMARKS.md', 'Benchmarks'],
+      ['CHANGELOG.md', 'Changelog'],
+    ],
+  },
+  {
+    title: 'Internals',
+    top: 'Internals',
+    pages: [
+      ['ARCHITECTURE.md', 'Architecture'],
+      ['CONTRIBUTING.md', 'Contributing'],
+      ['docs/simulation.md'],
+      ['docs/found-bugs.md'],
+      ['docs/sweeps.md'],
+      ['interop/oracle/README.md', 'The differential oracle'],
+      ['interop/clients/README.md', 'Tests with other clients'],
+      ['interop/recipes/README.md', 'Tests with other recipes'],
+      ['bench/README.md', 'The bench'],
+      ['SECURITY.md', 'Reporting a vulnerability'],
+    ],
+  },
+]
+
+const home = 'site/index.md'
+
+/** Every file that becomes a page. */
+export const pageFiles: ReadonlySet<string> = new Set([
+  home,
+  ...sections.flatMap(({ pages }) => pages.map(([file]) => file)),
+])
+
+/** Documents of the repository that are no page of the site: GitHub and npm show them. */
+export function isElsewhere(file: string): boolean {
+  return file === 'README.md' || file.startsWith('packages/')
+}
+
+/** Where a file is on the site, as a path that ends in `.md`: `docs/recipes/README.md` is `recipes/index.md`. */
+export function routeOf(file: string): string {
+  if (file === home) return 'index.md'
+  if (file === 'docs/README.md') return 'documentation.md'
+  if (file === 'SECURITY.md') return 'vulnerabilities.md'
+  if (file.startsWith('docs/')) return file.slice('docs/'.length).replace(/README\.md$/, 'index.md')
+  if (!file.includes('/')) return file.toLowerCase()
+  return `${file.replace(/\/README\.md$/, '').replaceAll('/', '-')}.md`
+}
