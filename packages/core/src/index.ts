@@ -34,7 +34,7 @@ export {
 } from './history/history.ts'
 export type { Pause } from './history/log-index.ts'
 export type { Gap, HistoryEvent, ZxidRange } from './history/past-logs.ts'
-export type { PastNode, PastTree } from './history/past-tree.ts'
+export { PastTree, type PastNode } from './history/past-tree.ts'
 export { historyFolder, pastFiles, type HistoryPlaces } from './history/places.ts'
 export { everything, nodesAt, subtreeAt, type Selection } from './history/selection.ts'
 export { LogBatch } from './storage/log/log-batch.ts'

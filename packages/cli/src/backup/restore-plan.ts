@@ -1,11 +1,10 @@
-import type { Client } from '@zabra/client'
+import { noData, type Client } from '@zabra/client'
+import { PastTree, type PastNode } from '@zabra/core'
 import { CommandError } from '../framework/errors.ts'
 import { exitCodes } from '../framework/exit-codes.ts'
 import { isWithin, parentOf } from '../node/paths.ts'
-import { nodesOf } from '../offline/snapshots.ts'
 import { compareTrees, type Difference } from '../trees/compare.ts'
-import { StoredTree } from '../trees/stored-tree.ts'
-import { pathBelow, readTree, type Tree, type TreeNode } from '../trees/tree.ts'
+import { counterOf, pathBelow, readTree, type Tree, type TreeNode } from '../trees/tree.ts'
 import type { State } from './state.ts'
 
 /** What would make a subtree of an ensemble what it was; paths are absolute. */
@@ -18,31 +17,36 @@ export interface RestorePlan {
 /** Compares what was below a path with what is there now. */
 export async function planRestore(
   client: Client,
-  { db }: State,
+  { db, zxid }: State,
   top: string,
   { signal, onNode }: { readonly signal: AbortSignal; readonly onNode: () => void },
 ): Promise<RestorePlan> {
-  const wanted = treeOf(db, top)
-  if (!wanted.has(top))
+  const past = new PastTree(db, zxid)
+  const wanted = new Map<string, TreeNode>()
+  for (const node of past.walk(top))
+    if (!isWithin(node.path, '/zookeeper')) wanted.set(node.path, treeNode(node))
+  if (wanted.size === 0)
     throw new CommandError(`${top} did not exist at that moment`, {
       code: 'noNode',
       exitCode: exitCodes.notFound,
       hint: '`zabra deleteall` deletes what exists now',
     })
   const found = absolute(top, await readTree(client, top, { signal, mayBeAbsent: true, onNode }))
-  const below: Tree = new Map([...wanted].filter(([path]) => isWithin(path, top)))
-  const differences = compareTrees(below, found, { keepsUsed: true })
-  const above = await missingAbove(client, wanted, top)
-  const ephemerals = [...below.values()].filter(({ kind }) => kind === 'ephemeral').length
+  const differences = compareTrees(wanted, found, { keepsUsed: true })
+  const above = await missingAbove(client, past, top)
+  const ephemerals = [...wanted.values()].filter(({ kind }) => kind === 'ephemeral').length
   return { differences: [...above, ...differences], ephemerals }
 }
 
-/** What was below a path, and the nodes above it. */
-function treeOf(db: State['db'], top: string): Tree {
-  const stored = new StoredTree()
-  for (const node of nodesOf(db))
-    if (isWithin(node.path, top) || isWithin(top, node.path)) stored.add(node)
-  return stored.tree(new Map(db.acls.entries()))
+function treeNode({ path, data, acl, kind, ttlMs, stat }: PastNode): TreeNode {
+  return {
+    path,
+    data: data === null ? noData : data.slice(),
+    acl,
+    kind,
+    ttlMs,
+    counter: counterOf(stat),
+  }
 }
 
 function absolute(top: string, tree: Tree): Tree {
@@ -55,13 +59,13 @@ function absolute(top: string, tree: Tree): Tree {
 }
 
 /** Parents that a subtree needs and that are gone. */
-async function missingAbove(client: Client, wanted: Tree, top: string): Promise<Difference[]> {
+async function missingAbove(client: Client, past: PastTree, top: string): Promise<Difference[]> {
   const missing: Difference[] = []
   for (let path = top; path !== '/';) {
     path = parentOf(path)
-    const node = wanted.get(path)
+    const node = past.node(path)
     if (node === undefined || (await client.exists(path)) !== undefined) break
-    missing.unshift({ type: 'missing', path, wanted: node })
+    missing.unshift({ type: 'missing', path, wanted: treeNode(node) })
   }
   return missing
 }

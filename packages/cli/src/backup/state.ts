@@ -1,8 +1,10 @@
+import { LogFileReader, type Point } from '@zabra/core'
+import { Reader, TxnHeader } from '@zabra/protocol'
 import { join } from 'node:path'
 import { CommandError } from '../framework/errors.ts'
 import { exitCodes } from '../framework/exit-codes.ts'
 import { hex } from '../node/stat.ts'
-import type { Point } from '../offline/filters.ts'
+import { disk } from '../offline/files.ts'
 import { replay, type Replayed } from '../offline/replay.ts'
 import { timeOf } from '../offline/show-transaction.ts'
 import { readChain, type Backup } from './chain.ts'
@@ -48,7 +50,11 @@ export async function stateAt(
   const logs = backups.flatMap(({ path, manifest }) =>
     manifest.logs.map((log) => join(path, log.name)),
   )
-  const replayed = await replay(full.path, { name, zxid: BigInt(zxid) }, logs, { ...options, to })
+  const last = await lastUntil(line, to, options.signal)
+  const replayed = await replay(full.path, { name, zxid: BigInt(zxid) }, logs, {
+    ...options,
+    to: last?.zxid ?? BigInt(zxid),
+  })
   const problem =
     replayed.mismatch ??
     (replayed.zxid < BigInt(reaches) ? `it is not exact before ${reaches}` : undefined)
@@ -57,8 +63,42 @@ export async function stateAt(
       code: 'damaged',
       hint: `\`zabra backup verify ${directory}\` finds damaged files`,
     })
-  const time = replayed.timeMs === undefined ? full.manifest.last.time : timeOf(replayed.timeMs)
-  return { ...replayed, time, newestZxid: newestOf(chain) }
+  return {
+    ...replayed,
+    time: last === undefined ? null : timeOf(last.timeMs),
+    newestZxid: newestOf(chain),
+  }
+}
+
+/** The last transaction up to a point; undefined where nothing is logged before it. */
+async function lastUntil(
+  { backups }: Line,
+  to: Point | undefined,
+  signal: AbortSignal,
+): Promise<{ readonly zxid: bigint; readonly timeMs: number } | undefined> {
+  const logs = backups.flatMap(({ path, manifest }) => manifest.logs.map((log) => ({ path, log })))
+  const header = new Reader()
+  for (const { path, log } of logs.toReversed()) {
+    if (to === undefined) return { zxid: BigInt(log.last), timeMs: Date.parse(log.lastTime) }
+    if ('zxid' in to && BigInt(log.first) > to.zxid) continue
+    const file = await LogFileReader.open(disk, join(path, log.name))
+    let found: { zxid: bigint; timeMs: number } | undefined
+    try {
+      for await (const records of file) {
+        signal.throwIfAborted()
+        while (records.next()) {
+          const { zxid, reader } = records
+          header.reset(reader.bytes, reader.position, reader.end)
+          const timeMs = Number(TxnHeader.read(header).time)
+          if ('zxid' in to ? zxid <= to.zxid : timeMs <= to.timeMs) found = { zxid, timeMs }
+        }
+      }
+    } finally {
+      await file.close()
+    }
+    if (found !== undefined) return found
+  }
+  return undefined
 }
 
 /** Every full backup with what follows it, newest first. */

@@ -1,3 +1,4 @@
+import type { Point } from '@zabra/core'
 import type { Options } from '../framework/command.ts'
 import { UsageError } from '../framework/errors.ts'
 import { cleanPath } from '../node/paths.ts'
@@ -23,9 +24,6 @@ export interface FilterValues {
   readonly from?: string
   readonly to?: string
 }
-
-/** A moment in a history. */
-export type Point = { readonly zxid: bigint } | { readonly timeMs: number }
 
 /** Whether a transaction is wanted. */
 export function filterOf(values: FilterValues): (transaction: Transaction) => boolean {

@@ -1,9 +1,7 @@
 import { randomInt } from 'node:crypto'
 import { LoadingDatabase, loadSnapshot, LogFileReader, type Database } from '@zabra/core'
-import { Reader, TxnHeader } from '@zabra/protocol'
 import { zlibCompression } from '@zabra/server'
 import { disk } from './files.ts'
-import type { Point } from './filters.ts'
 
 /** The tree of a snapshot and of the transactions behind it. */
 export interface Replayed {
@@ -11,16 +9,14 @@ export interface Replayed {
   readonly transactions: number
   /** The last transaction. */
   readonly zxid: bigint
-  /** When it was made; undefined where none was replayed. */
-  readonly timeMs: number | undefined
   /** Why the tree is not what the server that wrote the files had. */
   readonly mismatch: string | undefined
 }
 
 export interface ReplayOptions {
   readonly signal: AbortSignal
-  /** Replay stops before the first transaction that is later. */
-  readonly to?: Point | undefined
+  /** The last transaction that is replayed. */
+  readonly to?: bigint | undefined
   readonly onTransactions?: (count: number) => void
 }
 
@@ -40,8 +36,6 @@ export async function replay(
   await loadSnapshot(disk, directory, file.name, loading, zlibCompression)
   loading.lastZxid = file.zxid
   let transactions = 0
-  let timeMs: number | undefined
-  const header = new Reader()
   const replayLog = async (path: string): Promise<boolean> => {
     const log = await LogFileReader.open(disk, path)
     try {
@@ -51,11 +45,8 @@ export async function replay(
         while (records.next()) {
           const { zxid, reader } = records
           if (zxid <= loading.lastZxid) continue
-          header.reset(reader.bytes, reader.position, reader.end)
-          const ownTimeMs = Number(TxnHeader.read(header).time)
-          if (to !== undefined && isLater(zxid, ownTimeMs, to)) return false
+          if (to !== undefined && zxid > to) return false
           loading.apply(reader)
-          timeMs = ownTimeMs
           transactions++
         }
         onTransactions(transactions - before)
@@ -74,14 +65,9 @@ export async function replay(
     db,
     transactions,
     zxid,
-    timeMs,
     mismatch:
       mismatch &&
       `the tree differs from what was recorded at 0x${mismatch.zxid.toString(16)}: ` +
         `digest 0x${mismatch.actual.toString(16)} instead of 0x${mismatch.expected.toString(16)}`,
   }
-}
-
-function isLater(zxid: bigint, timeMs: number, point: Point): boolean {
-  return 'zxid' in point ? zxid > point.zxid : timeMs > point.timeMs
 }

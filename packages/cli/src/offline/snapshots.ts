@@ -1,5 +1,5 @@
-import { loadSnapshot, type Database, type SnapshotSink } from '@zabra/core'
-import { Reader, StatPersisted, Writer, type Acl } from '@zabra/protocol'
+import { loadSnapshot, type SnapshotSink } from '@zabra/core'
+import { StatPersisted, type Acl, type Reader } from '@zabra/protocol'
 import { zlibCompression } from '@zabra/server'
 import { disk } from './files.ts'
 
@@ -38,8 +38,15 @@ export async function readSnapshot(
     session: (id, timeoutMs) => content.sessions.set(id, timeoutMs),
     acl: (id, acl) => content.acls.set(id, acl),
     node(reader: Reader) {
-      const node = readNode(reader)
-      if (node === undefined) return false
+      const path = reader.ustring()
+      if (path === '/') return false
+      // Apache names the root with the empty path.
+      const node = {
+        path: path === '' ? '/' : path,
+        data: reader.buffer(),
+        aclId: reader.long(),
+        stat: StatPersisted.read(reader),
+      }
       content.nodes++
       onNode(node)
       return true
@@ -49,38 +56,4 @@ export async function readSnapshot(
   }
   await loadSnapshot(disk, directory, file, sink, zlibCompression)
   return content
-}
-
-/** Undefined at the mark behind the last node. */
-function readNode(reader: Reader): StoredNode | undefined {
-  const path = reader.ustring()
-  if (path === '/') return undefined
-  // Apache names the root with the empty path.
-  return {
-    path: path === '' ? '/' : path,
-    data: reader.buffer(),
-    aclId: reader.long(),
-    stat: StatPersisted.read(reader),
-  }
-}
-
-const sliceBytes = 256 * 1024
-
-/** The nodes of a database in memory; their data are views that the next slice overwrites. */
-export function* nodesOf(db: Database): Generator<StoredNode, void, void> {
-  const source = db.snapshotSource()
-  const writer = new Writer(sliceBytes)
-  try {
-    for (let hasMore = true; hasMore;) {
-      hasMore = source.writeNodes(writer, sliceBytes)
-      const reader = new Reader(writer.written())
-      while (reader.remaining > 0) {
-        const node = readNode(reader)
-        if (node !== undefined) yield node
-      }
-      writer.reset()
-    }
-  } finally {
-    source.release()
-  }
 }
