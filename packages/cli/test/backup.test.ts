@@ -175,7 +175,7 @@ describe('a directory of backups', () => {
     expect((await zabra('backup', 'ls', backups)).stderr).toContain('being written, or interrupted')
     await zxid()
     const [one, other] = await Promise.all([backup(), backup()])
-    expect([one.code, other.code].toSorted()).toEqual([0, 6])
+    expect(new Set([one.code, other.code])).toEqual(new Set([0, 6]))
     expect(`${one.stderr}${other.stderr}`).toContain('another backup is being written')
     expect(existsSync(leftover)).toBe(false)
     expect(folders().filter((name) => name > third!)).toHaveLength(1)

@@ -1,3 +1,4 @@
+import { basename, dirname, resolve } from 'node:path'
 import { defineCommand } from '../../framework/command.ts'
 import { UsageError } from '../../framework/errors.ts'
 import { counted, sizeText } from '../../output/units.ts'
@@ -146,7 +147,6 @@ a server do not reach back to the last backup, or are of another history, a full
 
 async function previousOf(folder: string | undefined) {
   if (folder === undefined) return undefined
-  const { basename, dirname, resolve } = await import('node:path')
   const { readBackup } = await import('../../backup/chain.ts')
   const path = resolve(folder)
   return readBackup(dirname(path), basename(path))
