@@ -42,6 +42,7 @@ export const sections: readonly Section[] = [
       ['docs/install.md'],
       ['docs/kubernetes.md'],
       ['docs/operating.md'],
+      ['docs/backup.md'],
       ['docs/monitoring.md'],
       ['docs/security.md'],
       ['docs/troubleshooting.md'],

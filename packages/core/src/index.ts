@@ -8,7 +8,7 @@
 export { AssertionError } from './base/assert.ts'
 export { Database, type DatabaseOptions, type LoggedDigest } from './state/database.ts'
 export { noNode } from './state/tree/tree.ts'
-export { grantsEach, type AclRules } from './state/acl/permission.ts'
+export { allows, grantsEach, maskAcl, type AclRules } from './state/acl/permission.ts'
 export { Peer } from './peer/peer.ts'
 export { PeerBase, RestoreRefusal, type PeerOptions, type PeerPorts } from './peer/peer-base.ts'
 export { ClientConnection, type ClientLink } from './service/connection.ts'
@@ -31,12 +31,14 @@ export {
   type HistoryOptions,
   type PageOptions,
   type Point,
+  type ZnodeMoment,
 } from './history/history.ts'
 export type { Pause } from './history/log-index.ts'
 export type { Gap, HistoryEvent, ZxidRange } from './history/past-logs.ts'
 export { PastTree, type PastNode } from './history/past-tree.ts'
 export { historyFolder, pastFiles, type HistoryPlaces } from './history/places.ts'
-export { everything, nodesAt, subtreeAt, type Selection } from './history/selection.ts'
+export type { HistoryRetention } from './history/retention.ts'
+export { childrenAt, everything, nodesAt, subtreeAt, type Selection } from './history/selection.ts'
 export { LogBatch } from './storage/log/log-batch.ts'
 export { loadDatabase, LoadingDatabase } from './storage/recovery/load.ts'
 export { logName, logsAmong, snapshotsAmong, type StoredFile } from './storage/disk/files.ts'

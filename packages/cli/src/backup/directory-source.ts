@@ -1,6 +1,6 @@
 import { existsSync } from 'node:fs'
 import { join, resolve } from 'node:path'
-import { CopyError, copyRecords, snapshotReach, type CopyProblem } from '@zabra/core'
+import { CopyError, copyRecords, pastFiles, snapshotReach, type CopyProblem } from '@zabra/core'
 import { fileChunks, zlibCompression } from '@zabra/server'
 import { CommandError } from '../framework/errors.ts'
 import { disk, findSnapshots } from '../offline/files.ts'
@@ -18,6 +18,7 @@ const reasons: Readonly<Record<CopyProblem, BrokenReason>> = {
   otherHistory: 'otherHistory',
   behind: 'otherHistory',
   gap: 'gap',
+  moved: 'gap',
 }
 
 /** Copies from the files of a server, of zabra or of Apache ZooKeeper. */
@@ -53,7 +54,8 @@ export class DirectorySource implements BackupSource {
     const directories = { snapshotDir: inner(this.dataDir), logDir: inner(this.logDir) }
     const { zxid: after, checksum } = collector
     try {
-      for await (const chunk of copyRecords(disk, directories, { after, checksum }))
+      const files = await pastFiles(disk, directories)
+      for await (const chunk of copyRecords(disk, files, { after, checksum }))
         await collector.push(chunk)
     } catch (error) {
       if (!(error instanceof CopyError)) throw error

@@ -141,7 +141,7 @@ function brokenBy(
 }
 
 function isWorthRetrying({ code }: CommandError): boolean {
-  return ['unreachable', 'notServing', 'behind', 'lost', 'badAnswer'].includes(code)
+  return ['unreachable', 'notServing', 'behind', 'moved', 'lost', 'badAnswer'].includes(code)
 }
 
 function isConnectionLost(error: unknown): boolean {

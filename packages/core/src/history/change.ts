@@ -39,6 +39,8 @@ export interface Change {
   readonly version: number | undefined
   /** The data after the change; a view that lasts until the next change is read. */
   readonly data: Uint8Array | null | undefined
+  /** Of the data, also where that is left out. */
+  readonly dataLength: number | undefined
   readonly acl: readonly Acl[] | undefined
   /** Of a created znode. */
   readonly nodeKind: NodeKind | undefined
@@ -53,6 +55,7 @@ type Detail = Pick<Change, 'kind' | 'path'> & Partial<Change>
 const nothing = {
   version: undefined,
   data: undefined,
+  dataLength: undefined,
   acl: undefined,
   nodeKind: undefined,
   ttlMs: undefined,
@@ -81,7 +84,13 @@ export function changesOf(header: TxnHeader, txn: Txn): Change[] {
     session: header.clientId,
     parts: details.length,
   }
-  return details.map((detail, part) => ({ ...nothing, ...common, part, ...detail }))
+  return details.map((detail, part) => ({
+    ...nothing,
+    ...common,
+    part,
+    dataLength: detail.data === undefined ? undefined : (detail.data?.length ?? 0),
+    ...detail,
+  }))
 }
 
 function addDetails(details: Detail[], txn: SimpleTxn): void {

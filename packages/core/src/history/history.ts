@@ -19,7 +19,7 @@ import type { Pause } from './log-index.ts'
 import { LogIndexes, PastLogs, type Gap, type HistoryEvent, type ZxidRange } from './past-logs.ts'
 import { PastTreeLoader, type PastTree } from './past-tree.ts'
 import { pastFiles, type HistoryPlaces, type PastFile, type PastFiles } from './places.ts'
-import { everything, subtreeAt, type Selection } from './selection.ts'
+import { everything, nodesAt, subtreeAt, type Selection } from './selection.ts'
 
 export interface HistoryOptions {
   readonly places: HistoryPlaces
@@ -37,6 +37,14 @@ export interface HistoryOptions {
 
 /** A place in the past: after a transaction, or what was the latest one at a time. */
 export type Point = { readonly zxid: bigint } | { readonly timeMs: number }
+
+/** A znode at a transaction. */
+export interface ZnodeMoment {
+  readonly path: string
+  readonly zxid: bigint
+  /** As it was before that, not after. */
+  readonly isBefore: boolean
+}
 
 export interface PageOptions {
   /** The last transaction on a page may exceed it: its changes stay together. */
@@ -78,13 +86,21 @@ export class History {
   private readonly pause: Pause
   private readonly indexes: LogIndexes
 
-  constructor(disk: Disk, options: HistoryOptions) {
+  private lastUpTo = 0n
+
+  constructor(disk: Disk, options: HistoryOptions, indexes?: LogIndexes) {
     const { pause = () => undefined, keepsIndexes = false, trace = () => {} } = options
     const { places, blockBytes } = options
     this.disk = disk
     this.options = options
     this.pause = pause
-    this.indexes = new LogIndexes(disk, { places, pause, keepsIndexes, trace, blockBytes })
+    this.indexes =
+      indexes ?? new LogIndexes(disk, { places, pause, keepsIndexes, trace, blockBytes })
+  }
+
+  /** The same past, with another pause: what one caller asks for can be given up by itself. */
+  during(pause: Pause): History {
+    return new History(this.disk, { ...this.options, pause }, this.indexes)
   }
 
   // --- points ----------------------------------------------------------------------------------
@@ -196,6 +212,41 @@ export class History {
     return (await this.load(files, logs, zxid, selection)).ended(zxid)
   }
 
+  /**
+   * Visits how znodes were right after transactions that changed them, or right before; in the order
+   * of the transactions. What it is given lasts for the call only.
+   */
+  async states<Moment extends ZnodeMoment>(
+    moments: readonly Moment[],
+    visit: (moment: Moment, tree: PastTree) => void,
+  ): Promise<void> {
+    const { files, logs } = await this.open()
+    const left = moments.toSorted((a, b) => (a.zxid < b.zxid ? -1 : a.zxid > b.zxid ? 1 : 0))
+    const [first] = left
+    const last = left.at(-1)
+    if (first === undefined || last === undefined) return
+    const selection = nodesAt(new Set(left.map(({ path }) => path)), true)
+    const loader = await this.load(files, logs, first.zxid - 1n, selection)
+    const keys = selection.keys === undefined ? [] : [selection.keys]
+    let at = 0
+    await logs.forward(
+      { from: first.zxid, to: last.zxid },
+      keys,
+      ({ zxid, reader }) => {
+        while (at < left.length && left[at]!.zxid < zxid) visit(left[at++]!, loader.tree)
+        const begin = at
+        while (at < left.length && left[at]!.zxid === zxid) {
+          const moment = left[at++]!
+          if (moment.isBefore) visit(moment, loader.tree)
+        }
+        loader.apply(reader)
+        for (const moment of left.slice(begin, at)) if (!moment.isBefore) visit(moment, loader.tree)
+      },
+      true,
+    )
+    while (at < left.length) visit(left[at++]!, loader.tree)
+  }
+
   /** What is different between two points below a path, in the order of paths. */
   async compare(
     from: Point,
@@ -218,19 +269,17 @@ export class History {
     )
   }
 
-  /** Logs were cut: what is known of them counts no longer. */
-  forget(): void {
-    this.indexes.forgetAll()
-  }
-
   private upTo(): bigint {
     return this.options.upTo?.() ?? zxidMax
   }
 
   private async open(): Promise<{ files: PastFiles; logs: PastLogs }> {
     const upTo = this.upTo()
+    // The log was cut: what is known of it counts no longer.
+    if (upTo < this.lastUpTo) this.indexes.forgetAll()
+    this.lastUpTo = upTo
     const files = await pastFiles(this.disk, this.options.places)
-    return { files, logs: new PastLogs(files.logs, this.indexes, upTo) }
+    return { files, logs: new PastLogs(files.logs, this.indexes, upTo, this.pause) }
   }
 
   private async load(

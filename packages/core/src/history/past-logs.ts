@@ -48,10 +48,13 @@ export class PastLogs {
   private readonly indexes: LogIndexes
   private readonly upTo: bigint
 
-  constructor(files: readonly PastFile[], indexes: LogIndexes, upTo: bigint) {
+  private readonly pause: Pause
+
+  constructor(files: readonly PastFile[], indexes: LogIndexes, upTo: bigint, pause: Pause) {
     this.files = files
     this.indexes = indexes
     this.upTo = upTo
+    this.pause = pause
   }
 
   /** The index of a log, by its place. */
@@ -152,7 +155,7 @@ export class PastLogs {
           if (records.position >= end || records.zxid > range.to) return records.zxid > range.to
           reached = records.end
           if (records.zxid >= range.from && visit(records) === false) return true
-          if (++count % recordsPerLook === 0) await this.indexes.pause()
+          if (++count % recordsPerLook === 0) await this.pause()
         }
         if (reached >= end) break
       }
@@ -247,13 +250,11 @@ async function openLog(
 /** The indexes of all logs: in memory while they are used, in files once a log is complete. */
 export class LogIndexes {
   readonly disk: Disk
-  readonly pause: Pause
   private readonly options: LogsOptions
   private readonly known = new Map<string, Promise<LogIndex>>()
 
   constructor(disk: Disk, options: LogsOptions) {
     this.disk = disk
-    this.pause = options.pause
     this.options = options
   }
 
@@ -288,8 +289,8 @@ export class LogIndexes {
     isNewest: boolean,
     upTo: bigint,
   ): Promise<LogIndex> {
-    const { disk, pause } = this
-    const { blockBytes } = this.options
+    const { disk } = this
+    const { blockBytes, pause } = this.options
     const path = `${file.directory}/${file.name}`
     if (!isNewest && known !== undefined && isOf(known, file)) return known
     const stored = isNewest || known !== undefined ? undefined : await this.stored(file)

@@ -9,11 +9,13 @@ import {
   txnDigestBytes,
   TxnHeader,
   type Acl,
+  type Id,
   type NodeKind,
   Reader,
   Stat,
   Writer,
 } from '@zabra/protocol'
+import { allows, type AclRules } from '../state/acl/permission.ts'
 import type { Database } from '../state/database.ts'
 import { noNode, type NodeId } from '../state/tree/tree.ts'
 import { LoadingDatabase } from '../storage/recovery/load.ts'
@@ -53,6 +55,17 @@ export class PastTree {
   node(path: string): PastNode | undefined {
     const id = this.db.tree.find(path)
     return id === noNode ? undefined : this.nodeOf(id)
+  }
+
+  /** Whether these identities had one of these permissions; undefined where there was no such znode. */
+  allows(
+    path: string,
+    perms: number,
+    rules: AclRules,
+    identities: readonly Id[],
+  ): boolean | undefined {
+    const id = this.db.tree.find(path)
+    return id === noNode ? undefined : allows(rules, this.db.aclOf(id), perms, identities)
   }
 
   /** The names of the children, in no particular order; undefined where there is no such znode. */

@@ -45,6 +45,30 @@ export function subtreeAt(path: string, above = false): Selection {
   }
 }
 
+/**
+ * A znode, its children, and theirs, so that these can be counted; and the znodes on the way to it.
+ */
+export function childrenAt(path: string): Selection {
+  const below = subtreeAt(path, true)
+  const depthMax = (path === '/' ? 0 : depthOf(path)) + 2
+  return {
+    isAll: false,
+    keys: below.keys,
+    has: (candidate) => depthOf(candidate) <= depthMax && below.has(candidate),
+    hasBytes(bytes, start, end) {
+      let depth = 0
+      for (let at = start; at < end; at++) if (bytes[at] === slash) depth++
+      return depth <= depthMax && below.hasBytes(bytes, start, end)
+    },
+  }
+}
+
+function depthOf(path: string): number {
+  let depth = 0
+  for (let at = 0; at < path.length; at++) if (path.charCodeAt(at) === slash) depth++
+  return path === '/' ? 0 : depth
+}
+
 /** These znodes alone. With `above`, also the znodes on the way to them. */
 export function nodesAt(paths: Iterable<string>, above = false): Selection {
   const wanted = new Set(paths)

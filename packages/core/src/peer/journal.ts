@@ -1,4 +1,12 @@
 import type { SnapshotSource } from '../state/snapshot-source.ts'
+import {
+  expireHistory,
+  halveHistory,
+  markBreak,
+  retire,
+  syncRetired,
+  type HistoryRetention,
+} from '../history/retention.ts'
 import { forgetAllBut } from '../storage/disk/forget.ts'
 import { purge } from '../storage/purge.ts'
 import {
@@ -64,6 +72,8 @@ export interface JournalOptions {
   readonly snapshotSliceBytes?: number
   /** Whether snapshots end with their last zxid; they do unless told. */
   readonly tellsLastZxid?: boolean
+  /** What recovery needs no more is kept so long; left out, it is removed. */
+  readonly history?: HistoryRetention | undefined
 }
 
 const diskFullRetryMs = 500
@@ -254,10 +264,23 @@ export class Journal {
         if (!(error instanceof DiskFullError) || this.isStopping) throw error
         if (this.source.canWrite) this.trace({ type: 'diskFull', message: error.message })
         this.source.suspendWrites()
+        await this.makeRoom()
         const { done, cut } = this.host.delay(diskFullRetryMs)
         this.wakeRetry = cut
         await done
       }
+    }
+  }
+
+  /** Writes are worth more than the past. */
+  private async makeRoom(): Promise<void> {
+    const { disk, options } = this
+    if (options.history === undefined) return
+    try {
+      const removed = await halveHistory(disk, options)
+      if (removed.length > 0) this.trace({ type: 'purged', files: removed })
+    } catch (error) {
+      this.trace({ type: 'purgeFailed', message: (error as Error).message })
     }
   }
 
@@ -417,6 +440,7 @@ export class Journal {
       await writeSnapshot(disk, options.snapshotDir, replacement, this.snapshotForm)
       try {
         await log.rebase(zxid)
+        await this.markBreak(zxid)
         await forgetAllBut(disk, options, zxid)
       } catch (error) {
         // What a restart would read is no longer what clients are told: better to restart.
@@ -454,21 +478,51 @@ export class Journal {
     return working
   }
 
-  /** Removes what no recovery needs any more; one that has yet to begin does for all who ask. */
+  /** History is to know that what was before does not lead to the database of this zxid. */
+  async markBreak(zxid: bigint): Promise<void> {
+    const { disk, options } = this
+    if (options.history === undefined) return
+    try {
+      await markBreak(disk, options, zxid)
+    } catch (error) {
+      this.trace({ type: 'purgeFailed', message: (error as Error).message })
+    }
+  }
+
+  /** Takes away what no recovery needs any more; one that has yet to begin does for all who ask. */
   purgeSoon(): void {
     if (this.isPurgeQueued) return
     this.isPurgeQueued = true
     this.purging = this.purging.then(async () => {
       this.isPurgeQueued = false
-      const { snapshotDir, logDir, retainCount } = this.options
-      const retainBytes = this.options.retainBytes || Infinity
       try {
-        const removed = await purge(this.disk, { snapshotDir, logDir, retainCount, retainBytes })
+        const removed = await this.purge()
         if (removed.length > 0) this.trace({ type: 'purged', files: removed })
       } catch (error) {
         this.trace({ type: 'purgeFailed', message: (error as Error).message })
       }
     })
+  }
+
+  /** What recovery needs no more goes to the history, where there is one, and the oldest of that goes. */
+  private async purge(): Promise<string[]> {
+    const { disk, options, host } = this
+    const { snapshotDir, logDir, retainCount, history } = options
+    const retention = {
+      snapshotDir,
+      logDir,
+      retainCount,
+      retainBytes: options.retainBytes || Infinity,
+    }
+    if (history === undefined) return purge(disk, retention)
+    await purge(disk, {
+      ...retention,
+      dispose: {
+        take: (directory, name) => retire(disk, directory, name),
+        sync: (directory) => syncRetired(disk, directory),
+      },
+    })
+    return expireHistory(disk, { snapshotDir, logDir }, history, host.wallMs())
   }
 
   /** Everything acknowledged is on disk when this resolves. */

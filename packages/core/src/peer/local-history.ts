@@ -141,6 +141,7 @@ export class LocalHistory {
       throw new NoRoomError('the snapshot from the leader could not be stored')
     }
     await log.rebase(taken.zxid)
+    await this.parts.journal().markBreak(taken.zxid)
     await forgetAllBut(disk, recovery, taken.zxid)
     log.restart(db.lastZxid)
     this.loggedZxid = this.appendedZxid = db.lastZxid

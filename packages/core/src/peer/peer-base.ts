@@ -1,3 +1,4 @@
+import type { Txn, TxnHeader } from '@zabra/protocol'
 import type { Database } from '../state/database.ts'
 import { ClientPipeline, type Clock, type PipelineOptions } from '../service/client-pipeline.ts'
 import type { ClientConnection, ClientLink } from '../service/connection.ts'
@@ -90,6 +91,11 @@ export abstract class PeerBase implements BatchSource {
 
   get connections(): ReadonlySet<ClientConnection> {
     return this.pipeline.connections
+  }
+
+  /** Whoever wants to know of each transaction right before it is applied; one at a time. */
+  set onCommit(listener: ((header: TxnHeader, txn: Txn) => void) | undefined) {
+    this.pipeline.onCommit = listener
   }
 
   /** With which probability a new connection is turned away. */

@@ -91,6 +91,8 @@ export class ClientPipeline implements AdmissionHost {
   readonly connections = new Set<ClientConnection>()
   /** Undefined while this server does not serve: then it takes no handshake. */
   upstream: Upstream | undefined
+  /** Called with each transaction right before it is applied; it must not change anything. */
+  onCommit: ((header: TxnHeader, txn: Txn) => void) | undefined
   readonly connectionThrottle: ConnectionThrottle | undefined
   /** False: this server has better things to do than to serve clients. */
   takesClients = true
@@ -536,6 +538,7 @@ export class ClientPipeline implements AdmissionHost {
     if (this.auditor !== undefined && txn.type === codes.closeSession) {
       this.auditSessionEnd(header, this.auditor)
     }
+    if (this.onCommit !== undefined) this.onCommit(header, txn)
     if (txn.type === codes.multi) this.applyMulti(header, txn.body, isAnswered)
     else error = applyTxn(db, header, txn)
     db.advance(header.zxid)

@@ -51,9 +51,18 @@ function firstNeededLog(logs: readonly StoredFile[], snapshotZxid: bigint): bigi
 export interface PurgeOptions extends Retention {
   readonly snapshotDir: string
   readonly logDir: string
+  /** What becomes of the files; they are removed unless told. */
+  readonly dispose?: Disposal
 }
 
-/** Removes what `planPurge` names, and returns the paths. */
+export interface Disposal {
+  /** The directory has the name no more when this resolves. */
+  take(directory: string, name: string): Promise<void>
+  /** What was taken from this directory is gone durably. */
+  sync(directory: string): Promise<void>
+}
+
+/** Takes away what `planPurge` names, and returns the paths. */
 export async function purge(disk: Disk, options: PurgeOptions): Promise<string[]> {
   const { snapshotDir, logDir } = options
   const snapshots = []
@@ -63,17 +72,25 @@ export async function purge(disk: Disk, options: PurgeOptions): Promise<string[]
   }
   const logs = logsAmong(await listIfThere(disk, logDir))
   const logNames = new Set(logs.map(({ name }) => name))
+  const disposal = options.dispose ?? removal(disk)
   const removed: string[] = []
   const isLog = (name: string): boolean => logNames.has(name)
   const names = planPurge({ snapshots, logs }, options)
-  for (const name of names) if (!isLog(name)) await remove(`${snapshotDir}/${name}`)
+  for (const name of names) if (!isLog(name)) await take(snapshotDir, name)
   // Durably, before their logs go: a snapshot that a crash brings back would be followed by a gap.
-  if (removed.length > 0 && names.some(isLog)) await disk.syncDirectory(snapshotDir)
-  for (const name of names) if (isLog(name)) await remove(`${logDir}/${name}`)
+  if (removed.length > 0 && names.some(isLog)) await disposal.sync(snapshotDir)
+  for (const name of names) if (isLog(name)) await take(logDir, name)
   return removed
 
-  async function remove(path: string): Promise<void> {
-    await disk.remove(path)
-    removed.push(path)
+  async function take(directory: string, name: string): Promise<void> {
+    await disposal.take(directory, name)
+    removed.push(`${directory}/${name}`)
+  }
+}
+
+function removal(disk: Disk): Disposal {
+  return {
+    take: (directory, name) => disk.remove(`${directory}/${name}`),
+    sync: (directory) => disk.syncDirectory(directory),
   }
 }

@@ -7,6 +7,8 @@ import type { Logger } from '../base/logger.ts'
 import type { ServerView } from '../view/server-view.ts'
 import { ApiError, badRequest, notServing, toApiError } from './api-error.ts'
 import { Clients, includes, type Role } from './clients.ts'
+import { HistoryDesk } from './history/desk.ts'
+import { LiveChanges } from './history/live-changes.ts'
 import type { InternalClient } from './internal-client.ts'
 import { MetricsRing } from './metrics-ring.ts'
 import { apiRoot, openApi } from './openapi.ts'
@@ -30,7 +32,13 @@ export class ApiHandler {
   private readonly isLocal: boolean
 
   constructor(view: ServerView, logger: Logger) {
-    this.services = { view, clients: new Clients(view), metrics: new MetricsRing(view) }
+    this.services = {
+      view,
+      clients: new Clients(view),
+      metrics: new MetricsRing(view),
+      desk: new HistoryDesk(view),
+      live: new LiveChanges(view),
+    }
     this.browsers = new BrowserGuard(view.config)
     this.logger = logger
     this.isLocal = isLoopback(view.config.admin.address)

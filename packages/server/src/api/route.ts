@@ -3,6 +3,8 @@ import { pathProblem } from '@zabra/protocol'
 import type { ServerView } from '../view/server-view.ts'
 import { ApiError, badRequest } from './api-error.ts'
 import type { Clients, Role } from './clients.ts'
+import type { HistoryDesk } from './history/desk.ts'
+import type { LiveChanges } from './history/live-changes.ts'
 import type { InternalClient } from './internal-client.ts'
 import type { MetricsRing } from './metrics-ring.ts'
 import { problemOf, type Schema } from './schema.ts'
@@ -12,6 +14,8 @@ export interface Services {
   readonly view: ServerView
   readonly clients: Clients
   readonly metrics: MetricsRing
+  readonly desk: HistoryDesk
+  readonly live: LiveChanges
 }
 
 export interface Parameter {

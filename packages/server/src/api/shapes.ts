@@ -14,7 +14,7 @@ export function isoTime(ms: bigint): string {
   return Number.isNaN(time.getTime()) ? String(ms) : time.toISOString()
 }
 
-const hexText: Schema = { type: 'string', pattern: '^0x[0-9a-f]{1,16}$' }
+export const hexText: Schema = { type: 'string', pattern: '^0x[0-9a-f]{1,16}$' }
 
 export const nodeSchema = object({
   path: text,

@@ -1,21 +1,4 @@
-import { setImmediate as nextTurn } from 'node:timers/promises'
-
-const sliceMs = 4
-
-/** Lets the server serve others between pieces of a long piece of work. */
-export class Slices {
-  private startedMs = performance.now()
-
-  /** Undefined while there is time left: awaiting it costs nothing then. */
-  pause(): Promise<void> | undefined {
-    return performance.now() - this.startedMs < sliceMs ? undefined : this.next()
-  }
-
-  private async next(): Promise<void> {
-    await nextTurn()
-    this.startedMs = performance.now()
-  }
-}
+import { Slices } from '../base/slices.ts'
 
 const runLength = 2048
 

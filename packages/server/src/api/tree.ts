@@ -1,7 +1,8 @@
 import { joinPath, StatResponse, type Reader, type Stat } from '@zabra/protocol'
 import { isRefused } from './api-error.ts'
 import type { InternalClient } from './internal-client.ts'
-import { Slices, sortInSlices } from './slices.ts'
+import { Slices } from '../base/slices.ts'
+import { sortInSlices } from './slices.ts'
 
 /** Undefined where there is no such znode; `hidden` where its ACL does not let the caller read it. */
 export async function statOf(

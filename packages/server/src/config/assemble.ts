@@ -51,6 +51,11 @@ export function assemble(parts: Parts): ServerConfig {
       retainCount: values['autopurge.snapRetainCount'],
       retainBytes: values['autopurge.retainBytes'],
     },
+    history: {
+      enabled: values['history.enabled'],
+      retainBytes: values['history.retainBytes'],
+      retainMs: values['history.retainDays'],
+    },
     acceptDamage: values['recovery.acceptDamage'],
     tickMs: values.tickTime,
     sessionTimeoutMsMin: timeouts.min,

@@ -3,7 +3,7 @@ import { access, limits, listening, nodes, sasl, sessions } from './keys/clients
 import { admin } from './keys/admin.ts'
 import { bounds, guards } from './keys/bounds.ts'
 import { ensemble } from './keys/ensemble.ts'
-import { retention, storage } from './keys/storage.ts'
+import { history, retention, storage } from './keys/storage.ts'
 import { adminTls, quorumTls, tls } from './keys/tls.ts'
 import { unused } from './keys/unused.ts'
 
@@ -15,6 +15,7 @@ export const sections: readonly { title: string; keys: Readonly<Record<string, A
   { title: 'Sessions', keys: sessions },
   { title: 'Storage', keys: storage },
   { title: 'Retention', keys: retention },
+  { title: 'History', keys: history },
   { title: 'Administration and metrics', keys: admin },
   { title: 'Nodes', keys: nodes },
   { title: 'Limits and throttling', keys: limits },
@@ -34,6 +35,7 @@ export const keys = {
   ...sessions,
   ...storage,
   ...retention,
+  ...history,
   ...admin,
   ...nodes,
   ...limits,

@@ -47,6 +47,12 @@ export interface ServerConfig {
     readonly retainCount: number
     readonly retainBytes: number
   }
+  /** 0: no bound. */
+  readonly history: {
+    readonly enabled: boolean
+    readonly retainBytes: number
+    readonly retainMs: number
+  }
 
   readonly tickMs: number
   readonly sessionTimeoutMsMin: number

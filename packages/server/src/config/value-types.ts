@@ -67,6 +67,17 @@ export const hours: ValueType<number> = {
   format: (value) => String(value / 3_600_000),
 }
 
+/** Written in days, or with a unit; kept in milliseconds. */
+export const days: ValueType<number> = {
+  label: 'days, or with a unit: 12h, 30d',
+  expected: 'a number of days, or a number and one of ms, s, m, h, d',
+  parse: (text) => {
+    const [, digits, unit = 'd'] = /^(\d+)\s*(ms|s|m|h|d)?$/.exec(text) ?? []
+    return digits === undefined ? undefined : Number(digits) * unitsMs[unit]!
+  },
+  format: (value) => String(value / 86_400_000),
+}
+
 export const ratio: ValueType<number> = {
   label: 'number',
   expected: 'a number',

@@ -12,6 +12,7 @@ import {
   type Authenticator,
   type DatabaseOptions,
   type Disk,
+  type History,
   type HostPort,
   type JournalOptions,
   type PeerBase,
@@ -32,6 +33,7 @@ import { Turn } from '../net/turn.ts'
 import type { TlsContexts } from '../tls/tls-contexts.ts'
 import type { ServerView } from '../view/server-view.ts'
 import { describeJournal, describeTrace } from './describe-trace.ts'
+import { historyRetention, openHistory } from './history.ts'
 import { joinEnsemble, type JoinedEnsemble } from './ensemble.ts'
 import { databaseOptions, journalOptions, peerOptions, txnBytesMax } from './options.ts'
 
@@ -66,6 +68,7 @@ export interface Parts {
   readonly authenticator: Authenticator
   readonly passwords: SessionPasswords
   readonly dbOptions: DatabaseOptions
+  readonly history: History | undefined
   readonly startup: ServerView['startup']
 }
 
@@ -145,7 +148,7 @@ export async function assembleServer(config: ServerConfig, resources: Resources)
       },
       turn: (work) => turn.run(work),
     },
-    journalOptions(config, directories),
+    { ...journalOptions(config, directories), history: historyRetention(config, disk) },
     fail,
   )
   if (recovered.snapshotFile !== undefined) {
@@ -164,6 +167,9 @@ export async function assembleServer(config: ServerConfig, resources: Resources)
   const isLongReplay = recovered.recordsReplayed > config.snapCount / 2
   if (recovered.damageAccepted || isWithoutSnapshot) void journal.snapshot()
   else if (isLongReplay) void journal.snapshotAfter(calmAfterMs)
+  // A learner may have applied what its own log does not hold yet.
+  const durable = (): bigint => (log.lastZxid < db.lastZxid ? log.lastZxid : db.lastZxid)
+  const history = openHistory(config, disk, directories, startLogger, durable)
   const startup = { loadMs, recordsReplayed: recovered.recordsReplayed }
   return {
     peer,
@@ -174,6 +180,7 @@ export async function assembleServer(config: ServerConfig, resources: Resources)
     authenticator,
     passwords,
     dbOptions,
+    history,
     startup,
   }
 }

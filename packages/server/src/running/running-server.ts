@@ -1,6 +1,7 @@
 import {
   copyRecords,
   MemoryDisk,
+  pastFiles,
   RestoreRefusal,
   Summary,
   type Disk,
@@ -258,6 +259,10 @@ export class RunningServer implements ServerView {
     return this.parts.startup
   }
 
+  get history(): ServerView['history'] {
+    return this.parts.history
+  }
+
   get directories(): ServerView['directories'] {
     const { snapshotDir, logDir } = this.parts.directories
     return { data: snapshotDir, log: logDir }
@@ -305,9 +310,10 @@ export class RunningServer implements ServerView {
     return zxid
   }
 
-  copyLog(range: RecordRange): ReturnType<ServerView['copyLog']> {
+  async *copyLog(range: RecordRange): AsyncGenerator<Uint8Array, void, void> {
+    const { disk } = this.holdings
     const recordBytesMax = txnBytesMax(this.config)
-    return copyRecords(this.holdings.disk, this.storage, range, { recordBytesMax })
+    yield* copyRecords(disk, await pastFiles(disk, this.storage), range, { recordBytesMax })
   }
 
   async handOver(): ReturnType<ServerView['handOver']> {

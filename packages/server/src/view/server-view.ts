@@ -2,6 +2,7 @@ import type {
   Authenticator,
   Disk,
   DiskStats,
+  History,
   Leadership,
   Membership,
   PeerBase,
@@ -52,6 +53,8 @@ export interface ServerView {
   traceMask: bigint
   /** What the admin commands count. */
   readonly adminCounts: AdminCounts
+  /** The past, as far as it is kept; undefined where `history.enabled` is false. */
+  readonly history: History | undefined
   /** Where snapshots are, and where logs are. */
   readonly directories: { readonly data: string; readonly log: string }
   /** Bytes of the files in the snapshot and in the log directory. */

@@ -289,6 +289,15 @@ export class Tree {
     return node === above && id !== above
   }
 
+  czxid(id: NodeId): bigint {
+    return this.view(id).getBigInt64(this.at(id) + field.czxid)
+  }
+
+  /** The version of the ACL. */
+  aversion(id: NodeId): number {
+    return this.view(id).getInt32(this.at(id) + field.aversion)
+  }
+
   mzxid(id: NodeId): bigint {
     return this.view(id).getBigInt64(this.at(id) + field.mzxid)
   }

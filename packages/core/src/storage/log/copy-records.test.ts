@@ -7,13 +7,29 @@ import {
   TxnHeader,
   Writer,
 } from '@zabra/protocol'
-import { expect, test } from 'vitest'
+import { afterEach, expect, test } from 'vitest'
+import { logsAmong, snapshotsAmong } from '../disk/files.ts'
 import { MemoryDisk } from '../disk/memory-disk.ts'
-import { CopyError, copyRecords, isNextZxid, type RecordRange } from './copy-records.ts'
+import {
+  CopyError,
+  copyRecords,
+  isNextZxid,
+  type LoggedFiles,
+  type RecordRange,
+} from './copy-records.ts'
 import { LogBatch } from './log-batch.ts'
 import { TxnLog } from './txn-log.ts'
 
-const directories = { snapshotDir: 'data', logDir: 'data' }
+let breaks: readonly bigint[] = []
+afterEach(() => {
+  breaks = []
+})
+
+async function filesOf(disk: MemoryDisk): Promise<LoggedFiles> {
+  const entries = await disk.list('data')
+  const logs = logsAmong(entries).map((log) => ({ ...log, directory: 'data' }))
+  return { logs, snapshots: snapshotsAmong(entries), breaks }
+}
 
 /** A directory with logs that hold these transactions, a file for each list. */
 async function logsOf(...files: readonly (readonly bigint[])[]): Promise<MemoryDisk> {
@@ -46,7 +62,7 @@ async function file(disk: MemoryDisk, name: string, bytes: Uint8Array): Promise<
 
 async function bytesOf(disk: MemoryDisk, range: RecordRange): Promise<Buffer> {
   const pieces: Uint8Array[] = []
-  for await (const piece of copyRecords(disk, directories, range)) pieces.push(piece)
+  for await (const piece of copyRecords(disk, await filesOf(disk), range)) pieces.push(piece)
   return Buffer.concat(pieces)
 }
 
@@ -123,6 +139,17 @@ test('finds transactions that are missing in between', async () => {
   // A server took its leader's snapshot, and has no log of what led up to it.
   await file(whole, ...snapshotOf(3n))
   expect(await problem(whole, { after: 0n })).toBe('gap')
+})
+
+test('does not lead from one database to another', async () => {
+  const disk = await logsOf([1n, 2n], [epoch(1n, 1n), epoch(1n, 2n)])
+  breaks = [epoch(1n, 0n)]
+  expect(await problem(disk, { after: 1n, checksum: await checksumOf(disk, 1n), to: 2n })).toBe(
+    'copied 2',
+  )
+  expect(await problem(disk, { after: 0n })).toBe('gap')
+  await file(disk, ...snapshotOf(epoch(1n, 0n)))
+  expect(await copied(disk, { after: epoch(1n, 0n) })).toEqual([epoch(1n, 1n), epoch(1n, 2n)])
 })
 
 test('takes the start of an epoch for no transaction', async () => {

@@ -3,7 +3,7 @@
  * logs do not hold everything between two transactions, this fails and says why.
  */
 import { faultCode, type Disk } from '../../ports.ts'
-import { indexCovering, listIfThere, logsAmong, snapshotsAmong } from '../disk/files.ts'
+import { indexCovering, type StoredFile } from '../disk/files.ts'
 import { recordPrefixBytes } from './log-batch.ts'
 import { judgeEnd } from './log-damage.ts'
 import { LogFileReader, type LogReaderOptions, type LogRecords } from './log-reader.ts'
@@ -29,6 +29,8 @@ export type CopyProblem =
   | 'behind'
   /** Something in between is missing or damaged. */
   | 'gap'
+  /** A file is not where it was listed. */
+  | 'moved'
 
 /** The logs do not hold the range. */
 export class CopyError extends Error {
@@ -41,9 +43,12 @@ export class CopyError extends Error {
   }
 }
 
-export interface LogDirectories {
-  readonly snapshotDir: string
-  readonly logDir: string
+/** What there is of a history, each in ascending order. */
+export interface LoggedFiles {
+  readonly logs: readonly (StoredFile & { readonly directory: string })[]
+  readonly snapshots: readonly StoredFile[]
+  /** Another database began at each of these: what came before does not lead to it. */
+  readonly breaks: readonly bigint[]
 }
 
 const counterMask = 0xffffffffn
@@ -56,15 +61,17 @@ export function isNextZxid(zxid: bigint, next: bigint): boolean {
 /** The records of a range as they stand in the files, in stretches of up to about a mebibyte. */
 export async function* copyRecords(
   disk: Disk,
-  { snapshotDir, logDir }: LogDirectories,
+  { logs, snapshots, breaks }: LoggedFiles,
   range: RecordRange,
   options: LogReaderOptions = {},
 ): AsyncGenerator<Uint8Array, void, void> {
-  const snapshots = snapshotsAmong(await listIfThere(disk, snapshotDir)).map(({ zxid }) => zxid)
-  const logs = logsAmong(await listIfThere(disk, logDir))
-  const copy = new Copy(range, snapshots)
-  for (const { name } of logs.slice(indexCovering(logs, range.after))) {
-    const path = `${logDir}/${name}`
+  const copy = new Copy(
+    range,
+    snapshots.map(({ zxid }) => zxid),
+    breaks,
+  )
+  for (const { directory, name } of logs.slice(indexCovering(logs, range.after))) {
+    const path = `${directory}/${name}`
     const log = await openLog(disk, path, options)
     try {
       for await (const records of log) {
@@ -93,7 +100,7 @@ async function openLog(
     return await LogFileReader.open(disk, path, options)
   } catch (error) {
     if (faultCode(error) !== 'ENOENT') throw error
-    throw new CopyError('purged', `${path} was removed meanwhile`)
+    throw new CopyError('moved', `${path} was moved or removed meanwhile`)
   }
 }
 
@@ -101,14 +108,16 @@ class Copy {
   isDone = false
   private readonly range: RecordRange
   private readonly snapshots: readonly bigint[]
+  private readonly breaks: readonly bigint[]
   private last: bigint
   /** Whether the logs are known to contain, or to follow, the transaction they are read from. */
   private isAnchored = false
   private hasOlder = false
 
-  constructor(range: RecordRange, snapshots: readonly bigint[]) {
+  constructor(range: RecordRange, snapshots: readonly bigint[], breaks: readonly bigint[]) {
     this.range = range
     this.snapshots = snapshots
+    this.breaks = breaks
     this.last = range.after
   }
 
@@ -174,7 +183,8 @@ class Copy {
     const between = this.snapshots.find(
       (snapshot) => snapshot > last && snapshot < zxid && (snapshot & counterMask) !== 0n,
     )
-    if (!isNextZxid(last, zxid) || between !== undefined)
+    const isBroken = this.breaks.some((each) => each > last && each <= zxid)
+    if (!isNextZxid(last, zxid) || between !== undefined || isBroken)
       throw new CopyError(
         'gap',
         `${file} goes on at ${hex(zxid)}, but the log before ends at ${hex(last)}`,

@@ -118,6 +118,7 @@ const codes: Readonly<Record<CopyProblem, string>> = {
   otherHistory: 'otherHistory',
   behind: 'behind',
   gap: 'logGap',
+  moved: 'moved',
 }
 
 const headers = {

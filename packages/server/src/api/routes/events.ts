@@ -3,11 +3,10 @@ import { badRequest } from '../api-error.ts'
 import type { WatchEvent } from '../internal-client.ts'
 import { samplesSchema, type Sample } from '../metrics-ring.ts'
 import { streamed, type Call, type Route } from '../route.ts'
+import { openStream } from '../stream.ts'
 
 const collectMs = 100
 const changesMax = 500
-const unreadBytesMax = 1024 * 1024
-const heartbeatMs = 10_000
 
 const kinds = new Map<number, string>([
   [eventTypes.nodeCreated, 'created'],
@@ -42,39 +41,18 @@ export const events: readonly Route[] = [
   },
 ]
 
-async function stream({ client, metrics, query, response, signal }: Call): Promise<unknown> {
+async function stream(call: Call): Promise<unknown> {
+  const { client, metrics, query } = call
   const path = query.text('path')
   const wantsMetrics = query.flag('metrics')
   if (path === undefined && !wantsMetrics) throw badRequest('path or metrics is missing')
-  const ends: (() => void)[] = []
-  const send = (event: string, data: object): void => {
-    response.write(`event: ${event}\ndata: ${JSON.stringify(data)}\n\n`)
-    // Whoever does not read gets nothing more, rather than a part.
-    if (response.writableLength > unreadBytesMax) response.destroy()
-  }
-  try {
+  await openStream(call, async (send, ends) => {
     if (path !== undefined) {
       const changes = new Changes((told) => send('changes', told))
       ends.push(await client.watch(path, (event) => changes.add(event)), () => changes.stop())
     }
     if (wantsMetrics) ends.push(metrics.onSample((sample: Sample) => send('metrics', sample)))
-    response.writeHead(200, {
-      'Content-Type': 'text/event-stream',
-      'Cache-Control': 'no-store',
-      'X-Content-Type-Options': 'nosniff',
-    })
-    send('ready', {})
-    const heartbeat = setInterval(() => response.write(':\n\n'), heartbeatMs)
-    ends.push(() => clearInterval(heartbeat))
-    await new Promise<void>((resolve) => {
-      ends.push(client.onClose(resolve))
-      signal.addEventListener('abort', () => resolve())
-      if (signal.aborted || !client.isOpen) resolve()
-    })
-  } finally {
-    for (const end of ends) end()
-  }
-  response.end()
+  })
   return streamed
 }
 

@@ -3,11 +3,15 @@ import { backup } from './backup.ts'
 import { changes } from './changes.ts'
 import { ensemble } from './ensemble.ts'
 import { events } from './events.ts'
+import { history } from './history.ts'
+import { historyStream } from './history-stream.ts'
 import { locks } from './locks.ts'
 import { nodes } from './nodes.ts'
+import { past } from './past.ts'
 import { removal } from './removal.ts'
 import { search } from './search.ts'
 import { sessions } from './sessions.ts'
+import { undelete } from './undelete.ts'
 import { whoami } from './whoami.ts'
 
 /** The table of the API: what is answered, to whom, and in which shape. */
@@ -22,4 +26,8 @@ export const routes: readonly Route[] = [
   ...locks,
   ...events,
   ...backup,
+  ...history,
+  ...past,
+  ...historyStream,
+  ...undelete,
 ]

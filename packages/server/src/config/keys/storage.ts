@@ -1,5 +1,5 @@
 import { property, setting } from '../key.ts'
-import { bool, choice, hours, int, kib, long, ms, path, yesNo } from '../value-types.ts'
+import { bool, choice, days, hours, int, kib, long, ms, path, yesNo } from '../value-types.ts'
 
 export const storage = {
   dataDir: setting(path, undefined, 'Directory of the snapshots and of the file myid.', {
@@ -126,5 +126,28 @@ export const retention = {
       range: { min: 0, outside: 'error' },
       departs: "zabra's own; ZooKeeper takes no notice of it.",
     },
+  ),
+} as const
+
+const ours = "zabra's own; ZooKeeper takes no notice of it."
+
+export const history = {
+  'history.enabled': setting(
+    bool,
+    true,
+    'Logs and snapshots that recovery needs no more are kept in folders named `history`, and the past can be asked for ([history](history.md)). Without it they are deleted, as ZooKeeper does, and what recovery needs is all that the past can be read from.',
+    { departs: ours },
+  ),
+  'history.retainBytes': setting(
+    long,
+    2 * 1024 ** 3,
+    'Bound for the folders `history`, besides `autopurge.retainBytes`; the oldest goes first. 0 for no bound.',
+    { range: { min: 0, outside: 'error' }, departs: ours },
+  ),
+  'history.retainDays': setting(
+    days,
+    30 * 86_400_000,
+    'What is older goes from the folders `history`; 0 for no bound.',
+    { departs: ours },
   ),
 } as const

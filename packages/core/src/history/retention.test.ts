@@ -1,0 +1,140 @@
+import fc from 'fast-check'
+import { expect, test } from 'vitest'
+import { zabraSnapshot } from '../../test/support/fuzzy-snapshots.ts'
+import { contentOf, directory, places, RecordedWorld } from '../../test/support/recorded-world.ts'
+import { anyStep, type Step } from '../../test/support/world.ts'
+import { loadDatabase } from '../storage/recovery/load.ts'
+import { purge } from '../storage/purge.ts'
+import { HistoryError } from './error.ts'
+import { History } from './history.ts'
+import { PastTree } from './past-tree.ts'
+import { historyFolder } from './places.ts'
+import { expireHistory, halveHistory, retire, syncRetired } from './retention.ts'
+
+const folder = `${directory}/${historyFolder}`
+const everything = { retainBytes: Infinity, retainMs: Infinity }
+const databaseOptions = {
+  extendedTypes: true,
+  digests: true,
+  hashSeed: 1,
+  acl: { skipAcl: false, schemes: new Set<string>() },
+}
+
+async function purged({ disk }: RecordedWorld): Promise<void> {
+  await purge(disk, {
+    ...places,
+    retainCount: 1,
+    dispose: {
+      take: (from, name) => retire(disk, from, name),
+      sync: (from) => syncRetired(disk, from),
+    },
+  })
+}
+
+async function recorded(steps: readonly Step[]): Promise<RecordedWorld> {
+  const world = new RecordedWorld(zabraSnapshot)
+  await world.start()
+  for (const step of steps) await world.do(step)
+  await world.end()
+  return world
+}
+
+/** So that there are several logs and snapshots. */
+const steps = fc
+  .array(fc.array(anyStep, { minLength: 5, maxLength: 25 }), { minLength: 4, maxLength: 8 })
+  .map((parts) =>
+    parts.flatMap((part): Step[] => [...part, { op: 'write' }, ...part, ...writes(60)]),
+  )
+
+function writes(count: number): Step[] {
+  return Array.from({ length: count }, () => ({ op: 'write' }))
+}
+
+test('what recovery needs no more is out of its way, and the past is all there', async () => {
+  await fc.assert(
+    fc.asyncProperty(steps, async (some) => {
+      const world = await recorded(some)
+      const { disk } = world
+      const before = (await disk.list(directory)).map(({ name }) => name)
+      await purged(world)
+      const after = (await disk.list(directory)).map(({ name }) => name)
+      const moved = (await disk.list(folder)).map(({ name }) => name)
+      expect([...after, ...moved].toSorted()).toEqual(before.toSorted())
+      expect(moved.length).toBeGreaterThan(0)
+
+      await expireHistory(disk, places, everything, 0)
+      const history = new History(disk, { places })
+      for (const [zxid, expected] of world.ledger) {
+        expect(contentOf(await history.treeAt({ zxid }))).toEqual(expected)
+      }
+      const { db } = await loadDatabase(
+        disk,
+        { snapshotDir: directory, logDir: directory },
+        databaseOptions,
+      )
+      const last = world.ledger.get(world.db.lastZxid)
+      expect(contentOf(new PastTree(db, db.lastZxid))).toEqual(last)
+    }),
+    { numRuns: 25 },
+  )
+})
+
+test('what is too much goes, the oldest first, and what is left is shown right or refused', async () => {
+  await fc.assert(
+    fc.asyncProperty(steps, fc.integer({ min: 0, max: 20_000 }), async (some, retainBytes) => {
+      const world = await recorded(some)
+      const { disk } = world
+      await purged(world)
+      const needed = await disk.list(directory)
+      await expireHistory(disk, places, { retainBytes, retainMs: Infinity }, 0)
+      expect(await disk.list(directory)).toEqual(needed)
+      const left = await disk.list(folder)
+      expect(left.reduce((sum, { bytes }) => sum + bytes, 0)).toBeLessThanOrEqual(retainBytes)
+      const history = new History(disk, { places })
+      let isShown = false
+      for (const [zxid, expected] of world.ledger) {
+        const tree = await history.treeAt({ zxid }).catch((error: unknown) => {
+          if (!(error instanceof HistoryError)) throw error
+          return undefined
+        })
+        // The past is one piece: it begins somewhere, and from there on nothing is missing.
+        if (isShown) expect(tree).toBeDefined()
+        if (tree === undefined) continue
+        isShown = true
+        expect(contentOf(tree)).toEqual(expected)
+      }
+      expect(isShown).toBe(true)
+    }),
+    { numRuns: 25 },
+  )
+})
+
+test('what is too old goes, and on a full disk the older half', async () => {
+  const [some] = fc.sample(steps, { numRuns: 1, seed: 7 })
+  const world = await recorded(some!)
+  const { disk } = world
+  await purged(world)
+  const size = async (): Promise<number> =>
+    (await disk.list(folder)).reduce((sum, { bytes }) => sum + bytes, 0)
+  const all = await size()
+  const history = new History(disk, { places })
+  const { first, last } = await history.extent()
+  const middleMs = Math.floor((first!.timeMs + last!.timeMs) / 2)
+  await expireHistory(
+    disk,
+    places,
+    { retainBytes: Infinity, retainMs: last!.timeMs - middleMs },
+    last!.timeMs,
+  )
+  const newer = await size()
+  expect(newer).toBeLessThan(all)
+  expect(newer).toBeGreaterThan(0)
+  const extent = await history.extent()
+  expect(extent.first!.timeMs).toBeLessThanOrEqual(middleMs)
+  while ((await size()) > 0) {
+    const before = await size()
+    await halveHistory(disk, places)
+    expect(await size()).toBeLessThanOrEqual(before / 2)
+  }
+  await history.treeAt({ zxid: last!.zxid })
+})

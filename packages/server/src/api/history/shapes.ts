@@ -1,0 +1,150 @@
+import { maskAcl, type Change, type PastNode } from '@zabra/core'
+import { nameOf, type Acl } from '@zabra/protocol'
+import type { ServerView } from '../../view/server-view.ts'
+import { isLoopback } from '../../config/loopback.ts'
+import { includes, type Role } from '../clients.ts'
+import { choice, integer, nullable, object, text } from '../schema.ts'
+import { aclJson, aclSchema, hex, hexText, isoTime } from '../shapes.ts'
+
+export const kindWords = [
+  'create',
+  'set',
+  'delete',
+  'acl',
+  'reconfig',
+  'openSession',
+  'closeSession',
+] as const
+
+const dataMembers = {
+  data: nullable({ ...text, description: 'Text, or base64; null where there is none' }),
+  encoding: nullable(choice('utf8', 'base64')),
+}
+
+export const changeSchema = object(
+  {
+    zxid: hexText,
+    time: text,
+    kind: choice(...kindWords),
+    part: integer,
+    parts: integer,
+    path: nullable(text),
+    version: nullable(integer),
+    dataLength: nullable(integer),
+    nodeKind: nullable(choice('persistent', 'ephemeral', 'container', 'ttl')),
+    ttlMs: nullable(integer),
+    cause: nullable(choice('sessionEnd', 'reclaimed')),
+    timeoutMs: nullable(integer),
+    session: nullable(hexText),
+  },
+  dataMembers,
+)
+
+export const pastNodeSchema = object(
+  {
+    path: text,
+    name: text,
+    kind: choice('persistent', 'ephemeral', 'container', 'ttl'),
+    czxid: hexText,
+    mzxid: hexText,
+    pzxid: hexText,
+    ctime: text,
+    mtime: text,
+    version: integer,
+    cversion: integer,
+    aversion: integer,
+    ephemeralOwner: nullable(hexText),
+    ttlMs: nullable(integer),
+    dataLength: integer,
+    numChildren: integer,
+  },
+  { acl: aclSchema, ...dataMembers },
+)
+
+/** Data in JSON: as text where it is text. */
+export function dataJson(data: Uint8Array | null): {
+  readonly data: string | null
+  readonly encoding: 'utf8' | 'base64' | null
+} {
+  if (data === null) return { data: null, encoding: null }
+  const buffer = Buffer.from(data.buffer, data.byteOffset, data.byteLength)
+  try {
+    return {
+      data: new TextDecoder('utf-8', { fatal: true, ignoreBOM: true }).decode(buffer),
+      encoding: 'utf8',
+    }
+  } catch {
+    return { data: buffer.toString('base64'), encoding: 'base64' }
+  }
+}
+
+export interface ChangeView {
+  readonly view: ServerView
+  readonly role: Role
+  readonly wantsData: boolean
+}
+
+export function changeJson(change: Change, { view, role, wantsData }: ChangeView): object {
+  const { zxid, timeMs, kind, part, parts, path, version, data, dataLength } = change
+  const { nodeKind, ttlMs, cause, timeoutMs, session } = change
+  return {
+    zxid: hex(zxid),
+    time: isoTime(BigInt(timeMs)),
+    kind,
+    part,
+    parts,
+    path: path ?? null,
+    version: version ?? null,
+    dataLength: dataLength ?? null,
+    nodeKind: nodeKind ?? null,
+    ttlMs: ttlMs ?? null,
+    cause: cause ?? null,
+    timeoutMs: timeoutMs ?? null,
+    session: showsSession(view, role, session) ? hex(session) : null,
+    ...(wantsData && data !== undefined ? dataJson(data) : {}),
+  }
+}
+
+/** An id can be enough to take a living session over, so not everybody sees those. */
+export function showsSession(view: ServerView, role: Role, session: bigint): boolean {
+  return (
+    isLoopback(view.config.admin.address) ||
+    includes(role, 'admin') ||
+    !view.peer.db.sessions.has(session)
+  )
+}
+
+export interface NodeDetail {
+  readonly data?: boolean
+  /** Whether the hashes in the ACL may be shown, too; left out, there is no ACL. */
+  readonly acl?: 'whole' | 'masked'
+}
+
+export function pastNodeJson(
+  { path, data, acl, kind, ttlMs, stat }: PastNode,
+  detail: NodeDetail = {},
+) {
+  return {
+    path,
+    name: nameOf(path),
+    kind,
+    czxid: hex(stat.czxid),
+    mzxid: hex(stat.mzxid),
+    pzxid: hex(stat.pzxid),
+    ctime: isoTime(stat.ctime),
+    mtime: isoTime(stat.mtime),
+    version: stat.version,
+    cversion: stat.cversion,
+    aversion: stat.aversion,
+    ephemeralOwner: kind === 'ephemeral' ? hex(stat.ephemeralOwner) : null,
+    ttlMs: ttlMs ?? null,
+    dataLength: stat.dataLength,
+    numChildren: stat.numChildren,
+    ...(detail.acl === undefined ? {} : { acl: aclJson(shownAcl(acl, detail.acl)) }),
+    ...(detail.data === true ? dataJson(data) : {}),
+  }
+}
+
+function shownAcl(acl: readonly Acl[], how: 'whole' | 'masked'): readonly Acl[] {
+  return how === 'whole' ? acl : maskAcl(acl)
+}

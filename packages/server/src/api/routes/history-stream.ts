@@ -1,0 +1,91 @@
+import { passes, type Change } from '@zabra/core'
+import { ApiError } from '../api-error.ts'
+import { includes } from '../clients.ts'
+import { PastAccess } from '../history/access.ts'
+import { changeJson, type ChangeView } from '../history/shapes.ts'
+import { streamed, type Call, type Route } from '../route.ts'
+import { hex } from '../shapes.ts'
+import { openStream } from '../stream.ts'
+import { filterFrom, filterParameters } from './history.ts'
+
+const collectMs = 100
+const changesMax = 500
+
+export const historyStream: readonly Route[] = [
+  {
+    method: 'GET',
+    path: '/history/stream',
+    summary:
+      'Changes as they happen: `ready` with the zxid after which they begin, then `changes`, a few times a second',
+    role: 'metadata',
+    parameters: {
+      ...filterParameters,
+      data: { kind: 'flag', description: 'With data; needs the role read' },
+    },
+    answer: 'text/event-stream',
+    handle: follow,
+  },
+]
+
+async function follow(call: Call): Promise<unknown> {
+  const { view, role, query, live } = call
+  const wantsData = query.flag('data')
+  if (wantsData && !includes(role, 'read')) {
+    throw new ApiError(403, 'role', 'Data needs the role read')
+  }
+  const filter = filterFrom(call)
+  const access = new PastAccess(call)
+  await openStream(
+    call,
+    (send, ends) => {
+      const batch = new Batch({ view, role, wantsData }, (told) => send('changes', told))
+      const end = live.listen((change) => {
+        if (passes(change, filter) && isSeen(access, change)) batch.add(change)
+      })
+      ends.push(end, () => batch.stop())
+    },
+    () => ({ zxid: hex(view.peer.lastZxid) }),
+  )
+  return streamed
+}
+
+/** It is about to be applied: what goes is still there, what comes has its list with it. */
+function isSeen(access: PastAccess, { path, kind, acl }: Change): boolean {
+  if (access.seesAll || path === undefined) return true
+  if (kind === 'create') return access.grants(acl ?? [])
+  if (kind === 'acl' && !access.grants(acl ?? [])) return false
+  return access.mayIfThere(path)
+}
+
+/** Collects changes for a moment, so that many writes are few events. */
+class Batch {
+  private readonly changeView: ChangeView
+  private readonly tell: (told: object) => void
+  private collected: object[] = []
+  private missed = 0
+  private timer: NodeJS.Timeout | undefined
+
+  constructor(changeView: ChangeView, tell: (told: object) => void) {
+    this.changeView = changeView
+    this.tell = tell
+  }
+
+  add(change: Change): void {
+    if (this.collected.length < changesMax) {
+      this.collected.push(changeJson(change, this.changeView))
+    } else this.missed++
+    this.timer ??= setTimeout(() => this.flush(), collectMs)
+  }
+
+  private flush(): void {
+    this.timer = undefined
+    const told = { changes: this.collected, missed: this.missed }
+    this.collected = []
+    this.missed = 0
+    this.tell(told)
+  }
+
+  stop(): void {
+    clearTimeout(this.timer)
+  }
+}
