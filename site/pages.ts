@@ -45,6 +45,7 @@ export const sections: readonly Section[] = [
       ['docs/backup.md'],
       ['docs/monitoring.md'],
       ['docs/security.md'],
+      ['docs/threat-model.md'],
       ['docs/troubleshooting.md'],
       ['docs/migration.md', 'Migrating from Apache'],
       ['docs/console.md'],

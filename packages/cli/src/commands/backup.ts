@@ -3,12 +3,9 @@ import { entry } from '../table/entry.ts'
 
 export const command = defineGroup(
   {
-    ls: entry(
-      'The backups in a directory, and what can be restored',
-      () => import('./backup/ls.ts'),
-    ),
+    ls: entry('List backups and the times they can restore', () => import('./backup/ls.ts')),
     verify: entry(
-      'Check every byte of backups, and their order, without restoring',
+      'Check every byte of backups, and their order',
       () => import('./backup/verify.ts'),
     ),
   },

@@ -8,41 +8,48 @@ import { counted } from '../output/units.ts'
 import type { State } from '../backup/state.ts'
 
 export const command = defineCommand({
-  arguments: { directory: { kind: 'file', help: 'of backups' } },
+  arguments: { directory: { kind: 'file', help: 'directory of backups' } },
   options: {
     to: {
       type: 'text',
       value: 'ZXID|TIME',
-      help: 'the state after this transaction (0x...), or at this time (ISO 8601); the newest without it',
+      help: 'restore the state after this zxid (0x...) or at this time (ISO 8601); default: the newest',
     },
     path: {
       type: 'text',
       value: 'PATH',
       kind: 'path',
-      help: 'only this node and what is below it',
+      help: 'restore only this node and its subtree',
     },
     dataDir: {
       type: 'text',
       value: 'DIR',
       kind: 'file',
-      help: 'make the data directory of a new server, instead of changing a running ensemble',
+      help: 'write the data directory of a new server instead of changing a running ensemble',
     },
-    keepExtra: { type: 'flag', help: 'keep nodes that did not exist at that moment' },
+    keepExtra: { type: 'flag', help: 'keep nodes that did not exist then' },
     dryRun: { type: 'flag', short: 'n', help: 'show what would change, and change nothing' },
-    data: { type: 'flag', help: 'with --dry-run: show the values that would change' },
+    data: { type: 'flag', help: 'with --dry-run: show the data that would change' },
     yes: { type: 'flag', short: 'y', help: 'do not ask' },
   },
-  details: `Into a running ensemble: compares what was with what is, and changes only what differs, in transactions, each node only
-if nobody changed it meanwhile. Data, ACLs, containers, TTLs and the counters of sequential children come back; versions
-and times are those of new changes. Containers and TTLs of nodes that exist are not compared, because servers do not tell
-them. Ephemeral nodes, and nodes above those of live sessions, are left alone, and so is /zookeeper with its quotas.
+  details: `In a running ensemble: compares the past state with the present one and changes only the differences, in
+transactions, and only nodes that nobody changes at the same time. It restores data, ACLs, containers, TTLs and the counters
+of sequential children. Versions and times are those of new changes. It does not compare containers and TTLs of existing
+nodes, because servers do not tell them to clients. It leaves alone ephemeral nodes, nodes above the ephemeral nodes of live
+sessions, and /zookeeper with the quotas.
 
-With --data-dir: writes everything as it was, with sessions, versions and times, into an empty directory. Start a new
-server on it; for a new ensemble, make one for every member. Its next transaction is above all of the backups.`,
+With --data-dir: writes the complete state, with sessions, versions and times, into an empty directory. Start a new server
+on it; for a new ensemble, write one for every member. New transactions get higher zxids than any in the backups.`,
   examples: [
     ['zabra restore /backups/zk --to 2026-01-31T08:00Z --path /app --dry-run', 'what would change'],
-    ['zabra restore /backups/zk --to 0x100000a3f --path /app', 'only /app, in a running ensemble'],
-    ['zabra restore /backups/zk --data-dir /var/lib/zookeeper-new', 'for a new server'],
+    [
+      'zabra restore /backups/zk --to 0x100000a3f --path /app',
+      'restore /app in a running ensemble',
+    ],
+    [
+      'zabra restore /backups/zk --data-dir /var/lib/zookeeper-new',
+      'write the data directory of a new server',
+    ],
   ],
   async run(invocation) {
     const { args, options, out, signal } = invocation

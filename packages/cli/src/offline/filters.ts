@@ -6,15 +6,15 @@ import type { LoggedChange, Transaction } from './transactions.ts'
 
 /** Options that choose transactions. */
 export const filterOptions = {
-  path: { type: 'text', value: 'PATH', help: 'those that change this node or one below it' },
-  session: { type: 'text', value: 'ID', help: 'those of this session, in hexadecimal' },
+  path: { type: 'text', value: 'PATH', help: 'transactions that change this node or its subtree' },
+  session: { type: 'text', value: 'ID', help: 'transactions of this session, in hexadecimal' },
   operation: {
     type: 'text',
     many: true,
-    help: 'those of this kind: create, setData, closeSession, ...',
+    help: 'transactions of this kind: create, setData, closeSession, ...',
   },
-  from: { type: 'text', value: 'ZXID|TIME', help: 'from this zxid (0x...) or time (ISO 8601) on' },
-  to: { type: 'text', value: 'ZXID|TIME', help: 'up to this zxid or time' },
+  from: { type: 'text', value: 'ZXID|TIME', help: 'start at this zxid (0x...) or time (ISO 8601)' },
+  to: { type: 'text', value: 'ZXID|TIME', help: 'stop at this zxid or time' },
 } as const satisfies Options
 
 export interface FilterValues {

@@ -4,10 +4,10 @@ import { sizeText } from '../../output/units.ts'
 import { partsOf } from '../../backup/manifest.ts'
 
 export const command = defineCommand({
-  arguments: { directory: { kind: 'file', help: 'of backups' } },
+  arguments: { directory: { kind: 'file', help: 'directory of backups' } },
   offline: true,
-  details: `Every backup with its last transaction, and from where to where \`zabra restore\` can go.`,
-  examples: [['zabra backup ls /backups/zk', 'what there is']],
+  details: `Lists every backup with its last transaction, and the ranges that \`zabra restore\` can restore.`,
+  examples: [['zabra backup ls /backups/zk', 'list the backups']],
   async run({ args: { directory }, out }) {
     const { listUnfinished, readChain } = await import('../../backup/chain.ts')
     const { linesOf, rangeOf } = await import('../../backup/state.ts')
@@ -43,7 +43,7 @@ export const command = defineCommand({
       ]),
     )
     for (const { from, to } of ranges)
-      out.line(`can be restored: ${from.zxid} (${from.time}) to ${to.zxid} (${to.time})`)
+      out.line(`restorable: ${from.zxid} (${from.time}) to ${to.zxid} (${to.time})`)
     for (const name of unfinished) out.note(`${name}: being written, or interrupted`)
   },
 })

@@ -11,62 +11,68 @@ export const command = defineCommand({
       short: 'o',
       value: 'DIR',
       kind: 'file',
-      help: 'where backups are kept, each in a folder of its own; - is stdout, as a tar stream',
+      help: 'directory of the backups; - writes a tar stream to stdout',
     },
     admin: {
       type: 'text',
       value: 'URL',
       many: true,
-      help: 'the admin port of a server, also of several (http://SERVER:8080 for each server)',
+      help: 'admin port of a server; repeat it for more (default: http://SERVER:8080 for each server)',
     },
     dataDir: {
       type: 'text',
       value: 'DIR',
       kind: 'file',
-      help: 'copy the files of a stopped server instead, of zabra or of Apache ZooKeeper',
+      help: 'back up the files of a stopped server, zabra or Apache ZooKeeper, instead',
     },
     dataLogDir: {
       type: 'text',
       value: 'DIR',
       kind: 'file',
-      help: 'where its transaction logs are (beside the snapshots)',
+      help: 'directory of its transaction logs (default: beside the snapshots)',
     },
-    full: { type: 'flag', help: 'a full backup, though the transactions since the last would do' },
+    full: { type: 'flag', help: 'take a full backup' },
     fullEvery: {
       type: 'integer',
       value: 'COUNT',
-      help: 'a full backup after COUNT backups of transactions',
+      help: 'take a full backup after COUNT backups of transactions',
     },
-    fresh: { type: 'flag', help: 'begin a full backup with a snapshot that is taken now' },
+    fresh: { type: 'flag', help: 'let the server take a new snapshot for a full backup' },
     keep: {
       type: 'integer',
       value: 'COUNT',
-      help: 'keep COUNT full backups with all that follow them, and remove older ones',
+      help: 'keep COUNT full backups and what follows them; remove older backups',
     },
     after: {
       type: 'text',
       value: 'FOLDER',
       kind: 'file',
-      help: 'with --output -: the folder of the last backup, which this one goes on from',
+      help: 'with --output -: folder of the backup that this one continues',
     },
-    rate: { type: 'size', help: 'bytes in a second at most, as 20m' },
+    rate: { type: 'size', help: 'maximum bytes per second, for example 20m' },
   },
-  details: `The first backup in a directory is full: a snapshot and the transactions behind it. Later ones hold the transactions
-since the one before, so that any moment in between can be restored. Servers go on serving. Every file has a SHA-256, and
-every backup names the one before it. A backup that is interrupted leaves nothing that looks like one.
+  details: `The first backup in a directory is full: a snapshot and the transactions after it. Each later backup holds the
+transactions since the previous one, so \`zabra restore\` can restore any moment in between. Servers continue to serve. Every
+file has a SHA-256, and every backup names the previous one. An interrupted backup leaves nothing that looks complete.
 
-It needs the identity of an administrator (see the documentation of the admin port), and zabra servers. Where the logs of
-a server do not reach back to the last backup, or are of another history, a full backup is taken.`,
+It needs the identity of an administrator and zabra servers. It takes a full backup if the logs of the server do not reach
+back to the last backup, or have a different history.`,
   examples: [
-    ['zabra backup --output /backups/zk --auth @ops.txt', 'full at first, then what is new'],
+    [
+      'zabra backup --output /backups/zk --auth @ops.txt',
+      'a full backup first, then new transactions',
+    ],
     [
       'zabra backup -o /backups/zk --full-every 24 --keep 7 --auth @ops.txt',
-      'for an hourly timer: a full one each day, for a week',
+      'for an hourly timer: a full backup each day, kept for a week',
     ],
-    ['zabra backup -o /backups/zk --data-dir /var/lib/zookeeper', 'from the files of a server'],
+    [
+      'zabra backup -o /backups/zk --data-dir /var/lib/zookeeper',
+      'back up the files of a stopped server',
+    ],
     [
       'zabra backup --output - --auth @ops.txt | ssh store "tar x -C /backups/zk"',
-      'to another machine',
+      'send the backup to another machine',
     ],
   ],
   async run({ options, out, io, signal, settings }) {

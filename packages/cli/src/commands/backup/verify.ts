@@ -6,21 +6,24 @@ import { counted, sizeText } from '../../output/units.ts'
 
 export const command = defineCommand({
   arguments: {
-    directory: { kind: 'file', help: 'of backups; or a tar stream in a file, - is stdin' },
+    directory: {
+      kind: 'file',
+      help: 'directory of backups, or a tar file; - reads a tar stream from stdin',
+    },
   },
   options: {
     replay: {
       type: 'flag',
-      help: 'also load each snapshot, replay the transactions, and compare the trees with the digests of the server',
+      help: 'also replay all transactions and compare the tree with the digests that the server recorded',
     },
   },
   offline: true,
-  details: `Reads every byte and compares it with its SHA-256, and checks that each backup follows the one before. Names what is
-damaged, missing or in the wrong place. \`sha256sum -c SHA256SUMS\` in a folder checks the bytes without zabra.
-Exit code 1: something is wrong.`,
+  details: `Compares every file with its SHA-256, and checks that each backup follows the previous one. Names each file that is
+damaged, missing or in the wrong place. \`sha256sum -c SHA256SUMS\` in a folder checks its files without zabra. Exit code 1
+means that something is wrong.`,
   examples: [
-    ['zabra backup verify /backups/zk', 'whether all of it is there, and as it was written'],
-    ['zabra backup verify /backups/zk --replay', 'and whether it can be restored'],
+    ['zabra backup verify /backups/zk', 'whether the backups are complete and unchanged'],
+    ['zabra backup verify /backups/zk --replay', 'and whether they can be restored'],
   ],
   async run({ args: { directory }, options, out, io, signal }) {
     const { verifyDirectory, verifyStream } = await import('../../backup/verify.ts')
