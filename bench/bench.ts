@@ -33,7 +33,7 @@ export class Bench {
 
   async createCluster(kind: ServerKind, purpose: string, size = 1): Promise<Cluster> {
     const name = `${process.pid}-${kind.label.replace('#', '-')}-${purpose}`
-    return Cluster.create(kind, join(this.options.workDir, name), size, this.options.config)
+    return Cluster.create(kind, join(this.options.workDir, name), size, this.options)
   }
 
   async discard(cluster: Cluster): Promise<void> {

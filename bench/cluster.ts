@@ -5,6 +5,7 @@ import { join } from 'node:path'
 import { usageOf, withDescendants } from './proc.ts'
 import type { ServerKind } from './server-kinds.ts'
 import { probe } from './zkload.ts'
+import { Authority } from '../packages/server/test/support/certificates.ts'
 import { freePorts } from '../packages/server/test/support/free-ports.ts'
 
 const stopLimitMs = 30_000
@@ -15,6 +16,8 @@ export interface ClusterNode {
   readonly dir: string
   readonly configFile: string
   readonly clientPort: number
+  /** Undefined: clients connect without TLS. */
+  readonly securePort: number | undefined
   readonly quorumPort: number
   readonly electionPort: number
   process?: ChildProcess
@@ -43,11 +46,11 @@ export class Cluster {
     kind: ServerKind,
     dir: string,
     size: number,
-    configLines: readonly string[],
+    { config, tls }: { readonly config: readonly string[]; readonly tls: boolean },
   ): Promise<Cluster> {
     const nodes: ClusterNode[] = []
     for (let id = 1; id <= size; id++) {
-      const [clientPort = 0, quorumPort = 0, electionPort = 0] = await freePorts(3)
+      const [clientPort = 0, quorumPort = 0, electionPort = 0, securePort = 0] = await freePorts(4)
       nodes.push({
         id,
         dir: join(dir, String(id)),
@@ -55,15 +58,24 @@ export class Cluster {
         clientPort,
         quorumPort,
         electionPort,
+        securePort: tls ? securePort : undefined,
       })
     }
     rmSync(dir, { recursive: true, force: true })
-    for (const node of nodes) writeConfig(node, nodes, configLines)
+    for (const node of nodes) writeConfig(node, nodes, config)
+    if (tls) writeCertificates(dir)
     return new Cluster(kind, dir, nodes)
   }
 
+  /** Where clients connect. */
   get hosts(): string {
-    return this.nodes.map(hostOf).join(',')
+    return this.nodes.map((node) => `127.0.0.1:${node.securePort ?? node.clientPort}`).join(',')
+  }
+
+  /** How zkload reaches the servers. */
+  get loadArgs(): readonly string[] {
+    const isSecure = this.nodes.some(({ securePort }) => securePort !== undefined)
+    return ['--hosts', this.hosts, ...(isSecure ? ['--tls'] : [])]
   }
 
   /** All processes of all servers, children included. */
@@ -191,6 +203,7 @@ function writeConfig(
     'admin.enableServer=false',
     '4lw.commands.whitelist=*',
     ...configLines,
+    ...secureLines(node),
   ]
   if (nodes.length > 1) {
     for (const { id, quorumPort, electionPort } of nodes) {
@@ -199,6 +212,23 @@ function writeConfig(
     writeFileSync(join(dataDir, 'myid'), `${node.id}\n`)
   }
   writeFileSync(node.configFile, lines.map((line) => `${line}\n`).join(''))
+}
+
+/** What both servers need for a port with TLS; only Apache cares for the factory. */
+function secureLines({ dir, securePort }: ClusterNode): string[] {
+  if (securePort === undefined) return []
+  return [
+    `secureClientPort=${securePort}`,
+    'secureClientPortAddress=127.0.0.1',
+    'serverCnxnFactory=org.apache.zookeeper.server.NettyServerCnxnFactory',
+    `ssl.keyStore.location=${join(dir, '..', 'server.pem')}`,
+    `ssl.trustStore.location=${join(dir, '..', 'ca.pem')}`,
+    'ssl.clientAuth=none',
+  ]
+}
+
+function writeCertificates(dir: string): void {
+  new Authority('Bench CA', dir).issueFile('server')
 }
 
 function askStatus(port: number): Promise<string> {

@@ -1,6 +1,8 @@
 /** npm run bench: the same load on several servers, in alternating rounds; see README.md. */
+import { existsSync } from 'node:fs'
 import { cpus, loadavg } from 'node:os'
 import { relative } from 'node:path'
+import { installDebian } from '../interop/src/tools.ts'
 import { Bench } from './bench.ts'
 import { parseOptions, usage, type Options } from './options.ts'
 import { runFailover } from './runs/failover.ts'
@@ -15,7 +17,9 @@ import { buildZkload } from './zkload.ts'
 
 async function main(options: Options): Promise<void> {
   if (process.platform !== 'linux') throw new Error('the bench reads /proc: it runs on Linux only')
+  if (options.tls) await ensureTlsHeaders()
   buildZkload()
+  if (options.tls) buildZkload(true)
   const startedAtMs = Date.now()
   const bench = new Bench(options, await findServers(options))
   console.log(`${describeRun(bench)}\n`)
@@ -31,13 +35,24 @@ async function main(options: Options): Promise<void> {
   console.error(`raw results: ${relative(process.cwd(), bench.resultsFile)}`)
 }
 
+/** What the load generator needs to speak TLS. */
+async function ensureTlsHeaders(): Promise<void> {
+  if (existsSync('/usr/include/openssl/ssl.h')) return
+  const { ok, output } = await installDebian(['libssl-dev'])
+  if (!ok) throw new Error(`NO TLS: the headers of OpenSSL cannot be installed: ${output}`)
+}
+
 function describeRun(bench: Bench): string {
   const { rounds, durationS } = bench.options
   const [cpu] = cpus()
   const machine = `${cpus().length} cores (${cpu?.model.trim() ?? 'unknown'})`
   const load = `load at the start ${formatNumber(loadavg()[0] ?? NaN)}`
   const versions = bench.kinds.map(({ label, version }) => `- ${label}: ${version}`)
-  return [`${machine}; ${rounds} rounds of ${durationS} s; ${load}.`, '', ...versions].join('\n')
+  return [
+    `${machine}; ${rounds} rounds of ${durationS} s; ${load}${bench.options.tls ? '; over TLS' : ''}.`,
+    '',
+    ...versions,
+  ].join('\n')
 }
 
 function printTargets(bench: Bench): void {

@@ -38,7 +38,7 @@ export async function measure(
     peakRssMb = Math.max(peakRssMb, usageOf(pids).rssMb)
   }, rssEveryMs)
   const [mode = '', ...rest] = args
-  const load = await runZkload([mode, '--hosts', cluster.hosts, ...rest], {
+  const load = await runZkload([mode, ...cluster.loadArgs, ...rest], {
     onMark: (mark, zkloadPid) => {
       const server = usageOf(pids)
       peakRssMb = Math.max(peakRssMb, server.rssMb)

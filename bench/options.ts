@@ -12,6 +12,8 @@ export interface Options {
   readonly jvm: readonly string[]
   /** Lines added to every server's zoo.cfg. */
   readonly config: readonly string[]
+  /** Clients connect by TLS. */
+  readonly tls: boolean
   readonly topologies: readonly Topology[]
   readonly scenarios: readonly string[]
   readonly rounds: number
@@ -44,6 +46,7 @@ export const usage = `usage: npm run bench -- [options]
   --apache RELEASE   3.8 (Debian's package) or 3.9                           [3.8]
   --jvm FLAGS        for Apache; the default is the limit its own start script sets [-Xmx1000m]
   --config KEY=VALUE a line for every zoo.cfg, e.g. forceSync=no; may be repeated
+  --tls              clients connect by TLS, without client certificates
   --topology LIST    standalone, ensemble (three servers)                    [standalone]
   --max-load L       before each run wait, a minute at most, for a load below L
   --work DIR         data and raw results, on the disk to be measured        [bench/work]
@@ -64,6 +67,7 @@ const flags = {
   apache: { type: 'string', default: '3.8' },
   jvm: { type: 'string', default: '-Xmx1000m' },
   config: { type: 'string', multiple: true },
+  tls: { type: 'boolean', default: false },
   topology: { type: 'string', default: 'standalone' },
   'max-load': { type: 'string', default: '0' },
   work: { type: 'string', default: fileURLToPath(new URL('work', import.meta.url)) },
@@ -82,6 +86,7 @@ export function parseOptions(args: readonly string[]): Options | 'help' | 'list'
     apache: parseRelease(values.apache),
     jvm: values.jvm.split(' ').filter((flag) => flag !== ''),
     config: values.config ?? [],
+    tls: values.tls,
     topologies: parseList(values.topology).map(parseTopology),
     scenarios: parseScenarios(values.scenarios),
     rounds: parseNumber('rounds', values.rounds),

@@ -1,6 +1,7 @@
 /* zkload - raw ZooKeeper-protocol load generator.
  *
- * One thread, epoll, no dependencies.  Speaks the client protocol directly so
+ * One thread, epoll, no dependencies but OpenSSL where it is compiled with
+ * -DZKLOAD_TLS.  Speaks the client protocol directly so
  * that it costs far less than any server it measures.  Checks every reply
  * (xid order, zxid never going back, err == 0, reply length, data length, data
  * bytes, stat.dataLength, created path, child count) and prints one JSON line.
@@ -27,13 +28,17 @@
 #include <sys/socket.h>
 #include <time.h>
 #include <unistd.h>
+#ifdef ZKLOAD_TLS
+#include <openssl/err.h>
+#include <openssl/ssl.h>
+#endif
 
 enum {
   OP_CREATE = 1, OP_DELETE = 2, OP_EXISTS = 3, OP_GET = 4, OP_SET = 5,
   OP_CHILDREN = 8, OP_SYNC = 9, OP_PING = 11, OP_ADDWATCH = 106, OP_CLOSE = -11
 };
 enum { ZOK = 0, ZNONODE = -101, ZNODEEXISTS = -110 };
-enum { S_DOWN, S_CONNECTING, S_HANDSHAKE, S_READY, S_DEAD };
+enum { S_DOWN, S_CONNECTING, S_TLS, S_HANDSHAKE, S_READY, S_DEAD };
 #define STAT_LEN 68
 
 /* ------------------------------------------------------------------ time */
@@ -94,7 +99,7 @@ static void h_json(const char *name, const struct hist *h) {
 /* --------------------------------------------------------------- options */
 static struct {
   const char *mode, *hosts, *base, *label;
-  int conns, pipeline, size, nodes, treedepth, fanout, parallel, stimeout, validate, setup, cleanup, persistent, flags;
+  int conns, pipeline, size, nodes, treedepth, fanout, parallel, stimeout, validate, setup, cleanup, persistent, flags, tls;
   double duration, warmup, rate, maxtime;
   int w_get, w_set, w_exists, w_children, w_createdel, w_create;
 } O = {
@@ -118,6 +123,9 @@ struct conn {
   uint8_t pw[16];
   uint64_t t_send, t_conn, t_ping, t_retry, t_ack, seq, acked, maxgap, rounds;
   int flag;
+#ifdef ZKLOAD_TLS
+  SSL *ssl;
+#endif
 };
 static struct conn *C;
 static int nC, ep, nready, ndead, stopping;
@@ -281,7 +289,50 @@ static void ep_mod(struct conn *c, int out) {
   epoll_ctl(ep, EPOLL_CTL_MOD, c->fd, &e);
   c->want_out = out;
 }
+/* Reads and writes as the system calls do, through TLS where it is asked for. */
+#ifdef ZKLOAD_TLS
+static SSL_CTX *tls_ctx;
+static void tls_init(void) {
+  tls_ctx = SSL_CTX_new(TLS_client_method());
+  /* The certificates are the bench's own: what they cost is measured, not whom they name. */
+  SSL_CTX_set_verify(tls_ctx, SSL_VERIFY_NONE, NULL);
+  SSL_CTX_set_mode(tls_ctx, SSL_MODE_ENABLE_PARTIAL_WRITE | SSL_MODE_ACCEPT_MOVING_WRITE_BUFFER | SSL_MODE_RELEASE_BUFFERS);
+  SSL_CTX_set_read_ahead(tls_ctx, 1);
+}
+static ssize_t tls_result(struct conn *c, int n) {
+  int e = SSL_get_error(c->ssl, n);
+  if (e == SSL_ERROR_WANT_READ || e == SSL_ERROR_WANT_WRITE) { errno = EAGAIN; return -1; }
+  if (e == SSL_ERROR_ZERO_RETURN) return 0;
+  if (e != SSL_ERROR_SYSCALL || !errno) errno = EPROTO;
+  ERR_clear_error();
+  return -1;
+}
+static ssize_t conn_write(struct conn *c, const void *b, size_t n) {
+  if (!c->ssl) return write(c->fd, b, n);
+  errno = 0;
+  int r = SSL_write(c->ssl, b, n > INT32_MAX ? INT32_MAX : (int)n);
+  return r > 0 ? r : tls_result(c, r);
+}
+/* Of a record at most 16 KiB come at once: takes what is there. */
+static ssize_t conn_read(struct conn *c, uint8_t *b, size_t n) {
+  if (!c->ssl) return read(c->fd, b, n);
+  size_t got = 0;
+  while (got < n) {
+    errno = 0;
+    int r = SSL_read(c->ssl, b + got, (int)(n - got));
+    if (r <= 0) return got ? (ssize_t)got : tls_result(c, r);
+    got += (size_t)r;
+  }
+  return (ssize_t)got;
+}
+static void conn_free_tls(struct conn *c) { SSL_free(c->ssl); c->ssl = NULL; }
+#else
+#define conn_write(c, b, n) write((c)->fd, b, n)
+#define conn_read(c, b, n) read((c)->fd, b, n)
+#define conn_free_tls(c) ((void)(c))
+#endif
 static void conn_down(struct conn *c, uint64_t now, const char *why) {
+  conn_free_tls(c);
   if (c->fd >= 0) {
     struct linger l = { 1, 0 };
     setsockopt(c->fd, SOL_SOCKET, SO_LINGER, &l, sizeof l);
@@ -297,7 +348,7 @@ static void conn_down(struct conn *c, uint64_t now, const char *why) {
 }
 static void flush_out(struct conn *c, uint64_t now) {
   while (c->oh < c->ot) {
-    ssize_t n = write(c->fd, c->ob + c->oh, c->ot - c->oh);
+    ssize_t n = conn_write(c, c->ob + c->oh, c->ot - c->oh);
     n_syscalls++;
     if (n < 0) {
       if (errno == EAGAIN) { if (!c->want_out) ep_mod(c, 1); return; }
@@ -339,6 +390,23 @@ static void send_connect(struct conn *c, uint64_t now) {
   c->state = S_HANDSHAKE;
   flush_out(c, now);
 }
+
+#ifdef ZKLOAD_TLS
+/* One step of the handshake with TLS; the protocol's own begins behind it. */
+static void tls_step(struct conn *c, uint64_t now) {
+  if (!c->ssl) {
+    c->ssl = SSL_new(tls_ctx);
+    SSL_set_fd(c->ssl, c->fd);
+    SSL_set_connect_state(c->ssl);
+    c->state = S_TLS;
+  }
+  int r = SSL_do_handshake(c->ssl);
+  if (r == 1) { send_connect(c, now); return; }
+  int e = SSL_get_error(c->ssl, r);
+  if (e == SSL_ERROR_WANT_READ || e == SSL_ERROR_WANT_WRITE) ep_mod(c, e == SSL_ERROR_WANT_WRITE);
+  else conn_down(c, now, "TLS handshake");
+}
+#endif
 
 static inline void top_up(struct conn *c, uint64_t now) {
   if (gen) while (outstanding(c) < outst_limit && gen(c, now)) ;
@@ -396,7 +464,7 @@ static void on_readable(struct conn *c, uint64_t now) {
   for (int loops = 0; loops < 4; loops++) {
     uint32_t have = c->ln;
     if (have) memcpy(scratch, c->lb, have);
-    ssize_t n = read(c->fd, scratch + have, 262144);
+    ssize_t n = conn_read(c, scratch + have, 262144);
     n_syscalls++;
     if (n == 0) { conn_down(c, now, "closed by server"); return; }
     if (n < 0) {
@@ -455,10 +523,16 @@ static void pump(int64_t timeout_ns) {
       socklen_t l = sizeof e;
       getsockopt(c->fd, SOL_SOCKET, SO_ERROR, &e, &l);
       if (e) { conn_down(c, now, strerror(e)); continue; }
+#ifdef ZKLOAD_TLS
+      if (O.tls && ev[i].events & EPOLLOUT) { tls_step(c, now); continue; }
+#endif
       if (ev[i].events & (EPOLLOUT)) send_connect(c, now);
       else if (ev[i].events & (EPOLLERR | EPOLLHUP)) conn_down(c, now, "hang-up");
       continue;
     }
+#ifdef ZKLOAD_TLS
+    if (c->state == S_TLS) { tls_step(c, now); continue; }
+#endif
     if (ev[i].events & EPOLLOUT) flush_out(c, now);
     if (c->fd >= 0 && ev[i].events & (EPOLLIN | EPOLLERR | EPOLLHUP)) on_readable(c, now);
   }
@@ -1126,6 +1200,7 @@ static void usage(void) {
     "  --parallel N              handshakes at once (256)\n"
     "  --session-timeout MS      asked for (30000)\n"
     "  --base PATH               where to work (/zkload)\n"
+    "  --tls                     speak TLS (where compiled with -DZKLOAD_TLS)\n"
     "  --marks                   write '@begin MS' and '@end MS' of the measured window to stderr\n"
     "  --no-setup --no-validate --cleanup --label TEXT --max-time S\n");
   exit(2);
@@ -1161,6 +1236,9 @@ int main(int argc, char **argv) {
     else if (FLAG("--max-time")) O.maxtime = atof(ARG());
     else if (FLAG("--read-pct")) { int r = atoi(ARG()); O.w_get = r; O.w_set = 100 - r; }
     else if (FLAG("--marks")) marks = 1;
+#ifdef ZKLOAD_TLS
+    else if (FLAG("--tls")) { O.tls = 1; tls_init(); }
+#endif
     else if (FLAG("--no-validate")) O.validate = 0;
     else if (FLAG("--no-setup")) O.setup = 0;
     else if (FLAG("--cleanup")) O.cleanup = 1;

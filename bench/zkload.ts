@@ -4,7 +4,9 @@ import { createInterface } from 'node:readline'
 import { fileURLToPath } from 'node:url'
 
 const source = fileURLToPath(new URL('zkload.c', import.meta.url))
-const binary = fileURLToPath(new URL('zkload', import.meta.url))
+/** One without and one with TLS, which needs OpenSSL's headers. */
+const binaryOf = (withTls: boolean): string =>
+  fileURLToPath(new URL(withTls ? 'zkload-tls' : 'zkload', import.meta.url))
 
 export interface Percentiles {
   readonly n: number
@@ -55,11 +57,13 @@ export interface LoadHooks {
 }
 
 /** Compiles the generator when it is missing or older than its source. */
-export function buildZkload(): void {
+export function buildZkload(withTls = false): void {
+  const binary = binaryOf(withTls)
   if (existsSync(binary) && statSync(binary).mtimeMs >= statSync(source).mtimeMs) return
   const compiler = process.env['CC'] ?? 'cc'
   console.error(`building zkload with ${compiler} ...`)
-  const args = ['-O2', '-g', '-Wall', '-Wextra', '-std=gnu11', '-o', binary, source]
+  const tls = withTls ? ['-DZKLOAD_TLS', '-lssl', '-lcrypto'] : []
+  const args = ['-O2', '-g', '-Wall', '-Wextra', '-std=gnu11', '-o', binary, source, ...tls]
   const { status, error } = spawnSync(compiler, args, { stdio: ['ignore', 2, 2] })
   if (error !== undefined) {
     throw new Error(
@@ -68,7 +72,9 @@ export function buildZkload(): void {
         'or name yours in CC.',
     )
   }
-  if (status !== 0) throw new Error(`${compiler} could not compile ${source}`)
+  if (status === 0) return
+  const hint = withTls ? '; it needs the headers of OpenSSL (Debian: libssl-dev)' : ''
+  throw new Error(`${compiler} could not compile ${source}${hint}`)
 }
 
 /** Runs zkload to its end. A run that prints no result is a result with `failed` set. */
@@ -76,7 +82,7 @@ export async function runZkload(
   args: readonly string[],
   { onMark, signal, limitS = 1000 }: LoadHooks = {},
 ): Promise<LoadResult> {
-  const child = spawn(binary, [...args, '--marks'], {
+  const child = spawn(binaryOf(args.includes('--tls')), [...args, '--marks'], {
     stdio: ['ignore', 'pipe', 'pipe'],
     timeout: limitS * 1000,
     killSignal: 'SIGKILL',

@@ -29,7 +29,7 @@ export class Arena implements AsyncDisposable {
   static async open(server: ClientBenchOptions['server']): Promise<Arena> {
     const kind = server === 'zabra' ? findZabra() : await findApacheServer('3.9', ['-Xmx1000m'])
     const dir = join(tmpdir(), `zabra-bench-clients-${process.pid}`)
-    const cluster = await Cluster.create(kind, dir, 1, withoutDisk)
+    const cluster = await Cluster.create(kind, dir, 1, { config: withoutDisk, tls: false })
     await cluster.start()
     return new Arena(cluster)
   }

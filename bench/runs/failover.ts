@@ -65,7 +65,7 @@ async function loseLeader(
     await stopProcess(leader.process, signal)
     stoppingMs = performance.timeOrigin + performance.now() - lostAtMs
   })
-  const load = await runZkload(['failover', '--hosts', cluster.hosts, ...loadArgs])
+  const load = await runZkload(['failover', ...cluster.loadArgs, ...loadArgs])
   await gone
   bench.record({
     scenario: 'failover',

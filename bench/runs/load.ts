@@ -119,7 +119,7 @@ class LoadReport {
     this.#bench.print(`Peak resident memory, ${this.topology}`, [...this.#rss, highest])
     const others = this.#otherCores.filter(Number.isFinite)
     console.log(
-      `Other processes took ${formatNumber(median(others))} cores meanwhile (median), ` +
+      `Other processes used ${formatNumber(median(others))} cores in the meantime (median), ` +
         `${formatNumber(Math.max(...others))} at most.\n`,
     )
   }

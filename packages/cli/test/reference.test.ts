@@ -12,17 +12,19 @@ async function* every(
   for (const [name, entry] of Object.entries(table)) {
     if (entry.isHidden === true) continue
     const { command } = await entry.load()
-    if (command.kind === 'group') yield* every(command.commands, `${prefix}${name} `)
-    else yield [prefix + name, entry, command]
+    if (command.kind === 'group') {
+      if (command.main !== undefined) yield [prefix + name, entry, (await command.main()).command]
+      yield* every(command.commands, `${prefix}${name} `)
+    } else yield [prefix + name, entry, command]
   }
 }
 
-// `npx vitest run packages/cli/test/reference.test.ts -u` writes the page anew.
+// `npx vitest run packages/cli/test/reference.test.ts -u` updates the page.
 test('the reference has the help of every command', async () => {
   const parts = [
     '# Commands of `zabra`',
-    'This page is what `zabra help COMMAND` prints. Options to connect, which most commands have, and those that all have are\n' +
-      'explained once, in [the command](command.md).',
+    'This page is generated from `zabra help COMMAND`. It leaves out the connection options, which most commands have, and the\n' +
+      'options of all commands; [the command](command.md) explains both.',
   ]
   for (const { title, commands: table } of groups) {
     parts.push(`## ${title}`)

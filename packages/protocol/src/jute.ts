@@ -35,12 +35,13 @@ export class Reader {
   bytes: Uint8Array
   /** The same bytes. */
   view: DataView
-  private text: Buffer
+  /** The same again, made when the first text is decoded. */
+  private text: Buffer | undefined
 
   constructor(bytes: Uint8Array = new Uint8Array(0), start = 0, end = bytes.length) {
     this.bytes = bytes
     this.view = new DataView(bytes.buffer, bytes.byteOffset, bytes.byteLength)
-    this.text = Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength)
+    this.text = undefined
     this.position = start
     this.end = end
   }
@@ -50,7 +51,7 @@ export class Reader {
     if (bytes !== this.bytes) {
       this.bytes = bytes
       this.view = new DataView(bytes.buffer, bytes.byteOffset, bytes.byteLength)
-      this.text = Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength)
+      this.text = undefined
     }
     this.position = start
     this.end = end
@@ -103,12 +104,18 @@ export class Reader {
     if (length < 0) throw new MalformedError(`a length of ${length}`)
     const at = this.take(length)
     if (length === 0) return ''
+    const encoded = this.text ?? this.encodedText()
     if (length > shortText || !this.isAscii(at, at + length)) {
-      return decodeBuffer(this.text, at, at + length)
+      return decodeBuffer(encoded, at, at + length)
     }
-    const text = this.text.toString('latin1', at, at + length)
+    const text = encoded.toString('latin1', at, at + length)
     rememberText(text, this.view, at, length)
     return text
+  }
+
+  private encodedText(): Buffer {
+    const { buffer, byteOffset, byteLength } = this.bytes
+    return (this.text = Buffer.from(buffer, byteOffset, byteLength))
   }
 
   private isAscii(start: number, end: number): boolean {

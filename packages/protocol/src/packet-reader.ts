@@ -11,6 +11,7 @@ export const defaultPacketFieldBytesMax = 2_097_150
 const packetBytesMax = 64 * 1024 * 1024
 /** Two lengths, of texts that are empty. */
 const identityBytesMin = 8
+const noBytes = new Uint8Array(0)
 const firstStoreBytes = 4096
 const storeBytes = 64 * 1024
 
@@ -25,7 +26,7 @@ const fixedBytes = 16 // type, zxid, and the length of the data
  */
 export class PacketReader {
   private readonly fieldBytesMax: number
-  private store: Uint8Array = new Uint8Array(firstStoreBytes)
+  private store: Uint8Array = noBytes
   private start = 0
   private end = 0
   /** Packets that were handed out lie in the store: it is not written to again. */
@@ -145,7 +146,7 @@ export class PacketReader {
     if (!this.isShared && (have + added) * 2 <= this.store.length) {
       this.store.copyWithin(0, this.start, this.end)
     } else {
-      let capacity = storeBytes
+      let capacity = this.store === noBytes ? firstStoreBytes : storeBytes
       while (capacity < have + added) capacity *= 2
       // Nothing is read of it that was not written before.
       const fresh = new Uint8Array(Buffer.allocUnsafeSlow(capacity).buffer)

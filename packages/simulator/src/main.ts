@@ -71,6 +71,8 @@ function isDecided(counts: ReadonlyMap<string, number>): boolean {
 }
 
 if (process.argv[2] === '--worker') {
+  // Nobody reads where an error comes from: a seed that fails is run again.
+  Error.stackTraceLimit = 0
   work(JSON.parse(process.argv[3] ?? '{}') as SeedKind)
 } else {
   const { values } = parseArgs({

@@ -224,11 +224,14 @@ class Run {
     }
   }
 
-  /** Until when faults go on: by then, those that take their own time are over as well. */
+  /** Until when faults go on, those with a course of their own and those amid a change of members included. */
   private get lastFaultEndsMs(): number {
+    const troubles = this.changes.flatMap(({ atMs, trouble }) =>
+      trouble === undefined ? [] : [{ ...trouble, atMs: atMs + trouble.atMs }],
+    )
     return Math.max(
       0,
-      ...this.faults.map(({ atMs, forMs, kind }) => {
+      ...[...this.faults, ...troubles].map(({ atMs, forMs, kind }) => {
         return this.livesFromMs + atMs + forMs + (slowFaults.has(kind) ? slowFaultMs : 0)
       }),
     )

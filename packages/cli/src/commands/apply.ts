@@ -9,19 +9,19 @@ import { showDifferences, sums, sumsText } from '../trees/show.ts'
 export const command = defineCommand({
   arguments: {
     file: { kind: 'file', help: 'a tree in YAML or JSON lines; - is stdin' },
-    path: { kind: 'path', optional: true, help: 'instead of the top that the file names' },
+    path: { kind: 'path', optional: true, help: 'target instead of the one in the file' },
   },
   options: {
     prune: {
       type: 'flag',
-      help: 'delete nodes that the file does not have, unless live sessions have ephemeral nodes below them',
+      help: 'delete nodes that are not in the file, unless live sessions have ephemeral nodes below them',
     },
     yes: { type: 'flag', short: 'y', help: 'do not ask' },
   },
-  details: `Makes an ensemble what a file says: shows the plan, asks, and changes nodes in transactions, each only if nobody
-changed it since the plan was made. Up to 2000 changes or 700 KB are one transaction: all of it happens, or nothing.
-ACLs of nodes that exist are changed afterwards, one by one; ZooKeeper has no transactions for them. A second apply
-finds nothing to do.`,
+  details: `Makes an ensemble match a file: shows the plan, asks, and changes nodes in transactions, each node only if it has
+not changed since the plan was made. Up to 2000 changes or 700 KB form one transaction, which happens as a whole or
+not at all. ACLs of existing nodes are changed afterwards, one by one, because ZooKeeper has no transactions for
+them. A second apply finds nothing to do.`,
   examples: [
     ['zabra apply app.yaml', 'shows the plan and asks'],
     ['zabra apply app.yaml --prune --yes', 'for a pipeline'],

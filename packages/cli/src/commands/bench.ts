@@ -15,7 +15,7 @@ export const command = defineCommand({
       type: 'text',
       choices: workloads,
       many: true,
-      help: 'measure this; may be given again',
+      help: 'run only this workload; may be repeated',
     },
     clients: { type: 'integer', short: 'c', help: 'connections (4)' },
     depth: { type: 'integer', short: 'd', help: 'requests in flight on each connection (32)' },
@@ -25,15 +25,15 @@ export const command = defineCommand({
       type: 'text',
       kind: 'path',
       value: 'PATH',
-      help: 'where the nodes are made (/zabra-bench)',
+      help: 'where to create the nodes (/zabra-bench)',
     },
-    keep: { type: 'flag', help: 'leave the nodes' },
+    keep: { type: 'flag', help: 'keep the nodes' },
   },
-  details: `A quick look at the throughput and latency of an ensemble, from this machine, in one process. It makes nodes
-below a node of its own and removes them. \`mixed\` is 90 % get and 10 % set.`,
+  details: `Measures the throughput and latency of an ensemble from this machine, in one process. It creates nodes below a
+separate node and removes them. \`mixed\` is 90 % get and 10 % set.`,
   examples: [
     ['zabra bench', 'all workloads, 3 s each'],
-    ['zabra bench --only get --clients 8 --depth 64', 'reads only, harder'],
+    ['zabra bench --only get --clients 8 --depth 64', 'reads only, with more load'],
     ['zabra bench --depth 1 --clients 1 --json', 'latency of one request at a time'],
   ],
   async run({ options, out, settings, signal }) {

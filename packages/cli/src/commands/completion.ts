@@ -7,7 +7,7 @@ export const command = defineCommand({
   offline: true,
   arguments: { shell: { kind: shells } },
   details:
-    'Completes commands, options, contexts and paths; for paths it asks the server, for at most a second.',
+    'Completes commands, options, contexts and paths. For paths it asks the server, and waits at most a second.',
   examples: [
     ['source <(zabra completion bash)', 'in ~/.bashrc'],
     ['source <(zabra completion zsh)', 'in ~/.zshrc, after compinit'],

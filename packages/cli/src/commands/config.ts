@@ -2,5 +2,5 @@ import { defineGroup } from '../framework/command.ts'
 import { entry } from '../table/entry.ts'
 
 export const command = defineGroup({
-  check: entry('What a zoo.cfg does here, line by line', () => import('./config/check.ts')),
+  check: entry('Explain a zoo.cfg line by line', () => import('./config/check.ts')),
 })

@@ -2,9 +2,9 @@ import { defineGroup } from '../framework/command.ts'
 import { entry } from '../table/entry.ts'
 
 export const command = defineGroup({
-  add: entry('Keep servers and identities under a name', () => import('./context/add.ts')),
+  add: entry('Save servers and identities under a name', () => import('./context/add.ts')),
   ls: entry('List the contexts', () => import('./context/ls.ts')),
-  use: entry('Choose the context of commands that name none', () => import('./context/use.ts')),
+  use: entry('Choose the default context', () => import('./context/use.ts')),
   show: entry('Show a context, without its passwords', () => import('./context/show.ts')),
-  rm: entry('Forget a context', () => import('./context/rm.ts')),
+  rm: entry('Remove a context', () => import('./context/rm.ts')),
 })

@@ -19,10 +19,10 @@ export const command = defineCommand({
   options: {
     recursive: { type: 'flag', short: 'R', help: 'with everything below' },
     force: { type: 'flag', short: 'f', help: 'overwrite nodes that exist' },
-    parents: { type: 'flag', short: 'p', help: 'make missing parents' },
+    parents: { type: 'flag', short: 'p', help: 'create missing parents' },
   },
-  details: `Copies data, ACLs, kinds and TTLs. Ephemeral nodes are left out. Nodes below the target that the source does not have
-stay; \`zabra mirror --delete\` deletes them.`,
+  details: `Copies data, ACLs, kinds and TTLs. Skips ephemeral nodes. Keeps nodes below the target that the source does not
+have; \`zabra mirror --delete\` deletes them.`,
   examples: [
     ['zabra cp /config /config-backup', 'one node'],
     ['zabra cp -R prod:/app staging:/app', 'a subtree, from one ensemble to another'],

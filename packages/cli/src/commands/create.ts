@@ -16,25 +16,29 @@ export const command = defineCommand({
     ephemeral: {
       type: 'flag',
       short: 'e',
-      help: 'goes with the session of this command, which stays until Ctrl-C',
+      help: 'delete the node with the session of this command, which runs until Ctrl-C',
     },
-    container: { type: 'flag', short: 'c', help: 'goes some time after its last child' },
+    container: { type: 'flag', short: 'c', help: 'delete the node some time after its last child' },
     ttl: {
       type: 'duration',
       short: 't',
       value: 'TIME',
-      help: 'goes when unchanged and childless for so long',
+      help: 'delete the node after this time without change and children',
     },
-    parents: { type: 'flag', short: 'p', help: 'make missing parents, too' },
-    acl: { type: 'text', value: 'ACL', help: 'SCHEME:ID:PERMISSIONS, or several between commas' },
+    parents: { type: 'flag', short: 'p', help: 'also create missing parents' },
+    acl: {
+      type: 'text',
+      value: 'ACL',
+      help: 'SCHEME:ID:PERMISSIONS, or several separated by commas',
+    },
     file: { type: 'text', short: 'f', value: 'FILE', kind: 'file', help: 'data from a file' },
   },
   details: 'Prints the path of the node.',
   examples: [
     ['zabra create -p /app/config "some data"', 'a node with its parents'],
-    ['zabra create -s /jobs/job- job-data', 'prints /jobs/job-0000000017 or the like'],
-    ['zabra create -e /alive', 'there as long as this command runs'],
-    ['zabra create --ttl 1h /cache/page --file page.html', 'gone an hour after the last change'],
+    ['zabra create -s /jobs/job- job-data', 'prints, for example, /jobs/job-0000000017'],
+    ['zabra create -e /alive', 'exists while this command runs'],
+    ['zabra create --ttl 1h /cache/page --file page.html', 'deleted an hour after the last change'],
   ],
   async run({ args, options, out, io, signal, connect }) {
     const { sequential, ephemeral, container, ttl, parents, acl, file } = options

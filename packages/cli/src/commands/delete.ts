@@ -12,10 +12,10 @@ export const command = defineCommand({
       help: 'only if the node has this version',
     },
   },
-  details: 'Several nodes are deleted by one transaction: all of them or none.',
+  details: 'Deletes several nodes in one transaction: all of them or none.',
   examples: [
     ['zabra delete /app/old', 'a node without children'],
-    ['zabra delete /app/old --if-version 3', 'unless somebody changed it meanwhile'],
+    ['zabra delete /app/old --if-version 3', 'fails if another client has changed it'],
   ],
   async run({ args, options, out, connect }) {
     const paths = args.paths.map(cleanPath)

@@ -12,12 +12,12 @@ export const command = defineCommand({
     dryRun: { type: 'flag', short: 'n', help: 'show what would be deleted, and delete nothing' },
     yes: { type: 'flag', short: 'y', help: 'do not ask' },
   },
-  details: `Says first how many nodes would go, and which of them belong to live sessions. On a terminal it asks then;
-elsewhere it needs --yes. Deletes children before parents, in transactions; what was deleted stays deleted if it is
-interrupted.`,
+  details: `First shows how many nodes would be deleted, and which of them belong to live sessions. On a terminal it then asks;
+otherwise it needs --yes. Deletes children before parents, in transactions. If it is interrupted, the nodes deleted
+so far stay deleted.`,
   examples: [
     ['zabra deleteall /app/old', 'asks before anything is deleted'],
-    ['zabra deleteall /app/old --dry-run', 'only shows what would go'],
+    ['zabra deleteall /app/old --dry-run', 'only shows what would be deleted'],
     ['zabra deleteall /app/old --yes', 'for scripts'],
   ],
   async run({ args, options, out, signal, connect, confirm }) {

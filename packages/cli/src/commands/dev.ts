@@ -30,20 +30,21 @@ export const command = defineCommand({
       type: 'text',
       value: 'DIR',
       kind: 'file',
-      help: 'where the data are; kept, and found again by the next run',
+      help: 'directory of the data, which is kept for the next run',
     },
     keep: { type: 'flag', help: 'keep the data at the end' },
   },
-  details: `Starts servers on the loopback interface for trying things out and for tests, and prints how to connect. Each server
-is a process of its own: kill one to see what happens. Nodes with a TTL and all four-letter words are switched on. Everything
-is thrown away at the end, unless it is kept.
+  details: `Starts temporary servers on the loopback interface, for experiments and tests, and prints how to connect. Each
+server is a separate process: kill one to see what happens. TTL nodes and all four-letter words are enabled. At the
+end, the data is deleted unless you keep it.
 
-With -- PROGRAM it runs a program, with ZABRA_SERVERS in its environment, and ends with its exit code.`,
+With -- PROGRAM it runs a program with ZABRA_SERVERS in its environment, and exits with the exit code of the
+program.`,
   examples: [
     ['zabra dev', 'one server, until Ctrl-C'],
     ['zabra dev --servers 3', 'an ensemble'],
-    ['zabra dev -- npm test', 'a server for the time of a test'],
-    ['zabra dev --servers 3 --data-dir ./zk', 'the data stay in ./zk'],
+    ['zabra dev -- npm test', 'a server for the duration of a test'],
+    ['zabra dev --servers 3 --data-dir ./zk', 'keeps the data in ./zk'],
   ],
   async run({ options, program, out, io, signal, handOver }) {
     const count = options.servers ?? 1

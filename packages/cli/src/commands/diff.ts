@@ -13,16 +13,16 @@ export const command = defineCommand({
     to: { kind: 'path', help: 'the same' },
   },
   options: {
-    data: { type: 'flag', short: 'd', help: 'show what is different, line by line' },
-    noAcl: { type: 'flag', help: 'leave ACLs out' },
-    ephemerals: { type: 'flag', help: 'compare ephemeral nodes, too' },
+    data: { type: 'flag', short: 'd', help: 'show differences in data, line by line' },
+    noAcl: { type: 'flag', help: 'ignore ACLs' },
+    ephemerals: { type: 'flag', help: 'also compare ephemeral nodes' },
   },
-  details: `Compares data, ACLs, kinds and TTLs of two trees. + is only in the second, - only in the first, ~ in both and
+  details: `Compares data, ACLs, kinds and TTLs of two trees. + means only in the second, - only in the first, ~ in both but
 different. Exit code 1 means that there are differences.`,
   examples: [
     ['zabra diff /app /app-copy', 'two subtrees'],
-    ['zabra diff staging:/app prod:/app --data', 'two ensembles, by their contexts'],
-    ['zabra diff app.yaml /app', 'a file and what became of it'],
+    ['zabra diff staging:/app prod:/app --data', 'two ensembles, named by context'],
+    ['zabra diff app.yaml /app', 'a file and the ensemble'],
   ],
   async run(invocation) {
     const { args, options, out } = invocation

@@ -18,15 +18,15 @@ export const command = defineCommand({
       value: 'DIRECTORY',
       kind: 'file',
       many: true,
-      help: 'also examine the disk of a data directory here',
+      help: 'also examine the disk of this data directory',
     },
     ports: { type: 'flag', help: 'also try the quorum and election ports of all members' },
-    write: { type: 'flag', help: 'also make an ephemeral node, to compare clocks' },
-    local: { type: 'flag', help: 'only this machine, no servers' },
+    write: { type: 'flag', help: 'also create an ephemeral node, to compare clocks' },
+    local: { type: 'flag', help: 'examine only this machine, no servers' },
   },
   details: `Examines this machine (limits, memory, load, disk) and the ensemble (leader, quorum, lag, configuration, releases,
-certificates), with advice for what is not well. Run it on the machine of a server with --data-dir: the disk test writes 50
-small blocks and removes them. Exit code 1: there is a problem.`,
+certificates), with advice for each problem. Run it on the machine of a server with --data-dir: the disk test writes
+50 small blocks and removes them. Exit code 1 means that there is a problem.`,
   examples: [
     ['zabra doctor --data-dir /var/lib/zookeeper', 'on the machine of a server'],
     ['zabra doctor --ports --write', 'everything about the ensemble'],

@@ -6,11 +6,15 @@ import { sizeText } from '../output/units.ts'
 export const command = defineCommand({
   arguments: { path: { kind: 'path', optional: true, help: '/ by default' } },
   options: {
-    depth: { type: 'integer', short: 'd', value: 'N', help: 'show so many levels; 1 by default' },
+    depth: {
+      type: 'integer',
+      short: 'd',
+      value: 'N',
+      help: 'number of levels to show; 1 by default',
+    },
     bytes: { type: 'flag', short: 'b', help: 'sizes in bytes' },
   },
-  details:
-    'Sizes are those of the data of a node and everything below it; paths and bookkeeping come on top.',
+  details: 'Sums up the data of a node and its subtree, without paths and bookkeeping.',
   examples: [
     ['zabra du /', 'the size of each child of the root'],
     ['zabra du /brokers --depth 3 --bytes', 'three levels, in bytes'],

@@ -14,13 +14,14 @@ export const command = defineCommand({
   arguments: { path: { kind: 'path' } },
   options: {
     editor: { type: 'text', value: 'PROGRAM', help: 'instead of $VISUAL, $EDITOR or vi' },
-    yes: { type: 'flag', short: 'y', help: 'save also what was JSON and is none any more' },
+    yes: { type: 'flag', short: 'y', help: 'save the text even if it was JSON and no longer is' },
   },
-  details: `Opens the data in an editor, and saves them if nobody changed the node meanwhile. If somebody did, nothing is
-saved, and what you wrote is kept in a file. Nothing changes when the editor leaves the text as it was, or fails.`,
+  details: `Opens the data in an editor, and saves it unless another client has changed the node in the meantime. In that case
+nothing is saved, and your text is kept in a file. If the editor fails or the text is unchanged, the node stays as
+it is.`,
   examples: [
     ['zabra edit /config', 'in $EDITOR'],
-    ["zabra edit /config --editor 'code --wait'", 'in another one'],
+    ["zabra edit /config --editor 'code --wait'", 'in another editor'],
   ],
   async run({ args, options, out, io, connect, confirm, handOver }) {
     const path = cleanPath(args.path)

@@ -8,23 +8,26 @@ import { take } from '../holding/take.ts'
 import { cleanPath } from '../node/paths.ts'
 
 export const command = defineCommand({
-  arguments: { path: { kind: 'path', help: 'of the election; it is made where it is missing' } },
+  arguments: { path: { kind: 'path', help: 'of the election; created if missing' } },
   options: {
     ...holdingOptions,
-    again: { type: 'flag', help: 'stand for election again when the leadership is lost' },
+    again: { type: 'flag', help: 'run for election again after losing the leadership' },
     show: { type: 'flag', help: 'only show the leader and the candidates' },
   },
   program: 'optional',
   details: `Waits until elected, then runs the program; the leadership ends with it. The layout is Curator's LeaderLatch.
-ZABRA_ELECT_TOKEN, the epoch of the term, only grows from one leader to the next. When the session is about to expire,
-the program gets SIGTERM, and SIGKILL before another can lead. The exit code is that of the program.`,
+ZABRA_ELECT_TOKEN, the epoch of the term, grows from one leader to the next. When the session is about to expire,
+the program gets SIGTERM, and SIGKILL before another client can lead. Exits with the exit code of the program.`,
   examples: [
     [
       'zabra elect /leader/scheduler -- ./scheduler',
       'one scheduler runs; the others wait to take over',
     ],
-    ['zabra elect /leader/scheduler --again -- ./scheduler', 'and stands again after a loss'],
-    ['zabra elect /leader/scheduler --show', 'who leads, and who would follow'],
+    [
+      'zabra elect /leader/scheduler --again -- ./scheduler',
+      'runs for election again after a loss',
+    ],
+    ['zabra elect /leader/scheduler --show', 'the leader and the candidates'],
   ],
   async run(invocation) {
     const { args, options, program, signal, io, out, connect } = invocation

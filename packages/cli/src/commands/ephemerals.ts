@@ -6,11 +6,11 @@ import { walk } from '../node/walk.ts'
 
 export const command = defineCommand({
   arguments: {
-    path: { kind: 'path', optional: true, help: 'where to look; everywhere without it' },
+    path: { kind: 'path', optional: true, help: 'where to look; everywhere by default' },
   },
   options: {
     session: { type: 'text', value: 'ID', help: 'only those of this session, in hexadecimal' },
-    bySession: { type: 'flag', help: 'count them by session, the largest first' },
+    bySession: { type: 'flag', help: 'count them by session, largest first' },
   },
   examples: [
     ['zabra ephemerals', 'every ephemeral node with its session'],

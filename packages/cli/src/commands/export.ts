@@ -16,29 +16,35 @@ import type { Io } from '../framework/io.ts'
 export const command = defineCommand({
   arguments: { path: { kind: 'path', optional: true, help: '/ by default' } },
   options: {
-    output: { type: 'text', short: 'o', value: 'FILE', kind: 'file', help: 'instead of stdout' },
+    output: {
+      type: 'text',
+      short: 'o',
+      value: 'FILE',
+      kind: 'file',
+      help: 'write to this file instead of stdout',
+    },
     format: {
       type: 'text',
       value: 'FORMAT',
       choices: ['jsonl', 'yaml'],
-      help: 'jsonl or yaml; by the name of the file, else jsonl',
+      help: 'jsonl or yaml; by default from the file name, else jsonl',
     },
     snapshot: {
       type: 'text',
       value: 'FILE',
       kind: 'file',
-      help: 'from a snapshot file of a server instead of a running one',
+      help: 'read a snapshot file instead of a running server',
     },
-    skipEphemerals: { type: 'flag', help: 'leave ephemeral nodes out' },
+    skipEphemerals: { type: 'flag', help: 'skip ephemeral nodes' },
   },
-  details: `Writes a node and everything below it: data, ACLs, kinds, TTLs, and the counters of sequential children. /zookeeper
-stays out. A running server does not tell its clients which nodes are containers or have a TTL; a snapshot does (--snapshot,
-of zabra's or Apache's server). The nodes of a running server are read one after another while others may
-write: not all of one moment. Ephemeral nodes
-are written with their kind; an import leaves them out, because they belong to sessions.`,
+  details: `Writes a node and its subtree: data, ACLs, kinds, TTLs, and the counters of sequential children, without /zookeeper.
+A running server does not tell its clients which nodes are containers or have a TTL; a snapshot of zabra's or
+Apache's server does (--snapshot). The nodes of a running server are read one after another while others may write,
+so they do not all show the same moment. Ephemeral nodes are written with their kind; an import skips them, because
+they belong to sessions.`,
   examples: [
     ['zabra export /app > app.jsonl', 'JSON lines, for any size'],
-    ['zabra export /app -o app.yaml', 'YAML, to read, to edit, and for `zabra plan`'],
+    ['zabra export /app -o app.yaml', 'YAML, for reading, editing and `zabra plan`'],
     ['zabra export /app --snapshot version-2/snapshot.1c3', 'without a server, with TTLs'],
   ],
   async run({ args, options, out, io, signal, connect }) {

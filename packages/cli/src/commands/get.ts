@@ -9,15 +9,15 @@ import { nextChange } from '../node/next-change.ts'
 export const command = defineCommand({
   arguments: { path: { kind: 'path' } },
   options: {
-    stat: { type: 'flag', short: 's', help: 'print the stat of the node, too' },
-    watch: { type: 'flag', short: 'w', help: 'then wait for the next change, and print it' },
-    raw: { type: 'flag', help: 'the bytes as they are, without a line feed at the end' },
+    stat: { type: 'flag', short: 's', help: 'also print the stat of the node' },
+    watch: { type: 'flag', short: 'w', help: 'then wait for the next change and print it' },
+    raw: { type: 'flag', help: 'print the bytes unchanged, without a line feed at the end' },
   },
-  details: `On a terminal, JSON is indented and colored, and bytes that are not text are shown as a dump.
-Elsewhere the data are printed as they are, with a line feed unless --raw is given.`,
+  details: `On a terminal, JSON is indented and colored, and binary data is shown as a hex dump. Otherwise the data is printed
+unchanged, followed by a line feed unless --raw is given.`,
   examples: [
     ['zabra get /config', 'the data of /config'],
-    ['zabra get --raw /image > image.png', 'the bytes as they are'],
+    ['zabra get --raw /image > image.png', 'the bytes unchanged'],
     ['zabra get /config --json | jq .stat.version', 'data and stat as JSON'],
   ],
   async run({ args, options, out, signal, connect }) {

@@ -11,10 +11,10 @@ export const command = defineCommand({
     path: { kind: 'path', optional: true, help: '/ by default' },
   },
   options: {
-    ignoreCase: { type: 'flag', short: 'i', help: 'upper and lower case are the same' },
-    fixed: { type: 'flag', short: 'F', help: 'the pattern is a text, not a regular expression' },
+    ignoreCase: { type: 'flag', short: 'i', help: 'ignore upper and lower case' },
+    fixed: { type: 'flag', short: 'F', help: 'treat the pattern as plain text' },
     pathsOnly: { type: 'flag', short: 'l', help: 'print paths, not lines' },
-    depth: { type: 'integer', short: 'd', value: 'N', help: 'so many levels' },
+    depth: { type: 'integer', short: 'd', value: 'N', help: 'maximum number of levels' },
   },
   details:
     'Searches the data of a node and everything below it, line by line. Exit code 1 means no match.',

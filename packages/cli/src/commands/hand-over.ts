@@ -14,15 +14,12 @@ export const command = defineCommand({
       help: 'the admin port of the leader (http://LEADER:8080)',
     },
   },
-  details: `The leader commits what it has proposed and lets an up-to-date follower lead. Clients reconnect within some
-tens of milliseconds and lose nothing. Use it before the leader's machine is stopped. zabra servers only; needs a digest
-identity with every permission on /.`,
+  details: `The leader commits its proposals and lets an up-to-date follower lead. Clients reconnect within some tens of
+milliseconds and lose nothing. Use it before you stop the leader's machine. It works only with zabra servers, and
+needs a digest identity with every permission on /.`,
   examples: [
     ['zabra hand-over --auth digest:ops:secret', 'another member leads'],
-    [
-      'zabra hand-over --admin http://10.0.0.1:8081 --auth @ops.txt',
-      'the admin port is another one',
-    ],
+    ['zabra hand-over --admin http://10.0.0.1:8081 --auth @ops.txt', 'with another admin port'],
   ],
   async run({ options, out, settings, signal }) {
     const connection = settings()

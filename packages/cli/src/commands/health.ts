@@ -10,13 +10,13 @@ export const command = defineCommand({
     maxLag: { type: 'integer', help: 'transactions a member may be behind (1000)' },
     maxSync: { type: 'duration', help: 'time a sync of the log may take on average (100ms)' },
     maxOutstanding: { type: 'integer', help: 'requests that may wait on a member (100)' },
-    write: { type: 'flag', help: 'also make an ephemeral node, to prove that writes commit' },
+    write: { type: 'flag', help: 'also create an ephemeral node, to prove that writes commit' },
   },
-  details: `Judges the ensemble: one leader, a quorum, no member far behind, disks that keep up, digests that match.
-Exit code 1: there is a problem. Warnings alone are exit code 0.`,
+  details: `Checks the ensemble: one leader, a quorum, no member far behind, disks that keep up, matching digests. Exit code 1
+means that there is a problem. Warnings alone give exit code 0.`,
   examples: [
-    ['zabra health', 'what is well and what is not, with advice'],
-    ['zabra health --write --quiet || page-someone', 'in a script; a write has to commit, too'],
+    ['zabra health', 'all checks, with advice'],
+    ['zabra health --write --quiet || page-someone', 'in a script; a write must also commit'],
   ],
   async run({ options, out, settings, signal, connect }) {
     const found = await survey(settings(), signal)

@@ -14,7 +14,7 @@ export const command = defineCommand({
     path: {
       kind: 'path',
       optional: true,
-      help: 'where the nodes go; where they came from by default',
+      help: 'target of the nodes; their original place by default',
     },
   },
   options: {
@@ -22,18 +22,18 @@ export const command = defineCommand({
       type: 'text',
       value: 'WHAT',
       choices: ['fail', 'skip', 'overwrite'],
-      help: 'what becomes of nodes that exist and are different: fail (the default), skip or overwrite',
+      help: 'what to do with existing nodes that differ: fail (the default), skip or overwrite',
     },
     dryRun: { type: 'flag', short: 'n', help: 'show what would be done, and do nothing' },
-    skipCounters: { type: 'flag', help: 'let sequential children begin at 0' },
+    skipCounters: { type: 'flag', help: 'start the numbering of sequential children at 0' },
   },
-  details: `Makes the nodes of a file, in transactions, with their data, ACLs, kinds and TTLs. Where a node had numbered
-sequential children, the numbers go on: children are made and deleted until they do. Ephemeral nodes are left out. Nodes
-that exist and are not in the file stay. An ACL may forbid to make children below a node just made: present an identity
-that may (--auth).`,
+  details: `Creates the nodes of a file, in transactions, with their data, ACLs, kinds and TTLs. If a node had sequential
+children, their numbering continues; for that, children are created and deleted until the counter is right. Skips
+ephemeral nodes. Keeps nodes that exist and are not in the file. If an ACL forbids creating children below a new
+node, present an identity that may (--auth).`,
   examples: [
-    ['zabra import app.jsonl', 'back to where it was'],
-    ['zabra import app.yaml /copy --dry-run', 'what would be made below /copy'],
+    ['zabra import app.jsonl', 'into its original place'],
+    ['zabra import app.yaml /copy --dry-run', 'what would be created below /copy'],
   ],
   async run({ args, options, out, io, signal, connect }) {
     const { head, tree } = await readTreeFile(args.file, io)

@@ -11,11 +11,11 @@ export const command = defineCommand({
     interval: { type: 'duration', help: 'time between two requests to a server (10ms)' },
     sync: { type: 'flag', help: 'measure sync, which asks the leader, instead of a local read' },
   },
-  details: `Connects to every server of the connection string by itself, asks a small question again and again, and shows
-how long the answers take, in ms. It writes nothing. Exit code 1: a server does not answer.`,
+  details: `Connects to every server of the connection string, sends small requests repeatedly, and shows the response times in
+ms. It writes nothing. Exit code 1 means that a server does not answer.`,
   examples: [
-    ['zabra latency', 'how quickly each server answers a read'],
-    ['zabra latency --sync --duration 30s', 'how quickly the leader answers through each server'],
+    ['zabra latency', 'response times of local reads'],
+    ['zabra latency --sync --duration 30s', 'response times of the leader through each server'],
   ],
   async run({ options, out, settings, signal }) {
     const { duration = 5000, interval = 10 } = options

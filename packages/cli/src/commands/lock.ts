@@ -6,24 +6,24 @@ import { take } from '../holding/take.ts'
 import { cleanPath } from '../node/paths.ts'
 
 export const command = defineCommand({
-  arguments: { path: { kind: 'path', help: 'of the lock; it is made where it is missing' } },
+  arguments: { path: { kind: 'path', help: 'of the lock; created if missing' } },
   options: {
     ...holdingOptions,
-    read: { type: 'flag', help: 'as a reader of a read/write lock' },
-    writer: { type: 'flag', help: 'as a writer of a read/write lock' },
+    read: { type: 'flag', help: 'take a read/write lock for reading' },
+    writer: { type: 'flag', help: 'take a read/write lock for writing' },
   },
   program: 'required',
-  details: `Waits for the lock, runs the program, and gives the lock back. Shares locks with the recipes of zabra, with
-Curator and with kazoo. The exit code is that of the program.
+  details: `Waits for the lock, runs the program, and releases the lock. Shares locks with zabra's recipes, Curator and kazoo.
+Exits with the exit code of the program.
 
-ZABRA_LOCK_TOKEN, in the environment of the program, only grows from one holder to the next: hand it to whatever the
-program writes to, so that a holder of the past is refused there. When the session is about to expire, the program gets
-SIGTERM, and SIGKILL before another can hold the lock.`,
+ZABRA_LOCK_TOKEN in the environment of the program grows from one holder to the next. Pass it to whatever the
+program writes to, so that a former holder can be refused there. When the session is about to expire, the program
+gets SIGTERM, and SIGKILL before another client can hold the lock.`,
   examples: [
     ['zabra lock /locks/report -- ./make-report', 'one report at a time, on any machine'],
     [
       'zabra lock /locks/cron --wait 0 -- ./nightly',
-      'skips its turn where another runs (exit code 6)',
+      'skips its turn if another one runs (exit code 6)',
     ],
     ['zabra lock /locks/db --read -- ./backup', 'with other readers, while nobody writes'],
   ],

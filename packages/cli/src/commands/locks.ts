@@ -8,19 +8,19 @@ import { lasting } from '../output/ago.ts'
 
 export const command = defineCommand({
   arguments: {
-    path: { kind: 'path', optional: true, help: 'where to look; everywhere without it' },
+    path: { kind: 'path', optional: true, help: 'where to look; everywhere by default' },
   },
   options: {
-    longer: { type: 'duration', help: 'only those where somebody has waited longer than this' },
-    check: { type: 'flag', help: 'exit code 1 when there is any, for scripts' },
+    longer: { type: 'duration', help: 'only those with a waiter that has waited longer than this' },
+    check: { type: 'flag', help: 'exit with 1 if there is any, for scripts' },
   },
   details: `Finds locks, read/write locks, elections and semaphores by the names of their nodes, in the layouts of zabra,
-Curator and kazoo: who holds them, and who waits, in order. TOKEN is the fencing token. SINCE counts from when the
-contender began to wait, which for a holder is before it got the lock.`,
+Curator and kazoo, and shows their holders and waiters in order. TOKEN is the fencing token. SINCE counts from the
+time the contender began to wait, which for a holder is before it got the lock.`,
   examples: [
     ['zabra locks', 'every lock of the tree'],
-    ['zabra locks /app --longer 1m', 'those below /app that keep somebody waiting'],
-    [`zabra locks --json | jq -c 'select(.waiting | length > 3)'`, 'crowded ones'],
+    ['zabra locks /app --longer 1m', 'those below /app with a long wait'],
+    [`zabra locks --json | jq -c 'select(.waiting | length > 3)'`, 'those with many waiters'],
   ],
   async run({ args, options, out, connect, signal }) {
     const client = await connect()

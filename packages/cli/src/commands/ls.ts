@@ -7,18 +7,22 @@ import { walk } from '../node/walk.ts'
 export const command = defineCommand({
   arguments: { path: { kind: 'path', optional: true, help: '/ by default' } },
   options: {
-    recursive: { type: 'flag', short: 'R', help: 'the paths of all nodes below, this one first' },
-    stat: { type: 'flag', short: 's', help: 'print the stat of the node, too' },
+    recursive: {
+      type: 'flag',
+      short: 'R',
+      help: 'list the paths of the node and its whole subtree',
+    },
+    stat: { type: 'flag', short: 's', help: 'also print the stat of the node' },
     watch: {
       type: 'flag',
       short: 'w',
-      help: 'then wait for the next change of the children, and print it',
+      help: 'then wait for the next change of the children and print it',
     },
   },
   examples: [
     ['zabra ls /', 'the children of the root, in order of their names'],
     ['zabra ls -R /brokers', 'everything below /brokers'],
-    ['zabra ls -w /workers', 'wait until a worker comes or goes'],
+    ['zabra ls -w /workers', 'wait until a worker joins or leaves'],
   ],
   async run({ args, options, out, signal, connect }) {
     const path = cleanPath(args.path ?? '/')

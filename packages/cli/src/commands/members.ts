@@ -4,10 +4,10 @@ import { addressText } from '../ensemble/address.ts'
 import { parseMembers, readMembers } from '../ensemble/members.ts'
 
 export const command = defineCommand({
-  options: { raw: { type: 'flag', help: 'the configuration as the server holds it' } },
+  options: { raw: { type: 'flag', help: 'print the configuration as the server stores it' } },
   examples: [
     ['zabra members', 'the members of the ensemble by its configuration'],
-    ['zabra members --raw > members.txt', 'as `zabra reconfig --file` takes it'],
+    ['zabra members --raw > members.txt', 'as input for `zabra reconfig --file`'],
   ],
   async run({ options, out, settings, signal }) {
     const { version, text } = await readMembers(settings(), signal)

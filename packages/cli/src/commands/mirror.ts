@@ -16,15 +16,15 @@ export const command = defineCommand({
   },
   options: {
     delete: { type: 'flag', help: 'delete nodes of the target that the source does not have' },
-    follow: { type: 'flag', short: 'f', help: 'go on with every change, until Ctrl-C' },
+    follow: { type: 'flag', short: 'f', help: 'copy every change, until Ctrl-C' },
     dryRun: { type: 'flag', short: 'n', help: 'show what would be done, and do nothing' },
     yes: { type: 'flag', short: 'y', help: 'do not ask before nodes are deleted' },
   },
-  details: `Makes the target what the source is: data, ACLs, kinds and TTLs. Ephemeral nodes are left out. With --follow it watches
-the source; changes of ACLs alone are not told by watches, and come with the next other change of the node.`,
+  details: `Makes the target equal to the source: data, ACLs, kinds and TTLs, without ephemeral nodes. With --follow it watches
+the source. Watches do not report changes of ACLs alone; these are copied with the next other change of the node.`,
   examples: [
     ['zabra mirror prod:/app /app', 'a copy of a subtree of another ensemble'],
-    ['zabra mirror prod:/app dr:/app --delete --follow --yes', 'kept up to date'],
+    ['zabra mirror prod:/app dr:/app --delete --follow --yes', 'a copy that stays up to date'],
   ],
   async run(invocation) {
     const { args, options, out, signal, confirm } = invocation

@@ -11,9 +11,9 @@ const bytesMax = 900_000
 
 export const command = defineCommand({
   arguments: { from: { kind: 'path' }, to: { kind: 'path' } },
-  options: { parents: { type: 'flag', short: 'p', help: 'make missing parents of the target' } },
-  details: `Moves a node with everything below it, in one transaction: nobody sees it twice or not at all, and nothing happens if
-somebody changes it meanwhile. What is too large for one transaction is refused; \`zabra cp -R\` and \`zabra deleteall\`
+  options: { parents: { type: 'flag', short: 'p', help: 'create missing parents of the target' } },
+  details: `Moves a node and its subtree in one transaction: no client ever sees it twice or not at all, and nothing happens if
+another client changes it in the meantime. A subtree that is too large for one transaction is refused; \`zabra cp -R\` and \`zabra deleteall\`
 do it in steps.`,
   examples: [['zabra mv /app/old /app/new', 'with everything below']],
   async run({ args, options, out, signal, connect }) {

@@ -7,20 +7,20 @@ import { differenceJson, showDifferences, sums, sumsText } from '../trees/show.t
 export const command = defineCommand({
   arguments: {
     file: { kind: 'file', help: 'a tree in YAML or JSON lines; - is stdin' },
-    path: { kind: 'path', optional: true, help: 'instead of the top that the file names' },
+    path: { kind: 'path', optional: true, help: 'target instead of the one in the file' },
   },
   options: {
     prune: {
       type: 'flag',
-      help: 'nodes that the file does not have would be deleted, unless live sessions have ephemeral nodes below them',
+      help: 'also delete nodes that are not in the file, unless live sessions have ephemeral nodes below them',
     },
-    short: { type: 'flag', help: 'only paths, not what is different in them' },
+    short: { type: 'flag', help: 'show only paths, without the differences' },
   },
-  details: `Shows what \`zabra apply\` would change, and changes nothing. What somebody changed by hand since the last apply shows
-up here: lines with - are in the ensemble, lines with + in the file. What the file leaves open (the data, the ACL or the
-kind of a node) is left alone. Exit code 1 means that there are changes.`,
+  details: `Shows what \`zabra apply\` would change, and changes nothing. Manual changes since the last apply show up here:
+lines with - are in the ensemble, lines with + in the file. What the file does not specify (data, ACL or kind of a
+node) stays as it is. Exit code 1 means that there are changes.`,
   examples: [
-    ['zabra plan app.yaml', 'what is different from the file'],
+    ['zabra plan app.yaml', 'differences between ensemble and file'],
     ['zabra plan app.yaml --prune --json', 'for a check in CI'],
   ],
   async run(invocation) {

@@ -13,20 +13,27 @@ import {
 } from '../node/quota.ts'
 
 export const command = defineCommand({
-  arguments: { path: { kind: 'path', optional: true, help: 'all quotas without it' } },
+  arguments: { path: { kind: 'path', optional: true, help: 'all quotas if omitted' } },
   options: {
-    count: { type: 'integer', value: 'N', help: 'at most so many nodes; more is logged' },
-    bytes: { type: 'size', value: 'SIZE', help: 'at most so many bytes; more is logged' },
-    hardCount: { type: 'integer', value: 'N', help: 'at most so many nodes; more is refused' },
-    hardBytes: { type: 'size', value: 'SIZE', help: 'at most so many bytes; more is refused' },
-    delete: { type: 'flag', help: 'take the quota away' },
+    count: { type: 'integer', value: 'N', help: 'soft limit of nodes; exceeding it is logged' },
+    bytes: { type: 'size', value: 'SIZE', help: 'soft limit of bytes; exceeding it is logged' },
+    hardCount: {
+      type: 'integer',
+      value: 'N',
+      help: 'hard limit of nodes; exceeding it is refused',
+    },
+    hardBytes: {
+      type: 'size',
+      value: 'SIZE',
+      help: 'hard limit of bytes; exceeding it is refused',
+    },
+    delete: { type: 'flag', help: 'remove the quota' },
   },
-  details:
-    'Servers refuse what exceeds a hard limit only with enforceQuota=true. Quotas do not nest.',
+  details: 'Servers enforce hard limits only with enforceQuota=true. Quotas do not nest.',
   examples: [
-    ['zabra quota', 'all quotas, and what is used'],
+    ['zabra quota', 'all quotas and their usage'],
     ['zabra quota /app --hard-count 10000 --bytes 50m', 'set limits'],
-    ['zabra quota /app --delete', 'no limits any more'],
+    ['zabra quota /app --delete', 'remove the limits'],
   ],
   async run({ args, options, out, connect }) {
     const { count, bytes, hardCount, hardBytes } = options

@@ -14,19 +14,24 @@ export const command = defineCommand({
       help: 'let a server join, or change its ports or role',
     },
     remove: { type: 'text', many: true, value: 'ID', help: 'let a member leave' },
-    file: { type: 'text', value: 'FILE', kind: 'file', help: 'all members, one server.N= a line' },
+    file: {
+      type: 'text',
+      value: 'FILE',
+      kind: 'file',
+      help: 'the list of all members, one server.N= per line',
+    },
     ifVersion: {
       type: 'text',
       value: 'VERSION',
-      help: 'only while the configuration has this version, in hexadecimal',
+      help: 'only if the configuration has this version, in hexadecimal',
     },
   },
-  details: `Changes the members of the ensemble while it serves. Needs reconfigEnabled=true on the servers, and an
-identity that may write /zookeeper/config (a super user unless its ACL was changed).`,
+  details: `Changes the members of the ensemble while it serves. Needs reconfigEnabled=true on the servers, and an identity that
+may write /zookeeper/config (a super user, unless its ACL was changed).`,
   examples: [
     [`zabra reconfig --add 'server.4=10.0.0.4:2888:3888;2181'`, 'server 4 joins'],
     ['zabra reconfig --remove 3', 'server 3 leaves'],
-    ['zabra reconfig --file members.txt', 'the members are those of the file, and no others'],
+    ['zabra reconfig --file members.txt', 'replaces the members by those of the file'],
   ],
   async run({ options, out, connect }) {
     const { add = [], remove = [], file, ifVersion } = options

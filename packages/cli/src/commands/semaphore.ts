@@ -7,18 +7,18 @@ import { take } from '../holding/take.ts'
 import { cleanPath } from '../node/paths.ts'
 
 export const command = defineCommand({
-  arguments: { path: { kind: 'path', help: 'of the semaphore; it is made where it is missing' } },
+  arguments: { path: { kind: 'path', help: 'of the semaphore; created if missing' } },
   options: {
     ...holdingOptions,
     permits: {
       type: 'integer',
-      help: 'how many may run at a time; the same for all who use the path',
+      help: 'how many may run at a time; must be the same for all users of the path',
     },
     take: { type: 'integer', help: 'how many permits this program takes (1)' },
   },
   program: 'required',
-  details: `Waits for a permit, runs the program, and gives the permit back. The layout is Curator's
-InterProcessSemaphoreV2. The exit code is that of the program; loss of the session ends it as with \`zabra lock\`.`,
+  details: `Waits for a permit, runs the program, and releases the permit. The layout is Curator's InterProcessSemaphoreV2.
+Exits with the exit code of the program. A lost session ends the program as with \`zabra lock\`.`,
   examples: [['zabra semaphore /limits/export --permits 3 -- ./export', 'three exports at a time']],
   async run(invocation) {
     const { args, options, signal, io, connect } = invocation

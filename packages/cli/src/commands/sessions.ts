@@ -11,14 +11,14 @@ export const command = defineCommand({
     sort: {
       type: 'text',
       choices: ['requests', 'latency', 'age', 'server'],
-      help: 'the largest first (requests)',
+      help: 'sort by this, largest first (requests)',
     },
-    limit: { type: 'integer', short: 'n', help: 'show so many only' },
+    limit: { type: 'integer', short: 'n', help: 'show only this many' },
   },
-  details: `The sessions that are connected to any member, from the word cons of each: from where, how long, how many
-requests, the last operation and the latency. Members that do not answer the word are named.`,
+  details: `Lists the sessions connected to any member, from the word cons of each: address, duration, number of requests, last
+operation and latency. Names the members that do not answer the word.`,
   examples: [
-    ['zabra sessions', 'who is connected'],
+    ['zabra sessions', 'every connected session'],
     ['zabra sessions --sort latency -n 10', 'the ten with the slowest answers'],
   ],
   async run({ options, out, settings, signal }) {

@@ -18,12 +18,18 @@ export const command = defineCommand({
       value: 'N',
       help: 'only if the node has this version',
     },
-    create: { type: 'flag', help: 'make the node, and its parents, where it does not exist' },
-    none: { type: 'flag', help: 'no data at all, which ZooKeeper distinguishes from empty data' },
+    create: { type: 'flag', help: 'create the node and its parents if it does not exist' },
+    none: {
+      type: 'flag',
+      help: 'set no data at all, which ZooKeeper distinguishes from empty data',
+    },
   },
   examples: [
     ['zabra set /config \'{"debug":true}\'', 'change the data of /config'],
-    ['zabra set /config --file config.json --if-version 7', 'unless somebody changed it meanwhile'],
+    [
+      'zabra set /config --file config.json --if-version 7',
+      'fails if another client has changed it',
+    ],
     ['date | zabra set /started - --create', 'data from a pipe'],
   ],
   async run({ args, options, out, io, connect }) {

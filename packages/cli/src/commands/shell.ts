@@ -8,7 +8,7 @@ Usage: zabra shell [OPTIONS] [COMMAND [ARGUMENTS]]
 Options, as zkCli.sh has them:
   -server HOSTS                 host:port,host:port/chroot
   -timeout MS                   session timeout
-  -r                            a server without a quorum will do, for reads
+  -r                            accept a server without a quorum, for reads
   -waitforconnection            wait for the connection before the first command
   -client-configuration FILE    properties of Java clients: TLS with PEM files
 

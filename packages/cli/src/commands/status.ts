@@ -6,10 +6,10 @@ import { lagBehind, partsOf, type Answered } from '../ensemble/server-status.ts'
 import { survey } from '../ensemble/survey.ts'
 
 export const command = defineCommand({
-  details: `Asks every member of the ensemble for its state. The members come from the configuration of the ensemble,
-or from the connection string where there is none. LAG is how many transactions a member is behind the newest;
-SYNC is the average time in ms that its disk takes to make a batch durable, where the member tells.
-Exit code 1: a member does not answer, or none leads.`,
+  details: `Asks every member of the ensemble for its state. The members come from the configuration of the ensemble or, if
+there is none, from the connection string. LAG is the number of transactions that a member is behind the newest.
+SYNC is the average time in ms that its disk takes to make a batch durable, if the member reports it. Exit code 1
+means that a member does not answer, or that none leads.`,
   examples: [
     ['zabra status', 'every member with its role, zxid, lag and clients'],
     ['zabra status --json | jq .members[].zxid', 'the same for programs'],

@@ -3,11 +3,11 @@ import { entry } from '../table/entry.ts'
 
 export const command = defineGroup({
   init: entry(
-    'Make an authority, and certificates for servers and clients',
+    'Create an authority, and certificates for servers and clients',
     () => import('./tls/init.ts'),
   ),
   check: entry(
-    'What a zoo.cfg does with TLS, or what a running server serves',
+    'Explain the TLS settings of a zoo.cfg or a running server',
     () => import('./tls/check.ts'),
   ),
 })

@@ -20,14 +20,14 @@ export const command = defineCommand({
       type: 'text',
       value: 'ORDER',
       choices: orders,
-      help: 'size of the data, children, size or nodes of the subtree, or version (how often it was set)',
+      help: 'data size, number of children, size or number of nodes of the subtree, or version (how often the data was set)',
     },
-    limit: { type: 'integer', short: 'n', value: 'N', help: 'so many nodes; 10 by default' },
+    limit: { type: 'integer', short: 'n', value: 'N', help: 'number of nodes; 10 by default' },
   },
   examples: [
     ['zabra top-nodes', 'the ten nodes with the most data'],
-    ['zabra top-nodes --by children', 'nodes whose list of children is long'],
-    ['zabra top-nodes --by version', 'nodes that are written most often'],
+    ['zabra top-nodes --by children', 'nodes with the most children'],
+    ['zabra top-nodes --by version', 'nodes with the most writes'],
   ],
   async run({ args, options, out, signal, connect }) {
     const top = cleanPath(args.path ?? '/')

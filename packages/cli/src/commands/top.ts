@@ -17,19 +17,19 @@ interface Sample {
 
 export const command = defineCommand({
   options: {
-    interval: { type: 'duration', short: 'i', help: 'time between two looks (1s)' },
+    interval: { type: 'duration', short: 'i', help: 'time between updates (1s)' },
     count: {
       type: 'integer',
       short: 'n',
-      help: 'how many looks; without end on a terminal, else 1',
+      help: 'number of updates; unlimited on a terminal, else 1',
     },
     clients: { type: 'integer', help: 'how many of the busiest clients to show (10)' },
   },
-  details: `Requests a second of every member and of the busiest clients, with latencies, lag and queues. Ctrl-C ends it.
-Clients are shown where the servers answer the word cons.`,
+  details: `Shows requests per second of every member and of the busiest clients, with latencies, lag and queues, until Ctrl-C.
+Clients are shown if the servers answer the word cons.`,
   examples: [
     ['zabra top', 'live on a terminal'],
-    ['zabra top -n 5 -i 10s --json', 'five looks for a program, a line each'],
+    ['zabra top -n 5 -i 10s --json', 'five updates for a program, one line each'],
   ],
   async run({ options, out, settings, signal }) {
     const connection = settings()

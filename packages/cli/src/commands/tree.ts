@@ -7,10 +7,15 @@ import { counted, sizeText } from '../output/units.ts'
 export const command = defineCommand({
   arguments: { path: { kind: 'path', optional: true, help: '/ by default' } },
   options: {
-    depth: { type: 'integer', short: 'd', value: 'N', help: 'so many levels; 1 is the children' },
-    sizes: { type: 'flag', short: 's', help: 'the size of the data of each node' },
+    depth: {
+      type: 'integer',
+      short: 'd',
+      value: 'N',
+      help: 'maximum number of levels; 1 shows the children',
+    },
+    sizes: { type: 'flag', short: 's', help: 'show the data size of each node' },
   },
-  details: 'Ephemeral nodes are marked e.',
+  details: 'Ephemeral nodes are marked with e.',
   examples: [
     ['zabra tree /', 'everything'],
     ['zabra tree /brokers --depth 2 --sizes', 'two levels, with sizes'],

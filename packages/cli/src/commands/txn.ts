@@ -6,18 +6,19 @@ import { counted } from '../output/units.ts'
 export const command = defineCommand({
   arguments: { file: { kind: 'file', help: '- is stdin' } },
   options: { dryRun: { type: 'flag', short: 'n', help: 'only check the file' } },
-  details: `Does all operations of a file in one transaction, or none of them. One operation a line; # begins a comment:
+  details: `Carries out all operations of a file in one transaction, or none of them. One operation per line; # begins a
+comment:
 
   check PATH [VERSION]
   create [-s] [-c] [-t MS] PATH [DATA [ACL]]
   set [-v VERSION] PATH DATA
   delete [-v VERSION] PATH
 
-Words with blanks stand between quotes, as in \`zabra shell\`. Ephemeral nodes would go when the command ends, so there is no
--e.`,
+Quote words with blanks, as in \`zabra shell\`. There is no -e, because an ephemeral node would disappear when the
+command ends.`,
   examples: [
-    ['zabra txn change.txt', 'all of it or nothing'],
-    ["printf 'check /lock 3\\nset /config new\\n' | zabra txn -", 'a write under a condition'],
+    ['zabra txn change.txt', 'all operations or none'],
+    ["printf 'check /lock 3\\nset /config new\\n' | zabra txn -", 'a conditional write'],
   ],
   async run({ args, options, out, io, connect }) {
     const operations = parseTransaction(

@@ -9,16 +9,16 @@ export const command = defineCommand({
   arguments: { path: { kind: 'path' } },
   options: {
     recursive: { type: 'flag', short: 'R', help: 'the node and everything below it' },
-    initial: { type: 'flag', help: 'begin with the nodes that exist' },
-    data: { type: 'flag', help: 'print the data of what was created or changed, too' },
-    count: { type: 'integer', short: 'n', help: 'end after so many changes' },
-    stopOnFailure: { type: 'flag', help: 'end with the exit code of a program that fails' },
+    initial: { type: 'flag', help: 'start with the existing nodes' },
+    data: { type: 'flag', help: 'also print the data of created and changed nodes' },
+    count: { type: 'integer', short: 'n', help: 'stop after this many changes' },
+    stopOnFailure: { type: 'flag', help: 'stop with the exit code of a failing program' },
   },
   program: 'optional',
-  details: `Prints a line for each change, and goes on over lost connections and sessions; MISSED marks a node that may have
-changed more than once. With a program, it runs once for each change, one after the other, with ZABRA_WATCH_TYPE (created,
-changed, deleted, children, initial), ZABRA_WATCH_PATH, ZABRA_WATCH_ZXID and, where the change tells, ZABRA_WATCH_DATA.
-Changes of one node that come while a program runs are put together, so a slow program misses none but the last.`,
+  details: `Prints a line for each change, and continues across lost connections and sessions. MISSED marks a node that may have
+changed more than once. A given program runs once for each change, one after the other, with ZABRA_WATCH_TYPE (created,
+changed, deleted, children, initial), ZABRA_WATCH_PATH, ZABRA_WATCH_ZXID and, if known, ZABRA_WATCH_DATA. Changes of one node that arrive while the program runs are merged, so a slow
+program always sees the last state.`,
   examples: [
     ['zabra watch /config', 'a line for each change of /config and of its children'],
     ['zabra watch -R /config --json', 'everything below, as JSON lines'],

@@ -17,7 +17,7 @@ export const connectionOptions = {
     type: 'text',
     many: true,
     value: 'SCHEME:ID',
-    help: 'present an identity, as digest:USER:PASSWORD; @FILE reads one a line',
+    help: 'present an identity, as digest:USER:PASSWORD; @FILE reads one per line',
   },
   timeout: {
     type: 'duration',
@@ -25,7 +25,7 @@ export const connectionOptions = {
     help: 'how long to wait for a connection and for each answer (5s)',
   },
   sessionTimeout: { type: 'duration', value: 'TIME', help: 'session timeout to ask for (30s)' },
-  readOnly: { type: 'flag', help: 'a server without a quorum will do, for reads' },
+  readOnly: { type: 'flag', help: 'accept a server without a quorum, for reads' },
   tls: { type: 'flag', help: 'connect with TLS' },
   tlsCa: {
     type: 'text',
@@ -33,8 +33,13 @@ export const connectionOptions = {
     kind: 'file',
     help: 'certificate authorities to trust (PEM)',
   },
-  tlsCert: { type: 'text', value: 'FILE', kind: 'file', help: 'own certificate (PEM)' },
-  tlsKey: { type: 'text', value: 'FILE', kind: 'file', help: 'key of the own certificate (PEM)' },
+  tlsCert: { type: 'text', value: 'FILE', kind: 'file', help: 'client certificate (PEM)' },
+  tlsKey: {
+    type: 'text',
+    value: 'FILE',
+    kind: 'file',
+    help: 'key of the client certificate (PEM)',
+  },
   tlsServerName: {
     type: 'text',
     value: 'NAME',

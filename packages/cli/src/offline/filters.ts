@@ -1,3 +1,4 @@
+import type { Point } from '@zabra/core'
 import type { Options } from '../framework/command.ts'
 import { UsageError } from '../framework/errors.ts'
 import { cleanPath } from '../node/paths.ts'
@@ -5,15 +6,15 @@ import type { LoggedChange, Transaction } from './transactions.ts'
 
 /** Options that choose transactions. */
 export const filterOptions = {
-  path: { type: 'text', value: 'PATH', help: 'those that change this node or one below it' },
-  session: { type: 'text', value: 'ID', help: 'those of this session, in hexadecimal' },
+  path: { type: 'text', value: 'PATH', help: 'transactions that change this node or its subtree' },
+  session: { type: 'text', value: 'ID', help: 'transactions of this session, in hexadecimal' },
   operation: {
     type: 'text',
     many: true,
-    help: 'those of this kind: create, setData, closeSession, ...',
+    help: 'transactions of this kind: create, setData, closeSession, ...',
   },
-  from: { type: 'text', value: 'ZXID|TIME', help: 'from this zxid (0x...) or time (ISO 8601) on' },
-  to: { type: 'text', value: 'ZXID|TIME', help: 'up to this zxid or time' },
+  from: { type: 'text', value: 'ZXID|TIME', help: 'start at this zxid (0x...) or time (ISO 8601)' },
+  to: { type: 'text', value: 'ZXID|TIME', help: 'stop at this zxid or time' },
 } as const satisfies Options
 
 export interface FilterValues {
@@ -23,8 +24,6 @@ export interface FilterValues {
   readonly from?: string
   readonly to?: string
 }
-
-type Point = { readonly zxid: bigint } | { readonly timeMs: number }
 
 /** Whether a transaction is wanted. */
 export function filterOf(values: FilterValues): (transaction: Transaction) => boolean {
@@ -60,7 +59,7 @@ export function hexOf(name: string, text: string): bigint {
   return BigInt(`0x${digits}`)
 }
 
-function pointOf(name: string, text: string): Point {
+export function pointOf(name: string, text: string): Point {
   if (/^0x[0-9a-f]{1,16}$/i.test(text)) return { zxid: BigInt(text) }
   const timeMs = Date.parse(text)
   if (Number.isNaN(timeMs))

@@ -9,7 +9,7 @@ export const coordination: CommandTable = {
   semaphore: entry('Run a program with a permit', () => import('../commands/semaphore.ts')),
   barrier: entry('Hold programs up, and let them pass', () => import('../commands/barrier.ts')),
   queue: entry('Put items into a queue, and take them', () => import('../commands/queue.ts')),
-  locks: entry('Who holds locks, and who waits', () => import('../commands/locks.ts')),
+  locks: entry('Show holders and waiters of locks', () => import('../commands/locks.ts')),
   sessions: entry('Who is connected', () => import('../commands/sessions.ts')),
   ephemerals: entry(
     'Ephemeral nodes and their sessions',

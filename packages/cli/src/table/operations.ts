@@ -4,17 +4,31 @@ import { entry } from './entry.ts'
 /** Looking after servers, ensembles and their files. */
 export const operations: CommandTable = {
   status: entry(
-    'Every member: role, epoch, zxid, lag, clients',
+    'Show role, epoch, zxid, lag and clients of every member',
     () => import('../commands/status.ts'),
   ),
-  health: entry('Judge the ensemble, with advice', () => import('../commands/health.ts')),
-  top: entry('Busy servers and clients, live', () => import('../commands/top.ts')),
-  members: entry('The members by the configuration', () => import('../commands/members.ts')),
-  reconfig: entry('Change the members while they serve', () => import('../commands/reconfig.ts')),
+  health: entry('Check the ensemble, with advice', () => import('../commands/health.ts')),
+  top: entry('Show busy servers and clients, live', () => import('../commands/top.ts')),
+  members: entry('List the members', () => import('../commands/members.ts')),
+  reconfig: entry(
+    'Change the members of a running ensemble',
+    () => import('../commands/reconfig.ts'),
+  ),
   'hand-over': entry('Let another member lead', () => import('../commands/hand-over.ts')),
   '4lw': entry('Send a four-letter word', () => import('../commands/4lw.ts')),
-  latency: entry('How quickly each server answers', () => import('../commands/latency.ts')),
-  bench: entry('Throughput and latency of a load', () => import('../commands/bench.ts')),
+  latency: entry(
+    'Measure the response time of each server',
+    () => import('../commands/latency.ts'),
+  ),
+  bench: entry('Measure throughput and latency under load', () => import('../commands/bench.ts')),
+  backup: entry(
+    'Back up a running ensemble, or the files of a server',
+    () => import('../commands/backup.ts'),
+  ),
+  restore: entry(
+    'Restore the state at any transaction or time from backups',
+    () => import('../commands/restore.ts'),
+  ),
   log: entry('Read transaction logs, offline', () => import('../commands/log.ts')),
   snapshot: entry('Read snapshots, offline', () => import('../commands/snapshot.ts')),
   config: entry('What a zoo.cfg does here', () => import('../commands/config.ts')),

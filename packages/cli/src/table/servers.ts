@@ -3,10 +3,7 @@ import { entry, hiddenEntry } from './entry.ts'
 
 export const servers: CommandTable = {
   server: entry('Run a ZooKeeper server in the foreground', () => import('../commands/server.ts')),
-  dev: entry(
-    'Start servers to try things out, and throw them away at the end',
-    () => import('../commands/dev.ts'),
-  ),
+  dev: entry('Start temporary servers', () => import('../commands/dev.ts')),
   'dev-member': hiddenEntry('A server of `zabra dev`', () => import('../commands/dev-member.ts')),
   shell: entry(
     'Every command of zkCli.sh and of zabra, with a prompt or from a pipe',

@@ -16,7 +16,7 @@ import { fixAcl } from '../state/acl/permission.ts'
 import type { Database } from '../state/database.ts'
 import { field, ttlMsMax, ttlOwner } from '../state/tree/layout.ts'
 import { creationChecksum, stampCreation } from '../state/tree/stat.ts'
-import { dataBehind, keepScanned, scannedAt, type ScannedPath } from '../state/tree/scanned-path.ts'
+import { RequestBytes } from '../state/tree/request-bytes.ts'
 import { noNode, type NodeId, type Tree } from '../state/tree/tree.ts'
 import { removeWithDescendants } from './deleting.ts'
 import {
@@ -45,10 +45,7 @@ export interface CreateArguments {
   readonly acl: readonly Acl[] | null
   readonly flags: number
   readonly ttl?: bigint
-  /** The path as `decode` scanned it. */
-  readonly scanned?: ScannedPath | undefined
-  /** The end of path, data and ACL in the request's bytes, as `PreparedTxn.bodyEnd`. */
-  readonly bodyEnd?: number | undefined
+  readonly bytes?: RequestBytes | undefined
 }
 
 /** The meaning of the flags. They are an enumeration, not a mask. */
@@ -65,17 +62,19 @@ function modeOf(flags: number): { ephemeral: boolean; sequential: boolean; ttl: 
 
 const flagsBytes = 4
 
-/** The request of create, create2 and createContainer. */
+/** The request of create, create2 and createContainer; the keeper holds all its bytes. */
 export function decodeCreate(body: Reader, tree: Tree, keeper: ByteKeeper): CreateArguments {
   const { position } = body
   const { path, data, acl, flags } = CreateRequest.read(body)
-  const end = body.position - flagsBytes
-  if (path === null) return { path, data, acl, flags, scanned: undefined, bodyEnd: undefined }
-  const scanned = tree.scan(path)
-  // A plain path stands in the request as it would be written; other text may not be UTF-8 there.
-  return scanned.isPlain
-    ? { path, data, acl, flags, scanned: scannedAt(scanned, keeper, position + 4), bodyEnd: end }
-    : { path, data, acl, flags, scanned: keepScanned(scanned, keeper), bodyEnd: undefined }
+  if (path === null) return { path, data, acl, flags, bytes: undefined }
+  const bodyEnd = body.position - flagsBytes
+  return {
+    path,
+    data,
+    acl,
+    flags,
+    bytes: RequestBytes.of(tree.scan(path), keeper, position, bodyEnd),
+  }
 }
 
 export function prepareCreate<Type extends CreateType>(
@@ -99,18 +98,18 @@ function prepare(type: CreateType, request: CreateArguments, p: Preparation): Pr
   // A TTL request for a node without TTL would be logged as something that cannot be replayed.
   if (type === createTTL && !mode.ttl) return errorCodes.badArguments
   if (request.path === null) return errorCodes.marshallingError
-  const wanted = request.scanned ?? keepScanned(p.db.tree.scan(request.path), p.keeper)
-  if (!hasParent(wanted)) return errorCodes.badArguments
+  const wanted = request.bytes ?? RequestBytes.ofPath(p.db.tree.scan(request.path), p.keeper)
+  if (!hasParent(wanted.path)) return errorCodes.badArguments
   const acl = fixAcl(p.db.options.acl, request.acl, p.caller.identities, p.caller.growth)
   if (typeof acl === 'number') return acl
-  const parent = projection.loadParent(wanted)
+  const parent = projection.loadParent(wanted.path)
   if (parent === undefined) return errorCodes.noNode
   if (!mayDo(p, parent.acl, permissions.create)) return errorCodes.noAuth
   const { createCount } = parent
-  const scanned = mode.sequential ? numbered(wanted, createCount, p) : wanted
-  const path = scanned.text
-  if (!isLegal(scanned)) return errorCodes.badArguments
-  if (projection.has(scanned)) return errorCodes.nodeExists
+  const bytes = mode.sequential ? numbered(wanted, createCount, p) : wanted
+  const path = bytes.path.text
+  if (!isLegal(bytes.path)) return errorCodes.badArguments
+  if (projection.has(bytes.path)) return errorCodes.nodeExists
   if (parent.isOwned && p.db.tree.sessionOf(parent.owner) !== 0n) {
     return errorCodes.noChildrenForEphemerals
   }
@@ -129,11 +128,11 @@ function prepare(type: CreateType, request: CreateArguments, p: Preparation): Pr
           ? p.caller.sessionId
           : 0n
 
-  const isInPlace = request.bodyEnd !== undefined && scanned === wanted
-  const node = projection.make(scanned, parent, data, isInPlace)
+  const node = projection.make(bytes, parent, data)
   node.acl = p.db.acls.lookUp(acl)
   stampCreation(node.view, 0, zxid, p.time)
   const { contentChecksum } = node
+  if (acl !== request.acl) bytes.dropBody()
   projection.stageParent(parent, parentCVersion, zxid)
   if (owner === 0n) {
     projection.stage(node, creationChecksum(zxid, p.time, contentChecksum))
@@ -144,19 +143,18 @@ function prepare(type: CreateType, request: CreateArguments, p: Preparation): Pr
 
   switch (type) {
     case createContainer:
-      return { type, body: { path, data, acl, parentCVersion }, scanned, contentChecksum }
+      return { type, body: { path, data, acl, parentCVersion }, bytes, contentChecksum }
     case createTTL:
-      return { type, body: { path, data, acl, parentCVersion, ttl }, scanned, contentChecksum }
+      return { type, body: { path, data, acl, parentCVersion, ttl }, bytes, contentChecksum }
     default: {
       const body = { path, data, acl, ephemeral: isEphemeral, parentCVersion }
-      const bodyEnd = isInPlace && acl === request.acl ? request.bodyEnd : undefined
-      return { type, body, scanned, contentChecksum, bodyEnd }
+      return { type, body, bytes, contentChecksum }
     }
   }
 }
 
-function numbered({ text }: ScannedPath, count: number, p: Preparation): ScannedPath {
-  return keepScanned(p.db.tree.scan(text + sequenceSuffix(count)), p.keeper)
+function numbered({ path }: RequestBytes, count: number, p: Preparation): RequestBytes {
+  return RequestBytes.ofPath(p.db.tree.scan(path.text + sequenceSuffix(count)), p.keeper)
 }
 
 /** Ten digits, as `%010d` prints them. */
@@ -168,9 +166,9 @@ type CreateTransaction<Type extends CreateType = CreateType> = Extract<PreparedT
 
 export function applyCreate(db: Database, header: TxnHeader, txn: CreateTransaction): number {
   const { path, data, acl, parentCVersion } = txn.body
-  const { contentChecksum, bodyEnd } = txn
+  const { contentChecksum, bytes } = txn
   const { tree, acls } = db
-  const scanned = txn.scanned ?? tree.scan(path)
+  const scanned = bytes?.path ?? tree.scan(path)
   const parent = tree.findParent(scanned)
   if (parent === noNode) return errorCodes.noNode
   const entry = acls.intern(acl ?? [])
@@ -182,9 +180,7 @@ export function applyCreate(db: Database, header: TxnHeader, txn: CreateTransact
   if (existing !== noNode) removeWithDescendants(db, existing, path)
   const { zxid, time } = header
   const owner = ownerOf(header, txn)
-  const dataAt = bodyEnd === undefined ? undefined : dataBehind(scanned)
-  const made = { data, aclId: entry.id, owner, zxid, time, contentChecksum, dataAt }
-  tree.insert(path, parent, made, scanned)
+  tree.insert(path, parent, { data, aclId: entry.id, owner, zxid, time, contentChecksum }, bytes)
   tree.raiseChildren(parent, path, creates, zxid)
   if (!db.isLoading) db.quotas.created(path, data?.length ?? 0)
   db.watches.created(path, zxid, entry, db.aclOf(parent))
@@ -200,14 +196,9 @@ function ownerOf(header: TxnHeader, txn: CreateTransaction): bigint {
 const statDataLengthAt = 52
 
 /** The reply of create: the path. */
-export function writePath({ body, scanned }: CreateTransaction, out: Writer): void {
-  if (scanned === undefined) {
-    out.ustring(body.path)
-    return
-  }
-  const { view, start, end } = scanned
-  out.int(end - start)
-  out.rawView(view, start, end)
+export function writePath({ body, bytes }: CreateTransaction, out: Writer): void {
+  if (bytes === undefined) out.ustring(body.path)
+  else bytes.writePath(out)
 }
 
 /** The reply of the other operations that make a node: its path and its stat. */
@@ -219,6 +210,6 @@ export function writePathAndStat(tree: Tree, txn: CreateTransaction, out: Writer
 }
 
 /** The node of a transaction that was just applied. */
-function madeBy({ body, scanned }: CreateTransaction, tree: Tree): NodeId {
-  return scanned === undefined || scanned.made === noNode ? tree.find(body.path) : scanned.made
+function madeBy({ body, bytes }: CreateTransaction, tree: Tree): NodeId {
+  return bytes === undefined || bytes.node === noNode ? tree.find(body.path) : bytes.node
 }

@@ -3,6 +3,7 @@ import type { AclEntry } from '../state/acl/acl-table.ts'
 import { allows, type Growth } from '../state/acl/permission.ts'
 import type { Database } from '../state/database.ts'
 import type { Projection } from '../state/projection/projection.ts'
+import type { RequestBytes } from '../state/tree/request-bytes.ts'
 import type { Keeper, ScannedPath } from '../state/tree/scanned-path.ts'
 import type { Reconfiguring } from './reconfig.ts'
 
@@ -51,13 +52,8 @@ export interface Preparation {
 
 /** A transaction, and what whoever prepared it knows already. */
 export type PreparedTxn = SimpleTxn & {
-  /** Its path. */
-  readonly scanned?: ScannedPath
-  /**
-   * Where path, data and ACL end, which a request has brought, and which stand in the view of
-   * `scanned` just as they do in the log.
-   */
-  readonly bodyEnd?: number | undefined
+  /** Of a create. */
+  readonly bytes?: RequestBytes
   /** Of the path and the new data of its znode: what is long need not be summed twice. */
   readonly contentChecksum?: number
 }

@@ -77,6 +77,11 @@ export abstract class PeerBase implements BatchSource {
     return this.clock.nowMs
   }
 
+  /** Resolves when the log holds, durably, everything that is applied. */
+  flush(): Promise<void> {
+    return Promise.resolve()
+  }
+
   get stats(): ServerStats {
     return this.pipeline.stats
   }

@@ -437,19 +437,15 @@ export class Proposer implements GlobalUpstream {
   }
 
   private encodeBody(writer: Writer, txn: PreparedTxn): void {
-    const { type, scanned, bodyEnd } = txn
-    if (
-      bodyEnd !== undefined &&
-      scanned !== undefined &&
-      (type === codes.create || type === codes.create2)
-    ) {
+    const { type, bytes } = txn
+    if (bytes?.hasBody === true && (type === codes.create || type === codes.create2)) {
       const { ephemeral, parentCVersion } = txn.body
-      writer.rawView(scanned.view, scanned.start - 4, bodyEnd)
+      bytes.writeBody(writer)
       writer.bool(ephemeral)
       writer.int(parentCVersion)
       return
     }
-    if (scanned !== undefined) rememberPath(scanned)
+    if (bytes !== undefined) rememberPath(bytes.path)
     writeTxnBody(writer, txn)
   }
 

@@ -3,30 +3,30 @@ import { families, sections } from './keys.ts'
 
 const introduction = `# Configuration
 
-\`zabra server zoo.cfg\` reads ZooKeeper's configuration file as it is; \`zabra server\` alone starts on
-defaults. This page is made from the table of keys in \`packages/server/src/config/keys\`:
-\`npx vitest run packages/server/src/config/describe.test.ts -u\` writes it anew.
+\`zabra server zoo.cfg\` reads ZooKeeper's configuration file unchanged; \`zabra server\` alone uses
+defaults. This page is generated from the table of keys in \`packages/server/src/config/keys\`:
+\`npx vitest run packages/server/src/config/describe.test.ts -u\` updates it.
 
 ## Where a value comes from
 
-From weak to strong:
+Each source overrides the ones above it:
 
 1. the default;
-2. system properties, as \`-Dzookeeper.NAME=value\` in \`SERVER_JVMFLAGS\`, then in \`JVMFLAGS\`;
+2. system properties, given as \`-Dzookeeper.NAME=value\` in \`SERVER_JVMFLAGS\`, then in \`JVMFLAGS\`;
 3. the file. It has the syntax of Java's \`.properties\`; \`NAME\` and \`zookeeper.NAME\` mean the same;
-4. the environment: every key is a variable, \`autopurge.purgeInterval\` being
-   \`ZABRA_AUTOPURGE_PURGE_INTERVAL\`, and \`ZABRA_SERVER_1\` the line \`server.1\`;
-5. options of the command line, where there is one.
+4. the environment: every key has a variable. \`autopurge.purgeInterval\` is
+   \`ZABRA_AUTOPURGE_PURGE_INTERVAL\`, and the line \`server.1\` is \`ZABRA_SERVER_1\`;
+5. the options of the command line, for the keys that have one.
 
-Keys marked "bare" are system properties that ZooKeeper's file cannot set. Here it can, but \`-D\` wins.
+Keys marked "bare" are system properties that ZooKeeper's file cannot set. In zabra it can, but \`-D\` wins.
 
-All problems are reported at once, each with its line. An error keeps the server from starting. A
-malformed system property is no error in ZooKeeper, so here it is a warning, and the default counts.
-An unknown key is a warning too: like ZooKeeper, zabra keeps it as the system property \`zookeeper.NAME\`.
+The server reports all problems at once, each with its line. An error prevents the start. A malformed
+system property is not an error in ZooKeeper, so zabra warns and uses the default. An unknown key also
+causes a warning: like ZooKeeper, zabra keeps it as the system property \`zookeeper.NAME\`.
 
-Keys marked "ensemble" matter only with more than one server. Those marked "not yet" are read and
-checked, and a warning says that they have no effect. [Security](security.md) tells how those about
-TLS, SASL and the audit log go together.
+Keys marked "ensemble" matter only with more than one server. Keys marked "not yet" are read and
+checked, but have no effect; a warning says so. [Security](security.md) explains how the keys for TLS,
+SASL and the audit log work together.
 `
 
 /** The table of keys as Markdown: docs/configuration.md. */

@@ -1,4 +1,13 @@
-import { MemoryDisk, RestoreRefusal, Summary, type Disk, type PeerBase } from '@zabra/core'
+import {
+  copyRecords,
+  MemoryDisk,
+  pastFiles,
+  RestoreRefusal,
+  Summary,
+  type Disk,
+  type PeerBase,
+  type RecordRange,
+} from '@zabra/core'
 import type { ServerState } from '@zabra/protocol'
 import { AdminServer } from '../admin/admin-server.ts'
 import { makeWords } from '../admin/words.ts'
@@ -16,6 +25,7 @@ import { everyContext, openTlsContexts, type TlsContexts } from '../tls/tls-cont
 import type { ServerView } from '../view/server-view.ts'
 import { assembleServer, type Parts } from './assemble.ts'
 import { ClientPorts } from './client-ports.ts'
+import { txnBytesMax } from './options.ts'
 import { receiveSnapshot } from './restore.ts'
 
 /** A loop that is later than this counts as one that stood still. */
@@ -297,6 +307,25 @@ export class RunningServer implements ServerView {
 
   openSnapshot(file: string): ReturnType<ServerView['openSnapshot']> {
     return this.holdings.disk.openRead(`${this.parts.directories.snapshotDir}/${file}`)
+  }
+
+  get storage(): ServerView['storage'] {
+    const { snapshotDir, logDir } = this.parts.directories
+    return { disk: this.holdings.disk, snapshotDir, logDir }
+  }
+
+  async loggedZxid(): Promise<bigint> {
+    const { db } = this.peer
+    // The start of an epoch, which the last zxid may be, is in no log.
+    const zxid = db.lastTxnZxid === 0n ? db.lastZxid : db.lastTxnZxid
+    await this.peer.flush()
+    return zxid
+  }
+
+  async *copyLog(range: RecordRange): AsyncGenerator<Uint8Array, void, void> {
+    const { disk } = this.holdings
+    const recordBytesMax = txnBytesMax(this.config)
+    yield* copyRecords(disk, await pastFiles(disk, this.storage), range, { recordBytesMax })
   }
 
   async handOver(): ReturnType<ServerView['handOver']> {

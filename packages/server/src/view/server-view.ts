@@ -1,11 +1,13 @@
 import type {
   Authenticator,
+  Disk,
   DiskStats,
   History,
   Leadership,
   Membership,
   PeerBase,
   ReadHandle,
+  RecordRange,
   SessionPasswords,
   Summary,
   TakenSnapshot,
@@ -65,6 +67,12 @@ export interface ServerView {
   /** Lets another server of the ensemble lead; resolves when this one serves again. */
   handOver(): Promise<{ readonly leader: bigint } | { readonly problem: string }>
   openSnapshot(file: string): Promise<ReadHandle>
+  /** Where snapshots and logs are read. */
+  readonly storage: { readonly disk: Disk; readonly snapshotDir: string; readonly logDir: string }
+  /** The last committed transaction, once this server has logged it durably. */
+  loggedZxid(): Promise<bigint>
+  /** Copies records of the log; a CopyError says why they are not all there. */
+  copyLog(range: RecordRange): AsyncGenerator<Uint8Array, void, void>
   /**
    * Becomes what the bytes of a snapshot say; resolves with the zxid it ends with. A SnapshotError
    * says that they are none, a RestoreRefusal why it cannot be done.

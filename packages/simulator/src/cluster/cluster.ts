@@ -43,6 +43,8 @@ export class Cluster {
   readonly clients: readonly SimClient[]
   /** In the large directory; undefined where there are no trees that anybody may write to. */
   manyNodes: number | undefined
+  /** From here on nothing may fail, and there must be progress. */
+  isHealed = false
   /** Who changes the members. */
   readonly admin: Admin
   private readonly names: readonly string[]

@@ -138,6 +138,8 @@ export class SimPeerNetwork implements PeerNetwork {
 
   /** What this server says of itself while it looks for a leader. */
   private listenToVote(bytes: Uint8Array): void {
+    // The state comes behind the length: 0 is looking. Most notifications are answers of others.
+    if (bytes.length < 8 || new DataView(bytes.buffer, bytes.byteOffset).getInt32(4) !== 0) return
     const vote = readNotification(bytes.subarray(4))
     if (vote?.state !== 'looking' || serverName(vote.leader) !== this.host.name) return
     this.host.tapped.voted(vote.zxid, vote.peerEpoch)

@@ -24,6 +24,7 @@ export class LearnerTap implements Tap {
   private readonly stream: StreamEnd
   private readonly tapped: Tapped
   private readonly incoming = new PacketReader()
+  private readonly outgoing = new PacketReader()
   /** That of LEADERINFO, the first thing a leader says; the rest of it is not listened to. */
   private epoch: bigint | undefined
 
@@ -40,7 +41,7 @@ export class LearnerTap implements Tap {
   }
 
   sent(bytes: Uint8Array): void {
-    for (const packet of packetsIn(new PacketReader(), bytes)) {
+    for (const packet of packetsIn(this.outgoing, bytes)) {
       this.tapped.said(packet, this.epoch ?? 0n)
       if (packet.type === packetTypes.ping) this.stream.far.aside.push(this.tapped.takeHeard())
     }

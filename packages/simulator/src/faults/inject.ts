@@ -20,6 +20,7 @@ export function inject(cluster: Cluster, fault: Fault): void {
   const server = cluster.servers[Math.floor(Math.abs(amount) * 7919) % cluster.servers.length]!
   const client = cluster.clients[fault.client]!
   const { condition } = server.disk
+  if (cluster.isHealed) recorder.violation(`${fault.kind} comes after everything has healed`)
   recorder.count(`fault: ${fault.kind}`)
   recorder.trace(`fault: ${fault.kind} (${fault.amount.toFixed(2)}, ${forMs} ms, ${client.name})`)
   const forAWhile = (begin: () => void, end: () => void): void => {
@@ -229,5 +230,6 @@ export function heal(cluster: Cluster): void {
     server.process?.resume()
     server.startLater(0)
   }
+  cluster.isHealed = true
   cluster.recorder.trace('everything heals')
 }

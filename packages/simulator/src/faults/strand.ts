@@ -77,6 +77,7 @@ function strand(cluster: Cluster, leader: SimServer, fault: Fault): void {
       return
     }
     recorder.count(isReplaced === true ? 'stranded: replaced' : 'stranded: in vain')
+    if (isReplaced !== true) for (const { disk } of rest) disk.condition.slowness = 1
     // A snapshot of what nobody else has must go with it.
     const journal =
       amount * 10 - Math.floor(amount * 10) < 0.5 ? leader.process?.journal : undefined

@@ -135,18 +135,26 @@ export class Promises {
   }
 }
 
+/** What would be left of the epoch files if power failed now. */
 export function durableEpochs(server: SimServer): EpochFiles {
-  return epochFilesOn(
-    server.disk.files.afterCrash((path) => path.includes('Epoch')),
-    server,
-  )
+  const { files } = server.disk
+  return epochsBy(server, (path) => files.durableContent(path))
 }
 
 function epochFilesOn(disk: MemoryDisk, server: SimServer): EpochFiles {
-  const { snapshotDir } = server.options.journal
+  return epochsBy(server, (path) => (disk.has(path) ? disk.content(path) : undefined))
+}
+
+function epochsBy(
+  { options }: SimServer,
+  contentOf: (path: string) => Uint8Array | undefined,
+): EpochFiles {
+  const { snapshotDir } = options.journal
   const read = (name: string): bigint | undefined => {
+    const bytes = contentOf(`${snapshotDir}/${name}`)
+    if (bytes === undefined) return undefined
     try {
-      return BigInt(decodeText(disk.content(`${snapshotDir}/${name}`)))
+      return BigInt(decodeText(bytes))
     } catch {
       return undefined
     }

@@ -96,7 +96,7 @@ function ignoreNewborn(peer: EnsemblePeer): void {
     const cursor = tree.cursor.bind(tree)
     tree.cursor = () => {
       const walk = cursor()
-      replace(walk, 'meet', () => () => {})
+      replace(walk, 'nodeCreated', () => () => {})
       return walk
     }
     try {

@@ -6,10 +6,10 @@ import { walk } from '../../node/walk.ts'
 export const command = defineCommand({
   arguments: { path: { kind: 'path' } },
   options: {
-    recursive: { type: 'flag', short: 'R', help: 'of all nodes below, too' },
+    recursive: { type: 'flag', short: 'R', help: 'also for the whole subtree' },
   },
   examples: [
-    ['zabra acl get /app', 'one entry a line, as `zabra acl set` takes them'],
+    ['zabra acl get /app', 'one entry per line, as `zabra acl set` expects them'],
     ['zabra acl get -R /app', 'the path, and its entries'],
   ],
   async run({ args, options, out, signal, connect }) {

@@ -16,7 +16,7 @@ export const command = defineCommand({
     },
   },
   options: {
-    recursive: { type: 'flag', short: 'R', help: 'of all nodes below, too' },
+    recursive: { type: 'flag', short: 'R', help: 'also for the whole subtree' },
     ifVersion: {
       type: 'integer',
       short: 'v',
@@ -24,12 +24,12 @@ export const command = defineCommand({
       help: 'only if the ACL has this version (aversion)',
     },
   },
-  details: `password:USER:PASSWORD:PERMISSIONS is the digest entry of a user; the hash is made here. auth::PERMISSIONS stands
-for the identities of this connection (--auth).`,
+  details: `password:USER:PASSWORD:PERMISSIONS becomes the digest entry of a user; the hash is computed locally.
+auth::PERMISSIONS means the identities of this connection (--auth).`,
   examples: [
     [
       'zabra acl set /app world:anyone:r password:ann:secret:cdrwa',
-      'all may read, ann may do everything',
+      'everybody may read, ann may do everything',
     ],
     [
       'zabra acl set -R /app auth::cdrwa --auth digest:ann:secret',

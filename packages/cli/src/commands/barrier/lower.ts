@@ -4,8 +4,8 @@ import { cleanPath } from '../../node/paths.ts'
 
 export const command = defineCommand({
   arguments: { path: { kind: 'path' } },
-  details: 'Quiet where it is down already.',
-  examples: [['zabra barrier lower /maintenance', 'programs that wait for it go on']],
+  details: 'Does nothing if the barrier is already down.',
+  examples: [['zabra barrier lower /maintenance', 'programs that wait for it continue']],
   async run({ args, out, connect, signal }) {
     const path = cleanPath(args.path)
     await new Barrier(await connect(), path).lower({ signal })

@@ -8,11 +8,11 @@ export const command = defineCommand({
   arguments: { file: { kind: 'file', help: 'a zoo.cfg of zabra or Apache' } },
   options: {
     brief: { type: 'flag', help: 'only problems and dangers, not every line' },
-    env: { type: 'flag', help: 'with the ZABRA_ and JVM variables of this environment' },
+    env: { type: 'flag', help: 'include the ZABRA_ and JVM variables of this environment' },
   },
   offline: true,
-  details: `Says what each line does, where zabra differs from Apache ZooKeeper, which lines have no effect here, and which are
-dangerous. Exit code 1: a server would not start with this file.`,
+  details: `Explains each line: what it does, where zabra differs from Apache ZooKeeper, whether it has no effect here, and
+whether it is dangerous. Exit code 1 means that a server would not start with this file.`,
   examples: [
     ['zabra config check /etc/zookeeper/zoo.cfg', 'before a move from Apache'],
     ['zabra config check zoo.cfg --brief', 'only what needs attention'],

@@ -12,8 +12,8 @@ export const command = defineCommand({
   offline: true,
   arguments: { name: { kind: 'text' } },
   options: kept,
-  details: `The file of contexts, ~/.config/zabra/contexts.json, is readable by its owner only. The first context
-becomes the current one.`,
+  details: `Contexts are stored in ~/.config/zabra/contexts.json, readable only by its owner. The first context becomes the
+current one.`,
   examples: [
     [
       'zabra context add prod --servers zk1:2181,zk2:2181,zk3:2181/app',

@@ -4,7 +4,7 @@ import { defineCommand } from '../../framework/command.ts'
 
 export const command = defineCommand({
   offline: true,
-  examples: [['zabra context ls', 'the current context has a star']],
+  examples: [['zabra context ls', 'the current context is marked with a star']],
   async run({ out, io }) {
     const { current, contexts } = readContexts(io.env)
     const rows = Object.entries(contexts).map(([name, { servers }]) => ({

@@ -5,7 +5,7 @@ import { defineCommand } from '../../framework/command.ts'
 export const command = defineCommand({
   offline: true,
   arguments: { name: { kind: 'context' } },
-  examples: [['zabra context rm old', 'forget the context old; its servers notice nothing']],
+  examples: [['zabra context rm old', 'removes the context old; its servers are not affected']],
   async run({ args, out, io }) {
     const all = readContexts(io.env)
     contextNamed(all, args.name)

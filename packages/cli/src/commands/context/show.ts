@@ -8,7 +8,7 @@ import { exitCodes } from '../../framework/exit-codes.ts'
 export const command = defineCommand({
   offline: true,
   arguments: { name: { kind: 'context', optional: true, help: 'the current one by default' } },
-  examples: [['zabra context show prod', 'what `--context prod` stands for']],
+  examples: [['zabra context show prod', 'the servers and options of `--context prod`']],
   async run({ args, out, io }) {
     const all = readContexts(io.env)
     const name = args.name ?? all.current

@@ -5,7 +5,7 @@ import { defineCommand } from '../../framework/command.ts'
 export const command = defineCommand({
   offline: true,
   arguments: { name: { kind: 'context' } },
-  examples: [['zabra context use prod', 'from now on `zabra ls /` asks the servers of prod']],
+  examples: [['zabra context use prod', 'from now on `zabra ls /` uses the servers of prod']],
   async run({ args, out, io }) {
     const all = readContexts(io.env)
     contextNamed(all, args.name)

@@ -7,12 +7,12 @@ import { transactionsOf } from '../../offline/transactions.ts'
 
 export const command = defineCommand({
   arguments: { file: { kind: 'file', help: 'a log, or a data directory of zabra or Apache' } },
-  options: { ...filterOptions, data: { type: 'flag', help: 'with the data of nodes' } },
+  options: { ...filterOptions, data: { type: 'flag', help: 'include the data of nodes' } },
   offline: true,
-  details: 'Prints the transactions that match all options. Exit code 1: there are none.',
+  details: 'Prints the transactions that match all options. Exit code 1 means that there are none.',
   examples: [
     ['zabra log grep /var/lib/zookeeper --path /config', 'what happened to /config'],
-    ['zabra log grep data --session 0x1000a --operation create', 'what a session has made'],
+    ['zabra log grep data --session 0x1000a --operation create', 'nodes created by a session'],
     ['zabra log grep data --from 2026-01-31T08:00 --to 2026-01-31T09:00', 'an hour'],
   ],
   async run({ args, options, out, signal }) {

@@ -14,10 +14,10 @@ export const command = defineCommand({
     top: { type: 'integer', help: 'how many paths and sessions to show (10)' },
   },
   offline: true,
-  details: 'What writes, how often, and how much: by operation, by path and by session.',
+  details: 'Shows number and size of writes by operation, by path and by session.',
   examples: [
-    ['zabra log stats /var/lib/zookeeper', 'who and what writes most'],
-    ['zabra log stats data --path /kafka --depth 4', 'the same, closer'],
+    ['zabra log stats /var/lib/zookeeper', 'the busiest paths and sessions'],
+    ['zabra log stats data --path /kafka --depth 4', 'the same in more detail'],
   ],
   async run({ args, options, out, signal }) {
     const { depth = 2, top = 10 } = options

@@ -13,10 +13,10 @@ interface Problem {
 export const command = defineCommand({
   arguments: { path: { kind: 'file', help: 'a log, or a data directory of zabra or Apache' } },
   offline: true,
-  details: `Reads every record with its checksum, and checks that the logs follow each other without a gap. The newest log of
-a server that was killed may end within a record: that write was never acknowledged unless a later one was.
-Exit code 1: something is wrong.`,
-  examples: [['zabra log verify /var/lib/zookeeper', 'whether the logs are sound']],
+  details: `Reads every record with its checksum, and checks that the logs follow each other without a gap. The newest log of a
+killed server may end within a record: that write was never acknowledged unless a later one was. Exit code 1 means
+that something is wrong.`,
+  examples: [['zabra log verify /var/lib/zookeeper', 'checks all logs of a data directory']],
   async run({ args, out, signal }) {
     const found = await findLogs(args.path)
     const problems: Problem[] = []

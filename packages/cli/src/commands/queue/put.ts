@@ -7,11 +7,11 @@ import { readAll } from '../../node/read-all.ts'
 
 export const command = defineCommand({
   arguments: {
-    path: { kind: 'path', help: 'of the queue; it is made where it is missing' },
-    data: { kind: 'text', optional: true, help: 'the item; without it, or -, from stdin' },
+    path: { kind: 'path', help: 'of the queue; created if missing' },
+    data: { kind: 'text', optional: true, help: 'the item; - or nothing reads stdin' },
   },
   options: {
-    priority: { type: 'integer', help: '0 to 999, the lowest first: for a priority queue' },
+    priority: { type: 'integer', help: '0 to 999, lowest first; makes it a priority queue' },
   },
   details:
     'The layout is that of kazoo: LockingQueue. An item stays until a consumer completes it.',

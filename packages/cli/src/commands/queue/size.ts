@@ -5,8 +5,8 @@ import { cleanPath } from '../../node/paths.ts'
 
 export const command = defineCommand({
   arguments: { path: { kind: 'path' } },
-  details: 'Items that a consumer works on count as well.',
-  examples: [['zabra queue size /queues/mail', 'how many items there are']],
+  details: 'Includes items that a consumer is processing.',
+  examples: [['zabra queue size /queues/mail', 'the number of items']],
   async run({ args, out, connect, signal }) {
     const path = cleanPath(args.path)
     const size = await new Queue(await connect(), path, { codec: bytes }).size({ signal })

@@ -8,22 +8,22 @@ import { cleanPath } from '../../node/paths.ts'
 export const command = defineCommand({
   arguments: { path: { kind: 'path' } },
   options: {
-    wait: { type: 'duration', help: 'give up when there is no item in this time; 0 does not wait' },
-    byPriority: { type: 'flag', help: 'the lowest priority first; all consumers must agree' },
+    wait: { type: 'duration', help: 'give up if there is no item in this time; 0 does not wait' },
+    byPriority: { type: 'flag', help: 'take the lowest priority first; all consumers must agree' },
     grace: {
       type: 'duration',
-      help: "time for the program to end before the item may be another's (5s)",
+      help: 'time for the program to stop before another consumer may get the item (5s)',
     },
   },
   program: 'optional',
-  details: `Without a program the item is printed and taken out of the queue. With one, the item is in the environment
-variable ZABRA_QUEUE_ITEM (where it is text without zero bytes) and taken out when the program succeeds; when it fails, the
-item goes back and is handed out again. Exit code 1: there is no item.`,
+  details: `Without a program, prints the item and removes it from the queue. With a program, the item is in the environment
+variable ZABRA_QUEUE_ITEM (if it is text without zero bytes), and is removed when the program succeeds. If the
+program fails, the item goes back and is handed out again. Exit code 1 means that there is no item.`,
   examples: [
     ['zabra queue take /queues/mail --wait 0', 'the next item, if there is one'],
     [
       `zabra queue take /queues/mail -- sh -c 'send "$ZABRA_QUEUE_ITEM"'`,
-      'kept unless it was sent',
+      'stays in the queue unless it was sent',
     ],
   ],
   async run(invocation) {

@@ -8,22 +8,24 @@ import { readSnapshot } from '../../offline/snapshots.ts'
 import { showNode } from '../../offline/show-node.ts'
 
 export const command = defineCommand({
-  arguments: { file: { kind: 'file', help: 'a snapshot, or a data directory: then its newest' } },
+  arguments: {
+    file: { kind: 'file', help: 'a snapshot, or a data directory for its newest snapshot' },
+  },
   options: {
-    path: { type: 'text', value: 'PATH', help: 'this node and those below it' },
-    session: { type: 'text', value: 'ID', help: 'ephemerals of this session, in hexadecimal' },
+    path: { type: 'text', value: 'PATH', help: 'this node and its subtree' },
+    session: { type: 'text', value: 'ID', help: 'ephemeral nodes of this session, in hexadecimal' },
     content: {
       type: 'text',
       value: 'PATTERN',
-      help: 'nodes whose data match a regular expression',
+      help: 'nodes whose data matches a regular expression',
     },
-    data: { type: 'flag', help: 'with the data of nodes' },
+    data: { type: 'flag', help: 'include the data of nodes' },
   },
   offline: true,
-  details: 'Prints the nodes that match all options. Exit code 1: there are none.',
+  details: 'Prints the nodes that match all options. Exit code 1 means that there are none.',
   examples: [
-    ['zabra snapshot grep snapshot.100000000 --path /config --data', 'a subtree as it was'],
-    ['zabra snapshot grep data --content 10.0.0.7', 'where an address is mentioned'],
+    ['zabra snapshot grep snapshot.100000000 --path /config --data', 'a subtree at that time'],
+    ['zabra snapshot grep data --content 10.0.0.7', 'nodes that contain an address'],
   ],
   async run({ args, options, out, signal }) {
     const path = options.path === undefined ? undefined : cleanPath(options.path)

@@ -6,10 +6,12 @@ import { readSnapshot } from '../../offline/snapshots.ts'
 import { Tally } from '../../offline/tally.ts'
 
 export const command = defineCommand({
-  arguments: { path: { kind: 'file', help: 'a snapshot, or a data directory: then its newest' } },
-  options: { top: { type: 'integer', help: 'how many of the largest to show (10)' } },
+  arguments: {
+    path: { kind: 'file', help: 'a snapshot, or a data directory for its newest snapshot' },
+  },
+  options: { top: { type: 'integer', help: 'number of largest nodes to show (10)' } },
   offline: true,
-  examples: [['zabra snapshot stats /var/lib/zookeeper', 'what fills the tree']],
+  examples: [['zabra snapshot stats /var/lib/zookeeper', 'the contents of the tree in numbers']],
   async run({ args, options, out, signal }) {
     const { top = 10 } = options
     const { directory, files } = await findSnapshots(args.path)

@@ -12,28 +12,29 @@ export const command = defineCommand({
       type: 'text',
       value: 'DIRECTORY',
       kind: 'file',
-      help: 'where the logs are (beside the snapshots)',
+      help: 'directory of the logs (by default beside the snapshots)',
     },
-    only: { type: 'flag', help: 'check the files, without the logs behind them' },
+    only: { type: 'flag', help: 'check the files without the following logs' },
   },
   offline: true,
-  details: `Loads every snapshot with its checksums, replays the logs behind it in memory, and compares the digest of the tree
-with every one that the server recorded. Nothing is written. Exit code 1: something is wrong.`,
+  details: `Loads every snapshot with its checksums, replays the following logs in memory, and compares the digest of the tree
+with every digest that the server recorded. It writes nothing. Exit code 1 means that something is wrong.`,
   examples: [
-    ['zabra snapshot verify /var/lib/zookeeper', 'whether this directory can be started from'],
-    ['zabra snapshot verify backup/snapshot.100000000 --only', 'one file by itself'],
+    ['zabra snapshot verify /var/lib/zookeeper', 'whether a server can start from this directory'],
+    ['zabra snapshot verify backup/snapshot.100000000 --only', 'a single file'],
   ],
   async run({ args, options, out, signal }) {
     const { directory, files } = await findSnapshots(args.path)
-    const logs =
+    const found =
       options.only === true
         ? undefined
         : await findLogs(options.logs ?? directory).catch(() => undefined)
+    const logs = found?.files.map(({ name }) => `${found.directory}/${name}`) ?? []
     const results = []
     const progress = out.progress('verifying', files.length)
     for (const file of files) {
       try {
-        const { db, transactions, mismatch } = await replay(directory, file, logs, signal)
+        const { db, transactions, mismatch } = await replay(directory, file, logs, { signal })
         const nodes = db.tree.size
         const lastZxid = `0x${db.lastZxid.toString(16)}`
         results.push({ file: file.name, nodes, transactions, lastZxid, problem: mismatch ?? null })

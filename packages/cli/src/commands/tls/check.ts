@@ -14,13 +14,15 @@ const timeoutMs = 5000
 
 export const command = defineCommand({
   arguments: { target: { kind: 'file', help: 'a zoo.cfg, or HOST:PORT of a running server' } },
-  options: { env: { type: 'flag', help: 'with the ZABRA_ and JVM variables of this environment' } },
+  options: {
+    env: { type: 'flag', help: 'include the ZABRA_ and JVM variables of this environment' },
+  },
   offline: true,
-  details: `For a zoo.cfg it reads the stores and says who connects how, which certificate is served and until when, and
-what is wrong. For a running server it says which certificate that serves now. Exit code 1: something is wrong.`,
+  details: `For a zoo.cfg, it reads the stores and reports who connects how, which certificate is served and until when, and
+what is wrong. For a running server, it reports the certificate in use. Exit code 1 means that something is wrong.`,
   examples: [
     ['zabra tls check /etc/zookeeper/zoo.cfg', 'before a server starts with it'],
-    ['zabra tls check zk1.example.com:2281', 'what is served, and until when'],
+    ['zabra tls check zk1.example.com:2281', 'the certificate in use, and its end date'],
   ],
   async run({ args, options, out, io }) {
     const { target } = args

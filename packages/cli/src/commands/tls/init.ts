@@ -8,33 +8,29 @@ const defaultDays = 365
 const authorityDays = 3650
 
 export const command = defineCommand({
-  arguments: { directory: { kind: 'file', help: 'where the files are put' } },
+  arguments: { directory: { kind: 'file', help: 'where to write the files' } },
   options: {
     server: {
       type: 'text',
       many: true,
       value: 'NAME[=HOST,...]',
-      help: 'a server, and the hosts and addresses that it is reached by (its name unless given)',
+      help: 'a server, and its host names and addresses (by default its name)',
     },
     client: { type: 'text', many: true, value: 'NAME', help: 'a client, CN=NAME in ACLs' },
     days: { type: 'integer', help: `how long certificates are valid (${defaultDays})` },
     organization: { type: 'text', help: 'the O of every name (zabra)' },
-    renew: { type: 'flag', help: 'replace the certificates named here that exist' },
+    renew: { type: 'flag', help: 'replace existing certificates of the named servers and clients' },
   },
   offline: true,
-  details: `Writes ca.pem and ca-key.pem, NAME.pem for each server and client-NAME.pem for each client: PEM files that
-zabra, Apache ZooKeeper and their clients read. Run again, it adds to the same authority and keeps what exists.
-Keep ca-key.pem away from the servers: it can make a certificate for anybody.`,
+  details: `Writes ca.pem and ca-key.pem, NAME.pem for each server and client-NAME.pem for each client: PEM files that zabra, Apache ZooKeeper and their clients read. When run again, it adds to the same authority and
+keeps existing files. Keep ca-key.pem away from the servers: it can create a certificate for anybody.`,
   examples: [
     [
       'zabra tls init certs --server zk1 --server zk2 --server zk3 --client app',
       'an ensemble and a client',
     ],
     ['zabra tls init certs --server zk1=zk1.example.com,10.0.0.1', 'a server with several names'],
-    [
-      'zabra tls init certs --server zk1 --renew',
-      'a new certificate; running servers take it into use',
-    ],
+    ['zabra tls init certs --server zk1 --renew', 'a new certificate, which running servers load'],
   ],
   async run({ args, options, out }) {
     const servers = (options.server ?? []).map(parseServer)

@@ -17,7 +17,7 @@ export const getAcl: ZkCommand = {
 
 export const setAcl: ZkCommand = {
   usage: '[-s] [-v version] [-R] path acl',
-  summary: 'Change who may do what with a node; -R with everything below it',
+  summary: 'Change the ACL of a node; -R with everything below it',
   examples: [
     'setAcl /app world:anyone:r',
     'setAcl /app digest:ann:HASH=:cdrwa',

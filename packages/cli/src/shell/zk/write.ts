@@ -8,7 +8,8 @@ const ttlMsMax = 2 ** 40 - 1
 
 export const create: ZkCommand = {
   usage: '[-s] [-e] [-c] [-t ttl] path [data] [acl]',
-  summary: 'Make a node: -s sequential, -e ephemeral, -c container, -t with a TTL in milliseconds',
+  summary:
+    'Create a node: -s sequential, -e ephemeral, -c container, -t with a TTL in milliseconds',
   examples: [
     'create /app "some data"',
     'create -s -e /workers/w- host1',

@@ -6,8 +6,9 @@ import { Fifo } from '../../base/fifo.ts'
 import { crc32, crc32OfView } from '../../base/checksum.ts'
 import { TreeDigest } from '../tree/digest.ts'
 import { field, statWireBytes } from '../tree/layout.ts'
-import { raisedDigest, statChecksum, writeZxid } from '../tree/stat.ts'
-import { dataBehind, type ScannedPath } from '../tree/scanned-path.ts'
+import type { RequestBytes } from '../tree/request-bytes.ts'
+import type { ScannedPath } from '../tree/scanned-path.ts'
+import { raiseChildCounter, statChecksum } from '../tree/stat.ts'
 import { isDigested, noNode, type NodeId } from '../tree/tree.ts'
 import { PendingNodes } from './pending-nodes.ts'
 
@@ -132,30 +133,26 @@ export class Projection {
   }
 
   /** A node that is not there yet; its stat says nothing so far but of its data. */
-  make(
-    scanned: ScannedPath,
-    parent: ProjectedNode,
-    data: Uint8Array | null,
-    isDataBehind: boolean,
-  ): ProjectedNode {
-    const { text, hash, view, slashAt, end } = scanned
+  make(bytes: RequestBytes, parent: ProjectedNode, data: Uint8Array | null): ProjectedNode {
+    const { text, hash, view, slashAt, end } = bytes.path
     const node = this.take(text, hash)
     node.digest = 0
     if (this.db.options.digests) {
       node.pathChecksum = crc32OfView(view, slashAt, end, parent.pathChecksum)
     }
-    if (isDataBehind && data !== null) this.setDataBehind(node, scanned, data.length)
+    if (bytes.hasBody && data !== null) this.setDataInPlace(node, bytes, data.length)
     else this.setData(node, data)
     return node
   }
 
-  /** As `setData`, without a look at the array: that is what costs where data is short. */
-  private setDataBehind(node: ProjectedNode, scanned: ScannedPath, length: number): void {
+  /** As `setData`, without access to the array: that is the cost of short data. */
+  private setDataInPlace(node: ProjectedNode, bytes: RequestBytes, length: number): void {
     node.view.setInt32(field.dataLength, length)
     node.unsummed = noNode
     if (!this.db.options.digests) return
-    const start = dataBehind(scanned)
-    node.contentChecksum = crc32OfView(scanned.view, start, start + length, node.pathChecksum)
+    const { dataStart } = bytes
+    const { view } = bytes.path
+    node.contentChecksum = crc32OfView(view, dataStart, dataStart + length, node.pathChecksum)
   }
 
   setData(node: ProjectedNode, data: Uint8Array | null): void {
@@ -201,22 +198,13 @@ export class Projection {
 
   /** Stages a node that gets one more child, and so a higher counter. */
   stageParent(parent: ProjectedNode, createCount: number, zxid: bigint): void {
-    const { view, createCount: countBefore } = parent
+    const { view } = parent
     view.setInt32(field.numChildren, parent.childCount + 1)
-    if (createCount <= countBefore) {
-      this.stage(parent)
-      return
-    }
-    const highBefore = view.getInt32(field.pzxid)
-    const lowBefore = view.getInt32(field.pzxid + 4)
-    view.setInt32(field.cversion, createCount)
-    writeZxid(view, field.pzxid, zxid)
-    if (view.getInt32(field.pzxid) !== highBefore) {
-      this.stage(parent)
-      return
-    }
-    const low = view.getInt32(field.pzxid + 4)
-    this.stage(parent, raisedDigest(parent.digest, countBefore ^ createCount, lowBefore ^ low))
+    const isRaised = createCount > parent.createCount
+    this.stage(
+      parent,
+      isRaised ? raiseChildCounter(view, 0, createCount, zxid, parent.digest) : undefined,
+    )
   }
 
   /** Makes changes of which either all stay or, where the answer is no, none. */

@@ -1,5 +1,4 @@
 import { bytesOfText, lastSlash, rememberText } from '@zabra/protocol'
-import { noNode, type NodeId } from './layout.ts'
 
 const prime = 0x01000193
 const slash = 0x2f
@@ -44,8 +43,6 @@ export class ScannedPath {
   parentHash = 0
   /** Whether it surely is legal: of printable ASCII without dots, with a slash before each name. */
   isPlain = false
-  /** The znode that was made of it; it is worth something only until another one is. */
-  made: NodeId = noNode
 
   /** Both `/` and the empty path are. */
   get isRoot(): boolean {
@@ -95,11 +92,6 @@ export function scannedAt(
   kept.parentHash = from.parentHash
   kept.isPlain = from.isPlain
   return kept
-}
-
-/** Where the data of a request begins, behind its length, of which this is the path. */
-export function dataBehind({ end }: ScannedPath): number {
-  return end + 4
 }
 
 /** Whoever writes the text of this path next need not look at it letter by letter. */

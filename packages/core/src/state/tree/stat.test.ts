@@ -1,7 +1,7 @@
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
 import { field, statWireBytes } from './layout.ts'
-import { creationChecksum, raisedDigest, stampCreation, statChecksum } from './stat.ts'
+import { creationChecksum, raiseChildCounter, stampCreation, statChecksum } from './stat.ts'
 
 const anyLong = fc.bigInt({ min: -(1n << 63n), max: (1n << 63n) - 1n })
 const anyInt = fc.integer({ min: -(2 ** 31), max: 2 ** 31 - 1 })
@@ -37,17 +37,27 @@ test('a stamp leaves nothing of what was there, but what the data says', () => {
   )
 })
 
-test('a digest follows a counter and a pzxid without a look at the rest', () => {
+test('a raised counter and pzxid change the digest by their difference alone', () => {
   fc.assert(
-    fc.property(anyStat, anyInt, anyInt, anyInt, (stat, seed, cversion, pzxidLow) => {
-      const before = statChecksum(stat, 0, seed)
-      const cversionBefore = stat.getInt32(field.cversion)
-      const lowBefore = stat.getInt32(field.pzxid + 4)
-      stat.setInt32(field.cversion, cversion)
-      stat.setInt32(field.pzxid + 4, pzxidLow)
-      const raised = raisedDigest(before, cversion ^ cversionBefore, pzxidLow ^ lowBefore)
-      expect(raised).toBe(statChecksum(stat, 0, seed))
-    }),
+    fc.property(
+      anyStat,
+      anyInt,
+      anyInt,
+      anyLong,
+      fc.boolean(),
+      (stat, seed, count, far, isNear) => {
+        const digest = statChecksum(stat, 0, seed)
+        const before = stat.getBigInt64(field.pzxid)
+        const zxid = isNear
+          ? BigInt.asIntN(64, ((before >> 32n) << 32n) | (far & 0xffffffffn))
+          : far
+        const raised = raiseChildCounter(stat, 0, count, zxid, digest)
+        expect(stat.getInt32(field.cversion)).toBe(count)
+        expect(stat.getBigInt64(field.pzxid)).toBe(zxid)
+        const hasSameHigh = before >> 32n === zxid >> 32n
+        expect(raised).toBe(hasSameHigh ? statChecksum(stat, 0, seed) : undefined)
+      },
+    ),
   )
 })
 

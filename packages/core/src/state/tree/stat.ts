@@ -100,11 +100,26 @@ export function creationChecksum(zxid: bigint, time: bigint, seed: number): numb
 }
 
 /**
- * A node's digest after its counter of children and the lower half of its pzxid have changed, of
- * which it is given what is different (xor).
+ * Raises the counter of children and the pzxid in a stat. Returns the digest that follows from the
+ * one before by what has changed; undefined if the pzxid changed too much, so that the digest must
+ * be computed from the whole stat.
  */
-export function raisedDigest(digest: number, cversion: number, pzxidLow: number): number {
-  return digest ^ cversionWord.of(cversion) ^ pzxidWord.of(pzxidLow)
+export function raiseChildCounter(
+  stat: DataView,
+  at: number,
+  createCount: number,
+  zxid: bigint,
+  digest: number,
+): number | undefined {
+  const countBefore = stat.getInt32(at + field.cversion)
+  const highBefore = stat.getInt32(at + field.pzxid)
+  const lowBefore = stat.getInt32(at + field.pzxid + 4)
+  const { high, low } = zxids.of(zxid)
+  stat.setInt32(at + field.cversion, createCount)
+  stat.setInt32(at + field.pzxid, high)
+  stat.setInt32(at + field.pzxid + 4, low)
+  if (high !== highBefore) return undefined
+  return digest ^ cversionWord.of(countBefore ^ createCount) ^ pzxidWord.of(lowBefore ^ low)
 }
 
 /** A checksum takes in its lowest byte first. */

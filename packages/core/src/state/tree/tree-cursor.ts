@@ -1,12 +1,7 @@
 import { Writer } from '@zabra/protocol'
 import { noNode, root, type NodeId } from './layout.ts'
+import { PathAbove } from './tree-snapshot.ts'
 import type { Tree } from './tree.ts'
-
-/** The path of a parent with its slash, while one child after another is written. */
-export class PathAbove {
-  parent: NodeId = noNode
-  readonly path = new Writer()
-}
 
 /** A place in the tree that stays valid whatever is removed. */
 export class TreeCursor {
@@ -48,8 +43,8 @@ export class TreeCursor {
     return this.node !== noNode
   }
 
-  /** @internal A node was made since the walk began. */
-  meet(id: NodeId): void {
+  /** @internal The tree has a new node. */
+  nodeCreated(id: NodeId): void {
     if (this.node !== noNode) this.born.add(id)
   }
 
@@ -65,8 +60,8 @@ export class TreeCursor {
     this.tree.writeNode(id, this.kept, new PathAbove())
   }
 
-  /** @internal A node is about to go: stand on the one after it instead. */
-  leave(id: NodeId): void {
+  /** @internal A node is about to be removed: the walk continues with the one after it. */
+  nodeRemoved(id: NodeId): void {
     if (this.node === id) this.node = this.tree.successorSkipping(id)
     this.born.delete(id)
     this.ephemerals.delete(id)

@@ -166,6 +166,24 @@ export class MemoryDisk implements Disk {
     return left
   }
 
+  /**
+   * Stands for what the files hold that `counts` says: two disks with the same state hold the same.
+   */
+  state(counts: (path: string) => boolean): string {
+    const parts: string[] = []
+    for (const [path, file] of this.names) if (counts(path)) parts.push(`${path} ${file.identity}`)
+    return parts.toSorted().join()
+  }
+
+  has(path: string): boolean {
+    return this.names.has(path)
+  }
+
+  /** What a file would hold after a crash; undefined where there would be none. */
+  durableContent(path: string): Uint8Array | undefined {
+    return this.durableNames.get(path)?.durableBytes()
+  }
+
   /** The content of a file, for tests. */
   content(path: string): Uint8Array {
     const file = this.find(path, 'openRead')
@@ -238,6 +256,8 @@ class MemoryFile {
   /** What would be there after a crash, and what has happened since. */
   private durable: Content | undefined
   private changes: Change[] = []
+  /** With its changes, what is durable comes to what is there. */
+  private isWhole = true
 
   constructor(forgetful: boolean) {
     if (forgetful) this.durable = new Content()
@@ -249,6 +269,17 @@ class MemoryFile {
 
   get stored(): number {
     return this.content.stored
+  }
+
+  get identity(): number {
+    return this.content.identity
+  }
+
+  durableBytes(): Uint8Array {
+    const from = this.durable ?? this.content
+    const bytes = new Uint8Array(from.size)
+    from.read(0, bytes)
+    return bytes
   }
 
   copy(): MemoryFile {
@@ -286,9 +317,11 @@ class MemoryFile {
       else this.durable?.write(change.bytes, change.position)
     }
     this.changes = []
+    if (this.isWhole && this.durable !== undefined) this.durable.identity = this.content.identity
   }
 
   forgetDirty(): void {
+    if (this.changes.length > 0) this.isWhole = false
     this.changes = []
   }
 
@@ -306,50 +339,86 @@ class MemoryFile {
       }
     }
     this.changes = []
+    this.isWhole = true
     this.content = durable.copy()
   }
 }
 
-/** Bytes that grow on demand; what lies between `stored` and `size` are zeros nobody keeps. */
+let contents = 0
+
+/**
+ * Bytes that grow on demand; what lies between `stored` and `size` are zeros nobody keeps. A copy
+ * shares the bytes until one of the two changes what both hold.
+ */
 class Content {
   size = 0
   stored = 0
-  private buffer = new Uint8Array(0)
+  /** Two contents with the same identity hold the same. */
+  identity = 0
+  private buffer = noBytes
+  /** Others look at the buffer: up to `stored` it may not change. */
+  private isLent = false
+  /** The buffer is another one's, and may not change at all. */
+  private isBorrowed = false
 
   read(position: number, into: Uint8Array): number {
     const count = Math.max(0, Math.min(into.length, this.size - position))
     const kept = Math.max(0, Math.min(count, this.stored - position))
     if (kept > 0) into.set(this.buffer.subarray(position, position + kept))
-    into.fill(0, kept, count)
+    if (kept < count) into.fill(0, kept, count)
     return count
   }
 
   write(bytes: Uint8Array, position: number): void {
     const end = position + bytes.length
-    if (end > this.buffer.length) {
-      const larger = new Uint8Array(Math.max(end, this.buffer.length * 2))
-      larger.set(this.buffer.subarray(0, this.stored))
-      this.buffer = larger
-    }
+    if (end <= this.stored && this.holds(bytes, position)) return
+    this.identity = ++contents
+    const isShared = this.isBorrowed || (this.isLent && position < this.stored)
+    if (end > this.buffer.length) this.reallocate(Math.max(end, this.buffer.length * 2))
+    else if (isShared) this.reallocate(this.buffer.length)
+    // What was cut off or passed over may hold what another content has written there.
+    if (position > this.stored) this.buffer.fill(0, this.stored, position)
     this.buffer.set(bytes, position)
     this.stored = Math.max(this.stored, end)
     this.size = Math.max(this.size, end)
   }
 
   setSize(size: number): void {
+    if (size === this.size) return
+    this.identity = ++contents
     this.size = size
     if (size >= this.stored) return
+    if (this.isLent || this.isBorrowed) this.reallocate(this.buffer.length)
     this.buffer.fill(0, size, this.stored)
     this.stored = size
   }
 
   copy(): Content {
     const copy = new Content()
-    copy.write(this.buffer.subarray(0, this.stored), 0)
+    copy.buffer = this.buffer
+    copy.stored = this.stored
     copy.size = this.size
+    copy.identity = this.identity
+    copy.isBorrowed = true
+    this.isLent = true
     return copy
   }
+
+  private holds(bytes: Uint8Array, position: number): boolean {
+    const { buffer } = this
+    for (let i = 0; i < bytes.length; i++) if (bytes[i] !== buffer[position + i]) return false
+    return true
+  }
+
+  private reallocate(bytes: number): void {
+    const own = new Uint8Array(bytes)
+    own.set(this.buffer.subarray(0, this.stored))
+    this.buffer = own
+    this.isLent = this.isBorrowed = false
+  }
 }
+
+const noBytes = new Uint8Array(0)
 
 function faultOf(code: string, call: string, path: string): Error {
   return Object.assign(new Error(`${code}: ${call} ${path}`), { code })

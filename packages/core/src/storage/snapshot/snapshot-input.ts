@@ -7,6 +7,9 @@ import type { Compression } from './snapshot-output.ts'
 import { snappyDecoder } from './snappy.ts'
 
 const chunkBytes = 4 * 1024 * 1024
+const compressedChunkBytes = 256 * 1024
+/** How much smaller a compression makes a snapshot, about. */
+const usualRatio = 8
 
 /** Turns bytes into bytes: a compression or its opposite. */
 export interface Transform {
@@ -37,12 +40,12 @@ export class SnapshotInput {
   constructor(
     next: (into: Uint8Array) => Promise<number>,
     closeFile: () => Promise<void>,
-    bytes = chunkBytes,
+    { fileBytes, windowBytes }: { fileBytes: number; windowBytes: number },
   ) {
     this.next = next
     this.closeFile = closeFile
-    this.fileBytes = bytes
-    this.buffer = new Uint8Array(Math.max(16, Math.min(chunkBytes, bytes)))
+    this.fileBytes = fileBytes
+    this.buffer = new Uint8Array(windowBytes)
     this.reader = new Reader(this.buffer, 0, 0)
   }
 
@@ -106,13 +109,15 @@ export async function openSnapshotInput(
     position += count
     return count
   }
+  const fileBytes = file.bytes
   if (method === 'plain') {
-    const ahead = new ReadAhead(stored, Math.max(16, Math.min(chunkBytes, file.bytes)))
+    const windowBytes = chunkFor(fileBytes)
+    const ahead = new ReadAhead(stored, windowBytes)
     const close = async (): Promise<void> => {
       await ahead.settled()
       await file.close()
     }
-    return new SnapshotInput((into) => ahead.read(into), close, file.bytes)
+    return new SnapshotInput((into) => ahead.read(into), close, { fileBytes, windowBytes })
   }
   if (method === 'gz' && compression === undefined) {
     await file.close()
@@ -123,14 +128,21 @@ export async function openSnapshotInput(
     decoder.close()
     await file.close()
   }
-  return new SnapshotInput(decoded(stored, decoder), close)
+  const windowBytes = chunkFor(fileBytes * usualRatio)
+  return new SnapshotInput(decoded(stored, decoder, fileBytes), close, { fileBytes, windowBytes })
+}
+
+/** No more memory than there are bytes. */
+function chunkFor(bytes: number, bytesMax = chunkBytes): number {
+  return Math.max(16, Math.min(bytesMax, bytes))
 }
 
 function decoded(
   stored: (into: Uint8Array) => Promise<number>,
   decoder: Transform,
+  fileBytes: number,
 ): (into: Uint8Array) => Promise<number> {
-  const chunk = new Uint8Array(256 * 1024)
+  const chunk = new Uint8Array(chunkFor(fileBytes, compressedChunkBytes))
   let ready: Uint8Array = new Uint8Array(0)
   let ended = false
   return async (into) => {

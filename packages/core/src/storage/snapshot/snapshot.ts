@@ -189,6 +189,7 @@ export async function loadSnapshot(
   const input = await openSnapshotInput(disk, path, compressionOf(file), compression)
   try {
     sink.expect(input.fileBytes)
+    await input.more()
     await readContent(input, sink, pause)
     return { bytes: input.position }
   } catch (error) {

@@ -1,4 +1,5 @@
 import type { Route } from '../route.ts'
+import { backup } from './backup.ts'
 import { changes } from './changes.ts'
 import { ensemble } from './ensemble.ts'
 import { events } from './events.ts'
@@ -26,6 +27,7 @@ export const routes: readonly Route[] = [
   ...sessionEnds,
   ...locks,
   ...events,
+  ...backup,
   ...history,
   ...past,
   ...historyStream,

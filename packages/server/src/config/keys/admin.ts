@@ -32,83 +32,84 @@ export const admin = {
   '4lw.commands.whitelist': property(
     list,
     harmlessWords,
-    'Four-letter words that are answered; * for all. srvr always is, isro also with readonlymode.enabled.',
+    'Four-letter words that the server answers; * for all. It always answers srvr, and isro if readonlymode.enabled is set.',
     {
       departs:
-        'Only srvr by default in ZooKeeper. Here all words that are cheap, change nothing and tell no session id; cons, dump, wchc, wchp, crst, srst and stmk must be listed.',
+        'Only srvr by default in ZooKeeper. Here, all words that are cheap, change nothing and print no session id; cons, dump, wchc, wchp, crst, srst and stmk must be listed.',
     },
   ),
-  'admin.enableServer': property(boolOrDefault, true, 'Commands and state over HTTP.', {
-    flag: '--admin',
-  }),
+  'admin.enableServer': property(
+    boolOrDefault,
+    true,
+    'Serve admin commands, metrics and probes over HTTP.',
+    {
+      flag: '--admin',
+    },
+  ),
   'admin.serverAddress': property(address, '127.0.0.1', 'Address of the HTTP server.', {
     flag: '--admin-address',
-    departs: '0.0.0.0 by default in ZooKeeper: open to the world.',
+    departs: '0.0.0.0 by default in ZooKeeper, open to everybody.',
   }),
   'admin.serverPort': property(port, 8080, 'Port of the HTTP server.', {
     range: validPort,
     flag: '--admin-port',
   }),
   'admin.commandURL': property(text, '/commands', 'Path of the commands.'),
-  'admin.idleTimeout': property(ms, 30_000, 'An idle HTTP connection is closed after this.', {
+  'admin.idleTimeout': property(ms, 30_000, 'An idle HTTP connection is closed after this time.', {
     range: { min: 1, outside: 'default' },
   }),
   'admin.httpVersion': property(int, 11, 'HTTP version, 11 for 1.1.', {
     use: 'unused',
     notice: 'HTTP/1.1 is spoken',
   }),
-  'admin.snapshot.enabled': property(bool, true, 'The command snapshot can be used.'),
-  'admin.restore.enabled': property(bool, true, 'The command restore can be used.'),
+  'admin.snapshot.enabled': property(bool, true, 'Allow the command snapshot.'),
+  'admin.restore.enabled': property(bool, true, 'Allow the command restore.'),
   'admin.rateLimiterIntervalInMS': property(
     ms,
     300_000,
-    'The commands snapshot and restore are each allowed once in this time.',
+    'Minimum time between two uses of snapshot, and between two uses of restore.',
     { range: { min: 0, outside: 'default' } },
   ),
   'admin.portUnification': property(
     bool,
     false,
-    'HTTP and HTTPS on one port, the metrics port as well.',
+    'Accept HTTP and HTTPS on one port, including the metrics port.',
   ),
-  'admin.forceHttps': property(bool, false, 'HTTPS only, on the metrics port as well.'),
+  'admin.forceHttps': property(bool, false, 'Accept only HTTPS, including on the metrics port.'),
   'admin.needClientAuth': property(bool, false, 'HTTPS clients must present a certificate.'),
   'metricsProvider.className': setting(
     text,
     undefined,
-    'org.apache.zookeeper.metrics.prometheus.PrometheusMetricsProvider turns the metrics port on.',
+    'org.apache.zookeeper.metrics.prometheus.PrometheusMetricsProvider opens the metrics port.',
     { defaultText: 'none' },
   ),
   'metricsProvider.httpHost': setting(address, '0.0.0.0', 'Address of the metrics port.'),
-  'metricsProvider.httpPort': setting(port, 7000, 'Port that GET /metrics is answered on.', {
+  'metricsProvider.httpPort': setting(port, 7000, 'Port of the metrics page, GET /metrics.', {
     range: validPort,
     flag: '--metrics-port',
   }),
-  'metricsProvider.exportJvmInfo': setting(bool, true, 'Metrics of the Java machine.', {
+  'metricsProvider.exportJvmInfo': setting(bool, true, 'Metrics of the JVM.', {
     use: 'unused',
-    notice: 'there is no Java machine; metrics of the process are always included',
+    notice: 'there is no JVM; metrics of the process are always included',
   }),
-  'audit.enable': property(
-    bool,
-    false,
-    'Changes, and attempts at them, are written to an audit log.',
-  ),
+  'audit.enable': property(bool, false, 'Write changes, and attempted changes, to an audit log.'),
   'audit.file': property(path, 'zookeeper_audit.log', 'The audit log; `-` is standard output.', {
-    departs: "zabra's own; ZooKeeper has it in the configuration of its logging.",
+    departs: 'Only in zabra; ZooKeeper sets it in its logging configuration.',
   }),
   'audit.format': property(
     choice(['text', 'json']),
     'text',
-    'text is what ZooKeeper writes. json has an object on each line, with zxid and error as well.',
-    { strict: true, departs: "zabra's own." },
+    "text is ZooKeeper's format. json is one object per line, which also has zxid and error.",
+    { strict: true, departs: 'Only in zabra.' },
   ),
   'audit.maxFileSizeInKb': property(
     kib,
     10 * 1024 * 1024,
-    'A larger audit log is moved away: to NAME.1, what was there to NAME.2, and so on. 0 for never.',
-    { departs: "zabra's own.", range: { min: 0, outside: 'default' } },
+    'A larger audit log is rotated: it becomes NAME.1, the previous NAME.1 becomes NAME.2, and so on. 0 for never.',
+    { departs: 'Only in zabra.', range: { min: 0, outside: 'default' } },
   ),
-  'audit.maxFiles': property(int, 10, 'How many of those are kept.', {
-    departs: "zabra's own.",
+  'audit.maxFiles': property(int, 10, 'How many rotated files to keep.', {
+    departs: 'Only in zabra.',
     range: { min: 1, outside: 'default' },
   }),
   'audit.impl.class': property(text, undefined, 'Java class of the audit log.', {

@@ -3,56 +3,56 @@ import { property } from '../key.ts'
 import { bool, choice, int, list, path, text } from '../value-types.ts'
 
 const positive = { min: 1, outside: 'default' } as const
-const ours = { range: positive, departs: "zabra's own." }
+const ours = { range: positive, departs: 'Only in zabra.' }
 
 /** What one client, and all clients together, can make the server hold or do. */
 export const bounds = {
   'limits.outstandingPerConnection': property(
     int,
     defaultLimits.outstandingPerConnection,
-    'Requests in flight of one connection above which the server stops reading from it.',
+    'Requests in flight on one connection. Above it, the server stops reading from that connection.',
     ours,
   ),
   'limits.outstandingBytes': property(
     int,
     defaultLimits.outstandingBytes,
-    'Bytes of requests above 4 KiB in flight above which the server stops reading from connections that have one.',
+    'Bytes in flight of requests longer than 4 KiB. Above it, the server stops reading from connections that have one.',
     ours,
   ),
   'limits.outstandingBytesPerConnection': property(
     int,
     defaultLimits.outstandingBytesPerConnection,
-    'The same of one connection.',
+    'The same for one connection.',
     ours,
   ),
   'limits.unreadBytes': property(
     int,
     256 * 1024 * 1024,
-    'Bytes sent to all clients that they have not read; above it those that do not read are closed, above twice that also others, the one with most first.',
+    'Unread bytes of all clients. Above it, connections that do not read are closed; above twice that, others too. The one with the most unread bytes is closed first.',
     ours,
   ),
   'limits.unreadBytesPerConnection': property(
     int,
     defaultLimits.unreadBytesMax,
-    'Bytes sent to one client that it has not read, such as notifications; above it the connection is closed.',
+    'Unread bytes of one client, such as notifications. Above it, the connection is closed.',
     ours,
   ),
   'limits.multiOperations': property(
     int,
     10_000,
-    'Operations of one multi; one with more is refused with BadArguments.',
+    'Operations in one multi. A multi with more is refused with BadArguments.',
     ours,
   ),
   'limits.multiReadBytes': property(
     int,
     defaultLimits.multiReadBytes,
-    'Bytes of the reply to one multiRead; a longer one is refused with BadArguments.',
+    'Bytes of the reply to one multiRead. A longer reply is refused with BadArguments.',
     ours,
   ),
   'limits.watchesPerSession': property(
     int,
     defaultLimits.watchesPerSession,
-    'Watches of one session; one more is refused with QuotaExceeded. A path counts once more for each 256 characters.',
+    'Watches of one session. A further one is refused with QuotaExceeded. A path counts once more for each 256 characters.',
     ours,
   ),
   'limits.watches': property(
@@ -64,8 +64,8 @@ export const bounds = {
   'limits.identitiesPerConnection': property(
     int,
     defaultLimits.identities,
-    'Identities that one connection proves; one more fails with AuthFailed.',
-    { range: { min: 2, max: 4000, outside: 'default' }, departs: "zabra's own." },
+    'Identities of one connection. A further one fails with AuthFailed.',
+    { range: { min: 2, max: 4000, outside: 'default' }, departs: 'Only in zabra.' },
   ),
 } as const
 
@@ -74,45 +74,40 @@ export const guards = {
   'session.secretFile': property(
     path,
     undefined,
-    'File with a secret of 16 characters or more, the same on every server, from which the passwords of sessions are made.',
+    'File with a secret of at least 16 characters, the same on every server, from which session passwords are computed.',
     {
       defaultText: 'none',
-      departs: "zabra's own. Apache's passwords follow from session ids alone.",
+      departs: 'Only in zabra. Apache computes passwords from session ids alone.',
     },
   ),
   'session.passwords': property(
     choice(['apache', 'both', 'secret']),
     undefined,
-    "Which passwords sessions get: Apache's (apache), or those of the secret (both, secret). Accepted are both kinds, with secret only its own.",
-    { defaultText: 'secret with session.secretFile, else apache', departs: "zabra's own." },
+    "Which passwords sessions get: Apache's (apache), or those made from the secret (both, secret). apache and both accept either kind, secret only its own.",
+    { defaultText: 'secret with session.secretFile, else apache', departs: 'Only in zabra.' },
   ),
   'admin.identities': property(
     text,
     '',
-    'Identities besides the super user that may use all admin commands, as scheme:id, separated by semicolons.',
-    { defaultText: 'none', departs: "zabra's own." },
+    'Identities that may use all admin commands, in addition to the super user, as scheme:id, separated by semicolons.',
+    { defaultText: 'none', departs: 'Only in zabra.' },
   ),
   'admin.allowedHosts': property(
     list,
     [],
-    "Names by which the admin port may be asked for, besides addresses, localhost, the machine's name and the members of the ensemble.",
-    { defaultText: 'none', departs: "zabra's own." },
+    "Host names accepted by the admin port, in addition to addresses, localhost, the machine's name and the members of the ensemble.",
+    { defaultText: 'none', departs: 'Only in zabra.' },
   ),
-  'api.enabled': property(
-    bool,
-    true,
-    'The HTTP API and the console are served by the admin port.',
-    {
-      departs: "zabra's own.",
-    },
-  ),
+  'api.enabled': property(bool, true, 'Serve the HTTP API and the console on the admin port.', {
+    departs: 'Only in zabra.',
+  }),
   'api.anonymous': property(
     choice(['none', 'metadata', 'read', 'write']),
     undefined,
-    'What the HTTP API lets everybody do who is no administrator: nothing, see names and stats, see data, or change the tree. ACLs hold besides.',
+    'What everybody but administrators may do through the HTTP API: nothing, see names and stats, see data, or change the tree. ACLs apply too.',
     {
       defaultText: 'write where admin.serverAddress is a loopback address, else none',
-      departs: "zabra's own.",
+      departs: 'Only in zabra.',
     },
   ),
 } as const

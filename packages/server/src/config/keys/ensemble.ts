@@ -22,9 +22,9 @@ export const ensemble = {
     defaultText: 'the file myid',
     range: { min: 0, max: 255, outside: 'error' },
     flag: '--myid',
-    departs: "zabra's own; ZooKeeper reads only the file.",
+    departs: 'Only in zabra; ZooKeeper reads only the file.',
   }),
-  initLimit: setting(ticks, undefined, 'How long a server may take to join its leader.', {
+  initLimit: setting(ticks, undefined, 'Time that a server may take to join its leader.', {
     use,
     withoutFile: 10,
     defaultText: 'must be set in an ensemble',
@@ -41,7 +41,7 @@ export const ensemble = {
   peerType: setting(
     caseless(choice(['participant', 'observer'])),
     undefined,
-    'Role of this server; the role in its server line counts more.',
+    'Role of this server; the role in its server line takes precedence.',
     { use, defaultText: 'participant' },
   ),
   electionAlg: setting(int, 3, 'Only 3 exists.', {
@@ -51,26 +51,28 @@ export const ensemble = {
   standaloneEnabled: setting(
     bool,
     true,
-    'A single server line means a server on its own; if false, an ensemble of one that can grow.',
+    'Treat a single server line as a standalone server. If false, it is an ensemble of one that can grow.',
     { use },
   ),
-  reconfigEnabled: setting(bool, false, 'Members can be changed while the ensemble runs.', { use }),
+  reconfigEnabled: setting(bool, false, 'Allow changes of members while the ensemble runs.', {
+    use,
+  }),
   dynamicConfigFile: setting(path, undefined, 'File that holds the server lines.', {
     use,
     defaultText: 'none',
   }),
-  quorumListenOnAllIPs: setting(
-    bool,
-    false,
-    'Ports for other servers are bound to every address.',
+  quorumListenOnAllIPs: setting(bool, false, 'Bind the ports for other servers to every address.', {
+    use,
+  }),
+  observerMasterPort: setting(
+    port,
+    0,
+    'Followers serve observers on this port; 0 turns this off.',
     {
       use,
+      range: { min: 0, max: 65_535, outside: 'error' },
     },
   ),
-  observerMasterPort: setting(port, 0, 'Followers serve observers on this port; 0 for not.', {
-    use,
-    range: { min: 0, max: 65_535, outside: 'error' },
-  }),
   syncEnabled: setting(bool, true, 'Observers keep logs and snapshots.', {
     use: 'unused',
     notice: 'observers always do',
@@ -79,7 +81,7 @@ export const ensemble = {
     use: 'unused',
     notice: 'observers always do',
   }),
-  oraclePath: setting(path, undefined, 'File that decides for one of two servers.', {
+  oraclePath: setting(path, undefined, 'File that breaks the tie between two servers.', {
     use: 'planned',
     defaultText: 'none',
   }),
@@ -91,46 +93,48 @@ export const ensemble = {
   snapshotSizeFactor: property(
     ratio,
     0.33,
-    'Part of the snapshot size up to which a learner is sent logs instead; negative for never, 0 for any size.',
+    'A learner gets logs instead of a snapshot if they are smaller than this fraction of the snapshot; negative for never, 0 for any size.',
     {
       use,
       range: { max: 1, outside: 'default' },
-      departs: 'What counts is what the logs hold, in ZooKeeper the size of their files.',
+      departs: 'The content of the logs counts; in ZooKeeper, the size of their files.',
     },
   ),
-  forceSnapshotSync: property(bool, false, 'Learners are always sent a snapshot.', { use }),
+  forceSnapshotSync: property(bool, false, 'Always send learners a snapshot.', { use }),
   'sync.confirmLeader': property(
     bool,
     true,
-    'Before a sync is answered, a quorum confirms that its leader still leads: a read behind it is linearizable. Otherwise a leader that was replaced unawares may answer.',
-    { use, departs: "zabra's own; ZooKeeper answers at once." },
+    'Before a sync is answered, a quorum confirms that the leader still leads, so a read after it is linearizable. If false, a leader that was replaced without knowing it may answer.',
+    { use, departs: 'Only in zabra; ZooKeeper answers at once.' },
   ),
   'quorum.admitStrangers': property(
     bool,
     undefined,
-    'Servers that are no members may follow, and are sent the whole database. Needed by those that are to join by reconfig.',
+    'Servers that are not members may follow, and receive the whole database. Servers that will join by reconfig need this.',
     {
       use,
       defaultText: 'reconfigEnabled',
-      departs: "zabra's own; ZooKeeper always admits them.",
+      departs: 'Only in zabra; ZooKeeper always admits them.',
     },
   ),
   'recovery.resetAcceptedEpoch': property(
     bool,
     false,
-    'Takes back all promises of epochs: acceptedEpoch becomes currentEpoch. For one start only, and of all servers after all were stopped.',
+    'Take back all promises of epochs: acceptedEpoch becomes currentEpoch. For one start only, of all servers, after all of them were stopped.',
     {
       use,
       flag: '--reset-accepted-epoch',
-      departs: "zabra's own; ZooKeeper takes no notice of it.",
+      departs: 'Only in zabra; ZooKeeper ignores it.',
     },
   ),
-  cnxTimeout: property(ms, 5000, 'Timeout of connecting for elections.', { use }),
-  quorumCnxnTimeoutMs: property(ms, -1, 'Timeout of reading from an election connection.', {
+  cnxTimeout: property(ms, 5000, 'Timeout for connecting to another server for elections.', {
+    use,
+  }),
+  quorumCnxnTimeoutMs: property(ms, -1, 'Timeout for reading from an election connection.', {
     use,
     defaultText: 'syncLimit',
   }),
-  electionPortBindRetry: property(int, 3, 'Attempts to bind the election port; 0 for no end.', {
+  electionPortBindRetry: property(int, 3, 'Attempts to bind the election port; 0 for no limit.', {
     use,
   }),
   'fastleader.minNotificationInterval': property(ms, 200, 'First wait for votes.', { use }),
@@ -144,7 +148,7 @@ export const ensemble = {
   'leader.maxTimeToWaitForEpoch': property(
     ms,
     -1,
-    'How long an elected leader waits for a quorum that has left it.',
+    'How long an elected leader waits for a quorum that left it.',
     {
       use: 'unused',
       notice: 'it gives up at once',
@@ -159,30 +163,45 @@ export const ensemble = {
     use,
     range: { min: 1, outside: 'default' },
   }),
-  'observer.reconnectDelayMs': property(ms, 0, 'An observer waits up to this to reconnect.', {
+  'observer.reconnectDelayMs': property(ms, 0, 'Longest delay before an observer reconnects.', {
     use,
   }),
-  'observer.election.DelayMs': property(ms, 200, 'An observer waits this before an election.', {
+  'observer.election.DelayMs': property(ms, 200, 'How long an observer waits before an election.', {
     use: 'unused',
     notice: 'it does not wait',
   }),
-  'observerMaster.sizeLimit': property(int, 33_554_432, 'Bytes that may wait for an observer.', {
-    use,
-  }),
+  'observerMaster.sizeLimit': property(
+    int,
+    33_554_432,
+    'Bytes that may be queued for one observer.',
+    {
+      use,
+    },
+  ),
   tcpKeepAlive: property(bool, false, 'TCP keep-alive between servers.', { use }),
   'multiAddress.enabled': setting(bool, false, 'A server line can have several addresses.', {
     use,
     departs: 'Only the first of them is used yet.',
     properties: ['zookeeper.multiAddress.enabled'],
   }),
-  'multiAddress.reachabilityCheckTimeoutMs': setting(ms, 1000, 'Wait for an address to answer.', {
-    use: 'planned',
-    properties: ['zookeeper.multiAddress.reachabilityCheckTimeoutMs'],
-  }),
-  'multiAddress.reachabilityCheckEnabled': setting(bool, true, 'Addresses are tried first.', {
-    use: 'planned',
-    properties: ['zookeeper.multiAddress.reachabilityCheckEnabled'],
-  }),
+  'multiAddress.reachabilityCheckTimeoutMs': setting(
+    ms,
+    1000,
+    'How long to wait for an address to answer.',
+    {
+      use: 'planned',
+      properties: ['zookeeper.multiAddress.reachabilityCheckTimeoutMs'],
+    },
+  ),
+  'multiAddress.reachabilityCheckEnabled': setting(
+    bool,
+    true,
+    'Probe addresses before using them.',
+    {
+      use: 'planned',
+      properties: ['zookeeper.multiAddress.reachabilityCheckEnabled'],
+    },
+  ),
   'quorum.auth.enableSasl': setting(
     bool,
     false,
@@ -192,20 +211,20 @@ export const ensemble = {
   'quorum.auth.learnerRequireSasl': setting(
     bool,
     false,
-    'This server authenticates wherever it connects to.',
+    'This server authenticates to every server it connects to.',
     { use },
   ),
   'quorum.auth.serverRequireSasl': setting(
     bool,
     false,
-    'This server takes no server that does not authenticate.',
+    'This server accepts only servers that authenticate.',
     { use },
   ),
   'quorum.auth.usersFile': setting(
     path,
     undefined,
-    'File with lines `name=password`: the first is who this server is, all of them are taken from others.',
-    { use, defaultText: 'none: the JAAS file', departs: "zabra's own." },
+    'File with lines `name=password`. This server authenticates with the first, and accepts all of them from others.',
+    { use, defaultText: 'none: the JAAS file', departs: 'Only in zabra.' },
   ),
   'quorum.auth.learner.saslLoginContext': setting(
     text,
@@ -216,14 +235,14 @@ export const ensemble = {
   'quorum.auth.server.saslLoginContext': setting(
     text,
     'QuorumServer',
-    'Section of the JAAS file with the users that are taken.',
+    'Section of the JAAS file with the accepted users.',
     { use },
   ),
   'quorum.auth.kerberos.servicePrincipal': setting(
     text,
     'zkquorum/localhost',
     'Kerberos name of a server.',
-    { use: 'unused', notice: 'Kerberos is not offered' },
+    { use: 'unused', notice: 'Kerberos is not supported' },
   ),
 } as const
 
@@ -233,7 +252,7 @@ export const families: readonly Family[] = [
     pattern: /^server\./,
     source: 'setting',
     use,
-    docs: 'Member N: `host:quorumPort:electionPort[:participant|observer][;[address:]clientPort]`. IPv6 addresses stand in brackets; with multiAddress.enabled several addresses are joined by `|`.',
+    docs: 'Member N: `host:quorumPort:electionPort[:participant|observer][;[address:]clientPort]`. IPv6 addresses need brackets; with multiAddress.enabled, several addresses are joined by `|`.',
   },
   {
     name: 'group.N',
@@ -247,14 +266,14 @@ export const families: readonly Family[] = [
     pattern: /^weight\./,
     source: 'setting',
     use,
-    docs: 'Weight of member N in a hierarchical quorum; 1 where not given.',
+    docs: 'Weight of member N in a hierarchical quorum; 1 by default.',
   },
   {
     name: 'authProvider.NAME',
     pattern: /^authProvider\./,
     source: 'property',
     use: 'used',
-    docs: 'Java class of an authentication provider. Those of ZooKeeper itself are known by name (SASL, X509, Ensemble, Key); others cannot be loaded.',
+    docs: "Java class of an authentication provider. ZooKeeper's own classes are known by name (SASL, X509, Ensemble, Key); others cannot be loaded.",
   },
   {
     name: 'superUser.NAME',
@@ -268,7 +287,7 @@ export const families: readonly Family[] = [
     pattern: /^metricsProvider\./,
     source: 'setting',
     use: 'unused',
-    notice: 'it belongs to a metrics provider that is not here',
+    notice: 'it belongs to a metrics provider that zabra does not have',
     docs: 'Options of other metrics providers.',
   },
 ]

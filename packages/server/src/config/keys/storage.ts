@@ -2,7 +2,7 @@ import { property, setting } from '../key.ts'
 import { bool, choice, days, hours, int, kib, long, ms, path, yesNo } from '../value-types.ts'
 
 export const storage = {
-  dataDir: setting(path, undefined, 'Directory of the snapshots and of the file myid.', {
+  dataDir: setting(path, undefined, 'Directory of snapshots and of the file myid.', {
     withoutFile: './data',
     defaultText: 'must be set; ./data without a file',
     flag: '--data-dir',
@@ -10,63 +10,68 @@ export const storage = {
   dataLogDir: setting(
     path,
     undefined,
-    'Directory of the transaction logs; a disk of its own is worth it.',
+    'Directory of the transaction logs. A separate disk is worth it.',
     { defaultText: 'dataDir', flag: '--data-log-dir' },
   ),
-  'datadir.autocreate': property(bool, true, 'Missing directories are created.'),
+  'datadir.autocreate': property(bool, true, 'Create missing directories.'),
   'db.autocreate': property(
     bool,
     true,
-    'An empty data directory is taken for a new database. If not, an empty file `initialize` in dataLogDir must say so, once; without it a server of an ensemble does not vote before it has been sent the data, and one on its own does not start.',
+    'Treat an empty data directory as a new database. If false, an empty file `initialize` in dataLogDir must say so, once. Without that file a member of an ensemble does not vote until it has received the data, and a standalone server does not start.',
   ),
   snapCount: property(
     int,
     100_000,
-    'Transactions between snapshots; taken at random between half of it and all of it.',
+    'Transactions between snapshots; the actual number is random, between half of this and all of it.',
     { range: { min: 2, outside: 'nearest' } },
   ),
   snapSizeLimitInKb: property(
     kib,
     4_294_967_296,
-    'Log written between snapshots, likewise; 0 or less for no limit.',
+    'Size of the log between snapshots, randomized likewise; 0 or less for no limit.',
   ),
   txnLogSizeLimitInKb: property(
     kib,
     -1024,
-    'A log file that has grown beyond this is closed and a new one begun; 0 or less for no limit.',
+    'A log file that grows beyond this is closed, and a new one is started; 0 or less for no limit.',
   ),
-  preAllocSize: property(kib, 67_108_864, 'Log files grow in steps of this; 0 for as needed.', {
-    range: { min: 0, outside: 'default' },
-  }),
-  forceSync: property(
-    yesNo,
-    true,
-    'Writes are on disk before they are acknowledged. With no, a power cut loses acknowledged writes.',
-  ),
-  'fsync.warningthresholdms': property(ms, 1000, 'A sync of the log that took longer is logged.', {
-    properties: ['zookeeper.fsync.warningthresholdms', 'fsync.warningthresholdms'],
-  }),
-  flushDelay: property(
-    ms,
-    0,
-    'How long a write may wait for others to share its sync. zabra shares syncs without waiting.',
+  preAllocSize: property(
+    kib,
+    67_108_864,
+    'Log files are preallocated in steps of this size; 0 to grow as needed.',
     {
-      use: 'unused',
-      notice: 'writes that arrive during a sync share the next one, without waiting',
       range: { min: 0, outside: 'default' },
     },
   ),
+  forceSync: property(
+    yesNo,
+    true,
+    'Sync writes to disk before acknowledging them. With no, a power cut can lose acknowledged writes.',
+  ),
+  'fsync.warningthresholdms': property(
+    ms,
+    1000,
+    'Log a warning about a log sync that took longer.',
+    {
+      properties: ['zookeeper.fsync.warningthresholdms', 'fsync.warningthresholdms'],
+    },
+  ),
+  flushDelay: property(ms, 0, 'How long a write may wait for others to share its sync.', {
+    use: 'unused',
+    notice: 'writes that arrive during a sync share the next one, without waiting',
+    range: { min: 0, outside: 'default' },
+  }),
   maxWriteQueuePollTime: property(
     ms,
     undefined,
-    'How long the log waits for a next write when flushDelay is set.',
+    'How long the log waits for the next write if flushDelay is set.',
     {
       use: 'unused',
       notice: 'writes that arrive during a sync share the next one, without waiting',
       defaultText: 'flushDelay / 3',
     },
   ),
-  maxBatchSize: property(int, 1000, 'Writes that share a sync at most when flushDelay is set.', {
+  maxBatchSize: property(int, 1000, 'How many writes can share a sync if flushDelay is set.', {
     use: 'unused',
     notice: 'writes that arrive during a sync share the next one, without waiting',
     range: { min: 1, outside: 'default' },
@@ -74,28 +79,28 @@ export const storage = {
   'snapshot.compression.method': property(
     choice(['', 'gz', 'snappy']),
     '',
-    'How new snapshots are compressed; existing ones are read whatever they are.',
+    'Compression of new snapshots. Existing ones are read in any format.',
     { defaultText: 'not at all' },
   ),
   'snapshot.trust.empty': property(
     bool,
     false,
-    'Logs without any snapshot are accepted, as after an upgrade from 3.4. Switch off afterwards.',
+    'Accept logs without any snapshot, as after an upgrade from 3.4. Turn it off afterwards.',
   ),
   'serializeLastProcessedZxid.enabled': property(
     bool,
     true,
-    'Snapshots end with the last transaction they contain. Versions before 3.9 ignore it. Without it the commands snapshot and restore are refused.',
+    'Write the zxid of the last contained transaction to the end of snapshots. Versions before 3.9 ignore it. The commands snapshot and restore need it.',
   ),
   'digest.enabled': property(
     bool,
     true,
-    'Digests of the tree are kept in logs and snapshots, and compared.',
+    'Write digests of the tree to logs and snapshots, and compare them.',
   ),
   'closeSessionTxn.enabled': property(
     bool,
     true,
-    'The end of a session lists in the log the nodes that end with it.',
+    'The transaction that ends a session lists the nodes it deletes.',
   ),
 } as const
 
@@ -103,28 +108,33 @@ export const retention = {
   'autopurge.purgeInterval': setting(
     hours,
     3_600_000,
-    'How often snapshots and logs no longer needed are deleted; 0 for never.',
+    'How often snapshots and logs that are no longer needed are deleted; 0 for never.',
     {
       range: { min: 0, outside: 'nearest' },
-      departs: 'Off (0) by default in ZooKeeper, until the disk is full.',
+      departs: 'Off (0) by default in ZooKeeper.',
     },
   ),
-  'autopurge.snapRetainCount': setting(int, 3, 'Snapshots kept, with the logs that follow them.', {
-    range: { min: 3, outside: 'nearest' },
-  }),
+  'autopurge.snapRetainCount': setting(
+    int,
+    3,
+    'Number of snapshots to keep, with the logs that follow them.',
+    {
+      range: { min: 3, outside: 'nearest' },
+    },
+  ),
   'recovery.acceptDamage': property(
     bool,
     false,
-    'Starts even where acknowledged writes may be lost: keeps what is sound up to the damage and sets the rest aside as damaged.*. For one start only.',
-    { flag: '--accept-damage', departs: "zabra's own; ZooKeeper takes no notice of it." },
+    'Start even if acknowledged writes may be lost: keep everything valid up to the damage and set the rest aside as damaged.*. For one start only.',
+    { flag: '--accept-damage', departs: 'Only in zabra; ZooKeeper ignores it.' },
   ),
   'autopurge.retainBytes': setting(
     long,
     8 * 1024 ** 3,
-    'Bound for snapshots and logs together: beyond it fewer snapshots are kept, but always the newest valid one and its logs; 0 for no bound.',
+    'Limit for snapshots and logs together. Beyond it fewer snapshots are kept, but always the newest valid one and its logs; 0 for no limit.',
     {
       range: { min: 0, outside: 'error' },
-      departs: "zabra's own; ZooKeeper takes no notice of it.",
+      departs: 'Only in zabra; ZooKeeper ignores it.',
     },
   ),
 } as const

@@ -22,11 +22,11 @@ function commonKeys(others = '') {
     'keyStore.location': property(
       path,
       undefined,
-      `This server's private key and its certificate, with those of its issuers behind it.`,
+      `This server's private key and certificate, followed by those of its issuers.`,
       { defaultText: `none${others}` },
     ),
     'keyStore.password': property(text, '', 'Password of the key store and of its key.'),
-    'keyStore.passwordPath': property(path, undefined, 'File that holds that password.', {
+    'keyStore.passwordPath': property(path, undefined, 'File with that password.', {
       defaultText: 'none',
     }),
     'keyStore.type': property(text, undefined, stores, {
@@ -36,14 +36,15 @@ function commonKeys(others = '') {
     'trustStore.location': property(
       path,
       undefined,
-      'Certificates that issue the certificates of the others.',
+      "Certificates of the authorities that issue the other side's certificates.",
       {
         defaultText: `none${others}`,
-        departs: 'Needed unless clientAuth is none. Apache then trusts what Java comes with.',
+        departs:
+          "Needed unless clientAuth is none. Apache falls back to Java's default authorities.",
       },
     ),
     'trustStore.password': property(text, '', 'Password of the trust store.'),
-    'trustStore.passwordPath': property(path, undefined, 'File that holds that password.', {
+    'trustStore.passwordPath': property(path, undefined, 'File with that password.', {
       defaultText: 'none',
     }),
     'trustStore.type': property(text, undefined, stores, {
@@ -53,32 +54,32 @@ function commonKeys(others = '') {
     protocol: property(
       text,
       undefined,
-      'The latest TLS version in use; enabledProtocols goes first.',
+      'The newest TLS version to use; enabledProtocols takes precedence.',
       {
         defaultText: 'TLSv1.3',
         departs: 'TLSv1.2 by default in ZooKeeper 3.9.6.',
       },
     ),
-    enabledProtocols: property(list, [], 'TLS versions in use: TLSv1.2, TLSv1.3.', {
+    enabledProtocols: property(list, [], 'TLS versions to use: TLSv1.2, TLSv1.3.', {
       defaultText: 'both, up to protocol',
     }),
-    ciphersuites: property(list, [], "Cipher suites in use, by Java's names or OpenSSL's.", {
+    ciphersuites: property(list, [], "Cipher suites to use, by Java's or OpenSSL's names.", {
       defaultText: 'those of Node.js',
     }),
     crl: property(
       bool,
       false,
-      'Certificates are checked against revocation lists; one is needed for every issuer, and must not be out of date.',
+      'Check certificates against revocation lists. Every issuer needs one that is not out of date.',
       { departs: 'Lists are read from crl.location and the trust store; none is downloaded.' },
     ),
     'crl.location': property(path, undefined, 'File with revocation lists in PEM form.', {
       defaultText: 'none: those in a trust store of type PEM',
-      departs: "zabra's own.",
+      departs: 'Only in zabra.',
     }),
     ocsp: property(
       bool,
       false,
-      'Revocation is asked of the issuer. Not possible here: true is an error.',
+      'Ask the issuer about revocation. Not supported: true is an error.',
     ),
   } as const
 }
@@ -96,28 +97,28 @@ function sslKeys(checksClientNames: boolean) {
     hostnameVerification: property(
       bool,
       true,
-      'The certificate of a server must name the host that was connected to; false switches clientHostnameVerification off as well.',
+      'The certificate of a server must name the host of the connection. false also turns clientHostnameVerification off.',
     ),
     clientHostnameVerification: property(
       bool,
       checksClientNames,
       'The certificate of a connecting side must name its address.',
       checksClientNames
-        ? { departs: 'The host of any member will do: no name is looked up for the address.' }
+        ? { departs: 'The host of any member is accepted; no name is looked up for the address.' }
         : {},
     ),
     allowReverseDnsLookup: property(
       bool,
       false,
-      'For clientHostnameVerification the name that DNS has for an address counts as well.',
+      'For clientHostnameVerification, also accept the name that DNS has for the address.',
     ),
     handshakeDetectionTimeoutMillis: property(
       ms,
       5000,
-      'How long a port for both waits for the first byte before it takes a connection as a plain one; a TLS handshake may take twice as long.',
+      'How long a port for both TLS and plain connections waits for the first byte before it treats a connection as plain. A TLS handshake may take twice as long.',
       { range: { min: 1, outside: 'default' } },
     ),
-    'context.supplier.class': property(text, undefined, 'Java class that makes TLS contexts.', {
+    'context.supplier.class': property(text, undefined, 'Java class that creates TLS contexts.', {
       use: 'unused',
       notice: 'Java classes cannot be loaded',
     }),
@@ -132,11 +133,15 @@ export const tls = {
   secureClientPortAddress: setting(address, undefined, 'Address the secure port is bound to.', {
     defaultText: 'every address',
   }),
-  'client.portUnification': property(bool, false, 'TLS and plain clients share the client port.'),
+  'client.portUnification': property(
+    bool,
+    false,
+    'Accept TLS and plain clients on the client port.',
+  ),
   'client.certReload': property(
     bool,
     true,
-    'Key and trust store are read again when they change. What cannot be read leaves those before in use.',
+    'Reload key store and trust store when they change. If that fails, the previous ones stay in use.',
     { departs: 'false by default in ZooKeeper.' },
   ),
   ...prefixed('ssl.', sslKeys(false)),
@@ -153,7 +158,7 @@ export const tls = {
   'fips-mode': property(
     bool,
     undefined,
-    'true forbids DIGEST-MD5. For a Node.js that uses approved algorithms alone, start it with --force-fips.',
+    'true forbids DIGEST-MD5. To restrict Node.js to approved algorithms, start it with --force-fips.',
     {
       defaultText: 'not set',
       departs: 'true by default in ZooKeeper 3.9, whose servers then refuse DIGEST-MD5.',
@@ -162,16 +167,16 @@ export const tls = {
 } as const
 
 export const quorumTls = {
-  sslQuorum: setting(bool, false, 'Servers speak TLS to each other.'),
+  sslQuorum: setting(bool, false, 'Use TLS between servers.'),
   portUnification: setting(
     bool,
     false,
-    'Ports for other servers take TLS and plain connections, so that an ensemble can change over one server at a time.',
+    'Accept TLS and plain connections on the ports for other servers, so that an ensemble can switch to TLS one server at a time.',
   ),
   sslQuorumReloadCertFiles: setting(
     bool,
     true,
-    'The stores of ssl.quorum are read again when they change.',
+    'Reload the stores of ssl.quorum when they change.',
     { departs: 'false by default in ZooKeeper.' },
   ),
   ...prefixed('ssl.quorum.', sslKeys(true)),

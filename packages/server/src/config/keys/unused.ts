@@ -3,10 +3,10 @@ import type { Key } from '../key.ts'
 import { text } from '../value-types.ts'
 
 const threads = 'it tunes threads; this server has one event loop'
-const java = 'it concerns the Java machine'
+const java = 'it concerns the JVM'
 const netty = 'it tunes the Netty library'
-const kerberos = 'Kerberos is not offered'
-const internal = 'it tunes the inside of the Java server, which is built differently here'
+const kerberos = 'Kerberos is not supported'
+const internal = 'it tunes internals of the Java server that do not exist here'
 
 function unusedProperty(docs: string, notice: string): Key<string, undefined> {
   return property(text, undefined, docs, { use: 'unused', notice })
@@ -19,7 +19,7 @@ function unusedSetting(docs: string, notice: string): Key<string, undefined> {
 export const unused = {
   serverCnxnFactory: unusedProperty(
     'NIO or Netty.',
-    'there is one network layer, and it can do what either does',
+    'there is one network layer, which does what both do',
   ),
   'nio.numSelectorThreads': unusedProperty('Threads that read.', threads),
   'nio.numWorkerThreads': unusedProperty('Threads that work.', threads),
@@ -68,10 +68,10 @@ export const unused = {
   'netty.advancedFlowControl.enabled': unusedProperty('Flow control.', netty),
   'netty.server.outstandingHandshake.limit': unusedProperty('TLS handshakes at once.', netty),
   'netty.server.earlyDropSecureConnectionHandshakes': unusedProperty('Drops early.', netty),
-  'jvm.pause.monitor': unusedSetting('Watches for pauses of the Java machine.', java),
+  'jvm.pause.monitor': unusedSetting('Watches for pauses of the JVM.', java),
   'jvm.pause.info-threshold.ms': unusedSetting('Pauses reported.', java),
-  'jvm.pause.warn-threshold.ms': unusedSetting('Pauses warned of.', java),
-  'jvm.pause.sleep.time.ms': unusedSetting('Interval of that watch.', java),
+  'jvm.pause.warn-threshold.ms': unusedSetting('Pauses that cause a warning.', java),
+  'jvm.pause.sleep.time.ms': unusedSetting('Interval of that check.', java),
   'jmx.log4j.disable': unusedProperty('Logging over JMX.', java),
   'jmx.log4j.mbean': unusedProperty('Logging over JMX.', java),
   'kerberos.removeHostFromPrincipal': unusedProperty('Shortens identities.', kerberos),
@@ -79,5 +79,5 @@ export const unused = {
   'kerberos.canonicalizeHostNames': unusedProperty('Names of servers.', kerberos),
   'security.auth_to_local': unusedProperty('Kerberos name rules.', kerberos),
   requireKerberosConfig: unusedProperty('Insists on krb5.conf.', kerberos),
-  letAnySaslUserDoX: unusedProperty('A test hook.', 'it was only ever meant for tests'),
+  letAnySaslUserDoX: unusedProperty('A test hook.', 'it was meant only for tests'),
 } as const

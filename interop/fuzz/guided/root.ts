@@ -1,0 +1,10 @@
+import { existsSync } from 'node:fs'
+import { dirname, join } from 'node:path'
+import { fileURLToPath } from 'node:url'
+
+/** The repository, also for a bundle of this module that lies elsewhere in it. */
+export const repositoryRoot = rootAbove(dirname(fileURLToPath(import.meta.url)))
+
+function rootAbove(folder: string): string {
+  return existsSync(join(folder, 'package-lock.json')) ? folder : rootAbove(dirname(folder))
+}
