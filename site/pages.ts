@@ -45,6 +45,7 @@ const named: readonly Section[] = [
       ['docs/install.md'],
       ['docs/kubernetes.md'],
       ['docs/operating.md'],
+      ['docs/backup.md'],
       ['docs/monitoring.md'],
       ['docs/security.md'],
       ['docs/threat-model.md'],
