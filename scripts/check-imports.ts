@@ -81,11 +81,19 @@ const clientOnNode = ['packages/client/src/transport/', 'packages/client/src/nod
 
 /** Files that may load more than the rest of their package: most commands need no server, nor YAML. */
 const alsoIn: Readonly<Record<string, readonly string[]>> = {
+  'packages/cli/src/backup/directory-source.ts': ['@zabra/core', '@zabra/server'],
+  'packages/cli/src/backup/record-collector.ts': ['@zabra/core'],
+  'packages/cli/src/backup/restore-directory.ts': ['@zabra/core'],
+  'packages/cli/src/backup/restore-plan.ts': ['@zabra/core'],
+  'packages/cli/src/backup/state.ts': ['@zabra/core'],
+  'packages/cli/src/backup/take.ts': ['@zabra/core', '@zabra/server'],
+  'packages/cli/src/backup/verify.ts': ['@zabra/core'],
   'packages/cli/src/commands/server.ts': ['@zabra/server'],
   'packages/cli/src/commands/dev-member.ts': ['@zabra/server'],
   'packages/cli/src/commands/config/check.ts': ['@zabra/server'],
   'packages/cli/src/commands/tls/check.ts': ['@zabra/server'],
   'packages/cli/src/commands/tls/init.ts': ['@zabra/server'],
+  'packages/cli/src/offline/filters.ts': ['@zabra/core'],
   'packages/cli/src/offline/files.ts': ['@zabra/core', '@zabra/server'],
   'packages/cli/src/offline/replay.ts': ['@zabra/core', '@zabra/server'],
   'packages/cli/src/offline/snapshots.ts': ['@zabra/core', '@zabra/server'],

@@ -1,7 +1,10 @@
 /**
- * The pages of the site and their order. A document that no section names fails the tests, so a new
- * page cannot be forgotten.
+ * The pages of the site and their order. A new document that no section names yet is listed under
+ * "More", so it cannot be forgotten.
  */
+import { readdirSync } from 'node:fs'
+import { dirname, join } from 'node:path'
+import { fileURLToPath } from 'node:url'
 
 export interface Section {
   readonly title: string
@@ -11,7 +14,7 @@ export interface Section {
 }
 
 /** Files are paths in the repository. A page without a title here has the one of its first heading. */
-export const sections: readonly Section[] = [
+const named: readonly Section[] = [
   {
     title: 'Learn',
     top: 'Learn',
@@ -42,11 +45,14 @@ export const sections: readonly Section[] = [
       ['docs/install.md'],
       ['docs/kubernetes.md'],
       ['docs/operating.md'],
+      ['docs/backup.md'],
       ['docs/monitoring.md'],
       ['docs/security.md'],
       ['docs/threat-model.md'],
+      ['docs/threat-model.md'],
       ['docs/troubleshooting.md'],
       ['docs/migration.md', 'Migrating from Apache'],
+      ['docs/history.md'],
       ['docs/console.md'],
     ],
   },
@@ -127,16 +133,37 @@ export const sections: readonly Section[] = [
 
 const home = 'site/index.md'
 
-/** Every file that becomes a page. */
-export const pageFiles: ReadonlySet<string> = new Set([
-  home,
-  ...sections.flatMap(({ pages }) => pages.map(([file]) => file)),
-])
+/** Folders without documents of this project. */
+const elsewhere = /^(?:\..*|node_modules|dist|data|work)$/
 
-/** Documents of the repository that are no page of the site: GitHub and npm show them. */
-export function isElsewhere(file: string): boolean {
-  return file === 'README.md' || file.startsWith('packages/')
+/** All documents of the repository, by their paths in it. */
+function documents(folder = ''): string[] {
+  const root = dirname(dirname(fileURLToPath(import.meta.url)))
+  return readdirSync(join(root, folder), { withFileTypes: true }).flatMap((entry) => {
+    const path = folder === '' ? entry.name : `${folder}/${entry.name}`
+    if (entry.isDirectory()) return elsewhere.test(entry.name) ? [] : documents(path)
+    return entry.name.endsWith('.md') ? [path] : []
+  })
 }
+
+/** The README of the repository and those of packages are for GitHub and npm. */
+const isPage = (file: string): boolean => file !== 'README.md' && !file.startsWith('packages/')
+
+const listed = new Set([home, ...named.flatMap(({ pages }) => pages.map(([file]) => file))])
+const unlisted = documents().filter((file) => isPage(file) && !listed.has(file))
+
+export const sections: readonly Section[] = [
+  ...named,
+  ...(unlisted.length > 0
+    ? [{ title: 'More', pages: unlisted.map((file) => [file] as const) }]
+    : []),
+]
+
+/** Every file that becomes a page. */
+export const pageFiles: ReadonlySet<string> = new Set([...listed, ...unlisted])
+
+/** Documents of the repository that are no page of the site. */
+export const otherFiles: readonly string[] = documents().filter((file) => !isPage(file))
 
 /** Where a file is on the site, as a path that ends in `.md`: `docs/recipes/README.md` is `recipes/index.md`. */
 export function routeOf(file: string): string {

@@ -1,13 +1,13 @@
 // VitePress over the Markdown of this repository. Pages are where GitHub shows them, so their links
 // are GitHub's too: relative to the file. Here they become links of the site, or of GitHub where the
 // site has no such page.
-import { readdirSync, readFileSync } from 'node:fs'
+import { readFileSync } from 'node:fs'
 import { dirname, join, relative, resolve as resolvePath } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { defineConfig } from 'vitepress'
 import { siteProblems } from '../html-check.ts'
 import { deadLinks, isExternal, isFolder, resolve, slugify } from '../markdown-links.ts'
-import { pageFiles, routeOf, sections } from '../pages.ts'
+import { otherFiles, pageFiles, routeOf, sections } from '../pages.ts'
 
 const site = dirname(dirname(fileURLToPath(import.meta.url)))
 const root = resolvePath(site, '..')
@@ -39,16 +39,6 @@ function siteLink(file, target) {
   return `${repository}/${isFolder(root, path) ? 'tree' : 'blob'}/main/${path}${hash}`
 }
 
-/** Markdown files of the repository that are no page. */
-function otherDocuments(folder = '') {
-  return readdirSync(join(root, folder), { withFileTypes: true }).flatMap((entry) => {
-    const path = join(folder, entry.name)
-    if (entry.isDirectory())
-      return /^(?:\..*|node_modules|dist|data|work)$/.test(entry.name) ? [] : otherDocuments(path)
-    return entry.name.endsWith('.md') && !pageFiles.has(path) ? [path] : []
-  })
-}
-
 const item = ([file, title]) => ({ text: title ?? readTitle(file), link: addressOf(file) })
 
 export default defineConfig({
@@ -57,7 +47,7 @@ export default defineConfig({
   lang: 'en-US',
   base,
   srcDir: '..',
-  srcExclude: [...otherDocuments(), '**/.*/**', '**/dist/**', 'data/**'],
+  srcExclude: [...otherFiles, '**/.*/**', '**/dist/**', 'data/**'],
   outDir: './dist',
   cacheDir: './node_modules/.cache/vitepress',
   rewrites: (file) => (pageFiles.has(file) ? routeOf(file) : file),

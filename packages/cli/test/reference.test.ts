@@ -12,8 +12,10 @@ async function* every(
   for (const [name, entry] of Object.entries(table)) {
     if (entry.isHidden === true) continue
     const { command } = await entry.load()
-    if (command.kind === 'group') yield* every(command.commands, `${prefix}${name} `)
-    else yield [prefix + name, entry, command]
+    if (command.kind === 'group') {
+      if (command.main !== undefined) yield [prefix + name, entry, (await command.main()).command]
+      yield* every(command.commands, `${prefix}${name} `)
+    } else yield [prefix + name, entry, command]
   }
 }
 

@@ -13,6 +13,12 @@ export { Peer } from './peer/peer.ts'
 export { PeerBase, RestoreRefusal, type PeerOptions, type PeerPorts } from './peer/peer-base.ts'
 export { ClientConnection, type ClientLink } from './service/connection.ts'
 export { apachePasswords, type SessionPasswords } from './service/sessions/password.ts'
+export {
+  SessionEnds,
+  type ConnectionEnd,
+  type PastConnection,
+  type SessionEnd,
+} from './service/sessions/session-ends.ts'
 export { Guesses } from './service/guesses.ts'
 export { defaultLimits, limitNames, type LimitName, type ServiceLimits } from './service/limits.ts'
 export { Histogram, Summary } from './base/statistics.ts'
@@ -35,13 +41,13 @@ export {
 } from './history/history.ts'
 export type { Pause } from './history/log-index.ts'
 export type { Gap, HistoryEvent, ZxidRange } from './history/past-logs.ts'
-export type { PastNode, PastTree } from './history/past-tree.ts'
+export { PastTree, type PastNode } from './history/past-tree.ts'
 export { historyFolder, pastFiles, type HistoryPlaces } from './history/places.ts'
 export type { HistoryRetention } from './history/retention.ts'
 export { childrenAt, everything, nodesAt, subtreeAt, type Selection } from './history/selection.ts'
 export { LogBatch } from './storage/log/log-batch.ts'
 export { loadDatabase, LoadingDatabase } from './storage/recovery/load.ts'
-export { logsAmong, snapshotsAmong, type StoredFile } from './storage/disk/files.ts'
+export { logName, logsAmong, snapshotsAmong, type StoredFile } from './storage/disk/files.ts'
 export { ConfigFiles } from './storage/config-files.ts'
 export { MemoryDisk, type DiskCall, type Tear } from './storage/disk/memory-disk.ts'
 export { purge } from './storage/purge.ts'
@@ -51,6 +57,13 @@ export {
   isRecoveryWarning,
   type RecoveryEvent,
 } from './storage/recovery/recovery-events.ts'
+export {
+  CopyError,
+  copyRecords,
+  isNextZxid,
+  type CopyProblem,
+  type RecordRange,
+} from './storage/log/copy-records.ts'
 export { LogFileReader, readLogs, type LogEnd } from './storage/log/log-reader.ts'
 export { loadRestored, type RestoredDatabase } from './storage/recovery/restored.ts'
 export {
@@ -59,6 +72,7 @@ export {
   writeSnapshot,
   type SnapshotSink,
 } from './storage/snapshot/snapshot.ts'
+export { looksComplete } from './storage/snapshot/snapshot-validity.ts'
 export { snapshotReach, type SnapshotReach } from './storage/snapshot/snapshot-reach.ts'
 export { DiskFullError, LogFailedError, TxnLog } from './storage/log/txn-log.ts'
 export type { Compression } from './storage/snapshot/snapshot-output.ts'

@@ -39,7 +39,13 @@ export async function complete(
   const entry = Object.hasOwn(table, first) ? table[first] : undefined
   if (entry === undefined) return nothing
   const { command } = await entry.load()
-  if (command.kind === 'group') return complete(command.commands, words.slice(1), options)
+  if (command.kind === 'group') {
+    const isMain = (words[1] ?? '').startsWith('-')
+    if (!isMain || command.main === undefined)
+      return complete(command.commands, words.slice(1), options)
+    const { command: main } = await command.main()
+    return inCommand(main, before.slice(1), typed, options)
+  }
   if (command.kind === 'raw')
     return ofKind(command.words ?? 'text', typed, before, undefined, options)
   return inCommand(command, before.slice(1), typed, options)

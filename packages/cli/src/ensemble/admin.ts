@@ -1,5 +1,5 @@
-import { request as httpRequest, type RequestOptions } from 'node:http'
-import { CommandError } from '../framework/errors.ts'
+import { request as httpRequest, type IncomingMessage, type RequestOptions } from 'node:http'
+import { CommandError, UsageError } from '../framework/errors.ts'
 import { exitCodes } from '../framework/exit-codes.ts'
 import type { ConnectionSettings } from '../connection/settings.ts'
 import { tlsOptions } from '../connection/connect.ts'
@@ -16,18 +16,12 @@ export interface AdminRequest {
 /** Asks a command of the admin port, with the first digest identity of the connection settings. */
 export async function askAdmin(asked: AdminRequest): Promise<Record<string, unknown>> {
   const { base, command, method = 'GET', settings, signal } = asked
-  const url = new URL(`/commands/${command}`, base)
-  const digest = settings.auth.find(({ scheme }) => scheme === 'digest')
-  const options: RequestOptions = {
-    method,
-    signal,
-    headers: digest === undefined ? {} : { authorization: `digest ${digest.credentials}` },
-    timeout: Math.max(settings.timeoutMs, 30_000),
-  }
-  const { status, body } = await send(url, options, settings)
+  const url = adminUrl(base, `/commands/${command}`)
+  const response = await send(url, { method, signal }, settings)
+  const status = response.statusCode ?? 0
   let answer: Record<string, unknown>
   try {
-    answer = JSON.parse(body) as Record<string, unknown>
+    answer = JSON.parse(await textOf(response)) as Record<string, unknown>
   } catch {
     throw new CommandError(`${url.href} does not answer in JSON (status ${status})`, {
       code: 'badAnswer',
@@ -35,36 +29,83 @@ export async function askAdmin(asked: AdminRequest): Promise<Record<string, unkn
   }
   const error = answer['error']
   if (status >= 400 || (typeof error === 'string' && error !== ''))
-    throw new CommandError(
+    throw refused(
       `${command}: ${typeof error === 'string' ? error : `status ${status}`}`,
-      {
-        code: 'refused',
-        exitCode: status === 401 || status === 403 ? exitCodes.notAllowed : exitCodes.failed,
-        ...(status === 401 || status === 403
-          ? { hint: 'present an identity that may: --auth digest:USER:PASSWORD' }
-          : {}),
-      },
+      'refused',
+      status,
     )
   return answer
 }
 
+/** Opens a stream of the HTTP API; an error has the code that the server gave it. */
+export async function openAdmin({
+  base,
+  path,
+  settings,
+  signal,
+}: Omit<AdminRequest, 'command' | 'method'> & {
+  readonly path: string
+}): Promise<IncomingMessage> {
+  const url = adminUrl(base, path)
+  const response = await send(url, { signal }, settings)
+  const status = response.statusCode ?? 0
+  if (status < 400) return response
+  const text = await textOf(response)
+  let error: { readonly code?: string; readonly message?: string } = {}
+  try {
+    error = (JSON.parse(text) as { error?: typeof error }).error ?? {}
+  } catch {
+    // A server without the API, or something else on this port.
+  }
+  const { code = 'refused', message = `status ${status}` } = error
+  throw refused(status === 404 ? `${url.origin} has no such API` : message, code, status)
+}
+
+function adminUrl(base: string, path: string): URL {
+  if (!URL.canParse(path, base) || !/^https?:/.test(base))
+    throw new UsageError(`'${base}' is no URL`, 'for example http://10.0.0.1:8080')
+  return new URL(path, base)
+}
+
+function refused(message: string, code: string, status: number): CommandError {
+  const isForbidden = status === 401 || status === 403
+  return new CommandError(message, {
+    code,
+    exitCode: isForbidden
+      ? exitCodes.notAllowed
+      : status === 503
+        ? exitCodes.unavailable
+        : exitCodes.failed,
+    ...(isForbidden ? { hint: 'present an identity that may: --auth digest:USER:PASSWORD' } : {}),
+  })
+}
+
+async function textOf(response: IncomingMessage): Promise<string> {
+  const chunks: Uint8Array[] = []
+  for await (const chunk of response as AsyncIterable<Uint8Array>) chunks.push(chunk)
+  return Buffer.concat(chunks).toString()
+}
+
+/** How long a server may be silent: it may have to take a snapshot first. */
+const silenceMsMax = 600_000
+
 async function send(
   url: URL,
-  options: RequestOptions,
+  given: Pick<RequestOptions, 'method' | 'signal'>,
   settings: ConnectionSettings,
-): Promise<{ status: number; body: string }> {
+): Promise<IncomingMessage> {
   const isTls = url.protocol === 'https:'
   const request = isTls ? (await import('node:https')).request : httpRequest
   const tls = isTls && settings.tls !== undefined ? await tlsOptions(settings.tls) : {}
+  const digest = settings.auth.find(({ scheme }) => scheme === 'digest')
+  const options = {
+    ...given,
+    ...tls,
+    headers: digest === undefined ? {} : { authorization: `digest ${digest.credentials}` },
+    timeout: silenceMsMax,
+  } as RequestOptions
   return new Promise((resolve, reject) => {
-    const call = request(url, { ...options, ...tls } as RequestOptions, (response) => {
-      const chunks: Buffer[] = []
-      response.on('data', (chunk: Buffer) => chunks.push(chunk))
-      response.on('error', reject)
-      response.on('end', () =>
-        resolve({ status: response.statusCode ?? 0, body: Buffer.concat(chunks).toString() }),
-      )
-    })
+    const call = request(url, options, resolve)
     call.on('timeout', () => call.destroy(new Error('no answer in time')))
     call.on('error', (cause: Error & { code?: string }) =>
       reject(

@@ -81,6 +81,8 @@ export interface Command<A extends Arguments = Arguments, O extends Options = Op
 export interface CommandGroup {
   readonly kind: 'group'
   readonly commands: CommandTable
+  /** What runs where options follow the name of the group, as `zabra backup --output DIR`. */
+  readonly main?: (() => Promise<{ readonly command: Command }>) | undefined
 }
 
 /** A command that reads its command line itself. */
@@ -110,8 +112,8 @@ export function defineCommand<
   return { ...command, kind: 'command' } as unknown as Command
 }
 
-export function defineGroup(commands: CommandTable): CommandGroup {
-  return { kind: 'group', commands }
+export function defineGroup(commands: CommandTable, main?: CommandGroup['main']): CommandGroup {
+  return { kind: 'group', commands, main }
 }
 
 export function defineRawCommand(command: Omit<RawCommand, 'kind'>): RawCommand {

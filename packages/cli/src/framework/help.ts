@@ -1,7 +1,7 @@
 import { connectionOptions } from '../connection/options.ts'
 import { widthOf, type Style } from '../output/style.ts'
 import { groups } from '../table/index.ts'
-import type { Command, CommandTable, Options } from './command.ts'
+import type { Command, CommandGroup, CommandTable, Options } from './command.ts'
 import { UsageError } from './errors.ts'
 import { kebab, metavar } from './names.ts'
 import { commonOptions } from './parse.ts'
@@ -17,19 +17,24 @@ export async function helpFor(
   const resolved = await resolveCommand(table, words)
   if (resolved === undefined)
     throw new UsageError(`unknown command '${words.join(' ')}'`, '`zabra help` lists the commands')
-  const { name, summary, command } = resolved
+  const { name, summary, command, group } = resolved
   switch (command.kind) {
     case 'raw':
       return `zabra ${name}: ${summary}\n\n\`zabra ${name} --help\` tells more.\n`
-    case 'group': {
-      const lines = Object.entries(command.commands).map(
-        ([word, entry]) => [`zabra ${name} ${word}`, entry.summary] as const,
-      )
-      return `${style.bold('Commands:')}\n${pairs(lines)}\n\`zabra help ${name} COMMAND\` tells more.\n`
+    case 'group':
+      return helpOfGroup(name, command, style)
+    case 'command': {
+      const text = helpOfCommand(name, summary, command, style)
+      return group === undefined ? text : `${text}\n${helpOfGroup(name, group, style)}`
     }
-    case 'command':
-      return helpOfCommand(name, summary, command, style)
   }
+}
+
+function helpOfGroup(name: string, { commands }: CommandGroup, style: Style): string {
+  const lines = Object.entries(commands).map(
+    ([word, entry]) => [`zabra ${name} ${word}`, entry.summary] as const,
+  )
+  return `${style.bold('Commands:')}\n${pairs(lines)}\n\`zabra help ${name} COMMAND\` tells more.\n`
 }
 
 function overview(style: Style): string {

@@ -5,7 +5,7 @@ import {
   type ConnectionSettings,
   type ConnectionValues,
 } from '../connection/settings.ts'
-import type { AnyCommand, Command, CommandTable } from './command.ts'
+import type { AnyCommand, Command, CommandGroup, CommandTable } from './command.ts'
 import { UsageError } from './errors.ts'
 import { exitCodes } from './exit-codes.ts'
 import type { Invocation } from './invocation.ts'
@@ -19,6 +19,8 @@ export interface Resolved {
   readonly summary: string
   readonly command: AnyCommand
   readonly rest: readonly string[]
+  /** Whose command without a name of its own this is. */
+  readonly group?: CommandGroup
 }
 
 /** Finds the command, through groups. A group without a command of its own is returned as it is. */
@@ -35,6 +37,11 @@ export async function resolveCommand(
   if (command.kind === 'group') {
     const inner = await resolveCommand(command.commands, rest, `${name} `)
     if (inner !== undefined) return inner
+    const isMain = rest[0] === undefined || rest[0].startsWith('-')
+    if (isMain && command.main !== undefined) {
+      const { command: main } = await command.main()
+      return { name, summary: entry.summary, command: main, rest, group: command }
+    }
   }
   return { name, summary: entry.summary, command, rest }
 }

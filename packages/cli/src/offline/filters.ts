@@ -1,3 +1,4 @@
+import type { Point } from '@zabra/core'
 import type { Options } from '../framework/command.ts'
 import { UsageError } from '../framework/errors.ts'
 import { cleanPath } from '../node/paths.ts'
@@ -23,8 +24,6 @@ export interface FilterValues {
   readonly from?: string
   readonly to?: string
 }
-
-type Point = { readonly zxid: bigint } | { readonly timeMs: number }
 
 /** Whether a transaction is wanted. */
 export function filterOf(values: FilterValues): (transaction: Transaction) => boolean {
@@ -60,7 +59,7 @@ export function hexOf(name: string, text: string): bigint {
   return BigInt(`0x${digits}`)
 }
 
-function pointOf(name: string, text: string): Point {
+export function pointOf(name: string, text: string): Point {
   if (/^0x[0-9a-f]{1,16}$/i.test(text)) return { zxid: BigInt(text) }
   const timeMs = Date.parse(text)
   if (Number.isNaN(timeMs))

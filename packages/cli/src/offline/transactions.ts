@@ -52,7 +52,7 @@ export async function* transactionsOf(
     try {
       for await (const records of log) {
         signal.throwIfAborted()
-        while (records.next()) yield decode(name, records.position, records.reader)
+        while (records.next()) yield decodeTransaction(name, records.position, records.reader)
       }
       onEnd({ file: name, end: log.end, bytes: log.bytes })
     } finally {
@@ -61,7 +61,8 @@ export async function* transactionsOf(
   }
 }
 
-function decode(file: string, position: number, reader: Reader): Transaction {
+/** A record of a log; what it holds besides `data` outlives the bytes it is read from. */
+export function decodeTransaction(file: string, position: number, reader: Reader): Transaction {
   const bytes = reader.remaining
   const { clientId: session, cxid, zxid, time, type } = TxnHeader.read(reader)
   const common = { file, position, bytes, zxid, session, cxid, timeMs: Number(time) }

@@ -21,6 +21,14 @@ export const operations: CommandTable = {
     () => import('../commands/latency.ts'),
   ),
   bench: entry('Measure throughput and latency under load', () => import('../commands/bench.ts')),
+  backup: entry(
+    'Back up a running ensemble, or the files of a server',
+    () => import('../commands/backup.ts'),
+  ),
+  restore: entry(
+    'Restore the state at any transaction or time from backups',
+    () => import('../commands/restore.ts'),
+  ),
   log: entry('Read transaction logs, offline', () => import('../commands/log.ts')),
   snapshot: entry('Read snapshots, offline', () => import('../commands/snapshot.ts')),
   config: entry('What a zoo.cfg does here', () => import('../commands/config.ts')),

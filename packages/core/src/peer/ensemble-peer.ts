@@ -640,7 +640,7 @@ export class EnsemblePeer extends PeerBase {
   }
 
   /** Resolves when everything appended so far is durable. */
-  flush(): Promise<void> {
+  override flush(): Promise<void> {
     return this.history.flush()
   }
 

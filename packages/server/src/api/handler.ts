@@ -137,7 +137,7 @@ export class ApiHandler {
       },
     }
     const answer = await route.handle(call)
-    if (route.method !== 'GET') this.audit(route, call)
+    if (route.method !== 'GET' || route.isAudited === true) this.audit(route, call)
     if (answer !== streamed) sendJson(call.response, 200, JSON.stringify(answer))
   }
 

@@ -60,6 +60,8 @@ export interface Route {
   readonly answer: Schema | string
   /** It says something even while this server looks for a leader. */
   readonly isAlwaysAnswered?: boolean
+  /** It leaves a line in the log though it changes nothing. */
+  readonly isAudited?: boolean
   /** Errors that are part of its normal use. */
   readonly errors?: readonly number[]
   handle(call: Call): Promise<unknown>

@@ -1,4 +1,13 @@
-import { MemoryDisk, RestoreRefusal, Summary, type Disk, type PeerBase } from '@zabra/core'
+import {
+  copyRecords,
+  MemoryDisk,
+  pastFiles,
+  RestoreRefusal,
+  Summary,
+  type Disk,
+  type PeerBase,
+  type RecordRange,
+} from '@zabra/core'
 import type { ServerState } from '@zabra/protocol'
 import { AdminServer } from '../admin/admin-server.ts'
 import { makeWords } from '../admin/words.ts'
@@ -16,7 +25,11 @@ import { everyContext, openTlsContexts, type TlsContexts } from '../tls/tls-cont
 import type { ServerView } from '../view/server-view.ts'
 import { assembleServer, type Parts } from './assemble.ts'
 import { ClientPorts } from './client-ports.ts'
+import { txnBytesMax } from './options.ts'
 import { receiveSnapshot } from './restore.ts'
+
+/** A loop that is later than this counts as one that stood still. */
+const stallMsMin = 200
 
 /** What a server runs on. */
 export interface Host {
@@ -75,8 +88,13 @@ export class RunningServer implements ServerView {
     // An election waits a few hundred milliseconds at a time, so an ensemble ticks more often.
     const periodMax = config.ensemble === undefined ? 500 : 20
     const period = Math.max(10, Math.min(periodMax, Math.floor(config.tickMs / 4)))
+    let tickedMs = performance.now()
     this.ticker = setInterval(() => {
       parts.turn.setTime()
+      const lateMs = performance.now() - tickedMs - period
+      tickedMs += lateMs + period
+      if (lateMs > stallMsMin) parts.peer.sessionEnds.stalled(lateMs)
+      if (parts.ensemble !== undefined) parts.peer.sessionEnds.roleTaken(parts.ensemble.peer.state)
       parts.peer.tick()
       if (parts.peer.hasBatch) parts.turn.schedule()
     }, period)
@@ -249,6 +267,10 @@ export class RunningServer implements ServerView {
     return this.parts.startup
   }
 
+  get expiredBy(): ServerView['expiredBy'] {
+    return this.parts.expiredBy
+  }
+
   get history(): ServerView['history'] {
     return this.parts.history
   }
@@ -285,6 +307,25 @@ export class RunningServer implements ServerView {
 
   openSnapshot(file: string): ReturnType<ServerView['openSnapshot']> {
     return this.holdings.disk.openRead(`${this.parts.directories.snapshotDir}/${file}`)
+  }
+
+  get storage(): ServerView['storage'] {
+    const { snapshotDir, logDir } = this.parts.directories
+    return { disk: this.holdings.disk, snapshotDir, logDir }
+  }
+
+  async loggedZxid(): Promise<bigint> {
+    const { db } = this.peer
+    // The start of an epoch, which the last zxid may be, is in no log.
+    const zxid = db.lastTxnZxid === 0n ? db.lastZxid : db.lastTxnZxid
+    await this.peer.flush()
+    return zxid
+  }
+
+  async *copyLog(range: RecordRange): AsyncGenerator<Uint8Array, void, void> {
+    const { disk } = this.holdings
+    const recordBytesMax = txnBytesMax(this.config)
+    yield* copyRecords(disk, await pastFiles(disk, this.storage), range, { recordBytesMax })
   }
 
   async handOver(): ReturnType<ServerView['handOver']> {

@@ -1,11 +1,13 @@
 import type {
   Authenticator,
+  Disk,
   DiskStats,
   History,
   Leadership,
   Membership,
   PeerBase,
   ReadHandle,
+  RecordRange,
   SessionPasswords,
   Summary,
   TakenSnapshot,
@@ -18,6 +20,7 @@ import type { ClientSocket } from '../net/client-socket.ts'
 import type { Turn } from '../net/turn.ts'
 import type { HandshakeCounts } from '../tls/tls-acceptor.ts'
 import type { TlsContext } from '../tls/tls-context.ts'
+import type { VerdictCounts } from './session-end.ts'
 
 /** A running server as its own monitoring sees it. */
 export interface ServerView {
@@ -51,6 +54,8 @@ export interface ServerView {
   traceMask: bigint
   /** What the admin commands count. */
   readonly adminCounts: AdminCounts
+  /** How many sessions expired, by what this server saw of it. */
+  readonly expiredBy: Readonly<VerdictCounts>
   /** The past, as far as it is kept; undefined where `history.enabled` is false. */
   readonly history: History | undefined
   /** Where snapshots are, and where logs are. */
@@ -62,6 +67,12 @@ export interface ServerView {
   /** Lets another server of the ensemble lead; resolves when this one serves again. */
   handOver(): Promise<{ readonly leader: bigint } | { readonly problem: string }>
   openSnapshot(file: string): Promise<ReadHandle>
+  /** Where snapshots and logs are read. */
+  readonly storage: { readonly disk: Disk; readonly snapshotDir: string; readonly logDir: string }
+  /** The last committed transaction, once this server has logged it durably. */
+  loggedZxid(): Promise<bigint>
+  /** Copies records of the log; a CopyError says why they are not all there. */
+  copyLog(range: RecordRange): AsyncGenerator<Uint8Array, void, void>
   /**
    * Becomes what the bytes of a snapshot say; resolves with the zxid it ends with. A SnapshotError
    * says that they are none, a RestoreRefusal why it cannot be done.

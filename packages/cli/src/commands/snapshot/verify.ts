@@ -25,15 +25,16 @@ with every digest that the server recorded. It writes nothing. Exit code 1 means
   ],
   async run({ args, options, out, signal }) {
     const { directory, files } = await findSnapshots(args.path)
-    const logs =
+    const found =
       options.only === true
         ? undefined
         : await findLogs(options.logs ?? directory).catch(() => undefined)
+    const logs = found?.files.map(({ name }) => `${found.directory}/${name}`) ?? []
     const results = []
     const progress = out.progress('verifying', files.length)
     for (const file of files) {
       try {
-        const { db, transactions, mismatch } = await replay(directory, file, logs, signal)
+        const { db, transactions, mismatch } = await replay(directory, file, logs, { signal })
         const nodes = db.tree.size
         const lastZxid = `0x${db.lastZxid.toString(16)}`
         results.push({ file: file.name, nodes, transactions, lastZxid, problem: mismatch ?? null })

@@ -85,6 +85,11 @@ export class LogRecords {
     return true
   }
 
+  /** Of the current record, as the file holds it. */
+  get checksum(): number {
+    return intAt(this.bytes, this.position - this.base + 4)
+  }
+
   set(bytes: Uint8Array<ArrayBuffer>, start: number, end: number, base: number): void {
     this.bytes = bytes
     this.at = start
@@ -108,7 +113,7 @@ export class LogFileReader {
   private buffer: Uint8Array<ArrayBuffer>
 
   static async open(
-    disk: Disk,
+    disk: Pick<Disk, 'openRead'>,
     path: string,
     options: LogReaderOptions = {},
   ): Promise<LogFileReader> {

@@ -1,6 +1,7 @@
 import { fileHeaderBytes, MalformedError } from '@zabra/protocol'
 import { faultCode, type Disk } from '../../ports.ts'
 import { indexCovering, unfinishedName, type StoredFile } from '../disk/files.ts'
+import { isNextZxid } from '../log/copy-records.ts'
 import { judgeEnd, type Verdict } from '../log/log-damage.ts'
 import { LogFileReader, type LogReaderOptions, type LogRecords } from '../log/log-reader.ts'
 import { cutOff, makeDurable } from '../log/make-durable.ts'
@@ -200,12 +201,10 @@ class Replay implements Replayed {
     }
   }
 
-  /** Within an epoch zxids grow by one, and a new epoch starts counting from one. */
   private refuseGap(zxid: bigint, position: number, name: string): void {
     const last = this.zxid
-    const isNext = zxid === last + 1n || (zxid >> 32n > last >> 32n && (zxid & 0xffffffffn) <= 1n)
     const open = this.openEnd
-    if (!isNext) {
+    if (!isNextZxid(last, zxid)) {
       const seen =
         open === undefined ? '' : `; ${open.file} cannot be read beyond byte ${open.position}`
       throw new Damage(

@@ -1,11 +1,9 @@
-import type { ReadHandle } from '@zabra/core'
 import { Readable } from 'node:stream'
 import { pipeline } from 'node:stream/promises'
+import { fileChunks } from '../../disk/file-chunks.ts'
 import type { ServerView } from '../../view/server-view.ts'
 import { hex } from '../java-text.ts'
 import { Refused, type Call, type Outcome } from './command.ts'
-
-const chunkBytes = 256 * 1024
 
 /** Without this setting a snapshot cannot be restored, so ZooKeeper takes none. */
 export const needsLastZxid = new Refused(
@@ -38,19 +36,9 @@ export async function snapshot(
       'Content-Type': 'application/octet-stream',
       'Content-Length': file.bytes,
     })
-    await pipeline(Readable.from(chunks(file)), response)
+    await pipeline(Readable.from(fileChunks(file)), response)
   } finally {
     await file.close()
   }
   return 'sent'
-}
-
-async function* chunks(file: ReadHandle): AsyncIterableIterator<Uint8Array> {
-  for (let position = 0; position < file.bytes;) {
-    const into = new Uint8Array(Math.min(chunkBytes, file.bytes - position))
-    const length = await file.read(position, into)
-    if (length === 0) throw new Error('the snapshot is shorter than it was')
-    position += length
-    yield into.subarray(0, length)
-  }
 }

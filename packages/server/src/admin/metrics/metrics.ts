@@ -4,6 +4,7 @@ import type { ServerView } from '../../view/server-view.ts'
 import type { TlsContext } from '../../tls/tls-context.ts'
 import { rounded } from '../java-text.ts'
 import { nodeCount, uptimeMs } from '../../view/server-state.ts'
+import { sessionVerdicts } from '../../view/session-end.ts'
 import { ensembleMetrics } from './ensemble-metrics.ts'
 import { fileDescriptors } from './file-descriptors.ts'
 import { counter, gauge, summary, type Metric, type Value } from './metric.ts'
@@ -25,6 +26,7 @@ export async function collectMetrics(view: ServerView): Promise<Metric[]> {
     counter('unsuccessful_handshake', view.handshakes.failed, 'TLS handshakes that failed.'),
     ...neverHere.map((name) => counter(name, 0, 'Always 0: this does not happen here.')),
     ...limitCounts(view),
+    ...expiries(view),
     ...operationCounts(view),
     ...ensembleMetrics(view),
     ...summaries(view),
@@ -182,6 +184,18 @@ function counters(view: ServerView): Value[] {
       'Restore commands refused because they came too soon.',
     ),
   ]
+}
+
+/** Why sessions expired, as far as this server saw it. */
+function expiries({ expiredBy }: ServerView): Value[] {
+  const ofExpired = sessionVerdicts.filter((verdict) => verdict !== 'closed')
+  return ofExpired.map((key) => ({
+    kind: 'counter',
+    name: 'sessions_expired_by_verdict',
+    help: 'Sessions that expired, by what this server saw of it.',
+    value: expiredBy[key],
+    key,
+  }))
 }
 
 /** How often clients ran into each limit: `docs/limits.md` says what then happens. */

@@ -1,4 +1,5 @@
 import type { Route } from '../route.ts'
+import { backup } from './backup.ts'
 import { changes } from './changes.ts'
 import { ensemble } from './ensemble.ts'
 import { events } from './events.ts'
@@ -9,6 +10,7 @@ import { nodes } from './nodes.ts'
 import { past } from './past.ts'
 import { removal } from './removal.ts'
 import { search } from './search.ts'
+import { sessionEnds } from './session-ends.ts'
 import { sessions } from './sessions.ts'
 import { undelete } from './undelete.ts'
 import { whoami } from './whoami.ts'
@@ -22,8 +24,10 @@ export const routes: readonly Route[] = [
   ...search,
   ...ensemble,
   ...sessions,
+  ...sessionEnds,
   ...locks,
   ...events,
+  ...backup,
   ...history,
   ...past,
   ...historyStream,
