@@ -54,17 +54,21 @@ export async function compileSecureC(): Promise<{ program: string } | { reason: 
   const hashtable = (await readdir(join(sources, 'src', 'hashtable')))
     .filter((name) => name.endsWith('.c'))
     .map((name) => join(sources, 'src', 'hashtable', name))
-  const args = [
-    ...['-O1', '-w', '-DTHREADED', '-DHAVE_OPENSSL_H', '-DHAVE_CYRUS_SASL_H', '-o', program],
-    ...[join(sources, 'include'), join(dir, 'config', 'include'), join(sources, 'generated')].map(
-      (folder) => `-I${folder}`,
-    ),
+  const folders = [
+    join(sources, 'include'),
+    join(dir, 'config', 'include'),
+    join(sources, 'generated'),
+  ]
+  const options = ['-O1', '-w', '-DTHREADED', '-DHAVE_OPENSSL_H', '-DHAVE_CYRUS_SASL_H']
+  const files = [
     join(import.meta.dirname, 'secure_client.c'),
     ...names.map((name) => join(sources, 'src', `${name}.c`)),
     ...hashtable,
     join(sources, 'generated', 'zookeeper.jute.c'),
-    ...['-lssl', '-lcrypto', '-lsasl2', '-lpthread', '-lm'],
   ]
+  const libraries = ['-lssl', '-lcrypto', '-lsasl2', '-lpthread', '-lm']
+  const includes = folders.map((folder) => `-I${folder}`)
+  const args = [...options, '-o', program, ...includes, ...files, ...libraries]
   const compiled = await runTool('gcc', args, { timeoutMs: 120_000 })
   return compiled.ok ? { program } : { reason: `c: gcc: ${compiled.output}` }
 }
