@@ -15,7 +15,7 @@ export const command = defineCommand({
   details: `Lists when a node was created, changed and deleted, the newest first. Exit code 1: nothing is known of it.`,
   examples: [
     ['zabra history versions /app/config --data', 'every version that is kept'],
-    ['zabra history at /app/config 0x10000002a', 'one of them'],
+    ['zabra history versions /app/config -n 1', 'the last change'],
   ],
   async run({ args, options, out, settings, signal }) {
     const source = await openSource(options, settings, signal)
