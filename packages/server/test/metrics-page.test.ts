@@ -1,6 +1,6 @@
 /** docs/metrics.md lists every metric that any server has, in any role. */
 import { readFileSync } from 'node:fs'
-import { afterAll, beforeAll, expect, test } from 'vitest'
+import { beforeAll, expect, test } from 'vitest'
 import { startServer } from '../src/embedded.ts'
 import type { RunningServer } from '../src/running/running-server.ts'
 import { Authority } from './support/certificates.ts'
