@@ -93,6 +93,7 @@ const alsoIn: Readonly<Record<string, readonly string[]>> = {
   'packages/cli/src/commands/config/check.ts': ['@zabra/server'],
   'packages/cli/src/commands/tls/check.ts': ['@zabra/server'],
   'packages/cli/src/commands/tls/init.ts': ['@zabra/server'],
+  'packages/cli/src/history/files-source.ts': ['@zabra/core', '@zabra/server'],
   'packages/cli/src/offline/filters.ts': ['@zabra/core'],
   'packages/cli/src/offline/files.ts': ['@zabra/core', '@zabra/server'],
   'packages/cli/src/offline/replay.ts': ['@zabra/core', '@zabra/server'],

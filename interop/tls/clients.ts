@@ -4,6 +4,7 @@ import { readFileSync } from 'node:fs'
 import { Client } from '@zabra/client'
 import { go } from '../clients/go/prepare.ts'
 import { compile, javaCommand } from '../clients/java/prepare.ts'
+import { compileSecureC } from './clients/c/prepare.ts'
 import { pythonWithKazoo } from '../clients/kazoo/prepare.ts'
 import { cacheDir, findApache, type ApacheRelease } from '../src/apache.ts'
 import { ensureTool, runTool } from '../src/tools.ts'
@@ -77,7 +78,7 @@ export async function prepareClients(
   }
   add(await kazooClient(pki))
   add(await goClient(pki))
-  missing.push('c: the library of Debian is built without TLS and SASL')
+  add(await cClient(pki))
   return { clients, missing }
 }
 
@@ -221,6 +222,28 @@ async function goClient(pki: Pki): Promise<SecureClient | string> {
       if (certificate === 'own') args.push(pki.path('alice.pem'))
       if (certificate === 'foreign') args.push(pki.stranger.path('mallory.pem'))
       return said(await runTool(program, args))
+    },
+  }
+}
+
+async function cClient(pki: Pki): Promise<SecureClient | string> {
+  const compiled = await compileSecureC()
+  if ('reason' in compiled) return compiled.reason
+  const pem = (file: string): string => `${pki.path('ca.pem')},${file},${file},`
+  return {
+    name: 'c',
+    async run({ certificate, sasl }, { port, path }) {
+      // Its functions offer TLS with a certificate or SASL, nothing else.
+      if (certificate === 'none' || (certificate !== undefined && sasl !== undefined))
+        return undefined
+      const args = [`127.0.0.1:${port}`, path, `${patienceMs}`]
+      if (certificate === 'own') args.push('--tls', pem(pki.path('alice.pem')))
+      if (certificate === 'foreign') args.push('--tls', pem(pki.stranger.path('mallory.pem')))
+      if (sasl !== undefined) {
+        const password = sasl === 'right' ? saslUser.password : 'no'
+        args.push('--sasl', saslUser.name, pki.authority.write(`${sasl}.password`, password))
+      }
+      return said(await runTool(compiled.program, args))
     },
   }
 }

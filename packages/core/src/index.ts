@@ -13,6 +13,12 @@ export { Peer } from './peer/peer.ts'
 export { PeerBase, RestoreRefusal, type PeerOptions, type PeerPorts } from './peer/peer-base.ts'
 export { ClientConnection, type ClientLink } from './service/connection.ts'
 export { apachePasswords, type SessionPasswords } from './service/sessions/password.ts'
+export {
+  SessionEnds,
+  type ConnectionEnd,
+  type PastConnection,
+  type SessionEnd,
+} from './service/sessions/session-ends.ts'
 export { Guesses } from './service/guesses.ts'
 export { defaultLimits, limitNames, type LimitName, type ServiceLimits } from './service/limits.ts'
 export { Histogram, Summary } from './base/statistics.ts'

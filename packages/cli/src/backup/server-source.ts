@@ -1,15 +1,13 @@
 import type { IncomingMessage } from 'node:http'
 import { setTimeout as delay } from 'node:timers/promises'
 import type { ConnectionSettings } from '../connection/settings.ts'
-import { addressesOf } from '../ensemble/address.ts'
-import { openAdmin } from '../ensemble/admin.ts'
+import { adminBases, openAdmin } from '../ensemble/admin.ts'
 import { CommandError } from '../framework/errors.ts'
 import { exitCodes } from '../framework/exit-codes.ts'
 import { hex } from '../node/stat.ts'
 import { checksumText, type RecordCollector } from './record-collector.ts'
 import { BrokenChainError, type BackupSource, type LogCopy, type SnapshotCopy } from './source.ts'
 
-const adminPort = 8080
 /** How often all servers are tried before a backup fails. */
 const roundsMax = 4
 const pauseMs = 1000
@@ -36,11 +34,7 @@ export class ServerSource implements BackupSource {
   constructor(options: ServerSourceOptions) {
     const { admins, settings } = options
     this.options = options
-    this.bases =
-      admins ??
-      addressesOf(settings.servers).map(
-        ({ host }) => `http://${host.includes(':') ? `[${host}]` : host}:${adminPort}`,
-      )
+    this.bases = adminBases(settings, admins)
   }
 
   get name(): string {

@@ -1,10 +1,8 @@
 import { defineCommand } from '../framework/command.ts'
 import { CommandError } from '../framework/errors.ts'
 import { exitCodes } from '../framework/exit-codes.ts'
-import { askAdmin } from '../ensemble/admin.ts'
+import { adminBase, askAdmin } from '../ensemble/admin.ts'
 import { survey } from '../ensemble/survey.ts'
-
-const adminPort = 8080
 
 export const command = defineCommand({
   options: {
@@ -43,8 +41,7 @@ needs a digest identity with every permission on /.`,
           exitCode: exitCodes.unavailable,
           hint: '`zabra status` shows the members',
         })
-      const { host } = leader.member.client
-      return `http://${host.includes(':') ? `[${host}]` : host}:${adminPort}`
+      return adminBase(leader.member.client)
     }
   },
 })

@@ -1,8 +1,9 @@
 import { request as httpRequest, type IncomingMessage, type RequestOptions } from 'node:http'
 import { CommandError, UsageError } from '../framework/errors.ts'
-import { exitCodes } from '../framework/exit-codes.ts'
+import { exitCodes, type ExitCode } from '../framework/exit-codes.ts'
 import type { ConnectionSettings } from '../connection/settings.ts'
 import { tlsOptions } from '../connection/connect.ts'
+import { addressesOf, type Address } from './address.ts'
 
 export interface AdminRequest {
   /** `http://host:8080`. */
@@ -37,17 +38,42 @@ export async function askAdmin(asked: AdminRequest): Promise<Record<string, unkn
   return answer
 }
 
+export interface ApiRequest extends Omit<AdminRequest, 'command'> {
+  readonly path: string
+  /** Sent as JSON. */
+  readonly body?: object
+}
+
+/** Asks the HTTP API for JSON. */
+export async function askApi<T>(asked: ApiRequest): Promise<T> {
+  return JSON.parse(await textOf(await openAdmin(asked))) as T
+}
+
+/** Where the admin ports of the servers of the connection string are, unless they are named. */
+export function adminBases(
+  settings: ConnectionSettings,
+  named: readonly string[] | undefined,
+): string[] {
+  if (named !== undefined && named.length > 0) return [...named]
+  return addressesOf(settings.servers).map(adminBase)
+}
+
+/** Where the admin port of a server is unless it is configured. */
+export function adminBase({ host }: Pick<Address, 'host'>): string {
+  return `http://${host.includes(':') ? `[${host}]` : host}:8080`
+}
+
 /** Opens a stream of the HTTP API; an error has the code that the server gave it. */
 export async function openAdmin({
   base,
   path,
+  method = 'GET',
+  body,
   settings,
   signal,
-}: Omit<AdminRequest, 'command' | 'method'> & {
-  readonly path: string
-}): Promise<IncomingMessage> {
+}: ApiRequest): Promise<IncomingMessage> {
   const url = adminUrl(base, path)
-  const response = await send(url, { signal }, settings)
+  const response = await send(url, { method, signal }, settings, body)
   const status = response.statusCode ?? 0
   if (status < 400) return response
   const text = await textOf(response)
@@ -58,7 +84,8 @@ export async function openAdmin({
     // A server without the API, or something else on this port.
   }
   const { code = 'refused', message = `status ${status}` } = error
-  throw refused(status === 404 ? `${url.origin} has no such API` : message, code, status)
+  const isMissing = status === 404 && (code === 'refused' || code === 'noRoute')
+  throw refused(isMissing ? `${url.origin} has no such API` : message, code, status)
 }
 
 function adminUrl(base: string, path: string): URL {
@@ -67,15 +94,18 @@ function adminUrl(base: string, path: string): URL {
   return new URL(path, base)
 }
 
+const byStatus: ReadonlyMap<number, ExitCode> = new Map<number, ExitCode>([
+  [404, exitCodes.notFound],
+  [409, exitCodes.conflict],
+  [410, exitCodes.notFound],
+  [503, exitCodes.unavailable],
+])
+
 function refused(message: string, code: string, status: number): CommandError {
   const isForbidden = status === 401 || status === 403
   return new CommandError(message, {
     code,
-    exitCode: isForbidden
-      ? exitCodes.notAllowed
-      : status === 503
-        ? exitCodes.unavailable
-        : exitCodes.failed,
+    exitCode: isForbidden ? exitCodes.notAllowed : (byStatus.get(status) ?? exitCodes.failed),
     ...(isForbidden ? { hint: 'present an identity that may: --auth digest:USER:PASSWORD' } : {}),
   })
 }
@@ -93,6 +123,7 @@ async function send(
   url: URL,
   given: Pick<RequestOptions, 'method' | 'signal'>,
   settings: ConnectionSettings,
+  body?: object,
 ): Promise<IncomingMessage> {
   const isTls = url.protocol === 'https:'
   const request = isTls ? (await import('node:https')).request : httpRequest
@@ -101,7 +132,10 @@ async function send(
   const options = {
     ...given,
     ...tls,
-    headers: digest === undefined ? {} : { authorization: `digest ${digest.credentials}` },
+    headers: {
+      ...(digest === undefined ? {} : { authorization: `digest ${digest.credentials}` }),
+      ...(body === undefined ? {} : { 'content-type': 'application/json' }),
+    },
     timeout: silenceMsMax,
   } as RequestOptions
   return new Promise((resolve, reject) => {
@@ -117,6 +151,6 @@ async function send(
         }),
       ),
     )
-    call.end()
+    call.end(body === undefined ? undefined : JSON.stringify(body))
   })
 }

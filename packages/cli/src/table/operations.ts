@@ -29,6 +29,11 @@ export const operations: CommandTable = {
     'Restore the state at any transaction or time from backups',
     () => import('../commands/restore.ts'),
   ),
+  history: entry(
+    'What changed, and what the tree was like',
+    () => import('../commands/history.ts'),
+  ),
+  why: entry('Why a session expired', () => import('../commands/why.ts')),
   log: entry('Read transaction logs, offline', () => import('../commands/log.ts')),
   snapshot: entry('Read snapshots, offline', () => import('../commands/snapshot.ts')),
   config: entry('What a zoo.cfg does here', () => import('../commands/config.ts')),

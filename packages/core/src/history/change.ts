@@ -21,8 +21,8 @@ export const changeKinds = [
 ] as const
 export type ChangeKind = (typeof changeKinds)[number]
 
-/** Why a znode is gone, where nobody asked for that. */
-export type DeleteCause = 'sessionEnd' | 'reclaimed'
+/** Why a znode or a session is gone, where nobody asked for that. */
+export type ChangeCause = 'sessionEnd' | 'reclaimed' | 'expired'
 
 export interface Change {
   readonly zxid: bigint
@@ -45,7 +45,7 @@ export interface Change {
   /** Of a created znode. */
   readonly nodeKind: NodeKind | undefined
   readonly ttlMs: number | undefined
-  readonly cause: DeleteCause | undefined
+  readonly cause: ChangeCause | undefined
   /** Of an opened session. */
   readonly timeoutMs: number | undefined
 }
@@ -76,8 +76,8 @@ export function changesOf(header: TxnHeader, txn: Txn): Change[] {
   if (txn.type === codes.multi) {
     const { txns } = txn.body
     if (txns.some(({ type }) => type === codes.error)) return []
-    for (const part of txns) addDetails(details, part)
-  } else addDetails(details, txn)
+    for (const part of txns) addDetails(details, part, header)
+  } else addDetails(details, txn, header)
   const common = {
     zxid: header.zxid,
     timeMs: Number(header.time),
@@ -93,7 +93,7 @@ export function changesOf(header: TxnHeader, txn: Txn): Change[] {
   }))
 }
 
-function addDetails(details: Detail[], txn: SimpleTxn): void {
+function addDetails(details: Detail[], txn: SimpleTxn, { cxid }: TxnHeader): void {
   switch (txn.type) {
     case codes.create:
     case codes.create2: {
@@ -143,7 +143,12 @@ function addDetails(details: Detail[], txn: SimpleTxn): void {
     case codes.closeSession:
       for (const path of txn.body.paths2Delete ?? [])
         details.push({ kind: 'delete', path, cause: 'sessionEnd' })
-      details.push({ kind: 'closeSession', path: undefined })
+      // Clients number their requests from 1.
+      details.push({
+        kind: 'closeSession',
+        path: undefined,
+        ...(cxid === 0 ? { cause: 'expired' } : {}),
+      })
       return
     default:
     // Refusals and checks change nothing.

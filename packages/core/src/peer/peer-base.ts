@@ -6,6 +6,7 @@ import type { ProposerOptions } from '../service/proposer.ts'
 import type { ServerStats } from '../service/server-stats.ts'
 import type { Auditor, Authenticator } from '../ports.ts'
 import { apachePasswords, type SessionPasswords } from '../service/sessions/password.ts'
+import type { ConnectionEnd, SessionEnds } from '../service/sessions/session-ends.ts'
 import { SessionIds } from '../service/sessions/session-ids.ts'
 import type { SessionTracker } from '../service/sessions/tracker.ts'
 import { LogBatch } from '../storage/log/log-batch.ts'
@@ -93,6 +94,11 @@ export abstract class PeerBase implements BatchSource {
     return this.pipeline.connections
   }
 
+  /** Why sessions ended, as far as this server saw it. */
+  get sessionEnds(): SessionEnds {
+    return this.pipeline.sessionEnds
+  }
+
   /** Whoever wants to know of each transaction right before it is applied; one at a time. */
   set onCommit(listener: ((header: TxnHeader, txn: Txn) => void) | undefined) {
     this.pipeline.onCommit = listener
@@ -146,7 +152,8 @@ export abstract class PeerBase implements BatchSource {
   }
 
   /** The socket is gone. The session lives on until it is resumed or expires. */
-  closed(connection: ClientConnection): void {
+  closed(connection: ClientConnection, end?: ConnectionEnd): void {
+    if (end !== undefined) connection.end = end
     const { state } = connection
     if (state === 'open' || state === 'connecting') this.stats.connectionsDropped++
     this.pipeline.closed(connection)

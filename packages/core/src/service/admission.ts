@@ -1,6 +1,7 @@
 import { codes, ConnectRequest, type Reader } from '@zabra/protocol'
 import type { Database } from '../state/database.ts'
 import type { SessionPasswords } from './sessions/password.ts'
+import type { SessionEnds } from './sessions/session-ends.ts'
 import type { SessionIds } from './sessions/session-ids.ts'
 import type { Session } from './sessions/tracker.ts'
 import type { Trace } from './trace.ts'
@@ -32,6 +33,7 @@ interface Parts {
   readonly stats: ServerStats
   readonly replies: Replies
   readonly throttle: ConnectionThrottle | undefined
+  readonly sessionEnds: SessionEnds
 }
 
 type Options = Pick<PipelineOptions, 'sessionTimeoutMsMin' | 'sessionTimeoutMsMax'>
@@ -128,7 +130,9 @@ export class Admission {
    */
   private closeOlder(sessionId: bigint): void {
     const older = this.bySession.get(sessionId)
-    if (older !== undefined) this.host.close(older)
+    if (older === undefined) return
+    older.end = 'replaced'
+    this.host.close(older)
   }
 
   /** The session goes on here, away from any older connection. */
@@ -186,6 +190,7 @@ export class Admission {
     connection.lastOperation = codes.createSession
     connection.lastResponseMs = this.parts.clock.nowMs
     this.bySession.set(session.id, connection)
+    this.parts.sessionEnds.connected(connection)
     this.host.upstream?.touch(connection)
     const password = this.parts.passwords.of(session.id)
     this.respond(connection, connection.timeoutMs, session.id, password)

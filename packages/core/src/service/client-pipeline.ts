@@ -21,6 +21,7 @@ import { applyTxn, isClientWrite, multi, readOperation, writeResult } from '../o
 import type { Auditor, Authenticator } from '../ports.ts'
 import type { SessionPasswords } from './sessions/password.ts'
 import type { SessionIds } from './sessions/session-ids.ts'
+import { SessionEnds } from './sessions/session-ends.ts'
 import type { Session } from './sessions/tracker.ts'
 import type { Trace } from './trace.ts'
 import { Admission, type AdmissionHost } from './admission.ts'
@@ -91,6 +92,7 @@ export class ClientPipeline implements AdmissionHost {
   readonly connections = new Set<ClientConnection>()
   /** Undefined while this server does not serve: then it takes no handshake. */
   upstream: Upstream | undefined
+  readonly sessionEnds: SessionEnds
   /** Called with each transaction right before it is applied; it must not change anything. */
   onCommit: ((header: TxnHeader, txn: Txn) => void) | undefined
   readonly connectionThrottle: ConnectionThrottle | undefined
@@ -135,6 +137,8 @@ export class ClientPipeline implements AdmissionHost {
     const { stats } = this
     this.db = parts.db
     this.clock = parts.clock
+    this.sessionEnds = new SessionEnds(parts.clock)
+    this.sessionEnds.onEnd = (end) => this.trace({ type: 'sessionEnded', end })
     this.auditor = parts.auditor
     this.authenticator = parts.authenticator
     this.trace = parts.trace
@@ -151,8 +155,9 @@ export class ClientPipeline implements AdmissionHost {
     const throttle =
       connectionThrottle && new ConnectionThrottle(connectionThrottle, parts.clock.nowMs)
     this.connectionThrottle = throttle
-    const { replies } = this
-    this.admission = new Admission({ ...parts, stats, replies, throttle }, options, this)
+    const { replies, sessionEnds } = this
+    const admissionParts = { ...parts, stats, replies, throttle, sessionEnds }
+    this.admission = new Admission(admissionParts, options, this)
   }
 
   get outstandingRequests(): number {
@@ -178,6 +183,10 @@ export class ClientPipeline implements AdmissionHost {
   receive(connection: ClientConnection, bytes: Uint8Array, length: number): void {
     if (connection.state === 'closed') return
     this.stats.bytesReceived += length
+    const { nowMs } = this.clock
+    const gapMs = nowMs - connection.lastHeardMs
+    if (gapMs > connection.longestGapMs) connection.longestGapMs = gapMs
+    connection.lastHeardMs = nowMs
     // What comes behind a handshake has to wait, and not all of it in our memory.
     if (connection.state === 'connecting') connection.link.pause()
     if (this.isHeld) this.holdBack(connection)
@@ -203,6 +212,7 @@ export class ClientPipeline implements AdmissionHost {
 
   /** The socket is gone. The session lives on until it is resumed or expires. */
   closed(connection: ClientConnection): void {
+    if (connection.session !== undefined) this.sessionEnds.disconnected(connection, connection.end)
     connection.state = 'closed'
     this.connections.delete(connection)
     this.throttled.delete(connection)
@@ -547,7 +557,7 @@ export class ClientPipeline implements AdmissionHost {
     this.upstream?.applied(header, txn)
     if (ticket?.audited !== undefined) this.auditAnswer(ticket, header.zxid, txn, error)
     if (header.type === codes.createSession) this.sessionCreated(header.clientId, ticket)
-    else if (header.type === codes.closeSession) this.sessionEnded(header.clientId, ticket)
+    else if (header.type === codes.closeSession) this.sessionEnded(header, ticket)
     else if (isAnswered) this.answerWrite(ticket!, txn, error)
     if (isAnswered) this.drain(connection)
   }
@@ -624,8 +634,11 @@ export class ClientPipeline implements AdmissionHost {
     this.admission.created(connection, session)
   }
 
-  private sessionEnded(sessionId: bigint, ticket: WriteTicket | undefined): void {
+  private sessionEnded(header: TxnHeader, ticket: WriteTicket | undefined): void {
+    const { clientId: sessionId } = header
     this.trace({ type: 'sessionClosed', sessionId })
+    // Clients number their requests from 1.
+    this.sessionEnds.ended(sessionId, header.zxid, header.cxid === 0)
     const bound = this.admission.connectionOf(sessionId)
     const connection = ticket?.connection
     if (connection !== undefined && connection.state !== 'closed') {

@@ -2,6 +2,7 @@ import { FrameCutter, Writer, type FrameSink, type Id } from '@zabra/protocol'
 import { Fifo } from '../base/fifo.ts'
 import type { Requester } from '../operations/operation.ts'
 import type { SaslExchange } from '../ports.ts'
+import type { ConnectionEnd } from './sessions/session-ends.ts'
 import type { Session } from './sessions/tracker.ts'
 import { Summary } from '../base/statistics.ts'
 import type { WriteTicket } from './write-ticket.ts'
@@ -88,6 +89,12 @@ export class ClientConnection implements Requester, FrameSink {
     end: number,
   ) => boolean
 
+  /** When bytes came last, and the longest time in which none did. */
+  lastHeardMs: number
+  longestGapMs = 0
+  /** How it ended, as far as the host knows. */
+  end: ConnectionEnd = 'server'
+
   // What monitoring shows.
   packetsReceived = 0
   packetsSent = 0
@@ -112,7 +119,7 @@ export class ClientConnection implements Requester, FrameSink {
     this.out = new Writer(0)
     this.cutter = new FrameCutter(options.frameBytesMax)
     this.multiReadBytesMax = options.multiReadBytesMax
-    this.openedMs = options.nowMs
+    this.openedMs = this.lastHeardMs = options.nowMs
     this.openedWallMs = options.wallMs
     this.identities = [{ scheme: 'ip', id: link.address }]
     this.onFrame = onFrame

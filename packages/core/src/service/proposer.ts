@@ -279,6 +279,7 @@ export class Proposer implements GlobalUpstream {
   takeSession(sessionId: bigint, timeoutMs: number, owner: object): Session | undefined {
     const session = this.sessions.get(sessionId)
     if (session === undefined || session.isClosing) return undefined
+    if (session.owner !== undefined && session.owner !== owner) session.moves++
     session.owner = owner
     this.sessions.touch(session, timeoutMs, this.clock.nowMs)
     return session
@@ -322,7 +323,15 @@ export class Proposer implements GlobalUpstream {
     for (const session of this.sessions.expire(this.clock.nowMs)) {
       if (session.isClosing) continue
       this.pipeline.stats.sessionsExpired++
-      this.trace({ type: 'sessionExpired', sessionId: session.id, timeoutMs: session.timeoutMs })
+      const { id: sessionId, timeoutMs, expiresAtMs, moves, owner } = session
+      this.trace({ type: 'sessionExpired', sessionId, timeoutMs })
+      const lastHeardMs = Math.min(expiresAtMs - timeoutMs, this.clock.nowMs)
+      this.pipeline.sessionEnds.decided(sessionId, {
+        timeoutMs,
+        lastHeardMs,
+        moves,
+        heldBy: serverOf(owner),
+      })
       this.endSession(undefined, 0, session.id)
     }
     this.reclaim()
@@ -475,4 +484,11 @@ export class Proposer implements GlobalUpstream {
     const expected = digestOf(digestHigh, digestLow)
     this.db.onDigestMismatch?.({ zxid, expected, actual: digest.value })
   }
+}
+
+/** The number of the server whose client has a session; undefined for one of our own. */
+function serverOf(owner: object | undefined): bigint | undefined {
+  return owner !== undefined && 'sid' in owner && typeof owner.sid === 'bigint'
+    ? owner.sid
+    : undefined
 }

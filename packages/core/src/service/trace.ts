@@ -1,5 +1,6 @@
 import type { DigestMismatch } from '../state/database.ts'
 import type { QuotaExcess } from '../state/tree/quotas.ts'
+import type { SessionEnd } from './sessions/session-ends.ts'
 import type { LimitName } from './limits.ts'
 
 /** What happens inside, for logs, metrics, transcripts and tests. */
@@ -30,6 +31,8 @@ export type TraceEvent =
     }
   | { readonly type: 'sessionExpired'; readonly sessionId: bigint; readonly timeoutMs: number }
   | { readonly type: 'sessionClosed'; readonly sessionId: bigint }
+  /** What this server saw of a session that is over. */
+  | { readonly type: 'sessionEnded'; readonly end: SessionEnd }
   | { readonly type: 'badFrame'; readonly address: string; readonly reason: string }
   | { readonly type: 'unknownOperation'; readonly address: string; readonly operation: number }
   | { readonly type: 'authFailed'; readonly address: string; readonly scheme: string | null }

@@ -26,6 +26,7 @@ export class ClientSocket implements ClientLink, Backlogged {
   private readonly listener: ClientListener
   private isDirty = false
   private isClosing = false
+  private isBroken = false
   private isBackedUp = false
   private isPaused = false
   /** What the output budget knows of. */
@@ -49,7 +50,10 @@ export class ClientSocket implements ClientLink, Backlogged {
     this.isSecure = proven !== undefined
     this.hasCertificate = proven !== undefined && proven.length > 0
     if (proven !== undefined) this.connection.identities.push(...proven)
-    socket.on('error', () => socket.destroy())
+    socket.on('error', () => {
+      this.isBroken = true
+      socket.destroy()
+    })
     socket.on('end', () => this.ended())
     socket.on('close', () => this.gone())
     socket.on('drain', () => this.drained())
@@ -229,14 +233,15 @@ export class ClientSocket implements ClientLink, Backlogged {
   /** The client sends no more. What it asked before still gets its answer. */
   private ended(): void {
     if (this.wordInput !== undefined || this.isClosing) return
-    this.listener.peer.closed(this.connection)
+    this.listener.peer.closed(this.connection, 'client')
     this.isClosing = true
     this.flush()
   }
 
   private gone(): void {
+    const end = this.isBroken || !this.isClosing ? 'broken' : undefined
     this.isClosing = true
-    this.listener.peer.closed(this.connection)
+    this.listener.peer.closed(this.connection, end)
     if (this.countedBytes > 0) this.listener.output.set(this, 0)
     this.listener.forget(this)
   }

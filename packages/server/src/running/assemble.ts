@@ -32,6 +32,7 @@ import { IdlePoll } from '../net/idle-poll.ts'
 import { Turn } from '../net/turn.ts'
 import type { TlsContexts } from '../tls/tls-contexts.ts'
 import type { ServerView } from '../view/server-view.ts'
+import { explainEnd, noVerdicts, type VerdictCounts } from '../view/session-end.ts'
 import { describeJournal, describeTrace } from './describe-trace.ts'
 import { historyRetention, openHistory } from './history.ts'
 import { joinEnsemble, type JoinedEnsemble } from './ensemble.ts'
@@ -69,6 +70,7 @@ export interface Parts {
   readonly passwords: SessionPasswords
   readonly dbOptions: DatabaseOptions
   readonly history: History | undefined
+  readonly expiredBy: VerdictCounts
   readonly startup: ServerView['startup']
 }
 
@@ -96,11 +98,12 @@ export async function assembleServer(config: ServerConfig, resources: Resources)
   })
   if (recovered.lacksData) log.keepExtent()
   const passwords = sessionPasswordsOf(config.sessionPasswords, logger)
+  const expiredBy = noVerdicts()
   const ports: PeerPorts = {
     authenticator,
     auditor: audit,
     passwords,
-    trace: tracer(logger),
+    trace: tracer(logger, expiredBy),
     startLog: () => journal.batchReady(),
   }
   const clock = { nowMs: Math.floor(performance.now()), wallMs: Date.now() }
@@ -181,6 +184,7 @@ export async function assembleServer(config: ServerConfig, resources: Resources)
     passwords,
     dbOptions,
     history,
+    expiredBy,
     startup,
   }
 }
@@ -225,8 +229,11 @@ function changedAt(file: string): number {
   return statSync(file, { throwIfNoEntry: false })?.mtimeMs ?? Date.now()
 }
 
-function tracer(logger: Logger): (event: TraceEvent) => void {
+function tracer(logger: Logger, expiredBy: VerdictCounts): (event: TraceEvent) => void {
   return (event) => {
+    if (event.type === 'sessionEnded' && event.end.isExpired) {
+      expiredBy[explainEnd(event.end).verdict]++
+    }
     const line = describeTrace(event)
     if (line !== undefined) logger[line.level](line.text)
   }

@@ -1,4 +1,5 @@
-import type { JournalEvent, TraceEvent } from '@zabra/core'
+import type { JournalEvent, SessionEnd, TraceEvent } from '@zabra/core'
+import { explainEnd } from '../view/session-end.ts'
 import type { Logger } from '../base/logger.ts'
 
 const hex = (id: bigint): string => `0x${BigInt.asUintN(64, id).toString(16)}`
@@ -19,6 +20,8 @@ export function describeTrace(
       return info(
         `${event.address} has seen ${hex(event.lastZxidSeen)}, we only ${hex(event.lastZxid)}: it must go elsewhere`,
       )
+    case 'sessionEnded':
+      return event.end.isExpired ? info(sessionEndLine(event.end)) : undefined
     case 'sessionExpired':
       return info(`session ${hex(event.sessionId)} expired after ${event.timeoutMs} ms`)
     case 'badFrame':
@@ -46,6 +49,11 @@ export function describeTrace(
         text: `after ${hex(event.zxid)} the tree has the digest ${event.actual}, where ${event.expected} is expected`,
       }
   }
+}
+
+function sessionEndLine(end: SessionEnd): string {
+  const { verdict, sentences } = explainEnd(end)
+  return `session ${hex(end.sessionId)} is over (${verdict}): ${sentences.join(' ')}`
 }
 
 const quotedMax = 64

@@ -28,6 +28,9 @@ import { ClientPorts } from './client-ports.ts'
 import { txnBytesMax } from './options.ts'
 import { receiveSnapshot } from './restore.ts'
 
+/** A loop that is later than this counts as one that stood still. */
+const stallMsMin = 200
+
 /** What a server runs on. */
 export interface Host {
   readonly logger: Logger
@@ -85,8 +88,13 @@ export class RunningServer implements ServerView {
     // An election waits a few hundred milliseconds at a time, so an ensemble ticks more often.
     const periodMax = config.ensemble === undefined ? 500 : 20
     const period = Math.max(10, Math.min(periodMax, Math.floor(config.tickMs / 4)))
+    let tickedMs = performance.now()
     this.ticker = setInterval(() => {
       parts.turn.setTime()
+      const lateMs = performance.now() - tickedMs - period
+      tickedMs += lateMs + period
+      if (lateMs > stallMsMin) parts.peer.sessionEnds.stalled(lateMs)
+      if (parts.ensemble !== undefined) parts.peer.sessionEnds.roleTaken(parts.ensemble.peer.state)
       parts.peer.tick()
       if (parts.peer.hasBatch) parts.turn.schedule()
     }, period)
@@ -257,6 +265,10 @@ export class RunningServer implements ServerView {
 
   get startup(): ServerView['startup'] {
     return this.parts.startup
+  }
+
+  get expiredBy(): ServerView['expiredBy'] {
+    return this.parts.expiredBy
   }
 
   get history(): ServerView['history'] {

@@ -20,6 +20,7 @@ import type { ClientSocket } from '../net/client-socket.ts'
 import type { Turn } from '../net/turn.ts'
 import type { HandshakeCounts } from '../tls/tls-acceptor.ts'
 import type { TlsContext } from '../tls/tls-context.ts'
+import type { VerdictCounts } from './session-end.ts'
 
 /** A running server as its own monitoring sees it. */
 export interface ServerView {
@@ -53,6 +54,8 @@ export interface ServerView {
   traceMask: bigint
   /** What the admin commands count. */
   readonly adminCounts: AdminCounts
+  /** How many sessions expired, by what this server saw of it. */
+  readonly expiredBy: Readonly<VerdictCounts>
   /** The past, as far as it is kept; undefined where `history.enabled` is false. */
   readonly history: History | undefined
   /** Where snapshots are, and where logs are. */

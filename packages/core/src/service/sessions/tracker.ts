@@ -11,12 +11,22 @@ export interface Session {
   isClosing: boolean
   /** The connection, or the server, that may write for it; undefined until somebody does. */
   owner?: object | undefined
+  /** How often another server took it over. */
+  moves: number
   /** The end of the tick at which it expires unless touched before. */
   expiresAtMs: number
 }
 
 export function newSession(id: bigint, timeoutMs: number, isLocal: boolean): Session {
-  return { id, isLocal, timeoutMs, firstTimeoutMs: timeoutMs, isClosing: false, expiresAtMs: -1 }
+  return {
+    id,
+    isLocal,
+    timeoutMs,
+    firstTimeoutMs: timeoutMs,
+    isClosing: false,
+    moves: 0,
+    expiresAtMs: -1,
+  }
 }
 
 /**

@@ -1,5 +1,6 @@
 import type { ServerView } from '../../view/server-view.ts'
 import { environment } from '../../view/environment.ts'
+import { explainEnd } from '../../view/session-end.ts'
 import { hex } from '../java-text.ts'
 import { monitorValues } from '../metrics/monitor.ts'
 import { Refused, type Answer, type Call, type Command, type Outcome } from './command.ts'
@@ -41,6 +42,24 @@ export const commands: readonly Command[] = [
     isPrivate: true,
     isAlwaysAnswered: true,
     run: () => environment(),
+  },
+  {
+    name: 'expired_sessions',
+    isPrivate: true,
+    isAlwaysAnswered: true,
+    run: ({ peer }) => ({
+      expired_sessions: peer.sessionEnds.expired.toReversed().map((end) => {
+        const { verdict, sentences, unknown } = explainEnd(end)
+        return {
+          session_id: hex(end.sessionId),
+          time: new Date(end.wallMs).toISOString(),
+          zxid: hex(end.zxid),
+          verdict,
+          seen: sentences,
+          unknown,
+        }
+      }),
+    }),
   },
   {
     name: 'get_trace_mask',

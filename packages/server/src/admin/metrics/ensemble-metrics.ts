@@ -11,53 +11,77 @@ export function ensembleMetrics({ ensemble }: ServerView): Metric[] {
   return [
     ...(ensemble === undefined ? [] : ensembleGauges(ensemble)),
     counter('looking_count', stats.lookings, 'Times this server looked for a leader.'),
-    counter('diff_count', stats.diffsSent, 'Learners brought up by what they lacked.'),
-    counter('snap_count', stats.snapshotsSent, 'Learners brought up by a snapshot.'),
+    counter('diff_count', stats.diffsSent, 'Learners synchronized by DIFF.'),
+    counter('snap_count', stats.snapshotsSent, 'Learners synchronized by a snapshot.'),
     counter('proposal_count', stats.proposals, 'Transactions proposed as leader.'),
     counter(
       'learner_proposal_received_count',
       stats.proposalsReceived,
-      'Proposals that came from the leader.',
+      'Proposals received from the leader.',
     ),
     counter(
       'learner_commit_received_count',
       stats.commitsReceived,
-      'Commits that came from the leader.',
+      'Commits received from the leader.',
     ),
-    counter('revalidate_count', stats.revalidations, 'Sessions that learners asked about.'),
+    counter('revalidate_count', stats.revalidations, 'Sessions revalidated for learners.'),
     counter(
       'quit_leading_due_to_disloyal_voter',
       stats.desertions,
-      'Times this server gave up leading because others wanted another leader.',
+      'Times this server stopped leading because voters wanted another leader.',
     ),
     summary('election_time', stats.electionMs, 'Milliseconds that an election took.'),
-    summary('unavailable_time', stats.unavailableMs, 'Milliseconds without serving.'),
+    summary(
+      'unavailable_time',
+      stats.unavailableMs,
+      'Milliseconds from losing a leader to serving again.',
+    ),
     summary(
       'leader_unavailable_time',
       stats.leaderUnavailableMs,
-      'The same, of one that led then.',
+      'Milliseconds from losing a leader to leading.',
     ),
-    summary('follower_sync_time', stats.followerSyncMs, 'Milliseconds until up to date.'),
-    summary('observer_sync_time', stats.observerSyncMs, 'The same, as observer.'),
-    summary('quorum_ack_latency', stats.quorumAckMs, 'Milliseconds until a quorum has it logged.'),
-    summary('proposal_latency', stats.proposalMs, 'Milliseconds until a proposal comes here.'),
+    summary(
+      'follower_sync_time',
+      stats.followerSyncMs,
+      'Milliseconds until a follower was up to date.',
+    ),
+    summary(
+      'observer_sync_time',
+      stats.observerSyncMs,
+      'Milliseconds until an observer was up to date.',
+    ),
+    summary(
+      'quorum_ack_latency',
+      stats.quorumAckMs,
+      'Milliseconds from proposal until a quorum has logged it.',
+    ),
+    summary(
+      'proposal_latency',
+      stats.proposalMs,
+      'Milliseconds from proposal until this learner receives it.',
+    ),
     summary(
       'proposal_ack_creation_latency',
       stats.ackMs,
-      'Milliseconds until the first of a batch is logged here.',
+      'Milliseconds from proposal until the first of a batch is logged here.',
     ),
     summary(
       'commit_propagation_latency',
       stats.commitMs,
-      'Milliseconds until a commit comes here.',
+      'Milliseconds from proposal until its commit arrives here.',
     ),
-    summary('propagation_latency', stats.propagationMs, 'Milliseconds until it is applied here.'),
+    summary(
+      'propagation_latency',
+      stats.propagationMs,
+      'Milliseconds from proposal until it is applied here.',
+    ),
   ]
 }
 
 function ensembleGauges({ membership, stats, leadership }: EnsembleView): Value[] {
   const voters = [...membership.servers.values()].filter(({ role }) => role === 'participant')
-  const size = gauge('quorum_size', voters.length, 'Servers that vote.')
+  const size = gauge('quorum_size', voters.length, 'Number of voting servers.')
   if (leadership === undefined) return [size]
   const { learners, pendingSyncs, uptimeMs } = leadership
   const synced = learners.filter(({ isSynced }) => isSynced)
@@ -74,8 +98,8 @@ function ensembleGauges({ membership, stats, leadership }: EnsembleView): Value[
       'Followers that are up to date and do not vote.',
     ),
     gauge('synced_observers', synced.length - followers.length, 'Observers that are up to date.'),
-    gauge('pending_syncs', pendingSyncs, 'Syncs that wait for proposals before them.'),
-    gauge('leader_uptime', uptimeMs, 'Milliseconds since this server leads.'),
+    gauge('pending_syncs', pendingSyncs, 'Syncs that wait for earlier proposals.'),
+    gauge('leader_uptime', uptimeMs, 'Milliseconds since this server became leader.'),
     gauge('last_proposal_size', last, 'Bytes of the last proposal.'),
     gauge('min_proposal_size', min, 'Bytes of the shortest proposal.'),
     gauge('max_proposal_size', max, 'Bytes of the longest proposal.'),

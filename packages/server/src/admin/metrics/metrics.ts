@@ -4,6 +4,7 @@ import type { ServerView } from '../../view/server-view.ts'
 import type { TlsContext } from '../../tls/tls-context.ts'
 import { rounded } from '../java-text.ts'
 import { nodeCount, uptimeMs } from '../../view/server-state.ts'
+import { sessionVerdicts } from '../../view/session-end.ts'
 import { ensembleMetrics } from './ensemble-metrics.ts'
 import { fileDescriptors } from './file-descriptors.ts'
 import { counter, gauge, summary, type Metric, type Value } from './metric.ts'
@@ -23,8 +24,9 @@ export async function collectMetrics(view: ServerView): Promise<Metric[]> {
     ...quotas(view),
     ...counters(view),
     counter('unsuccessful_handshake', view.handshakes.failed, 'TLS handshakes that failed.'),
-    ...neverHere.map((name) => counter(name, 0, 'Always 0: this does not happen here.')),
+    ...neverHere.map((name) => counter(name, 0, 'Always 0: zabra has nothing to count here.')),
     ...limitCounts(view),
+    ...expiries(view),
     ...operationCounts(view),
     ...ensembleMetrics(view),
     ...summaries(view),
@@ -37,21 +39,31 @@ function gauges(view: ServerView): Value[] {
   const { latency } = stats
   const fraction = (metric: Value): Value => ({ ...metric, isFraction: true })
   return [
-    fraction(gauge('avg_latency', rounded(latency.mean), 'Milliseconds from request to reply.')),
-    gauge('max_latency', latency.max, 'Greatest latency in milliseconds since the last srst.'),
-    gauge('min_latency', latency.min, 'Least latency in milliseconds since the last srst.'),
+    fraction(
+      gauge('avg_latency', rounded(latency.mean), 'Average milliseconds from request to reply.'),
+    ),
+    gauge('max_latency', latency.max, 'Highest latency in milliseconds since the last srst.'),
+    gauge('min_latency', latency.min, 'Lowest latency in milliseconds since the last srst.'),
     gauge('packets_received', stats.packetsReceived, 'Requests received since the last srst.'),
     gauge('packets_sent', stats.packetsSent, 'Replies sent since the last srst.'),
     gauge('num_alive_connections', peer.connections.size, 'Open client connections.'),
-    gauge('outstanding_requests', peer.outstandingRequests, 'Requests waiting for their answer.'),
+    gauge('outstanding_requests', peer.outstandingRequests, 'Requests that wait for their reply.'),
     gauge('unread_bytes', view.unreadBytes, 'Bytes sent to clients that they have not read.'),
     gauge('uptime', uptimeMs(view), 'Milliseconds since the server started.'),
-    gauge('znode_count', nodeCount(view), 'Znodes, the root counted twice as in ZooKeeper.'),
-    gauge('watch_count', db.watches.count, 'Watches set.'),
-    gauge('ephemerals_count', db.tree.ephemeralCount, 'Ephemeral znodes.'),
+    gauge(
+      'znode_count',
+      nodeCount(view),
+      'Number of znodes, the root counted twice as in ZooKeeper.',
+    ),
+    gauge('watch_count', db.watches.count, 'Number of watches.'),
+    gauge('ephemerals_count', db.tree.ephemeralCount, 'Number of ephemeral znodes.'),
     gauge('approximate_data_size', db.tree.dataBytes + 1, 'Bytes of all paths and data.'),
-    gauge('global_sessions', db.sessions.size, 'Sessions that every server knows.'),
-    gauge('local_sessions', peer.localSessions?.size ?? 0, 'Known to this server alone.'),
+    gauge('global_sessions', db.sessions.size, 'Number of global sessions.'),
+    gauge(
+      'local_sessions',
+      peer.localSessions?.size ?? 0,
+      'Number of local sessions of this server.',
+    ),
     gauge('last_client_response_size', stats.lastResponseBytes, 'Bytes of the last reply.'),
     gauge('max_client_response_size', stats.maxResponseBytes, 'Bytes of the longest reply.'),
     gauge('min_client_response_size', stats.minResponseBytes, 'Bytes of the shortest reply.'),
@@ -60,7 +72,7 @@ function gauges(view: ServerView): Value[] {
       gauge(
         'connection_drop_probability',
         peer.dropProbability,
-        'Share of new connections being dropped.',
+        'Share of new connections that the connection throttle drops.',
       ),
     ),
     ...tlsGauges(view),
@@ -75,9 +87,17 @@ function tlsGauges({ handshakes, tlsContexts, sockets }: ServerView): Value[] {
     if (!hasCertificate) others[isLocal(address) ? 'local' : 'remote']++
   }
   return [
-    gauge('outstanding_tls_handshake', handshakes.underWay, 'TLS handshakes under way.'),
-    gauge('non_mtls_remote_conn_count', others.remote, 'From elsewhere, without a certificate.'),
-    gauge('non_mtls_local_conn_count', others.local, 'Local ones without a certificate.'),
+    gauge('outstanding_tls_handshake', handshakes.underWay, 'TLS handshakes in progress.'),
+    gauge(
+      'non_mtls_remote_conn_count',
+      others.remote,
+      'Remote connections without a client certificate.',
+    ),
+    gauge(
+      'non_mtls_local_conn_count',
+      others.local,
+      'Local connections without a client certificate.',
+    ),
     ...certificateMetrics(tlsContexts),
   ]
 }
@@ -91,21 +111,21 @@ function certificateMetrics(contexts: ServerView['tlsContexts']): Value[] {
       gauge(
         'tls_certificate_expiry_time_seconds',
         Math.floor(expiresMs / 1000),
-        'When the certificate that is served expires, in seconds since 1970.',
+        'Expiry of the served certificate, in seconds since 1970.',
       ),
     ),
     ...ofEach(({ problem }) =>
       gauge(
         'tls_certificate_files_refused',
         problem === undefined ? 0 : 1,
-        '1 while the files are not in use as they are now, because they cannot be used.',
+        '1 while changed certificate files are rejected and the previous ones stay in use.',
       ),
     ),
     ...ofEach(({ reloads }) =>
-      counter('tls_certificate_reloads', reloads, 'New certificates taken into use.'),
+      counter('tls_certificate_reloads', reloads, 'Certificates reloaded.'),
     ),
     ...ofEach(({ failedReloads }) =>
-      counter('tls_certificate_reload_failures', failedReloads, 'New certificates refused.'),
+      counter('tls_certificate_reload_failures', failedReloads, 'Certificate reloads that failed.'),
     ),
   ]
 }
@@ -128,10 +148,10 @@ function* quotas(view: ServerView): IterableIterator<Value> {
     const tighter = (hard: number, soft: number): number => (hard > -1 ? hard : soft)
     const countMax = tighter(limits.get('countHardLimit'), limits.get('count'))
     const bytesMax = tighter(limits.get('byteHardLimit'), limits.get('bytes'))
-    add('count_limit', countMax, 'Znodes that a subtree may have.')
-    add('bytes_limit', bytesMax, 'Bytes that a subtree may have.')
-    add('count_usage', usage.count, 'Znodes that a subtree has.')
-    add('bytes_usage', usage.bytes, 'Bytes that a subtree has.')
+    add('count_limit', countMax, 'Maximum number of znodes in a subtree; -1 is no limit.')
+    add('bytes_limit', bytesMax, 'Maximum bytes in a subtree; -1 is no limit.')
+    add('count_usage', usage.count, 'Number of znodes in a subtree.')
+    add('bytes_usage', usage.bytes, 'Bytes in a subtree.')
   }
   for (const sameName of names.values()) yield* sameName
 }
@@ -143,32 +163,56 @@ function counters(view: ServerView): Value[] {
     counter(
       'connection_revalidate_count',
       stats.connectionRevalidations,
-      'Handshakes that wanted to go on with a session.',
+      'Handshakes that resume a session.',
     ),
     counter('connection_drop_count', stats.connectionsDropped, 'Connections that clients ended.'),
-    counter('large_requests_rejected', stats.largeRequestsRejected, 'Over largeRequestMaxBytes.'),
-    counter('request_throttle_wait_count', stats.throttleWaits, 'Connections made to wait.'),
-    counter('throttled_ops', stats.throttledOps, 'Requests refused for having waited too long.'),
-    counter('stale_requests', stats.staleRequests, 'Executed although they had waited too long.'),
-    counter('stale_requests_dropped', stats.staleRequestsDropped, 'Connections closed for that.'),
-    counter('connection_rejected', stats.connectionsRejected, 'Connections over a limit.'),
+    counter(
+      'large_requests_rejected',
+      stats.largeRequestsRejected,
+      'Large requests rejected because of largeRequestMaxBytes.',
+    ),
+    counter(
+      'request_throttle_wait_count',
+      stats.throttleWaits,
+      'Times a connection had to wait for the request throttle.',
+    ),
+    counter('throttled_ops', stats.throttledOps, 'Requests refused because they waited too long.'),
+    counter('stale_requests', stats.staleRequests, 'Stale requests executed all the same.'),
+    counter(
+      'stale_requests_dropped',
+      stats.staleRequestsDropped,
+      'Connections closed because of a stale request.',
+    ),
+    counter(
+      'connection_rejected',
+      stats.connectionsRejected,
+      'Connections rejected because of a limit.',
+    ),
     counter(
       'connection_rejected_no_descriptor',
       stats.connectionsWithoutDescriptor,
-      'Connections refused so that logs and snapshots have file descriptors.',
+      'Connections refused to reserve file descriptors for logs and snapshots.',
     ),
     counter(
       'sessionless_connections_expired',
       stats.sessionlessExpired,
-      'Connections that did not introduce themselves in time.',
+      'Connections closed because they opened no session in time.',
     ),
     counter('stale_sessions_expired', stats.sessionsExpired, 'Sessions that expired.'),
     counter('bytes_received_count', stats.bytesReceived, 'Bytes received from clients.'),
     counter('response_bytes', stats.responseBytes, 'Bytes of replies.'),
     counter('watch_bytes', db.watches.deliveredBytes, 'Bytes of notifications.'),
     counter('commit_count', stats.commits, 'Transactions committed.'),
-    counter('digest_mismatches_count', stats.digestMismatches, 'Trees that were not as expected.'),
-    counter('fsync_threshold_exceed_count', view.disk.slowSyncs, 'Slow syncs of the log.'),
+    counter(
+      'digest_mismatches_count',
+      stats.digestMismatches,
+      'Digests of the tree that did not match the expected one.',
+    ),
+    counter(
+      'fsync_threshold_exceed_count',
+      view.disk.slowSyncs,
+      'Log syncs slower than fsync.warningthresholdms.',
+    ),
     counter('snapshot_error_count', view.disk.snapshotFailures, 'Snapshots that failed.'),
     counter(
       'snapshot_rate_limited_count',
@@ -184,13 +228,29 @@ function counters(view: ServerView): Value[] {
   ]
 }
 
+/** Why sessions expired, as far as this server saw it. */
+function expiries({ expiredBy }: ServerView): Value[] {
+  const ofExpired = sessionVerdicts.filter((verdict) => verdict !== 'closed')
+  return ofExpired.map((key) => ({
+    kind: 'counter',
+    name: 'sessions_expired_by_verdict',
+    help: 'Expired sessions, by the cause that this server saw.',
+    value: expiredBy[key],
+    key,
+  }))
+}
+
 /** How often clients ran into each limit: `docs/limits.md` says what then happens. */
 function limitCounts({ peer }: ServerView): Value[] {
   const { limitsReached, failedGuesses } = peer.stats
   return [
-    counter('failed_password_count', failedGuesses, 'Wrong passwords of sessions and super users.'),
+    counter(
+      'failed_password_count',
+      failedGuesses,
+      'Wrong passwords of sessions, super users and administrators.',
+    ),
     ...limitNames.map((name) =>
-      counter(`limit_reached_${name}`, limitsReached[name], 'Times that a limit was reached.'),
+      counter(`limit_reached_${name}`, limitsReached[name], `Times the limit ${name} was reached.`),
     ),
   ]
 }
@@ -206,7 +266,7 @@ function operationCounts(view: ServerView): Value[] {
     total += count
     made.push(counter(`op_count_${snakeCase(name)}`, count, `Requests answered: ${name}.`))
   }
-  return [counter('op_count_total', total, 'Requests answered.'), ...made]
+  return [counter('op_count_total', total, 'Requests answered, all operations.'), ...made]
 }
 
 function snakeCase(name: string): string {
@@ -223,17 +283,33 @@ function summaries(view: ServerView): Metric[] {
     summary('connection_token_deficit', stats.tokenDeficit, 'Tokens missing at a handshake.'),
     summary('fsynctime', disk.syncMs, 'Milliseconds until a batch of the log is durable.'),
     summary('sync_processor_batch_size', disk.batchSize, 'Transactions made durable together.'),
-    summary('snapshottime', disk.snapshotMs, 'Milliseconds that a snapshot took.'),
-    summary('restore_time', view.adminCounts.restoreMs, 'Milliseconds that a restore took.'),
-    summary('dbinittime', once(startup.loadMs), 'Milliseconds that loading took.'),
-    summary('startup_txns_loaded', once(startup.recordsReplayed), 'Transactions replayed.'),
-    summary('node_created_watch_count', told[eventTypes.nodeCreated], 'Told of a creation.'),
-    summary('node_deleted_watch_count', told[eventTypes.nodeDeleted], 'Told of a deletion.'),
-    summary('node_changed_watch_count', told[eventTypes.nodeDataChanged], 'Told of new data.'),
+    summary('snapshottime', disk.snapshotMs, 'Milliseconds to take a snapshot.'),
+    summary('restore_time', view.adminCounts.restoreMs, 'Milliseconds to restore a snapshot.'),
+    summary('dbinittime', once(startup.loadMs), 'Milliseconds to load the database at the start.'),
+    summary(
+      'startup_txns_loaded',
+      once(startup.recordsReplayed),
+      'Transactions replayed at the start.',
+    ),
+    summary(
+      'node_created_watch_count',
+      told[eventTypes.nodeCreated],
+      'Clients notified of one created znode.',
+    ),
+    summary(
+      'node_deleted_watch_count',
+      told[eventTypes.nodeDeleted],
+      'Clients notified of one deleted znode.',
+    ),
+    summary(
+      'node_changed_watch_count',
+      told[eventTypes.nodeDataChanged],
+      'Clients notified of one change of data.',
+    ),
     summary(
       'node_children_watch_count',
       told[eventTypes.nodeChildrenChanged],
-      'Told of new or gone children.',
+      'Clients notified of one change of children.',
     ),
   ]
 }

@@ -7,16 +7,20 @@ export function processMetrics(): Value[] {
   const { user, system } = process.cpuUsage()
   return [
     counter('process_cpu_seconds_total', (user + system) / 1e6, 'CPU time used, in seconds.'),
-    gauge('process_start_time_seconds', performance.timeOrigin / 1000, 'When the process began.'),
+    gauge(
+      'process_start_time_seconds',
+      performance.timeOrigin / 1000,
+      'Start of the process, in seconds since 1970.',
+    ),
     gauge('process_resident_memory_bytes', rss, 'Memory in use by the process.'),
     gauge('nodejs_heap_size_total_bytes', heapTotal, 'Size of the JavaScript heap.'),
-    gauge('nodejs_heap_size_used_bytes', heapUsed, 'What of the JavaScript heap is in use.'),
-    gauge('nodejs_external_memory_bytes', external, 'Memory outside the heap that it holds.'),
+    gauge('nodejs_heap_size_used_bytes', heapUsed, 'Used part of the JavaScript heap.'),
+    gauge('nodejs_external_memory_bytes', external, 'Memory outside the JavaScript heap.'),
     gauge('nodejs_array_buffer_bytes', arrayBuffers, 'Memory in array buffers: znodes and logs.'),
     gauge(
       'nodejs_eventloop_utilization',
       performance.eventLoopUtilization().utilization,
-      'Share of the time since the start in which the event loop was busy.',
+      'Share of time since the start in which the event loop was busy.',
     ),
   ]
 }

@@ -33,7 +33,7 @@ export const changeSchema = object(
     dataLength: nullable(integer),
     nodeKind: nullable(choice('persistent', 'ephemeral', 'container', 'ttl')),
     ttlMs: nullable(integer),
-    cause: nullable(choice('sessionEnd', 'reclaimed')),
+    cause: nullable(choice('sessionEnd', 'reclaimed', 'expired')),
     timeoutMs: nullable(integer),
     session: nullable(hexText),
   },

@@ -10,6 +10,7 @@ import { nodes } from './nodes.ts'
 import { past } from './past.ts'
 import { removal } from './removal.ts'
 import { search } from './search.ts'
+import { sessionEnds } from './session-ends.ts'
 import { sessions } from './sessions.ts'
 import { undelete } from './undelete.ts'
 import { whoami } from './whoami.ts'
@@ -23,6 +24,7 @@ export const routes: readonly Route[] = [
   ...search,
   ...ensemble,
   ...sessions,
+  ...sessionEnds,
   ...locks,
   ...events,
   ...backup,

@@ -1,0 +1,27 @@
+import type { Output } from '../output/output.ts'
+import type { ChangeJson } from './source.ts'
+
+/** Prints a change: a line, or an object in JSON. */
+export function showChange(change: ChangeJson, out: Output): void {
+  if (out.json) {
+    out.dataLine(change)
+    return
+  }
+  const { zxid, time, kind, path, version, dataLength, session, cause, nodeKind, data } = change
+  const words = [time, zxid, kind]
+  if (path !== null) words.push(path)
+  if (nodeKind !== null && nodeKind !== 'persistent') words.push(nodeKind)
+  if (version !== null && kind !== 'create') words.push(`version ${version}`)
+  if (dataLength !== null) words.push(`${dataLength} bytes`)
+  if (change.timeoutMs !== null) words.push(`timeout ${change.timeoutMs} ms`)
+  if (cause !== null) words.push(`(${causes.get(cause) ?? cause})`)
+  if (session !== null && session !== '0x0') words.push(`by session ${session}`)
+  if (typeof data === 'string') words.push(JSON.stringify(data))
+  out.line(words.join(' '))
+}
+
+const causes: ReadonlyMap<string, string> = new Map([
+  ['sessionEnd', 'its session ended'],
+  ['reclaimed', 'reclaimed by the server'],
+  ['expired', 'expired'],
+])
