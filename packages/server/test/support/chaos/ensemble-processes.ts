@@ -10,6 +10,8 @@ export interface EnsembleOptions {
   readonly servers: number
   /** Settings of every server besides those of the ensemble. */
   readonly cfg: string
+  /** Settings of one server alone. */
+  readonly cfgOf?: (id: number) => string
   /** Without proxies servers talk to each other, and clients to them, directly. */
   readonly isProxied: boolean
   /** What their environment has besides ours. */
@@ -96,8 +98,8 @@ export class EnsembleProcesses {
     const dir = this.folder(id)
     mkdirSync(join(dir, 'data'), { recursive: true })
     writeFileSync(join(dir, 'data', 'myid'), `${id}\n`)
-    const { cfg, env } = this.options
-    const server = ServerProcess.launch(dir, `${cfg}\n${this.members(id)}`, env)
+    const { cfg, cfgOf = () => '', env } = this.options
+    const server = ServerProcess.launch(dir, `${cfg}\n${cfgOf(id)}\n${this.members(id)}`, env)
     this.running.set(id, server)
     void server.exited.then(({ code, signal }) => {
       this.logsOf(id).push(server.output, `--- ended with ${signal ?? code} ---\n`)
