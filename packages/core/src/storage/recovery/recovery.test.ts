@@ -82,6 +82,16 @@ test('the snapshot is loaded and what was logged after it is applied', async () 
   expect(recovered).toMatchObject({ zxid: 9n, snapshotZxid: 3n, recordsReplayed: 6 })
 })
 
+test('the name of a loaded snapshot survives a loss of power, also where its own sync failed', async () => {
+  await recoverTest(disk)
+  let syncs = 0
+  disk.fault = (call) => (call === 'syncDirectory' && syncs++ === 0 ? 'EIO' : undefined)
+  await expect(snapshotAt(5)).rejects.toThrow('EIO')
+  expect((await recoverTest(disk)).zxid).toBe(5n)
+  disk.crash()
+  expect((await recoverTest(disk)).zxid).toBe(5n)
+})
+
 test('a new epoch may begin where the last one ended', async () => {
   await snapshotAt(0)
   await writeLog(disk, [[0x100000001, 0x100000002, 0x200000001]])

@@ -98,6 +98,9 @@ export async function recover<T extends RecoveryTarget>(
   const snapshots = snapshotsAmong(inSnapshotDir)
   const logs = logsAmong(inLogDir)
   const chosen = await chooseSnapshot(disk, options, snapshots, makeTarget, trace)
+  // Its name may be in the system's cache only, where a sync failed or the process was killed before
+  // it: what this server vouches for from now on must survive a loss of power.
+  if (chosen !== undefined) await disk.syncDirectory(snapshotDir)
   const target = chosen?.target ?? makeTarget()
   const snapshotZxid = chosen?.zxid ?? 0n
   if (chosen === undefined) refuseWithoutSnapshot(options, snapshots, logs, trace)
