@@ -789,6 +789,20 @@ describe('a leader that may have been replaced', () => {
     expect(await learner.heard()).toEqual(['commit 2.1'])
   })
 
+  test('before it began to lead asks first, for its followers may have left since', async () => {
+    held = []
+    await lead('1.5', 1n, {}, undefined, false, (isOn) => held.push(isOn))
+    const learner = await introduce(2n, '1.0')
+    await learner.say('ackEpoch', '1.5', int(1))
+    await learner.heard()
+    leader.passed(2000, 3001)
+    await learner.say('ack', '2.0')
+    expect(await learner.heard()).toEqual(['upToDate -1', 'ping 2.0'])
+    expect(held).toEqual([true])
+    await learner.say('ping', '2.0')
+    expect(held).toEqual([true, false])
+  })
+
   test('does not take the answer to an old ping for one', async () => {
     const learner = await established()
     leader.halfTick()

@@ -129,6 +129,8 @@ export class Leader {
   private readonly confirmation: Confirmation
   /** The round that must be confirmed before anybody is answered again. */
   private doubtedRound: number | undefined
+  /** When the first follower took our history; long ago, where this server has stood still. */
+  private followedSinceMs: number | undefined
   /** Who asks for what is being proposed. */
   private requestingLearner: LearnerProgress | undefined
   /** Up to where the log of each voter, ours among them, is known to hold this epoch. */
@@ -570,6 +572,7 @@ export class Leader {
     const { self } = this.parts
     const { verifier } = this.parts.configs
     if (verifier.voters.has(sid)) this.newLeaderAcks.add(sid)
+    if (sid !== self) this.followedSinceMs ??= this.parts.nowMs()
     if (this.isOver || this.proposer !== undefined || !this.newLeaderAcks.has(self)) return
     if (verifier.isQuorum(this.newLeaderAcks)) this.establish()
   }
@@ -592,7 +595,9 @@ export class Leader {
     }
     for (const learner of this.learners)
       if (learner.hasReached('acknowledged')) learner.sendUpToDate()
-    this.confirmation.confirmedMs = this.parts.nowMs()
+    const nowMs = this.parts.nowMs()
+    this.confirmation.confirmedMs = this.followedSinceMs ?? nowMs
+    this.passed(nowMs, nowMs)
     // Our predecessor proposed a configuration without us, and that is complete now.
     if (!mayLead) this.end(new RoleChange('the new configuration wants another leader', undefined))
   }
@@ -742,9 +747,15 @@ export class Leader {
    */
   passed(beforeMs: number, nowMs: number): void {
     const { tickMs, syncLimit } = this.options
+    const stoodStill = nowMs - beforeMs > tickMs
+    if (this.proposer === undefined) {
+      // Acknowledgements that come from now on may have been sent before.
+      if (stoodStill) this.followedSinceMs = -Infinity
+      return
+    }
     const isStale = nowMs - this.confirmation.confirmedMs > leasePart * tickMs * syncLimit
-    if (!isStale && nowMs - beforeMs <= tickMs) return
-    if (this.proposer === undefined || this.isOver || this.doubtedRound !== undefined) return
+    if (!isStale && !stoodStill) return
+    if (this.isOver || this.doubtedRound !== undefined) return
     this.doubtedRound = this.confirmation.begin(nowMs, this.lastProposed)
     this.parts.hold?.(true)
     this.confirmed()
