@@ -90,6 +90,7 @@ const alsoIn: Readonly<Record<string, readonly string[]>> = {
   'packages/cli/src/backup/verify.ts': ['@zabra/core'],
   'packages/cli/src/commands/server.ts': ['@zabra/server'],
   'packages/cli/src/commands/dev-member.ts': ['@zabra/server'],
+  'packages/cli/src/dev/certificates.ts': ['@zabra/server'],
   'packages/cli/src/commands/config/check.ts': ['@zabra/server'],
   'packages/cli/src/commands/tls/check.ts': ['@zabra/server'],
   'packages/cli/src/commands/tls/init.ts': ['@zabra/server'],

@@ -1,9 +1,10 @@
 import { spawn, type ChildProcess } from 'node:child_process'
-import { existsSync, mkdtempSync, readdirSync, rmSync } from 'node:fs'
+import { existsSync, mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs'
 import { createInterface } from 'node:readline'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { connect } from '@zabra/client'
+import { servedCertificates } from '@zabra/server'
 import { afterAll, afterEach, beforeAll, expect, test } from 'vitest'
 import { runZabra, zabraCommand } from './support/program.ts'
 
@@ -35,6 +36,7 @@ interface Dev {
 
 interface Started {
   readonly servers: string
+  readonly tls?: { readonly ca: string; readonly cert: string }
   readonly dataDir: string
   readonly members: readonly { readonly id: number; readonly role: string; readonly pid: number }[]
 }
@@ -71,14 +73,14 @@ function isAlive(pid: number): boolean {
   }
 }
 
-test('a program gets servers for as long as it runs, and its exit code is that of dev', async () => {
+test('a program gets servers while it runs, and dev exits with its exit code', async () => {
   const script = `process.stdout.write(process.env.ZABRA_SERVERS); process.exit(42)`
   const { code } = await runZabra(['dev', '--', process.execPath, '-e', script], { env })
   expect(code).toBe(42)
   expect(readdirSync(folder).filter((name) => name.startsWith('zabra-dev-'))).toEqual([])
 })
 
-test('an ensemble goes on when a server is killed, and everything is gone after Ctrl-C', async () => {
+test('an ensemble survives the loss of a server, and everything is gone after Ctrl-C', async () => {
   const { child, started, ended, stderr } = start('--servers', '3')
   const { servers, members, dataDir } = await started
   expect(members.map(({ role }) => role).toSorted()).toEqual(['follower', 'follower', 'leader'])
@@ -93,7 +95,7 @@ test('an ensemble goes on when a server is killed, and everything is gone after 
   expect(existsSync(dataDir)).toBe(false)
 })
 
-test('data are kept where that is asked for, and found again', async () => {
+test('kept data is found by the next run', async () => {
   const data = join(folder, 'kept')
   const first = start('--data-dir', data)
   const { servers } = await first.started
@@ -111,7 +113,45 @@ test('data are kept where that is asked for, and found again', async () => {
   rmSync(data, { recursive: true })
 })
 
-test('no server outlives dev, even where dev is killed', async () => {
+test('with --tls, clients need the certificate of the connect string, and servers use TLS', async () => {
+  const { child, started, ended } = start('--servers', '3', '--tls')
+  const { servers, tls, dataDir, members } = await started
+  const [address = ''] = servers.replace('zks://', '').split(',')
+  const made = await runZabra(['create', '/secret', 'x', '--servers', servers], { env })
+  expect(made).toMatchObject({ code: 0, stderr: '' })
+  const [host = '', port = ''] = address.split(':')
+  const words = ['get', '/secret', '--timeout', '1s', '--servers']
+  const refused = await Promise.all([
+    runZabra([...words, address], { env }),
+    runZabra([...words, `zks://${address}?ca=${tls!.ca}`], { env }),
+  ])
+  expect(refused.map(({ code }) => code)).toEqual([3, 3])
+  expect((await servedCertificates(host, Number(port), 5000)).chain[0]?.subject).toContain(
+    'server-1',
+  )
+  const config = readFileSync(join(dataDir, 'server-1', 'zoo.cfg'), 'utf8')
+  const electionPorts = [...config.matchAll(/^server\.\d=.*:(\d+)$/gm)].map(([, one]) =>
+    Number(one),
+  )
+  const between = await Promise.all(
+    electionPorts.map((election) => servedCertificates(host, election, 5000)),
+  )
+  expect(between.map(({ chain }) => chain[0]?.subject.match(/server-\d/)?.[0])).toEqual(
+    members.map(({ id }) => `server-${id}`),
+  )
+  child.kill('SIGINT')
+  expect(await ended).toBe(0)
+})
+
+test('with --tls, a program gets the connect string and the files', async () => {
+  const script = `const { ZABRA_SERVERS, ZABRA_TLS_CA, ZABRA_TLS_CERT, ZABRA_TLS_KEY } = process.env
+    const found = [ZABRA_TLS_CA, ZABRA_TLS_CERT, ZABRA_TLS_KEY].map(require('fs').existsSync)
+    console.log(JSON.stringify([ZABRA_SERVERS.slice(0, 6), ...found]))`
+  const { stdout } = await runZabra(['dev', '--tls', '--', process.execPath, '-e', script], { env })
+  expect(JSON.parse(stdout)).toEqual(['zks://', true, true, true])
+})
+
+test('no server outlives dev, even if dev is killed', async () => {
   const { child, started, ended } = start()
   const { members, dataDir } = await started
   child.kill('SIGKILL')
@@ -120,7 +160,7 @@ test('no server outlives dev, even where dev is killed', async () => {
   rmSync(dataDir, { recursive: true })
 })
 
-test('a port that is taken is said to be so', async () => {
+test('a taken port is an error that names it', async () => {
   const { child, started, ended } = start()
   const { servers } = await started
   const [, port = ''] = servers.split(':')

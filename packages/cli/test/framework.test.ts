@@ -56,7 +56,7 @@ describe('mistakes on the command line', () => {
     [['context', 'foo'], /`zabra context` has no command 'foo'/],
     [['get', '/a', '--servers', 'http://x'], /is not a connection string/],
     [['get', '/a', '--auth', 'secret'], /an identity is SCHEME:CREDENTIALS, not 'se\.\.\.'/],
-    [['get', '/a', '--tls-cert', 'a.pem'], /a certificate needs its key/],
+    [['get', '/a', '--tls-key', 'a.pem'], /a key needs its certificate/],
   ]
   test.each(cases)('%j', async (words, sentence) => {
     const { code, stdout, stderr } = await zabra(...words)

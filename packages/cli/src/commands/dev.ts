@@ -2,17 +2,24 @@ import { mkdirSync, mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join, resolve as resolvePath } from 'node:path'
 import { openClient } from '../connection/connect.ts'
+import { connectionSettings, type ConnectionSettings } from '../connection/settings.ts'
+import { secureConnectionString, type TlsFiles } from '../connection/target.ts'
+import { issueCertificates } from '../dev/certificates.ts'
 import { launcher } from '../dev/launcher.ts'
 import { addressOf, Member, type MemberPlan } from '../dev/member.ts'
 import { freePorts, portsFrom } from '../dev/ports.ts'
-import { roleOf } from '../dev/role.ts'
+import { parseAddress } from '../ensemble/address.ts'
+import { askOptions } from '../ensemble/ask-options.ts'
+import { askWord, type AskOptions } from '../ensemble/four-letter.ts'
 import { defineCommand } from '../framework/command.ts'
 import { CommandError, UsageError } from '../framework/errors.ts'
 import { runProgram } from '../node/run-program.ts'
 import { counted } from '../output/units.ts'
 
 const usualPort = 2181
+const usualTlsPort = 2281
 const readyTimeoutMs = 30_000
+const roleTimeoutMs = 2000
 const serversMax = 9
 
 export const command = defineCommand({
@@ -24,8 +31,9 @@ export const command = defineCommand({
       type: 'integer',
       short: 'p',
       value: 'PORT',
-      help: 'client port of the first server; 2181, or a free one',
+      help: 'client port of the first server; 2181 (2281 with --tls), or a free one',
     },
+    tls: { type: 'flag', help: 'make certificates, and use TLS for clients and between servers' },
     dataDir: {
       type: 'text',
       value: 'DIR',
@@ -38,12 +46,15 @@ export const command = defineCommand({
 server is a separate process: kill one to see what happens. TTL nodes and all four-letter words are enabled. At the
 end, the data is deleted unless you keep it.
 
-With -- PROGRAM it runs a program with ZABRA_SERVERS in its environment, and exits with the exit code of the
-program.`,
+With --tls the servers accept only clients with a certificate. The connect string names the files that a client needs.
+
+With -- PROGRAM it runs a program with ZABRA_SERVERS in its environment (and, with --tls, ZABRA_TLS_CA, ZABRA_TLS_CERT
+and ZABRA_TLS_KEY), and exits with the exit code of the program.`,
   examples: [
     ['zabra dev', 'one server, until Ctrl-C'],
     ['zabra dev --servers 3', 'an ensemble'],
     ['zabra dev -- npm test', 'a server for the duration of a test'],
+    ['zabra dev --servers 3 --tls', 'the same with TLS'],
     ['zabra dev --servers 3 --data-dir ./zk', 'keeps the data in ./zk'],
   ],
   async run({ options, program, out, io, signal, handOver }) {
@@ -60,35 +71,52 @@ program.`,
     mkdirSync(top, { recursive: true })
     const members: Member[] = []
     try {
-      const plans = await planMembers(top, count, options.port)
+      const hasTls = options.tls === true
+      const tls = hasTls ? await issueCertificates(join(top, 'certificates'), count) : undefined
+      const ports = await choosePorts(count, options.port, hasTls)
+      const plans = ports.map((own, index): MemberPlan => ({
+        id: index + 1,
+        folder: join(top, `server-${index + 1}`),
+        ...own,
+        tlsLines: tls?.linesOf(index + 1, own.clientPort),
+      }))
       const words = launcher()
       members.push(...plans.map((plan) => new Member(plan, plans, words)))
-      const servers = plans.map(addressOf).join(',')
-      await untilReady(members, servers, signal)
+      const addresses = plans.map(addressOf).join(',')
+      const servers =
+        tls === undefined ? addresses : secureConnectionString(addresses, tls.clientFiles)
+      const settings: ConnectionSettings = {
+        ...connectionSettings({ servers }, {}),
+        timeoutMs: readyTimeoutMs,
+        origin: 'zabra dev',
+      }
+      await untilReady(members, settings, signal)
       const readyMs = Math.round(performance.now() - startedMs)
+      const asking = await askOptions({ ...settings, timeoutMs: roleTimeoutMs }, signal)
       const shown = await Promise.all(
         members.map(async ({ plan, pid }) => ({
           id: plan.id,
           address: addressOf(plan),
-          role: await roleWhenReady(plan.clientPort, signal),
+          role: await roleWhenReady(addressOf(plan), asking),
           admin: `http://127.0.0.1:${plan.adminPort}`,
           pid,
         })),
       )
       if (program.length > 0) {
-        return await handOver(() =>
-          runProgram(program, { ...io, env: { ...io.env, ZABRA_SERVERS: servers } }),
-        )
+        const env = { ...io.env, ZABRA_SERVERS: servers, ...tlsVariables(tls?.clientFiles) }
+        return await handOver(() => runProgram(program, { ...io, env }))
       }
-      if (out.json) await out.data({ servers, members: shown, dataDir: top, isKept, readyMs })
-      else {
+      if (out.json) {
+        const files = tls === undefined ? {} : { tls: tls.clientFiles }
+        await out.data({ servers, ...files, members: shown, dataDir: top, isKept, readyMs })
+      } else {
         const { style } = out
-        out.line(`${counted(count, 'server')}, ready in ${readyMs} ms`)
+        out.line(`${counted(count, 'server')}${hasTls ? ' with TLS' : ''}, ready in ${readyMs} ms`)
         out.line(`  connect  ${style.bold(servers)}`)
         for (const { id, address, role, admin, pid } of shown)
-          out.line(`  server ${id} ${address}  ${role}  admin ${admin}  pid ${pid}`)
-        out.line(`  data     ${top}${isKept ? '' : ' (thrown away at the end; --keep keeps it)'}`)
-        out.line(`  shell    zabra shell --servers ${servers}`)
+          out.line(`  server ${id} ${address}  ${role}  console ${admin}  pid ${pid}`)
+        out.line(`  data     ${top}${isKept ? '' : ' (deleted at the end; --keep keeps it)'}`)
+        out.line(`  shell    zabra shell --servers ${hasTls ? `'${servers}'` : servers}`)
       }
       out.note('Ctrl-C stops')
       await untilOver(members, signal, (text) => out.warn(text))
@@ -96,27 +124,27 @@ program.`,
       await Promise.all(members.map((member) => member.stop()))
       if (isKept) {
         out.note(
-          `the data stay in ${top}; \`zabra dev --servers ${count} --data-dir ${top}\` goes on with them`,
+          `the data stays in ${top}; continue with \`zabra dev --servers ${count}${options.tls === true ? ' --tls' : ''} --data-dir ${top}\``,
         )
       } else rmSync(top, { recursive: true, force: true })
     }
   },
 })
 
-async function planMembers(
-  top: string,
+type Ports = Pick<MemberPlan, 'clientPort' | 'adminPort' | 'quorumPort' | 'electionPort'>
+
+async function choosePorts(
   count: number,
   port: number | undefined,
-): Promise<MemberPlan[]> {
-  const row = await portsFrom(port ?? usualPort, count)
+  hasTls: boolean,
+): Promise<Ports[]> {
+  const row = await portsFrom(port ?? (hasTls ? usualTlsPort : usualPort), count)
   if (row === undefined && port !== undefined)
     throw new CommandError(`a port from ${port} to ${port + count - 1} is taken`, {
       hint: 'without --port free ones are chosen',
     })
   const free = await freePorts(count * 4)
   return Array.from({ length: count }, (_, index) => ({
-    id: index + 1,
-    folder: join(top, `server-${index + 1}`),
     clientPort: row?.[index] ?? free[index * 4]!,
     adminPort: free[index * 4 + 1]!,
     quorumPort: free[index * 4 + 2]!,
@@ -124,22 +152,23 @@ async function planMembers(
   }))
 }
 
+/** What the command itself and programs that know no `zks://` read. */
+function tlsVariables(files: TlsFiles | undefined): Record<string, string | undefined> {
+  if (files === undefined) return {}
+  return {
+    ZABRA_TLS_CA: files.ca,
+    ZABRA_TLS_CERT: files.cert,
+    ZABRA_TLS_KEY: files.key ?? files.cert,
+  }
+}
+
 /** Until a session can be made; fails as soon as a server has ended. */
 async function untilReady(
   members: readonly Member[],
-  servers: string,
+  settings: ConnectionSettings,
   signal: AbortSignal,
 ): Promise<void> {
   const stopped = new AbortController()
-  const settings = {
-    servers,
-    auth: [],
-    tls: undefined,
-    timeoutMs: readyTimeoutMs,
-    sessionTimeoutMs: 10_000,
-    readOnly: false,
-    origin: 'zabra dev',
-  }
   const connecting = openClient(settings, { signal: AbortSignal.any([signal, stopped.signal]) })
   const failing = members.map(async (member) => {
     const how = await member.ended
@@ -157,10 +186,12 @@ async function untilReady(
 }
 
 /** An ensemble serves when most of its members do; the others need a moment longer. */
-async function roleWhenReady(port: number, signal: AbortSignal): Promise<string> {
+async function roleWhenReady(address: string, asking: AskOptions): Promise<string> {
   for (let attempts = 0; ; attempts++) {
-    const role = await roleOf(port)
-    if (role !== 'starting' || attempts > 50 || signal.aborted) return role
+    const answer = await askWord(parseAddress(address), 'srvr', asking).catch(() => '')
+    const role = /^Mode: (\w+)/m.exec(answer)?.[1]
+    if (role !== undefined) return role
+    if (attempts > 50 || asking.signal?.aborted === true) return 'starting'
     await new Promise((resolve) => setTimeout(resolve, 100))
   }
 }

@@ -38,7 +38,7 @@ export const connectionOptions = {
     type: 'text',
     value: 'FILE',
     kind: 'file',
-    help: 'key of the client certificate (PEM)',
+    help: 'key of the client certificate (PEM); by default in the file of --tls-cert',
   },
   tlsServerName: {
     type: 'text',

@@ -137,17 +137,16 @@ function tlsOf(
       (value) => value !== undefined,
     )
   if (!isAsked && own === undefined) return undefined
-  const files: TlsFiles = {
+  const cert = values.tlsCert ?? own?.cert ?? env['ZABRA_TLS_CERT']
+  const key = values.tlsKey ?? own?.key ?? env['ZABRA_TLS_KEY']
+  if (cert === undefined && key !== undefined)
+    throw new UsageError('a key needs its certificate', 'give --tls-cert')
+  return {
     ca: values.tlsCa ?? own?.ca ?? env['ZABRA_TLS_CA'],
-    cert: values.tlsCert ?? own?.cert ?? env['ZABRA_TLS_CERT'],
-    key: values.tlsKey ?? own?.key ?? env['ZABRA_TLS_KEY'],
+    cert,
+    // `zabra tls init` writes both into one file.
+    key: key ?? cert,
     serverName: values.tlsServerName ?? own?.serverName,
     insecure: values.tlsInsecure ?? own?.insecure,
   }
-  if ((files.cert === undefined) !== (files.key === undefined))
-    throw new UsageError(
-      'a certificate needs its key, and a key its certificate',
-      'give --tls-cert and --tls-key',
-    )
-  return files
 }

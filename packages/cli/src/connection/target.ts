@@ -26,6 +26,7 @@ export interface Target {
 /**
  * `host:port,host:port/chroot`, as all clients take it, or the same as a URL:
  * `zk://user:password@host:port,host:port/chroot`; `zks://` is TLS, with `?ca=FILE&cert=FILE&key=FILE`.
+ * Without `key`, the file of the certificate contains the key.
  */
 export function parseTarget(text: string): Target {
   const url = /^(zks?):\/\/(?:([^@/]*)@)?([^/?]+)(\/[^?]*)?(?:\?(.*))?$/.exec(text)
@@ -67,3 +68,11 @@ export function parseTarget(text: string): Target {
 }
 
 const queryNames = ['ca', 'cert', 'key', 'serverName', 'insecure']
+
+/** What `parseTarget` reads as these servers with these files. */
+export function secureConnectionString(servers: string, { ca, cert, key }: TlsFiles): string {
+  const query = Object.entries({ ca, cert, key }).flatMap(([name, path]) =>
+    path === undefined ? [] : [`${name}=${encodeURIComponent(path).replaceAll('%2F', '/')}`],
+  )
+  return `zks://${servers}?${query.join('&')}`
+}

@@ -8,7 +8,10 @@ export const loopback = '127.0.0.1'
 export interface MemberPlan {
   readonly id: number
   readonly folder: string
+  /** For TLS or for plain text: `zabra dev` opens one port for clients. */
   readonly clientPort: number
+  /** The lines of zoo.cfg for TLS, which open the client port; undefined without TLS. */
+  readonly tlsLines: readonly string[] | undefined
   readonly adminPort: number
   readonly quorumPort: number
   readonly electionPort: number
@@ -18,15 +21,17 @@ export function addressOf({ clientPort }: MemberPlan): string {
   return `${loopback}:${clientPort}`
 }
 
-/** The lines of zoo.cfg. Ports and certificates for TLS belong here. */
+/** The lines of zoo.cfg. */
 function settingsOf(member: MemberPlan, all: readonly MemberPlan[]): string[] {
+  const { clientPort, tlsLines } = member
   const settings = [
     'tickTime=1000',
     'initLimit=10',
     'syncLimit=5',
     `dataDir=${join(member.folder, 'data')}`,
-    `clientPort=${member.clientPort}`,
-    `clientPortAddress=${loopback}`,
+    ...(tlsLines === undefined
+      ? [`clientPort=${clientPort}`, `clientPortAddress=${loopback}`]
+      : [...tlsLines, `secureClientPortAddress=${loopback}`]),
     `admin.serverPort=${member.adminPort}`,
     `admin.serverAddress=${loopback}`,
     'extendedTypesEnabled=true',

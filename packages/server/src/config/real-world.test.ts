@@ -105,7 +105,7 @@ metricsProvider.exportJvmInfo=true
 peerType=participant
 `)
   expect(complaints).toEqual([
-    'zoo.cfg:21: metricsProvider.exportJvmInfo: has no effect here: there is no Java machine; metrics of the process are always included',
+    'zoo.cfg:21: metricsProvider.exportJvmInfo: has no effect here: there is no JVM; metrics of the process are always included',
   ])
   expect(config).toMatchObject({
     metrics: { enabled: true, host: '0.0.0.0', port: 9141 },

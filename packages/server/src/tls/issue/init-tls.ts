@@ -75,11 +75,11 @@ export function initTls(options: InitTlsOptions): IssuedFile[] {
 }
 
 /** The lines of zoo.cfg that put these files to use. */
-export function tlsConfigLines(directory: string, server: string): string[] {
+export function tlsConfigLines(directory: string, server: string, securePort = 2281): string[] {
   const own = join(directory, `${server}.pem`)
   const trusted = join(directory, authorityFile)
   return [
-    'secureClientPort=2281',
+    `secureClientPort=${securePort}`,
     `ssl.keyStore.location=${own}`,
     `ssl.trustStore.location=${trusted}`,
     'sslQuorum=true',
