@@ -1,4 +1,5 @@
 import type { Host } from '../ports.ts'
+import { TimeoutError } from './timeout-error.ts'
 
 /** A promise that somebody else keeps. */
 export class Deferred<T> {
@@ -14,11 +15,6 @@ export class Deferred<T> {
     // Nobody may be waiting when it is rejected; whoever waits still sees it.
     this.promise.catch(() => {})
   }
-}
-
-/** Something took longer than the protocol allows. */
-export class TimeoutError extends Error {
-  override readonly name = 'TimeoutError'
 }
 
 /** The promise, or a TimeoutError that says what was waited for. */

@@ -2,7 +2,7 @@
 import { encodeText, Writer } from '@zabra/protocol'
 import { beforeEach, describe, expect, test } from 'vitest'
 import { LoadingDatabase } from '../storage/recovery/load.ts'
-import { CommittedLog } from '../consensus/zab/history/committed-log.ts'
+import { CommittedLog } from '../storage/log/committed-log.ts'
 import { Deferred } from '../base/deferred.ts'
 import type { MembershipState } from '../membership/membership-state.ts'
 import { Following, type FollowingParts } from './following.ts'

@@ -1,7 +1,8 @@
 import { MalformedError, type QuorumPacket } from '@zabra/protocol'
 import { Deferred } from '../base/deferred.ts'
-import type { CommittedLog, LoggedTxn } from '../consensus/zab/history/committed-log.ts'
-import { epochStart, type Epochs } from '../consensus/zab/history/epochs.ts'
+import type { CommittedLog, LoggedTxn } from '../storage/log/committed-log.ts'
+import { type Epochs } from '../storage/epochs.ts'
+import { epochStart } from '../storage/zxid.ts'
 import {
   Learner,
   type Delivery,

@@ -1,7 +1,7 @@
 /** Sees and hears all of an ensemble, and knows what Zab promises. */
 import { Reader } from '@zabra/protocol'
-import { decodeTxn } from '../../src/consensus/zab/history/decoded-txn.ts'
-import { epochOf, epochStart } from '../../src/consensus/zab/history/epochs.ts'
+import { decodeTxn } from '../../src/consensus/zab/decoded-txn.ts'
+import { epochOf, epochStart } from '../../src/storage/zxid.ts'
 import { majority, type QuorumVerifier, type ServerId } from '../../src/membership/quorum.ts'
 import type { Said, TestEnsemble } from './ensemble.ts'
 import type { TestServer } from './test-server.ts'

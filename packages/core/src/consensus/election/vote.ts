@@ -1,5 +1,5 @@
 import type { ServerState } from '@zabra/protocol'
-import { epochStart } from '../zab/history/epochs.ts'
+import { epochStart } from '../../storage/zxid.ts'
 import type { QuorumVerifier, ServerId } from '../../membership/quorum.ts'
 
 /** Who should lead, and how much of the history that server holds. */

@@ -2,7 +2,7 @@ import { beforeEach, describe, expect, test } from 'vitest'
 import { MemoryDisk } from '../../storage/disk/memory-disk.ts'
 import { MembershipState } from '../../membership/membership-state.ts'
 import { Discovery } from './discovery.ts'
-import { Epochs } from './history/epochs.ts'
+import { Epochs } from '../../storage/epochs.ts'
 import { parseMembership, type Membership } from '../../membership/membership.ts'
 
 /** Where the history of the leader, server 2, ends. */

@@ -1,7 +1,7 @@
 import { MalformedError } from '@zabra/protocol'
 import type { MembershipState } from '../../membership/membership-state.ts'
 import { Deferred } from '../../base/deferred.ts'
-import { EpochError, epochMax, type Epochs } from './history/epochs.ts'
+import { EpochError, epochMax, type Epochs } from '../../storage/epochs.ts'
 import { verifierOf, type Membership } from '../../membership/membership.ts'
 import type { ServerId } from '../../membership/quorum.ts'
 import type { LeaderStart } from './synchronisation.ts'

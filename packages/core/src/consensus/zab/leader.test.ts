@@ -1,7 +1,7 @@
 /** A leader, and learners that are played by hand. */
 import { encodePacket, LearnerInfo, Writer } from '@zabra/protocol'
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
-import { CommittedLog, type LoggedTxn } from './history/committed-log.ts'
+import { CommittedLog, type LoggedTxn } from '../../storage/log/committed-log.ts'
 import type { MembershipState } from '../../membership/membership-state.ts'
 import { Leader } from './leader.ts'
 import { parseMembership } from '../../membership/membership.ts'

@@ -9,13 +9,14 @@ import {
   type PacketName,
   type QuorumPacket,
 } from '@zabra/protocol'
-import { TimeoutError } from '../../base/deferred.ts'
+import { TimeoutError } from '../../base/timeout-error.ts'
 import { Fifo } from '../../base/fifo.ts'
 import type { Membership } from '../../membership/membership.ts'
 import type { MembershipState } from '../../membership/membership-state.ts'
 import type { ServerId } from '../../membership/quorum.ts'
-import { decodeTxn, type DecodedTxn } from './history/decoded-txn.ts'
-import { counterOf, epochOf, epochStart, follows, type Epochs } from './history/epochs.ts'
+import { decodeTxn, type DecodedTxn } from './decoded-txn.ts'
+import { type Epochs } from '../../storage/epochs.ts'
+import { counterOf, epochOf, epochStart, follows } from '../../storage/zxid.ts'
 import { expectPacket, ProtocolError } from './links/packet-link.ts'
 import { packetOf } from './links/packet-of.ts'
 import type { ZabOptions, ZabTrace } from './options.ts'

@@ -1,5 +1,5 @@
 import { codes, decodeText } from '@zabra/protocol'
-import type { DecodedTxn } from './history/decoded-txn.ts'
+import type { DecodedTxn } from './decoded-txn.ts'
 import { parseMembership, sameMembership, type Membership } from '../../membership/membership.ts'
 import type { ServerId } from '../../membership/quorum.ts'
 import type { ServerSpec } from '../../membership/server-spec.ts'

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest'
-import type { LoggedTxn } from './history/committed-log.ts'
+import type { LoggedTxn } from '../../storage/log/committed-log.ts'
 import { planSync, type LeaderStart, type SyncPlan } from './synchronisation.ts'
 
 const nothing = new Uint8Array(0)

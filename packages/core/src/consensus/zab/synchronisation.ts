@@ -1,5 +1,5 @@
-import { counterOf, epochOf } from './history/epochs.ts'
-import type { LoggedTxn } from './history/committed-log.ts'
+import { counterOf, epochOf } from '../../storage/zxid.ts'
+import type { LoggedTxn } from '../../storage/log/committed-log.ts'
 
 /** How a learner is brought to the leader's history. */
 export type SyncPlan =

@@ -9,8 +9,8 @@ import {
   type PacketName,
   type QuorumPacket,
 } from '@zabra/protocol'
-import { decodeTxn } from '../../../src/consensus/zab/history/decoded-txn.ts'
-import { counterOf, epochOf, epochStart } from '../../../src/consensus/zab/history/epochs.ts'
+import { decodeTxn } from '../../../src/consensus/zab/decoded-txn.ts'
+import { counterOf, epochOf, epochStart } from '../../../src/storage/zxid.ts'
 import { readConfig } from '../../../src/consensus/zab/role-change.ts'
 
 /** What a session is called in a transcript. */

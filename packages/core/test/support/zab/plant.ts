@@ -4,7 +4,7 @@ import { LogBatch } from '../../../src/storage/log/log-batch.ts'
 import type { MemoryDisk } from '../../../src/storage/disk/memory-disk.ts'
 import { writeSnapshot } from '../../../src/storage/snapshot/snapshot.ts'
 import { TxnLog } from '../../../src/storage/log/txn-log.ts'
-import { Epochs } from '../../../src/consensus/zab/history/epochs.ts'
+import { Epochs } from '../../../src/storage/epochs.ts'
 import { zxidOf } from './describe.ts'
 import { directory } from './stored.ts'
 

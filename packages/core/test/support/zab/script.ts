@@ -1,7 +1,7 @@
 /** Plays what becomes of an ensemble from a script; for the transcripts in `src/zab/testdata`. */
 import { errorName } from '@zabra/protocol'
 import type { EnsembleOptions } from '../../../src/peer/ensemble-parts.ts'
-import { counterOf } from '../../../src/consensus/zab/history/epochs.ts'
+import { counterOf } from '../../../src/storage/zxid.ts'
 import type { ZabEvent } from '../../../src/consensus/zab/options.ts'
 import type { ServerId } from '../../../src/membership/quorum.ts'
 import { TestClient } from '../test-client.ts'

@@ -1,7 +1,7 @@
 import { beforeEach, expect, test } from 'vitest'
-import { MemoryDisk } from '../../../storage/disk/memory-disk.ts'
-import { directory, range, writeLog } from '../../../../test/support/storage.ts'
-import { readHistory } from './history.ts'
+import { MemoryDisk } from '../disk/memory-disk.ts'
+import { directory, range, writeLog } from '../../../test/support/storage.ts'
+import { readHistory } from './committed-history.ts'
 
 const folders = { snapshotDir: directory, logDir: directory }
 let disk: MemoryDisk

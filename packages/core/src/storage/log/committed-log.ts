@@ -1,4 +1,4 @@
-import { assert } from '../../../base/assert.ts'
+import { assert } from '../../base/assert.ts'
 
 /** A transaction as it travels and as it is logged: header, body and digest. */
 export interface LoggedTxn {

@@ -8,7 +8,7 @@ import {
   TxnHeader,
   type Txn,
 } from '@zabra/protocol'
-import type { LoggedTxn } from './committed-log.ts'
+import type { LoggedTxn } from '../../storage/log/committed-log.ts'
 
 /** A transaction with what its bytes say. */
 export interface DecodedTxn extends LoggedTxn {

@@ -1,7 +1,8 @@
 import { decodeText, encodeText } from '@zabra/protocol'
 import { expect, test } from 'vitest'
-import { MemoryDisk } from '../../../storage/disk/memory-disk.ts'
-import { epochStart, Epochs } from './epochs.ts'
+import { MemoryDisk } from './disk/memory-disk.ts'
+import { Epochs } from './epochs.ts'
+import { epochStart } from './zxid.ts'
 
 const directory = 'data/version-2'
 

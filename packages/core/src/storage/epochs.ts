@@ -1,6 +1,7 @@
 import { decodeText, encodeText } from '@zabra/protocol'
-import { assert } from '../../../base/assert.ts'
-import { faultCode, type Disk } from '../../../ports.ts'
+import { assert } from '../base/assert.ts'
+import { epochOf } from './zxid.ts'
+import { faultCode, type Disk } from '../ports.ts'
 
 const acceptedName = 'acceptedEpoch'
 const currentName = 'currentEpoch'
@@ -12,25 +13,6 @@ export const epochMax = 0x7fffffffn
  * one epoch. A claim of more is an error or an attack: epochs never go back, and they are finite.
  */
 export const epochJumpMax = 0x10000n
-
-/** The epoch a zxid belongs to. */
-export function epochOf(zxid: bigint): bigint {
-  return zxid >> 32n
-}
-
-/** The zxid that stands for an epoch as such; no transaction ever carries it. */
-export function epochStart(epoch: bigint): bigint {
-  return epoch << 32n
-}
-
-export function counterOf(zxid: bigint): bigint {
-  return zxid & 0xffffffffn
-}
-
-/** Whether nothing is missing between two transactions of one history. */
-export function follows(zxid: bigint, next: bigint): boolean {
-  return next === zxid + 1n || (counterOf(next) === 1n && epochOf(next) > epochOf(zxid))
-}
 
 /** The epoch files contradict the history beside them. */
 export class EpochError extends Error {

@@ -4,11 +4,11 @@ import {
   logsAmong,
   snapshotsAmong,
   type StoredFile,
-} from '../../../storage/disk/files.ts'
-import { LogFileReader, type LogRecords } from '../../../storage/log/log-reader.ts'
-import type { Disk } from '../../../ports.ts'
+} from '../disk/files.ts'
+import { LogFileReader, type LogRecords } from './log-reader.ts'
+import type { Disk } from '../../ports.ts'
 import type { LoggedTxn } from './committed-log.ts'
-import { follows } from './epochs.ts'
+import { follows } from '../zxid.ts'
 
 /** So much of the last snapshot's size may be sent as transactions instead of it. */
 const snapshotSizeFactorDefault = 0.33
