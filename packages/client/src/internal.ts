@@ -2,6 +2,7 @@
  * What recipes and simulations need of the client, and applications do not. It may change with any
  * release.
  */
+export { checkCount, checkTimeout } from './calls/arguments.ts'
 export { checkOptionNames } from './calls/option-names.ts'
 export { isExactly, markErrorKind } from './error-kinds.ts'
 export { makeGuid } from './guid.ts'

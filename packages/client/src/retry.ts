@@ -1,3 +1,4 @@
+import { checkTimeout } from './calls/arguments.ts'
 import type { Client } from './client.ts'
 import {
   ConnectionLossError,
@@ -107,8 +108,7 @@ class Course {
 
   constructor(client: Client, options: RetryOptions) {
     const { timeoutMs = Infinity, attemptsMax } = options
-    if (!(timeoutMs >= 0))
-      throw new RangeError(`timeoutMs is a number of milliseconds from 0 on, not ${timeoutMs}`)
+    checkTimeout(timeoutMs)
     if (attemptsMax !== undefined && !(attemptsMax >= 1))
       throw new RangeError(`attemptsMax is a number from 1 on, not ${attemptsMax}`)
     this.client = client

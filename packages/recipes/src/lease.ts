@@ -13,12 +13,12 @@ import {
   type Stat,
 } from '@zabra/client'
 import { checkPath, makeGuid } from '@zabra/client/internal'
-import { LostError, type Held, type LossReason } from './held.ts'
-import { limited, underAll } from './limits.ts'
-import { ensureParent } from './parents.ts'
-import { pause } from './pause.ts'
-import { runHeld } from './right.ts'
-import { untilChanged } from './bells.ts'
+import { LostError, type Held, type LossReason } from './holding/held.ts'
+import { limited, underAll } from './waiting/limits.ts'
+import { ensureParent } from './nodes/parents.ts'
+import { pause } from './waiting/pause.ts'
+import { runHeld } from './holding/run-held.ts'
+import { untilChanged } from './waiting/until-changed.ts'
 
 export interface LeaseOptions {
   /**

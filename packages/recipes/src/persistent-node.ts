@@ -9,11 +9,11 @@ import {
   type Codec,
 } from '@zabra/client'
 import { checkPath } from '@zabra/client/internal'
-import { LostError } from './held.ts'
-import { limited } from './limits.ts'
-import { pause } from './pause.ts'
-import { Registration } from './registration.ts'
-import { below, checkName } from './parents.ts'
+import { LostError } from './holding/held.ts'
+import { limited } from './waiting/limits.ts'
+import { pause } from './waiting/pause.ts'
+import { Registration } from './holding/registration.ts'
+import { below, checkName } from './nodes/parents.ts'
 
 export interface PersistentNodeOptions<T> extends CallOptions {
   readonly codec: Codec<T>

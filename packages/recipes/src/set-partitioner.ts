@@ -1,12 +1,12 @@
 import { joinPath, type Client } from '@zabra/client'
-import { checkName } from './parents.ts'
+import { checkName } from './nodes/parents.ts'
 import { checkPath } from '@zabra/client/internal'
-import type { Held } from './held.ts'
-import { orAborted, underAll } from './limits.ts'
+import type { Held } from './holding/held.ts'
+import { orAborted, underAll } from './waiting/limits.ts'
 import { MultiLock } from './multi-lock.ts'
 import { Party } from './party.ts'
-import { pause } from './pause.ts'
-import type { LockOptions } from './turn.ts'
+import { pause } from './waiting/pause.ts'
+import type { LockOptions } from './turns/turn.ts'
 
 /** The part of a set that one member works on, until `signal` aborts. */
 export interface Share {

@@ -1,9 +1,9 @@
 import { parentPath, type CallOptions, type Client, type Watching } from '@zabra/client'
-import { Feed } from './feed.ts'
-import { limited, onAbort, orAborted } from './limits.ts'
-import { Listeners } from './listeners.ts'
-import { findOut, persist, readNode, type NodeState } from './node.ts'
-import { watchedPart, type TreeScopeOptions } from './tree-scope.ts'
+import { Feed } from './live/feed.ts'
+import { limited, onAbort, orAborted } from './waiting/limits.ts'
+import { Listeners } from './live/listeners.ts'
+import { findOut, persist, readNode, type NodeState } from './nodes/node.ts'
+import { watchedPart, type TreeScopeOptions } from './live/tree-scope.ts'
 
 /** What became of a node from one view of the tree to the next. */
 export interface TreeChange {
