@@ -29,6 +29,8 @@ export interface ServerView {
   readonly clientPort: number
   /** The port they connect to with TLS; 0 where there is none. */
   readonly secureClientPort: number
+  /** The URL of the admin port; undefined if it is off. */
+  readonly adminAddress: string | undefined
   readonly peer: PeerBase
   readonly disk: DiskStats
   readonly sockets: ReadonlySet<ClientSocket>
