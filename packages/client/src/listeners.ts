@@ -20,7 +20,8 @@ export class Listeners<Args extends readonly unknown[]> {
 
   /** A listener added during the call hears the next event; one removed during the call hears nothing. */
   call(...args: Args): void {
-    for (const listener of [...this.all])
+    const listeners = [...this.all]
+    for (const listener of listeners)
       if (this.all.has(listener)) guarded(this.host, () => listener(...args))
   }
 
