@@ -2,7 +2,7 @@ import { gunzipSync } from 'node:zlib'
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import { refuseMethod, sendText } from '../http/http-server.ts'
 
-/** Nothing from elsewhere, and no code or style but that of files. */
+/** Nothing from other origins, and no inline scripts or styles. */
 const policy = [
   "default-src 'none'",
   "script-src 'self'",
@@ -18,7 +18,7 @@ export function isOfConsole(pathname: string): boolean {
   return pathname === '/' || pathname.startsWith('/assets/')
 }
 
-/** Answers with a file of the console. They are loaded when somebody first asks for one. */
+/** Answers with a file of the console. The files are loaded at the first request. */
 export async function serveConsole(
   pathname: string,
   request: IncomingMessage,

@@ -30,7 +30,7 @@ export const memberSchema = object({
   version: nullable(text),
 })
 
-/** What is known of a server; null where nothing is. */
+/** What is known about a server; null if unknown. */
 interface Numbers {
   readonly role: string | null
   readonly zxid: bigint | null
@@ -61,7 +61,9 @@ const nothing: Numbers = {
   version: null,
 }
 
-/** All servers, this one by its own numbers, the others by their words on the client port. */
+/**
+ * All servers: this one by its own numbers, the others by four-letter words on their client port.
+ */
 export async function members(view: ServerView): Promise<object> {
   const { ensemble } = view
   if (ensemble === undefined) {
@@ -119,7 +121,7 @@ function memberJson(
     ...numbers,
     zxid: zxid === null ? null : hex(zxid),
     epoch: zxid === null ? null : Number(epochOf(zxid)),
-    // What was applied while the others were asked is no lag.
+    // Transactions applied while the others were asked do not count as lag.
     lag: isSameEpoch ? Math.max(0, Number(leaderZxid! - zxid)) : null,
   }
 }
@@ -145,7 +147,7 @@ function ownNumbers(view: ServerView): Looked {
   }
 }
 
-/** Another server, by what its client port says. */
+/** Another server, by the answers on its client port. */
 export async function lookAt({ client, addresses }: ServerSpec): Promise<Looked> {
   if (client === undefined) return { state: 'unknown', numbers: nothing }
   const { port } = client
@@ -158,7 +160,7 @@ export async function lookAt({ client, addresses }: ServerSpec): Promise<Looked>
   return { state: numbers.zxid === null ? 'notServing' : 'serving', numbers }
 }
 
-/** What the words of a server say, zabra's or Apache's. */
+/** Parses the answers of a server, zabra's or Apache's. */
 function numbersIn(srvr: string, mntr: string): Numbers {
   const line = (name: string): string | undefined =>
     new RegExp(`^${name}: *(.*)$`, 'm').exec(srvr)?.[1]?.trim()
@@ -180,7 +182,7 @@ function numbersIn(srvr: string, mntr: string): Numbers {
   }
 }
 
-/** What a server answers to a four-letter word; undefined where it does not in time. */
+/** The answer of a server to a four-letter word; undefined if it does not come in time. */
 function askWord(host: string, port: number, word: string): Promise<string | undefined> {
   return new Promise((resolve) => {
     const socket = connect({ host, port })

@@ -114,7 +114,7 @@ function lineJson({ path, kind, contenders }: Line, hidden: number, mayRead: boo
     path,
     kind,
     total: contenders.length,
-    // Who holds it cannot be said for sure where some may not be read.
+    // The holder is uncertain if some contenders may not be read.
     hidden,
     contenders: contenders.slice(0, contendersMax).map((each) => ({
       node: each.node,
