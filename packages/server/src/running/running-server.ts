@@ -229,6 +229,10 @@ export class RunningServer implements ServerView {
     return this.admin.metricsUrl
   }
 
+  get adminPort(): number | undefined {
+    return this.admin.consolePort
+  }
+
   // --- for monitoring --------------------------------------------------------------------------
 
   get handshakes(): HandshakeCounts {
@@ -297,6 +301,10 @@ export class RunningServer implements ServerView {
     if (config.ensemble === undefined || parts.ensemble === undefined) return undefined
     const { config: membership, zabStats: stats, leadership } = parts.ensemble.peer
     return { config: config.ensemble, membership, stats, leadership }
+  }
+
+  get timeline(): ServerView['timeline'] {
+    return this.parts.ensemble?.timeline
   }
 
   // --- what administrators can do --------------------------------------------------------------
