@@ -167,6 +167,11 @@ export class RunningServer implements ServerView {
     return this.stopping
   }
 
+  /** Stops at the end of a block: `await using server = await startServer()`. */
+  [Symbol.asyncDispose](): Promise<void> {
+    return this.stop()
+  }
+
   private async shutDown(): Promise<void> {
     const { journal, ensemble } = this.parts
     const { locks, tls, audit } = this.holdings
