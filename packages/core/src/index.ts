@@ -54,11 +54,7 @@ export { ConfigFiles } from './storage/config-files.ts'
 export { MemoryDisk, type DiskCall, type Tear } from './storage/disk/memory-disk.ts'
 export { purge } from './storage/purge.ts'
 export { RecoveryError } from './storage/recovery/recovery-error.ts'
-export {
-  describeRecovery,
-  isRecoveryWarning,
-  type RecoveryEvent,
-} from './storage/recovery/recovery-events.ts'
+export { type RecoveryEvent } from './storage/recovery/recovery-events.ts'
 export {
   CopyError,
   copyRecords,

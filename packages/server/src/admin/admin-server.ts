@@ -1,5 +1,5 @@
 import type { IncomingMessage, ServerResponse } from 'node:http'
-import type { Logger } from '../base/logger.ts'
+import type { EventLogger } from '../base/event-logger.ts'
 import type { ServerView } from '../view/server-view.ts'
 import { ApiHandler } from '../api/handler.ts'
 import { isLoopback } from '../config/loopback.ts'
@@ -20,13 +20,13 @@ import type { HttpSecurity } from '../http/secure-http.ts'
 /** The HTTP ports of a server: commands, probes, metrics, the API and the console. */
 export class AdminServer {
   private readonly view: ServerView
-  private readonly logger: Logger
+  private readonly logger: EventLogger
   private readonly security: HttpSecurity | undefined
   private readonly api: ApiHandler | undefined
   private adminPort: HttpServer | undefined
   private metricsPort: HttpServer | undefined
 
-  constructor(view: ServerView, logger: Logger, security: HttpSecurity | undefined) {
+  constructor(view: ServerView, logger: EventLogger, security: HttpSecurity | undefined) {
     const { admin, api } = view.config
     this.view = view
     this.logger = logger
@@ -41,12 +41,12 @@ export class AdminServer {
     const { idleTimeoutMs } = admin
     if (admin.enabled) {
       const { address: host, port } = admin
-      const options = { name: 'the admin port', host, port, idleTimeoutMs, security }
+      const options = { name: 'admin', host, port, idleTimeoutMs, security }
       this.adminPort = await listenHttp(adminHandler(view, api), options, logger)
       if (this.adminPort === undefined) api?.stop()
     }
     if (metrics.enabled) {
-      const options = { name: 'the metrics port', ...metrics, idleTimeoutMs, security }
+      const options = { name: 'metrics', ...metrics, idleTimeoutMs, security }
       this.metricsPort = await listenHttp(metricsHandler(view), options, logger)
     }
   }

@@ -3,7 +3,7 @@ import { BrowserGuard } from '../http/browsers.ts'
 import { addressOf } from '../http/authorization.ts'
 import { refuseMethod } from '../http/http-server.ts'
 import { isLoopback } from '../config/loopback.ts'
-import type { Logger } from '../base/logger.ts'
+import type { EventLogger } from '../base/event-logger.ts'
 import type { ServerView } from '../view/server-view.ts'
 import { ApiError, badRequest, notServing, toApiError } from './api-error.ts'
 import { Clients, includes, type Role } from './clients.ts'
@@ -28,13 +28,13 @@ export class ApiHandler {
   private readonly services: Services
   private readonly browsers: BrowserGuard
   private readonly origins: MemberOrigins
-  private readonly logger: Logger
+  private readonly logger: EventLogger
   private readonly document = JSON.stringify(openApi(routes))
   private readonly table = new Map<string, Route[]>()
   /** Only programs on this machine can ask. */
   private readonly isLocal: boolean
 
-  constructor(view: ServerView, logger: Logger) {
+  constructor(view: ServerView, logger: EventLogger) {
     this.services = {
       view,
       clients: new Clients(view),
@@ -194,8 +194,13 @@ export class ApiHandler {
       .map(({ scheme, id }) => `${scheme}:${scheme === 'digest' ? id?.split(':')[0] : id}`)
       .join(',')
     const { path: inBody } = (body ?? {}) as { readonly path?: string }
-    const what = inBody ?? query.text('path') ?? query.text('id') ?? ''
-    this.logger.info(`api: ${method} ${path} ${what} by ${user} from ${addressOf(request)}`)
+    this.logger.info('api: made a change', {
+      method,
+      path,
+      target: inBody ?? query.text('path') ?? query.text('id'),
+      user,
+      address: addressOf(request),
+    })
   }
 }
 

@@ -15,10 +15,9 @@ import {
   type RecoveryOptions,
   type ServerSpec,
   type TxnLog,
-  type ZabEvent,
 } from '@zabra/core'
 import type { EnsembleConfig } from '../config/ensemble-config.ts'
-import type { Logger } from '../base/logger.ts'
+import { logEntry, warn, type EventLogger } from '../base/event-logger.ts'
 import { NodePeerNetwork, type PeerNetworkOptions } from '../net/peer-network.ts'
 import { nodeHost } from '../base/node-host.ts'
 import { describeZab } from '../view/describe-zab.ts'
@@ -49,7 +48,7 @@ export async function joinEnsemble(
     turn: () => Turn
     /** A change of configuration moves this server's client port. */
     clientMoved: (address: HostPort) => void
-    logger: Logger
+    logger: EventLogger
   },
   options: PeerOptions & {
     ensemble: EnsembleConfig
@@ -69,7 +68,13 @@ export async function joinEnsemble(
   const epochs = await Epochs.load(parts.disk, snapshotDir, parts.db.lastZxid, {
     resetsAccepted: ensemble.resetsAcceptedEpoch,
   })
-  if (epochs.isAbsurd) logger.warn(describeAbsurd(snapshotDir, epochs))
+  if (epochs.isAbsurd) {
+    logger.warn('zab: accepted epoch is far beyond the current one, other servers refuse it', {
+      directory: snapshotDir,
+      accepted: epochs.accepted,
+      current: epochs.current,
+    })
+  }
   const network = new NodePeerNetwork(
     { ...ensemble, ...options.security, self, membership },
     { peer: () => peer, turn, clientMoved },
@@ -88,7 +93,7 @@ export async function joinEnsemble(
           : new ConfigFiles(parts.disk, resolve(configFile), self),
       zabTrace: (event) => {
         timeline.add(event)
-        logger[isWarning(event) ? 'warn' : 'info'](describeZab(event))
+        logEntry(logger, describeZab(event))
       },
     },
     {
@@ -145,17 +150,6 @@ function learningOptions(config: EnsembleConfig) {
     confirmSyncs,
     admitsStrangers,
   }
-}
-
-const isWarning = ({ type }: ZabEvent): boolean =>
-  type === 'configNotSaved' || type === 'epochRefused'
-
-function describeAbsurd(directory: string, { accepted, current }: Epochs): string {
-  return (
-    `${directory}/acceptedEpoch says ${accepted}, far beyond currentEpoch, ${current}: others do not ` +
-    'believe that, and may not be able to have a leader. If no attack explains it, look for what is ' +
-    'wrong with the disk; how to go back is in docs/operating.md, "Epochs that are too high"'
-  )
 }
 
 /** The members as the core knows them: server ids are 64-bit numbers there. */

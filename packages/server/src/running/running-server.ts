@@ -13,6 +13,7 @@ import { AdminServer } from '../admin/admin-server.ts'
 import { makeWords } from '../admin/words.ts'
 import { openAuditLog, type AuditLog } from '../audit/audit-log.ts'
 import { every } from '../base/every.ts'
+import { eventLogger, type EventLogger } from '../base/event-logger.ts'
 import type { Logger } from '../base/logger.ts'
 import { limitRate } from '../base/rate-limited-logger.ts'
 import type { ServerConfig } from '../config/config.ts'
@@ -45,7 +46,7 @@ interface Holdings {
   readonly tls: TlsContexts
   readonly audit: AuditLog | undefined
   readonly clientPorts: ClientPorts
-  readonly logger: Logger
+  readonly logger: EventLogger
 }
 
 /** A server that serves. */
@@ -104,7 +105,8 @@ export class RunningServer implements ServerView {
 
   /** Loads the data directory and serves it. */
   static async start(config: ServerConfig, host: Host): Promise<RunningServer> {
-    const { logger: startLogger, inMemory } = host
+    const { inMemory } = host
+    const startLogger = eventLogger(host.logger)
     const logger = limitRate(startLogger)
     const disk: Disk = inMemory ? new MemoryDisk() : new NodeDisk()
     const locks = inMemory ? [] : lockDirectories(config)
@@ -165,6 +167,11 @@ export class RunningServer implements ServerView {
   stop(): Promise<void> {
     this.stopping ??= this.shutDown()
     return this.stopping
+  }
+
+  /** Stops at the end of a block: `await using server = await startServer()`. */
+  [Symbol.asyncDispose](): Promise<void> {
+    return this.stop()
   }
 
   private async shutDown(): Promise<void> {

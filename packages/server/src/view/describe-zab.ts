@@ -1,56 +1,63 @@
 import type { MembershipChange, ZabEvent } from '@zabra/core'
+import { info, warn, type LogEntry } from '../base/event-logger.ts'
 
 /** What happened in the ensemble, as a line of the log. */
-export function describeZab(event: ZabEvent): string {
+export function describeZab(event: ZabEvent): LogEntry {
   switch (event.type) {
     case 'looking':
-      return 'looking for a leader'
-    case 'readOnly':
-      return `no leader was found in ${event.afterMs} ms: serving reads to those who can do with them`
-    case 'readOnlyWhileFull':
-      return 'until there is room on the disk: serving reads to those who can do with them'
+      return info('election: looking for a leader')
     case 'elected':
-      return `server ${event.leader} is elected`
+      return info('election: elected leader', { leader: event.leader })
     case 'appointed':
-      return `server ${event.leader} is to lead, by the new configuration`
+      return info('election: new configuration named leader', { leader: event.leader })
+    case 'readOnly':
+      return info('zab: serving read-only clients, found no leader', { afterMs: event.afterMs })
+    case 'readOnlyWhileFull':
+      return info('zab: serving read-only clients, disk is full')
     case 'leading':
-      return `leading epoch ${event.epoch}`
+      return info('zab: leading', { epoch: event.epoch })
     case 'takingOver':
-      return `taking over the history of server ${event.leader} (${event.plan})`
+      return info('zab: synchronizing with leader', { leader: event.leader, plan: event.plan })
     case 'following':
-      return `following server ${event.leader} in epoch ${event.epoch}`
+      return info('zab: following', { leader: event.leader, epoch: event.epoch })
     case 'handingOver':
-      return `handing over: ${event.reason}`
+      return info('zab: handing over leadership', { reason: event.reason })
     case 'roleEnded':
-      return `no longer: ${event.reason}`
+      return info('zab: left role', { reason: event.reason })
     case 'synchronising':
-      return `bringing server ${event.sid} up to date (${event.plan})`
+      return info('zab: synchronizing learner', { server: event.sid, plan: event.plan })
     case 'learnerDropped':
-      return `dropped server ${event.sid}: ${event.reason}`
+      return info('zab: dropped learner', { server: event.sid, reason: event.reason })
     case 'learnerRefused':
-      return `a server was turned away: ${event.reason}`
+      return info('zab: refused learner', { reason: event.reason })
     case 'epochRefused':
-      return (
-        `${event.address} came in the name of server ${event.sid}, and claims to have promised epoch ` +
-        `${event.promised}, far beyond our own, ${event.own}: it was turned away. This is an attack, or ` +
-        'the file acceptedEpoch of that server is damaged'
-      )
+      return warn('zab: refused server that claims an impossible epoch', {
+        server: event.sid,
+        address: event.address,
+        claimed: event.promised,
+        own: event.own,
+      })
     case 'changeProposed':
-      return `configuration ${event.version.toString(16)} is proposed: ${describeChange(event)}`
+      return info('config: proposed change of members', changeFields(event))
     case 'reconfigured':
-      return `configuration ${event.version.toString(16)}: ${describeChange(event)}`
+      return info('config: changed members', changeFields(event))
     case 'configNotSaved':
-      return `the configuration could not be saved: ${event.reason}`
+      return warn('config: cannot save members', { error: event.reason })
   }
 }
 
-function describeChange({ joined, left, changed }: MembershipChange): string {
-  const parts = [
-    ['joined', joined],
-    ['left', left],
-    ['changed', changed],
-  ] as const
-  const said = parts.filter(([, ids]) => ids.length > 0)
-  const all = said.map(([what, ids]) => `${what}: ${ids.map((id) => `server ${id}`).join(', ')}`)
-  return all.join('; ') || 'the same servers'
+function changeFields({
+  version,
+  joined,
+  left,
+  changed,
+}: MembershipChange & { readonly version: bigint }): LogEntry['fields'] {
+  const list = (ids: readonly bigint[]): readonly string[] | undefined =>
+    ids.length === 0 ? undefined : ids.map(String)
+  return {
+    version: version.toString(16),
+    joined: list(joined),
+    left: list(left),
+    changed: list(changed),
+  }
 }

@@ -30,6 +30,8 @@ export interface ServerView {
   readonly clientPort: number
   /** The port they connect to with TLS; 0 where there is none. */
   readonly secureClientPort: number
+  /** The URL of the admin port; undefined if it is off. */
+  readonly adminAddress: string | undefined
   /** The port of the console and the API; undefined where there are none. */
   readonly adminPort: number | undefined
   readonly peer: PeerBase

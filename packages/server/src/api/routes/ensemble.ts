@@ -1,4 +1,5 @@
 import { verifierOf } from '@zabra/core'
+import { formatLine } from '../../base/event-logger.ts'
 import { describeZab } from '../../view/describe-zab.ts'
 import { ApiError } from '../api-error.ts'
 import { members, memberSchema } from '../members.ts'
@@ -86,6 +87,7 @@ function timeline({ view }: Call): Promise<unknown> {
     now: new Date().toISOString(),
     entries: entries.map(({ wallMs, event }) => {
       const { type } = event
+      const { message, fields } = describeZab(event)
       if ('leader' in event) leader = String(event.leader)
       else if (type === 'leading') leader = view.ensemble?.config.serverId.toString() ?? null
       else if (type === 'looking' || type === 'roleEnded') leader = null
@@ -94,7 +96,7 @@ function timeline({ view }: Call): Promise<unknown> {
         kind: type,
         leader,
         epoch: 'epoch' in event ? Number(event.epoch) : null,
-        text: describeZab(event),
+        text: formatLine(message.replace(/^\w+: /, ''), fields),
       }
     }),
   })
