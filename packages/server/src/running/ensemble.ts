@@ -17,7 +17,7 @@ import {
   type TxnLog,
 } from '@zabra/core'
 import type { EnsembleConfig } from '../config/ensemble-config.ts'
-import { logEntry, warn, type EventLogger } from '../base/event-logger.ts'
+import { logEntry, type EventLogger } from '../base/event-logger.ts'
 import { NodePeerNetwork, type PeerNetworkOptions } from '../net/peer-network.ts'
 import { nodeHost } from '../base/node-host.ts'
 import { describeZab } from '../view/describe-zab.ts'
