@@ -61,6 +61,10 @@ export class AdminServer {
     return this.api === undefined || this.url === undefined ? undefined : `${this.url}/`
   }
 
+  get consolePort(): number | undefined {
+    return this.consoleUrl === undefined ? undefined : Number(new URL(this.consoleUrl).port)
+  }
+
   /** The port of ZooKeeper's Prometheus provider; undefined if it is not configured. */
   get metricsUrl(): string | undefined {
     return this.metricsPort === undefined ? undefined : `${this.metricsPort.url}/metrics`
@@ -98,7 +102,7 @@ function adminHandler(view: ServerView, api: ApiHandler | undefined): Handler {
       // The page itself contains no data, but its origin must be a name of this server.
       const refusal = browsers.refuseHost(request)
       if (refusal !== undefined) return sendText(response, refusal.status, `${refusal.error}\n`)
-      return serveConsole(pathname, request, response)
+      return serveConsole(pathname, request, response, await api.originsOfMembers(request))
     }
     sendText(response, 404, 'not found\n')
   }

@@ -10,23 +10,24 @@ import {
   type HostPort,
   type Journal,
   type Membership,
-  type MembershipChange,
   type PeerOptions,
   type PeerPorts,
   type RecoveryOptions,
   type ServerSpec,
   type TxnLog,
-  type ZabEvent,
 } from '@zabra/core'
 import type { EnsembleConfig } from '../config/ensemble-config.ts'
-import { info, logEntry, warn, type EventLogger, type LogEntry } from '../base/event-logger.ts'
+import { logEntry, type EventLogger } from '../base/event-logger.ts'
 import { NodePeerNetwork, type PeerNetworkOptions } from '../net/peer-network.ts'
 import { nodeHost } from '../base/node-host.ts'
+import { describeZab } from '../view/describe-zab.ts'
+import { Timeline } from '../view/timeline.ts'
 import type { Turn } from '../net/turn.ts'
 
 /** A server's part in its ensemble. */
 export interface JoinedEnsemble {
   readonly peer: EnsemblePeer
+  readonly timeline: Timeline
   connect(journal: Journal): void
   /** Opens the ports and starts looking for a leader; `fail` is called if that cannot continue. */
   start(fail: (error: Error) => void): Promise<void>
@@ -60,6 +61,7 @@ export async function joinEnsemble(
 ): Promise<JoinedEnsemble> {
   const { ensemble, configFile } = options
   const { logger, turn, clientMoved, ...rest } = parts
+  const timeline = new Timeline()
   const self = BigInt(ensemble.serverId)
   const membership = membershipOf(ensemble)
   const { snapshotDir } = parts.recovery
@@ -89,7 +91,10 @@ export async function joinEnsemble(
         configFile === undefined
           ? undefined
           : new ConfigFiles(parts.disk, resolve(configFile), self),
-      zabTrace: (event) => logEntry(logger, describeZab(event)),
+      zabTrace: (event) => {
+        timeline.add(event)
+        logEntry(logger, describeZab(event))
+      },
     },
     {
       ...options,
@@ -103,6 +108,7 @@ export async function joinEnsemble(
   let running: Promise<void> = Promise.resolve()
   return {
     peer,
+    timeline,
     connect(journal) {
       peer.journal = journal
     },
@@ -146,6 +152,7 @@ function learningOptions(config: EnsembleConfig) {
   }
 }
 
+<<<<<<< HEAD
 function describeZab(event: ZabEvent): LogEntry {
   switch (event.type) {
     case 'looking':
@@ -207,6 +214,9 @@ function changeFields({
 }
 
 /** The members as the core knows them: its server ids are 64-bit numbers. */
+=======
+/** The members as the core knows them: server ids are 64-bit numbers there. */
+>>>>>>> origin/main
 export function membershipOf(config: EnsembleConfig): Membership {
   const servers = new Map<bigint, ServerSpec>()
   for (const [id, spec] of config.servers) servers.set(BigInt(id), spec)

@@ -169,6 +169,11 @@ export class RunningServer implements ServerView {
     return this.stopping
   }
 
+  /** Stops at the end of a block: `await using server = await startServer()`. */
+  [Symbol.asyncDispose](): Promise<void> {
+    return this.stop()
+  }
+
   private async shutDown(): Promise<void> {
     const { journal, ensemble } = this.parts
     const { locks, tls, audit } = this.holdings
@@ -229,6 +234,10 @@ export class RunningServer implements ServerView {
   /** The URL of metrics for Prometheus, if ZooKeeper's provider is configured. */
   get metricsAddress(): string | undefined {
     return this.admin.metricsUrl
+  }
+
+  get adminPort(): number | undefined {
+    return this.admin.consolePort
   }
 
   // --- for monitoring --------------------------------------------------------------------------
@@ -301,7 +310,15 @@ export class RunningServer implements ServerView {
     return { config: config.ensemble, membership, stats, leadership }
   }
 
+<<<<<<< HEAD
   // --- administration --------------------------------------------------------------------------
+=======
+  get timeline(): ServerView['timeline'] {
+    return this.parts.ensemble?.timeline
+  }
+
+  // --- what administrators can do --------------------------------------------------------------
+>>>>>>> origin/main
 
   snapshot(): ReturnType<ServerView['snapshot']> {
     return this.parts.journal.snapshotNow()
