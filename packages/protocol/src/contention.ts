@@ -96,9 +96,6 @@ function candidateOf(name: string): Candidate | undefined {
   return undefined
 }
 
-<<<<<<< HEAD
-/** The order in which candidates wait; undefined if none of them exists any more. */
-=======
 /** Whether a child with this name makes its parent a queue. */
 export function isQueueItem(name: string): boolean {
   return queueItems.some(({ pattern }) => pattern.test(name))
@@ -121,7 +118,6 @@ export function groupMember(name: string): Candidate {
 }
 
 /** The line that candidates form; undefined where none of them stands any more. */
->>>>>>> origin/main
 export function lineOf(path: string, candidates: readonly Standing[]): Line | undefined {
   if (candidates.length === 0) return undefined
   const [first] = candidates
@@ -159,14 +155,9 @@ function kindOf(path: string, standing: readonly Candidate[]): LineKind {
 
 /** The contenders, in order, that hold what they wait for. */
 function holdersIn(kind: LineKind, standing: readonly Candidate[]): ReadonlySet<number> {
-<<<<<<< HEAD
-  // A lease node is created only when a slot is free.
-  if (kind === 'semaphore') return new Set(standing.keys())
-=======
   if (kind === 'queue') return new Set()
   // A lease is only made when there is room for it.
   if (kind === 'semaphore' || kind === 'group') return new Set(standing.keys())
->>>>>>> origin/main
   if (kind !== 'read/write lock') return new Set([0])
   const firstWriter = standing.findIndex(({ mark }) => mark.mode !== 'read')
   if (firstWriter < 0) return new Set(standing.keys())

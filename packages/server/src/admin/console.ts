@@ -2,19 +2,6 @@ import { gunzipSync } from 'node:zlib'
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import { refuseMethod, sendText } from '../http/http-server.ts'
 
-<<<<<<< HEAD
-/** Nothing from other origins, and no inline scripts or styles. */
-const policy = [
-  "default-src 'none'",
-  "script-src 'self'",
-  "style-src 'self'",
-  "img-src 'self'",
-  "connect-src 'self'",
-  "base-uri 'none'",
-  "form-action 'none'",
-  "frame-ancestors 'none'",
-].join('; ')
-=======
 /**
  * Nothing from elsewhere, and no code or style but that of files. The page may ask the other
  * members, too: it goes to them when this server is gone.
@@ -30,7 +17,6 @@ const policyOf = (members: readonly string[]): string =>
     "form-action 'none'",
     "frame-ancestors 'none'",
   ].join('; ')
->>>>>>> origin/main
 
 export function isOfConsole(pathname: string): boolean {
   return pathname === '/' || pathname.startsWith('/assets/')

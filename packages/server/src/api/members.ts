@@ -76,15 +76,8 @@ const nothing: Numbers = {
   version: null,
 }
 
-<<<<<<< HEAD
-/**
- * All servers: this one by its own numbers, the others by four-letter words on their client port.
- */
-export async function members(view: ServerView): Promise<object> {
-=======
 /** All servers, this one by its own numbers, the others by their words on the client port. */
 export async function members(view: ServerView): Promise<EnsembleJson> {
->>>>>>> origin/main
   const { ensemble } = view
   if (ensemble === undefined) {
     const own = { addresses: [], role: 'participant', client: undefined } as const
@@ -205,16 +198,6 @@ async function ownNumbers(view: ServerView): Promise<Looked> {
   }
 }
 
-<<<<<<< HEAD
-/** Another server, by the answers on its client port. */
-export async function lookAt({ client, addresses }: ServerSpec): Promise<Looked> {
-  if (client === undefined) return { state: 'unknown', numbers: nothing }
-  const { port } = client
-  const isEvery = client.host === undefined || /^(?:0\.0\.0\.0|::)$/.test(client.host)
-  const host = isEvery ? addresses[0]?.host : client.host
-  if (host === undefined) return { state: 'unknown', numbers: nothing }
-  const [srvr, mntr] = await Promise.all([askWord(host, port, 'srvr'), askWord(host, port, 'mntr')])
-=======
 function hostOf({ client, addresses }: ServerSpec): string | undefined {
   const isEvery = client?.host === undefined || /^(?:0\.0\.0\.0|::)$/.test(client.host)
   return isEvery ? addresses[0]?.host : client.host
@@ -228,20 +211,14 @@ export async function lookAt(spec: ServerSpec): Promise<Looked> {
   const [srvr, mntr, dirs] = await Promise.all(
     ['srvr', 'mntr', 'dirs'].map((word) => askWord(host, client.port, word)),
   )
->>>>>>> origin/main
   if (srvr === undefined) return { state: 'unreachable', numbers: nothing }
   const numbers = numbersIn(srvr, mntr ?? '', dirs ?? '')
   const adminPort = numberAt(mntr ?? '', 'zk_admin_port') ?? undefined
   return { state: numbers.zxid === null ? 'notServing' : 'serving', numbers, adminPort }
 }
 
-<<<<<<< HEAD
-/** Parses the answers of a server, zabra's or Apache's. */
-function numbersIn(srvr: string, mntr: string): Numbers {
-=======
 /** What the words of a server say, zabra's or Apache's. */
 function numbersIn(srvr: string, mntr: string, dirs: string): Numbers {
->>>>>>> origin/main
   const line = (name: string): string | undefined =>
     new RegExp(`^${name}: *(.*)$`, 'm').exec(srvr)?.[1]?.trim()
   const numberOf = (given: string | undefined): number | null =>
@@ -268,16 +245,12 @@ function numbersIn(srvr: string, mntr: string, dirs: string): Numbers {
   }
 }
 
-<<<<<<< HEAD
-/** The answer of a server to a four-letter word; undefined if it does not come in time. */
-=======
 function numberAt(mntr: string, name: string): number | null {
   const found = new RegExp(`^${name}\\s+(-?\\d+(?:\\.\\d+)?)$`, 'm').exec(mntr)?.[1]
   return found === undefined ? null : Number(found)
 }
 
 /** What a server answers to a four-letter word; undefined where it does not in time. */
->>>>>>> origin/main
 function askWord(host: string, port: number, word: string): Promise<string | undefined> {
   return new Promise((resolve) => {
     const socket = connect({ host, port })

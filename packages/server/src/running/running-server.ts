@@ -310,15 +310,11 @@ export class RunningServer implements ServerView {
     return { config: config.ensemble, membership, stats, leadership }
   }
 
-<<<<<<< HEAD
-  // --- administration --------------------------------------------------------------------------
-=======
   get timeline(): ServerView['timeline'] {
     return this.parts.ensemble?.timeline
   }
 
   // --- what administrators can do --------------------------------------------------------------
->>>>>>> origin/main
 
   snapshot(): ReturnType<ServerView['snapshot']> {
     return this.parts.journal.snapshotNow()

@@ -191,13 +191,8 @@ function lineJson({ line, total, hidden }: Found, mayRead: boolean): object {
   return {
     path,
     kind,
-<<<<<<< HEAD
-    total: contenders.length,
-    // The holder is uncertain if some contenders may not be read.
-=======
     total,
     // Who holds it cannot be said for sure where some may not be read.
->>>>>>> origin/main
     hidden,
     contenders: contenders.slice(0, contendersMax).map((each) => ({
       node: each.node,
