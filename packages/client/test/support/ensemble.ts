@@ -4,7 +4,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { startServer, type RunningServer } from '@zabra/server'
 
-/** Three servers in this process; each keeps its client port when it comes back. */
+/** Three servers in this process; each keeps its client port after a restart. */
 export class Ensemble implements AsyncDisposable {
   private readonly folder = mkdtempSync(join(tmpdir(), 'zabra-client-'))
   private readonly servers = new Map<number, RunningServer>()
@@ -50,7 +50,7 @@ export class Ensemble implements AsyncDisposable {
     return ids.map((id) => `127.0.0.1:${this.ports[3 * id - 1]}`).join(',')
   }
 
-  /** The number of the server at this address. */
+  /** The id of the server at this address. */
   idOf(server: string): number {
     return this.ports.indexOf(Number(server.split(':')[1])) / 3 + 1 / 3
   }
