@@ -13,6 +13,8 @@ export interface EnsembleOptions {
   readonly prepare?: (folder: string) => void
   /** Adds an observer, which is the fourth server. */
   readonly withObserver?: boolean
+  /** The servers tell each other where their client ports are. */
+  readonly hasClientPorts?: boolean
   /** Settings of one server, beside those of the ensemble. */
   readonly settingsOf?: (id: number) => Record<string, string>
 }
@@ -41,16 +43,22 @@ export class EmbeddedEnsemble implements AsyncDisposable {
 
   static async start(
     settings: Record<string, string>,
-    { prepare, withObserver = false, settingsOf }: EnsembleOptions = {},
+    { prepare, withObserver = false, hasClientPorts = false, settingsOf }: EnsembleOptions = {},
   ): Promise<EmbeddedEnsemble> {
     const ids = withObserver ? [1, 2, 3, 4] : [1, 2, 3]
     const ports = await freePorts(3 * ids.length)
-    const lines = ids.map((id) => [
-      `server.${id}`,
-      `127.0.0.1:${ports[3 * id - 3]}:${ports[3 * id - 2]}:${id === 4 ? 'observer' : 'participant'}`,
-    ])
+    const lines = ids.map((id) => {
+      const [quorum, election, client] = ports.slice(3 * id - 3)
+      const role = id === 4 ? 'observer' : 'participant'
+      const clients = hasClientPorts ? `;127.0.0.1:${client}` : ''
+      return [`server.${id}`, `127.0.0.1:${quorum}:${election}:${role}${clients}`]
+    })
     const ensemble = new EmbeddedEnsemble(
-      { ...Object.fromEntries(lines), ...settings },
+      {
+        ...Object.fromEntries(lines),
+        ...(hasClientPorts ? { '4lw.commands.whitelist': '*' } : {}),
+        ...settings,
+      },
       ids.map((id) => ports[3 * id - 1]!),
       ids,
       settingsOf,
