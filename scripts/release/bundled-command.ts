@@ -53,7 +53,8 @@ export function packagesImported(modules: readonly string[]): string[] {
   const specifiers = Object.values(metafile.inputs)
     .flatMap(({ imports }) => imports.filter(({ external }) => external === true))
     .map(({ path }) => path)
-    .filter((specifier) => !isBuiltin(specifier))
+    // `<runtime>` stands for helpers of esbuild itself.
+    .filter((specifier) => !isBuiltin(specifier) && specifier !== '<runtime>')
   return [...new Set(specifiers.map(packageOf))].toSorted()
 }
 
