@@ -10,25 +10,26 @@ import {
   type HostPort,
   type Journal,
   type Membership,
-  type MembershipChange,
   type PeerOptions,
   type PeerPorts,
   type RecoveryOptions,
   type ServerSpec,
   type TxnLog,
-  type ZabEvent,
 } from '@zabra/core'
 import type { EnsembleConfig } from '../config/ensemble-config.ts'
-import { info, logEntry, warn, type EventLogger, type LogEntry } from '../base/event-logger.ts'
+import { logEntry, type EventLogger } from '../base/event-logger.ts'
 import { NodePeerNetwork, type PeerNetworkOptions } from '../net/peer-network.ts'
 import { nodeHost } from '../base/node-host.ts'
+import { describeZab } from '../view/describe-zab.ts'
+import { Timeline } from '../view/timeline.ts'
 import type { Turn } from '../net/turn.ts'
 
 /** A server's part in its ensemble. */
 export interface JoinedEnsemble {
   readonly peer: EnsemblePeer
+  readonly timeline: Timeline
   connect(journal: Journal): void
-  /** Opens the ports and begins to look for a leader; `fail` is told when that cannot go on. */
+  /** Opens the ports and starts looking for a leader; `fail` is called if that cannot continue. */
   start(fail: (error: Error) => void): Promise<void>
   stop(): Promise<void>
 }
@@ -53,13 +54,14 @@ export async function joinEnsemble(
     ensemble: EnsembleConfig
     /** How servers connect to each other. */
     security: Pick<PeerNetworkOptions, 'tls' | 'tlsContext' | 'sasl'>
-    /** Beside which the members are kept; undefined where nothing is kept. */
+    /** The members are saved beside this file; undefined if they are not saved. */
     configFile: string | undefined
   },
   clock: { nowMs: number; wallMs: number },
 ): Promise<JoinedEnsemble> {
   const { ensemble, configFile } = options
   const { logger, turn, clientMoved, ...rest } = parts
+  const timeline = new Timeline()
   const self = BigInt(ensemble.serverId)
   const membership = membershipOf(ensemble)
   const { snapshotDir } = parts.recovery
@@ -89,7 +91,10 @@ export async function joinEnsemble(
         configFile === undefined
           ? undefined
           : new ConfigFiles(parts.disk, resolve(configFile), self),
-      zabTrace: (event) => logEntry(logger, describeZab(event)),
+      zabTrace: (event) => {
+        timeline.add(event)
+        logEntry(logger, describeZab(event))
+      },
     },
     {
       ...options,
@@ -103,6 +108,7 @@ export async function joinEnsemble(
   let running: Promise<void> = Promise.resolve()
   return {
     peer,
+    timeline,
     connect(journal) {
       peer.journal = journal
     },
@@ -112,8 +118,8 @@ export async function joinEnsemble(
     },
     async stop() {
       await peer.finish()
-      // The others are to see at once, and all at the same time, that we are gone: only then do
-      // they look for a new leader without waiting for our vote.
+      // All other servers must notice at the same time that we are gone: only then do they look for
+      // a new leader without waiting for our vote.
       turn().run(() => peer.stop())
       network.stop()
       await running
@@ -122,7 +128,7 @@ export async function joinEnsemble(
   }
 }
 
-/** The settings that the peer takes as they are, under the same names. */
+/** The settings that the peer takes under the same names. */
 function learningOptions(config: EnsembleConfig) {
   const { initLimit, syncLimit, dialLimit, dialPauseMs, reconnectDelayMs, electionTiming } = config
   const { localSessions, readOnlyMode, leaderServes, observerMaster, syncsMax } = config
@@ -143,66 +149,6 @@ function learningOptions(config: EnsembleConfig) {
     alwaysSendSnapshot,
     confirmSyncs,
     admitsStrangers,
-  }
-}
-
-function describeZab(event: ZabEvent): LogEntry {
-  switch (event.type) {
-    case 'looking':
-      return info('election: looking for a leader')
-    case 'elected':
-      return info('election: elected leader', { leader: event.leader })
-    case 'appointed':
-      return info('election: new configuration named leader', { leader: event.leader })
-    case 'readOnly':
-      return info('zab: serving read-only clients, found no leader', { afterMs: event.afterMs })
-    case 'readOnlyWhileFull':
-      return info('zab: serving read-only clients, disk is full')
-    case 'leading':
-      return info('zab: leading', { epoch: event.epoch })
-    case 'takingOver':
-      return info('zab: synchronizing with leader', { leader: event.leader, plan: event.plan })
-    case 'following':
-      return info('zab: following', { leader: event.leader, epoch: event.epoch })
-    case 'handingOver':
-      return info('zab: handing over leadership', { reason: event.reason })
-    case 'roleEnded':
-      return info('zab: left role', { reason: event.reason })
-    case 'synchronising':
-      return info('zab: synchronizing learner', { server: event.sid, plan: event.plan })
-    case 'learnerDropped':
-      return info('zab: dropped learner', { server: event.sid, reason: event.reason })
-    case 'learnerRefused':
-      return info('zab: refused learner', { reason: event.reason })
-    case 'epochRefused':
-      return warn('zab: refused server that claims an impossible epoch', {
-        server: event.sid,
-        address: event.address,
-        claimed: event.promised,
-        own: event.own,
-      })
-    case 'changeProposed':
-      return info('config: proposed change of members', changeFields(event))
-    case 'reconfigured':
-      return info('config: changed members', changeFields(event))
-    case 'configNotSaved':
-      return warn('config: cannot save members', { error: event.reason })
-  }
-}
-
-function changeFields({
-  version,
-  joined,
-  left,
-  changed,
-}: MembershipChange & { readonly version: bigint }): LogEntry['fields'] {
-  const list = (ids: readonly bigint[]): readonly string[] | undefined =>
-    ids.length === 0 ? undefined : ids.map(String)
-  return {
-    version: version.toString(16),
-    joined: list(joined),
-    left: list(left),
-    changed: list(changed),
   }
 }
 
