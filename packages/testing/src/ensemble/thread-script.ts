@@ -1,0 +1,35 @@
+import { rmSync } from 'node:fs'
+import { mkdtemp } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { fileURLToPath, pathToFileURL } from 'node:url'
+
+let bundle: Promise<URL> | undefined
+
+/** The program of a server's thread, beside this file. */
+export function threadScript(): Promise<URL> | URL {
+  if (!import.meta.url.endsWith('.ts')) return new URL('./server-thread.js', import.meta.url)
+  bundle ??= bundleSources()
+  return bundle
+}
+
+/** A thread cannot run TypeScript. In this repository, where nothing needs to be built, esbuild helps. */
+async function bundleSources(): Promise<URL> {
+  const { build } = await import('esbuild')
+  const folder = await mkdtemp(join(tmpdir(), 'zabra-thread-'))
+  process.once('exit', () => rmSync(folder, { recursive: true, force: true }))
+  const outfile = join(folder, 'server-thread.mjs')
+  // The server reads its version from a file that it finds from where it is.
+  const version = new URL('../../../server/src/view/version.ts', import.meta.url)
+  await build({
+    entryPoints: [fileURLToPath(new URL('./server-thread.ts', import.meta.url))],
+    outfile,
+    bundle: true,
+    platform: 'node',
+    format: 'esm',
+    conditions: ['@zabra/source'],
+    define: { 'import.meta.url': JSON.stringify(version.href) },
+    logLevel: 'warning',
+  })
+  return pathToFileURL(outfile)
+}
