@@ -27,11 +27,13 @@ const allowed: Readonly<Record<string, readonly string[]>> = {
 }
 
 /**
- * The folders of a package, lowest first: a file imports from its own folder and from folders
- * before it, types included.
+ * What lies in a folder, lowest first: a file imports from its own folder and from those before it,
+ * types included. A name with an extension is one file; `.` is all other files that lie directly in
+ * the folder.
  */
 const layers: Readonly<Record<string, readonly string[]>> = {
-  core: [
+  'core/src': [
+    'ports.ts',
     'base',
     'membership',
     'state',
@@ -41,8 +43,9 @@ const layers: Readonly<Record<string, readonly string[]>> = {
     'service',
     'consensus',
     'peer',
+    '.',
   ],
-  server: [
+  'server/src': [
     'base',
     'config',
     'disk',
@@ -55,11 +58,10 @@ const layers: Readonly<Record<string, readonly string[]>> = {
     'api',
     'admin',
     'running',
+    '.',
   ],
+  'recipes/src': ['waiting', 'nodes', 'live', 'holding', 'turns', 'items', '.', 'adapters'],
 }
-
-/** Files beside the layers that every layer may import. Other files beside them are entry points. */
-const belowAllLayers: ReadonlySet<string> = new Set(['packages/core/src/ports.ts'])
 
 /** Imports that point against the layers, each with its reason. */
 const exceptions: Readonly<Record<string, string>> = {
@@ -121,7 +123,7 @@ const importPattern = /(?:^|\n)\s*(?:import|export)\b[^'"]*?from\s*'([^']+)'|imp
 
 const problems: string[] = []
 const used = new Set<string>()
-/** How many imports lead from one folder of a package to another. */
+/** How many imports lead from one layer of a folder to another. */
 const arrows = new Map<string, number>()
 let files = 0
 
@@ -145,7 +147,7 @@ for (const name of readdirSync(join(root, 'packages'))) {
         // Tests share what supports them.
         const isShared = isTest && target.includes('/test/support/')
         if (!inside && !isShared) problems.push(`${where} reaches out of its package: ${target}`)
-        else if (!isTest) checkLayers(name, where, slashed(relative(root, reached)))
+        else if (!isTest) checkLayers(where, slashed(relative(root, reached)))
         continue
       }
       const wanted = target.startsWith('node:') ? 'node' : target
@@ -159,53 +161,64 @@ for (const exception of Object.keys(exceptions)) {
   if (!used.has(exception)) problems.push(`no import needs this exception any more: ${exception}`)
 }
 
-for (const [name, folders] of Object.entries(layers)) printGraph(name, folders)
+checkPublicFiles('packages/recipes/src')
+
+for (const [folder, order] of Object.entries(layers)) printGraph(folder, order)
 for (const problem of problems) console.error(problem)
 console.log(`${files} files, ${problems.length} imports in the wrong direction`)
 process.exitCode = problems.length === 0 ? 0 : 1
 
-/** Notes an import between two layers, and complains when it points upward. */
-function checkLayers(name: string, from: string, to: string): void {
-  const order = layers[name]
+/** Counts an import between two layers of a folder, and complains when it points upward. */
+function checkLayers(from: string, to: string): void {
+  const folder = commonFolder(from, to)
+  const order = layers[folder.replace('packages/', '')]
   if (order === undefined) return
-  const [source, target] = [folderOf(name, from), folderOf(name, to)]
-  if (source === undefined || source === target || belowAllLayers.has(to)) return
-  if (target === undefined) {
-    problems.push(`${from} imports an entry point of its package: ${to}`)
-    return
-  }
-  if (!order.includes(source)) problems.push(`${from} is in no layer of ${name}`)
-  if (!order.includes(target)) problems.push(`${to} is in no layer of ${name}`)
-  const arrow = `${name}: ${source} -> ${target}`
+  const [source, target] = [layerOf(order, folder, from), layerOf(order, folder, to)]
+  if (source === target) return
+  const arrow = `${folder}: ${source} -> ${target}`
   arrows.set(arrow, (arrows.get(arrow) ?? 0) + 1)
+  for (const layer of [source, target])
+    if (!order.includes(layer)) problems.push(`${folder} has no layer ${layer}: ${from} -> ${to}`)
   if (order.indexOf(target) < order.indexOf(source)) return
   const exception = `${from} -> ${to}`.replaceAll('packages/', '')
-  if (exceptions[exception] === undefined) {
+  if (exceptions[exception] === undefined)
     problems.push(`${from} imports from a higher layer: ${to}`)
-  } else {
-    used.add(exception)
+  else used.add(exception)
+}
+
+/** The folder that two files share, and nothing below it. */
+function commonFolder(a: string, b: string): string {
+  const [left, right] = [a.split('/').slice(0, -1), b.split('/').slice(0, -1)]
+  const length = left.findIndex((name, i) => name !== right[i])
+  return left.slice(0, length === -1 ? left.length : length).join('/')
+}
+
+/** The layer of a file in a folder: the file itself, the next folder on the way to it, or `.`. */
+function layerOf(order: readonly string[], folder: string, path: string): string {
+  const [name = '', ...below] = path.slice(folder.length + 1).split('/')
+  return below.length > 0 || order.includes(name) ? name : '.'
+}
+
+/** What lies directly in the folder is public: `index.ts` exports from each file. */
+function checkPublicFiles(folder: string): void {
+  const index = readFileSync(join(root, folder, 'index.ts'), 'utf8')
+  for (const file of readdirSync(join(root, folder))) {
+    if (!file.endsWith('.ts') || file.endsWith('.test.ts') || file === 'index.ts') continue
+    if (!index.includes(`from './${file}'`)) problems.push(`${folder}/${file} is not in index.ts`)
   }
 }
 
-/** The layer of a file, by its folder below `src`; undefined for a file outside the layers. */
-function folderOf(name: string, path: string): string | undefined {
-  const prefix = `packages/${name}/src/`
-  if (!path.startsWith(prefix)) return undefined
-  const [folder, ...rest] = path.slice(prefix.length).split('/')
-  return rest.length === 0 ? undefined : folder
-}
-
-function printGraph(name: string, folders: readonly string[]): void {
-  console.log(`${name}/src, lowest layer first; the number counts imports`)
-  for (const folder of folders) {
-    const below = folders.flatMap((other) => {
-      const count = arrows.get(`${name}: ${folder} -> ${other}`)
+function printGraph(folder: string, order: readonly string[]): void {
+  console.log(`${folder}, lowest layer first; the number counts imports`)
+  for (const layer of order) {
+    const below = order.flatMap((other) => {
+      const count = arrows.get(`packages/${folder}: ${layer} -> ${other}`)
       return count === undefined ? [] : [`${other} ${count}`]
     })
-    console.log(`  ${folder.padEnd(12)} ${below.length === 0 ? '' : '-> '}${below.join(', ')}`)
+    console.log(`  ${layer.padEnd(12)} ${below.length === 0 ? '' : '-> '}${below.join(', ')}`)
   }
   for (const [exception, reason] of Object.entries(exceptions)) {
-    if (exception.startsWith(`${name}/`)) console.log(`  exception: ${exception} (${reason})`)
+    if (exception.startsWith(`${folder}/`)) console.log(`  exception: ${exception} (${reason})`)
   }
 }
 

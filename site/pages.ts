@@ -51,7 +51,6 @@ const named: readonly Section[] = [
       ['docs/log-messages.md'],
       ['docs/security.md'],
       ['docs/threat-model.md'],
-      ['docs/threat-model.md'],
       ['docs/troubleshooting.md'],
       ['docs/migration.md', 'Migrating from Apache'],
       ['docs/history.md'],
@@ -152,7 +151,11 @@ function documents(folder = ''): string[] {
 /** The README of the repository and those of packages are for GitHub and npm. */
 const isPage = (file: string): boolean => file !== 'README.md' && !file.startsWith('packages/')
 
-const listed = new Set([home, ...named.flatMap(({ pages }) => pages.map(([file]) => file))])
+/** The pages of the sections, in their order. */
+export const namedFiles: readonly string[] = named.flatMap(({ pages }) =>
+  pages.map(([file]) => file),
+)
+const listed = new Set([home, ...namedFiles])
 const unlisted = documents().filter((file) => isPage(file) && !listed.has(file))
 
 export const sections: readonly Section[] = [

@@ -21,6 +21,8 @@ export function isOnlyZabras(line: string): boolean {
   return (
     /op_count_|fsync_threshold_exceed_count|limit_reached_|failed_password_count|unread_bytes/.test(
       line,
-    ) || line === '.initial_configuration: string'
+    ) ||
+    line === '.initial_configuration: string' ||
+    line.startsWith('adminAddress=')
   )
 }

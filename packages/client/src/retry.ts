@@ -1,3 +1,4 @@
+import { checkTimeout } from './calls/arguments.ts'
 import type { Client } from './client.ts'
 import {
   ConnectionLossError,
@@ -8,6 +9,7 @@ import {
   type Refusal,
 } from './errors.ts'
 import type { CallOptions } from './options.ts'
+import { pause } from './pause.ts'
 
 const firstPauseMs = 100
 const pauseMsMax = 2000
@@ -107,8 +109,7 @@ class Course {
 
   constructor(client: Client, options: RetryOptions) {
     const { timeoutMs = Infinity, attemptsMax } = options
-    if (!(timeoutMs >= 0))
-      throw new RangeError(`timeoutMs is a number of milliseconds from 0 on, not ${timeoutMs}`)
+    checkTimeout(timeoutMs)
     if (attemptsMax !== undefined && !(attemptsMax >= 1))
       throw new RangeError(`attemptsMax is a number from 1 on, not ${attemptsMax}`)
     this.client = client
@@ -140,19 +141,7 @@ class Course {
   private pause(): Promise<void> {
     const { client, options } = this
     const ms = Math.min(pauseMsMax, firstPauseMs * 2 ** this.pauses++) * (1 + client.host.random())
-    const { signal } = options
     const leftMs = this.deadlineMs - client.nowMs()
-    return new Promise((resolve, reject) => {
-      const onAbort = (): void => {
-        cancel()
-        reject(signal?.reason)
-      }
-      const cancel = client.host.timer(Math.min(ms, leftMs), () => {
-        signal?.removeEventListener('abort', onAbort)
-        resolve()
-      })
-      if (signal?.aborted === true) onAbort()
-      else signal?.addEventListener('abort', onAbort, { once: true })
-    })
+    return pause(client.host, Math.min(ms, leftMs), options.signal)
   }
 }

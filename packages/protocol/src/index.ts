@@ -45,12 +45,19 @@ export { storedKind, storedTtlMs, type NodeKind } from './node-kind.ts'
 export {
   candidatesAmong,
   contenderId,
+  deadlocksIn,
+  groupMember,
+  isQueueItem,
+  lineKinds,
   lineOf,
+  queueItemsAmong,
+  waitsIn,
   type Candidate,
   type Contender,
   type Line,
   type LineKind,
   type Standing,
+  type Wait,
 } from './contention.ts'
 export {
   codes,

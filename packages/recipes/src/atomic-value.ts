@@ -8,15 +8,15 @@ import {
   type Stat,
   type Transaction,
 } from '@zabra/client'
-import { codecOfNode } from './codec-of-node.ts'
-import { makeFirst } from './first-value.ts'
-import { limited, orAborted } from './limits.ts'
-import type { Live } from './live.ts'
-import { openLiveNode, type LiveOptions } from './live-node.ts'
-import { persist, type NodeState } from './node.ts'
-import { pause } from './pause.ts'
-import { Serial } from './serial.ts'
-import { Witness } from './witness.ts'
+import { pause } from '@zabra/client/internal'
+import { codecOfNode } from './nodes/codec-of-node.ts'
+import { makeFirst } from './nodes/first-value.ts'
+import { limited, orAborted } from './waiting/limits.ts'
+import type { Live } from './live/live.ts'
+import { openLiveNode, type LiveOptions } from './live/live-node.ts'
+import { persist, type NodeState } from './nodes/node.ts'
+import { Serial } from './waiting/serial.ts'
+import { Witness } from './nodes/witness.ts'
 
 export interface Versioned<T> {
   readonly value: T
@@ -201,6 +201,6 @@ export class AtomicValue<T> implements AsyncDisposable {
   private waitAWhile(races: number, signal: AbortSignal): Promise<void> {
     const { host } = this.client
     const ms = Math.min(waitMsMax, 2 ** (races - racesBeforeWaiting)) * host.random()
-    return pause(this.client, ms, signal)
+    return pause(this.client.host, ms, signal)
   }
 }

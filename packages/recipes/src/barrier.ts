@@ -1,9 +1,9 @@
 import { isRefusal, parentPath, type Acl, type CallOptions, type Client } from '@zabra/client'
 import { checkPath } from '@zabra/client/internal'
-import { untilGone } from './bells.ts'
-import { persist } from './node.ts'
-import { limited } from './limits.ts'
-import { below } from './parents.ts'
+import { untilGone } from './waiting/until-changed.ts'
+import { persist } from './nodes/node.ts'
+import { limited } from './waiting/limits.ts'
+import { below } from './nodes/parents.ts'
 
 /**
  * A node that holds everybody up as long as it is there. The layout is that of Curator's

@@ -4,7 +4,7 @@ import { longerThanTests, useServer } from '../test/support/server.ts'
 import { expire, nextState, openProxied } from '../test/support/trouble.ts'
 import { catchUncaught } from '../test/support/uncaught.ts'
 import { openConfiguration } from './configuration.ts'
-import type { Problem } from './problem.ts'
+import type { Problem } from './live/problem.ts'
 
 const fixture = useServer()
 

@@ -1,11 +1,11 @@
 import type { CallOptions, Client, Codec, Stat } from '@zabra/client'
 import { AtomicValue, type Versioned } from './atomic-value.ts'
-import { codecOfNode } from './codec-of-node.ts'
-import { limited, orAborted } from './limits.ts'
-import type { Live } from './live.ts'
-import { openLiveNode } from './live-node.ts'
-import type { NodeState } from './node.ts'
-import { tellProblem, type ProblemListener } from './problem.ts'
+import { codecOfNode } from './nodes/codec-of-node.ts'
+import { limited, orAborted } from './waiting/limits.ts'
+import type { Live } from './live/live.ts'
+import { openLiveNode } from './live/live-node.ts'
+import type { NodeState } from './nodes/node.ts'
+import { tellProblem, type ProblemListener } from './live/problem.ts'
 
 export interface ConfigurationOptions<T> extends CallOptions {
   /** `json(schema)` for what a schema is to check. */

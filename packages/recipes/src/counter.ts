@@ -1,10 +1,10 @@
 import type { CallOptions, Client, Codec } from '@zabra/client'
 import { AtomicValue, type AtomicReadOptions } from './atomic-value.ts'
-import { codecOfNode } from './codec-of-node.ts'
-import { limited } from './limits.ts'
-import type { Live } from './live.ts'
-import { openLiveNode, type LiveOptions } from './live-node.ts'
-import type { NodeState } from './node.ts'
+import { codecOfNode } from './nodes/codec-of-node.ts'
+import { limited } from './waiting/limits.ts'
+import type { Live } from './live/live.ts'
+import { openLiveNode, type LiveOptions } from './live/live-node.ts'
+import type { NodeState } from './nodes/node.ts'
 
 /**
  * How the number lies in the node. `long`: 8 bytes, as in Curator's DistributedAtomicLong. `int`: 4

@@ -1,6 +1,6 @@
 import type { Client } from '@zabra/client'
-import { ItemQueue } from './item-queue.ts'
-import { dueMark, ItemStore } from './item-store.ts'
+import { ItemQueue } from './items/item-queue.ts'
+import { dueMark, ItemStore } from './items/item-store.ts'
 import type { PutOptions, QueueOptions } from './queue.ts'
 
 export interface DelayOptions extends PutOptions {

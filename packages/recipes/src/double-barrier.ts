@@ -1,12 +1,11 @@
 import { isRefusal, joinPath, type CallOptions, type Children, type Client } from '@zabra/client'
-import { checkPath } from '@zabra/client/internal'
-import { checkedCount } from './arguments.ts'
-import { untilChanged, untilThere } from './bells.ts'
-import { HeldByNode, policyOf, type Held, type HoldOptions } from './held.ts'
-import { overOneConnection, persist } from './node.ts'
-import { limited, orAborted, underAll } from './limits.ts'
-import { below } from './parents.ts'
-import { checkedOptions, waiterError, type LockOptions } from './turn.ts'
+import { checkCount, checkPath } from '@zabra/client/internal'
+import { untilChanged, untilThere } from './waiting/until-changed.ts'
+import { HeldByNode, policyOf, type Held, type HoldOptions } from './holding/held.ts'
+import { overOneConnection, persist } from './nodes/node.ts'
+import { limited, orAborted, underAll } from './waiting/limits.ts'
+import { below } from './nodes/parents.ts'
+import { checkedOptions, waiterError, type LockOptions } from './turns/turn.ts'
 
 /** Being inside, together with the others. */
 export interface Inside extends Held {
@@ -29,7 +28,7 @@ export class DoubleBarrier {
     this.client = client.patient
     this.path = checkPath(path)
     this.ready = joinPath(path, 'ready')
-    this.members = checkedCount('members', members)
+    this.members = checkCount(members, 'members')
     this.options = checkedOptions(client, 'DoubleBarrier', options)
   }
 

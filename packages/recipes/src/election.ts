@@ -1,11 +1,17 @@
 import { isRefusal, joinPath, text, type CallOptions, type Client } from '@zabra/client'
 import { checkPath } from '@zabra/client/internal'
-import { childrenAndWait, untilChanged, untilThere } from './bells.ts'
-import { contendersAmong, lineUpIfAny, type Contender } from './contenders.ts'
-import type { Held } from './held.ts'
-import { persist } from './node.ts'
-import { limited } from './limits.ts'
-import { checkedOptions, takeTurn, type Line, type LockOptions, type TurnOptions } from './turn.ts'
+import { childrenAndWait, untilChanged, untilThere } from './waiting/until-changed.ts'
+import { contendersAmong, lineUpIfAny, type Contender } from './turns/contenders.ts'
+import type { Held } from './holding/held.ts'
+import { persist } from './nodes/node.ts'
+import { limited } from './waiting/limits.ts'
+import {
+  checkedOptions,
+  takeTurn,
+  type Line,
+  type LockOptions,
+  type TurnOptions,
+} from './turns/turn.ts'
 
 /** Who leads, or would. */
 export interface Candidate {

@@ -1,11 +1,11 @@
 import { joinPath, type CallOptions, type Client, type Codec } from '@zabra/client'
-import { makeGuid } from '@zabra/client/internal'
-import { limited, onAbort } from './limits.ts'
-import { LiveCell, type Live } from './live.ts'
-import type { NodeState } from './node.ts'
-import { checkName } from './parents.ts'
-import { tellProblem, type ProblemListener } from './problem.ts'
-import { Registration } from './registration.ts'
+import { makeGuid, onAbort } from '@zabra/client/internal'
+import { limited } from './waiting/limits.ts'
+import { LiveCell, type Live } from './live/live.ts'
+import type { NodeState } from './nodes/node.ts'
+import { checkName } from './nodes/parents.ts'
+import { tellProblem, type ProblemListener } from './live/problem.ts'
+import { Registration } from './holding/registration.ts'
 import { openTreeCache } from './tree-cache.ts'
 
 export interface Member<T> {

@@ -27,15 +27,15 @@ export {
   type Members,
   type Membership,
 } from './group.ts'
-export type { Live, LiveListener } from './live.ts'
-export type { LiveOptions } from './live-node.ts'
+export type { Live, LiveListener } from './live/live.ts'
+export type { LiveOptions } from './live/live-node.ts'
 export { NameService, type NameServiceOptions } from './name-service.ts'
-export type { NodeState } from './node.ts'
+export type { NodeState } from './nodes/node.ts'
 export { PriorityQueue } from './priority-queue.ts'
-export type { Problem, ProblemListener } from './problem.ts'
+export type { Problem, ProblemListener } from './live/problem.ts'
 export { Queue, type PutOptions, type QueueOptions } from './queue.ts'
-export type { CompleteOptions, QueueItem } from './queue-item.ts'
-export type { Presence, Registration } from './registration.ts'
+export type { CompleteOptions, QueueItem } from './items/queue-item.ts'
+export type { Presence, Registration } from './holding/registration.ts'
 export {
   fillRendezvous,
   joinRendezvous,
@@ -60,8 +60,8 @@ export {
   type TreeChange,
   type TreeListener,
 } from './tree-cache.ts'
-export type { TreeProblem, TreeScopeOptions } from './tree-scope.ts'
-export type { CommitForm, Decision } from './ballot.ts'
+export type { TreeProblem, TreeScopeOptions } from './live/tree-scope.ts'
+export type { CommitForm, Decision } from './commit-votes.ts'
 export {
   joinCommit,
   openCommit,
@@ -81,7 +81,7 @@ export {
   type HoldOptions,
   type LossPolicy,
   type LossReason,
-} from './held.ts'
+} from './holding/held.ts'
 export { holdAll } from './hold-all.ts'
 export { DelayQueue, type DelayOptions } from './delay-queue.ts'
 export { IdQueue } from './id-queue.ts'
@@ -113,7 +113,7 @@ export {
   type RevocableSide,
   type RevokeOptions,
 } from './revocable-lock.ts'
-export type { AcquireOptions, TurnLock } from './turn-lock.ts'
+export type { AcquireOptions, TurnLock } from './turns/turn-lock.ts'
 export { Semaphore, type PermitOptions } from './semaphore.ts'
 export { SimpleLock } from './simple-lock.ts'
-export type { LockOptions } from './turn.ts'
+export type { LockOptions } from './turns/turn.ts'

@@ -1,7 +1,7 @@
 import type { Client } from '@zabra/client'
 import { Election, type Term } from './election.ts'
-import { limited, orAborted, underAll } from './limits.ts'
-import type { LockOptions } from './turn.ts'
+import { limited, orAborted, underAll } from './waiting/limits.ts'
+import type { LockOptions } from './turns/turn.ts'
 
 export interface LeaderOnlyOptions extends LockOptions {
   readonly signal?: AbortSignal | undefined

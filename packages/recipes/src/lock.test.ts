@@ -3,7 +3,7 @@ import { SessionExpiredError, TimeoutError, type Client } from '@zabra/client'
 import { expect, test } from 'vitest'
 import { longerThanTests, useServer } from '../test/support/server.ts'
 import { aborted, expire, nextState, openProxied, untilChildren } from '../test/support/trouble.ts'
-import { LostError, type Held } from './held.ts'
+import { LostError, type Held } from './holding/held.ts'
 import { Lock } from './lock.ts'
 
 const isElsewhere = process.env['ZABRA_TEST_CONNECT'] !== undefined

@@ -1,7 +1,7 @@
 import type { Client } from '@zabra/client'
 import { checkPath } from '@zabra/client/internal'
-import { TurnLock } from './turn-lock.ts'
-import { checkedOptions, type Line, type LockOptions } from './turn.ts'
+import { lockLine, TurnLock } from './turns/turn-lock.ts'
+import { checkedOptions, type LockOptions } from './turns/turn.ts'
 
 /**
  * A lock that one holds at a time, in the order of asking. Each waits for the one before, so that
@@ -14,15 +14,5 @@ import { checkedOptions, type Line, type LockOptions } from './turn.ts'
 export class Lock extends TurnLock {
   constructor(client: Client, path: string, options: LockOptions = {}) {
     super(client, lockLine(checkPath(path)), checkedOptions(client, 'Lock', options))
-  }
-}
-
-export function lockLine(parent: string): Line {
-  return {
-    parent,
-    name: 'lock-',
-    // Curator's and ours, kazoo's.
-    marks: ['lock-', '__lock__'],
-    blockerOf: (ahead) => ahead.at(-1),
   }
 }

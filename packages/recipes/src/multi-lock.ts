@@ -1,12 +1,11 @@
 import type { CallOptions, Client } from '@zabra/client'
 import { checkPath } from '@zabra/client/internal'
-import { HeldByNode, policyOf, type Held, type HoldOptions } from './held.ts'
+import { HeldByNode, policyOf, type Held, type HoldOptions } from './holding/held.ts'
 import { holdAll } from './hold-all.ts'
-import { limited, underAll } from './limits.ts'
-import { lockLine } from './lock.ts'
-import { runHeld } from './right.ts'
-import type { AcquireOptions } from './turn-lock.ts'
-import { checkedOptions, takePlace, tryTurn, waiterError, type LockOptions } from './turn.ts'
+import { limited, underAll } from './waiting/limits.ts'
+import { runHeld } from './holding/run-held.ts'
+import { lockLine, type AcquireOptions } from './turns/turn-lock.ts'
+import { checkedOptions, takePlace, tryTurn, waiterError, type LockOptions } from './turns/turn.ts'
 
 /** Several locks that are held at once. */
 export interface HeldLocks extends Held {

@@ -11,13 +11,13 @@ import {
   type Data,
   type ReadOptions,
 } from '@zabra/client'
-import { limited, underAll } from './limits.ts'
-import type { Live } from './live.ts'
-import { openLiveNode, type LiveOptions } from './live-node.ts'
-import { findOut, persist } from './node.ts'
-import { below } from './parents.ts'
-import type { Problem } from './problem.ts'
-import { Registration } from './registration.ts'
+import { limited, underAll } from './waiting/limits.ts'
+import type { Live } from './live/live.ts'
+import { openLiveNode, type LiveOptions } from './live/live-node.ts'
+import { findOut, persist } from './nodes/node.ts'
+import { below } from './nodes/parents.ts'
+import type { Problem } from './live/problem.ts'
+import { Registration } from './holding/registration.ts'
 
 export interface NameServiceOptions<T> {
   readonly codec: Codec<T>

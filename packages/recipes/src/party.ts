@@ -1,7 +1,7 @@
 import { text, type CallOptions, type Client } from '@zabra/client'
 import { checkPath, makeGuid } from '@zabra/client/internal'
 import { joinGroup, watchGroup, type Membership } from './group.ts'
-import { mapLive, type Live } from './live.ts'
+import { mapLive, type Live } from './live/live.ts'
 
 /** What kazoo puts behind the guid of a member. */
 const mark = '__party__'

@@ -1,7 +1,7 @@
 import type { CallOptions, Client, Codec } from '@zabra/client'
-import type { HoldOptions } from './held.ts'
-import { ItemQueue } from './item-queue.ts'
-import { ItemStore, priorityMark } from './item-store.ts'
+import type { HoldOptions } from './holding/held.ts'
+import { ItemQueue } from './items/item-queue.ts'
+import { ItemStore, priorityMark } from './items/item-store.ts'
 
 export interface QueueOptions<T> extends HoldOptions {
   readonly codec: Codec<T>

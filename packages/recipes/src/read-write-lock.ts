@@ -1,10 +1,11 @@
 import { joinPath, nodeName, retry, settle, type CallOptions, type Client } from '@zabra/client'
 import { checkPath, makeGuid } from '@zabra/client/internal'
-import { deleteOwn, HeldByNode, LostError, policyOf, type Held, type HoldOptions } from './held.ts'
-import { limited } from './limits.ts'
-import { sequenceMax, sequenceOf } from './sequence.ts'
-import { TurnLock } from './turn-lock.ts'
-import { checkedOptions, type Line, type LockOptions } from './turn.ts'
+import { HeldByNode, LostError, policyOf, type Held, type HoldOptions } from './holding/held.ts'
+import { deleteOwn } from './nodes/give-back.ts'
+import { limited } from './waiting/limits.ts'
+import { sequenceMax, sequenceOf } from './nodes/sequence.ts'
+import { TurnLock } from './turns/turn-lock.ts'
+import { checkedOptions, type Line, type LockOptions } from './turns/turn.ts'
 
 /** Curator's and ours, kazoo's. */
 export const readerMarks = ['__READ__', '__rlock__']

@@ -7,11 +7,11 @@ import {
   type Client,
   type Codec,
 } from '@zabra/client'
-import { hold, type Held, type HoldOptions } from './held.ts'
-import { limited } from './limits.ts'
-import { openLiveNode, type Interpret } from './live-node.ts'
-import { persist } from './node.ts'
-import { below } from './parents.ts'
+import { hold, type Held, type HoldOptions } from './holding/held.ts'
+import { limited } from './waiting/limits.ts'
+import { openLiveNode, type Interpret } from './live/live-node.ts'
+import { persist } from './nodes/node.ts'
+import { below } from './nodes/parents.ts'
 
 export interface RendezvousOptions<T> extends CallOptions {
   readonly codec: Codec<T>

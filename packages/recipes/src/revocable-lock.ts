@@ -9,16 +9,16 @@ import {
   type Client,
   type Data,
 } from '@zabra/client'
-import { checkPath, markErrorKind } from '@zabra/client/internal'
-import { untilChanged } from './bells.ts'
-import type { Contender } from './contenders.ts'
-import type { Held, HeldByNode } from './held.ts'
-import { limited, orAborted, underAll } from './limits.ts'
-import type { AcquireOptions } from './turn-lock.ts'
-import { persist } from './node.ts'
+import { checkPath, markErrorKind, guarded } from '@zabra/client/internal'
+import { untilChanged } from './waiting/until-changed.ts'
+import type { Contender } from './turns/contenders.ts'
+import type { Held, HeldByNode } from './holding/held.ts'
+import { limited, orAborted, underAll } from './waiting/limits.ts'
+import type { AcquireOptions } from './turns/turn-lock.ts'
+import { persist } from './nodes/node.ts'
 import { readerLine, writerLine, writerMarks } from './read-write-lock.ts'
-import { runHeld } from './right.ts'
-import { checkedOptions, takeTurn, type Line, type LockOptions, type Wait } from './turn.ts'
+import { runHeld } from './holding/run-held.ts'
+import { checkedOptions, takeTurn, type Line, type LockOptions, type Wait } from './turns/turn.ts'
 
 /** What Curator's Revoker writes as well. */
 const revokeWord = '__REVOKE__'
@@ -228,14 +228,7 @@ function answering(
   const hear = ({ data, stat }: Data): boolean => {
     if (stat.version > askedVersion && text.decode(data) === revokeWord) {
       askedVersion = stat.version
-      try {
-        onAsked?.(revocable)
-      } catch (error) {
-        // The caller's to hear of, not ours to stumble over.
-        client.host.defer(() => {
-          throw error
-        })
-      }
+      guarded(client.host, () => onAsked?.(revocable))
     }
     return true
   }

@@ -2,7 +2,7 @@ import { SessionExpiredError } from '@zabra/client'
 import { expect, test } from 'vitest'
 import { useServer } from '../test/support/server.ts'
 import { expire, openProxied, untilChildren } from '../test/support/trouble.ts'
-import type { Held } from './held.ts'
+import type { Held } from './holding/held.ts'
 import { Semaphore } from './semaphore.ts'
 
 const fixture = useServer()

@@ -6,9 +6,8 @@ import {
   type CallOptions,
   type Client,
 } from '@zabra/client'
-import { checkPath } from '@zabra/client/internal'
-import { checkedCount } from './arguments.ts'
-import { childrenAndWait } from './bells.ts'
+import { checkCount, checkPath } from '@zabra/client/internal'
+import { childrenAndWait } from './waiting/until-changed.ts'
 import {
   HeldByNode,
   LostError,
@@ -16,12 +15,12 @@ import {
   type Held,
   type HoldOptions,
   type LossPolicy,
-} from './held.ts'
+} from './holding/held.ts'
 import { holdAll } from './hold-all.ts'
-import { limited, underAll } from './limits.ts'
-import { lockLine } from './lock.ts'
-import { below } from './parents.ts'
-import { runHeld } from './right.ts'
+import { limited, underAll } from './waiting/limits.ts'
+import { lockLine } from './turns/turn-lock.ts'
+import { below } from './nodes/parents.ts'
+import { runHeld } from './holding/run-held.ts'
 import {
   checkedOptions,
   takeTurn,
@@ -29,7 +28,7 @@ import {
   waiterError,
   type LockOptions,
   type TurnOptions,
-} from './turn.ts'
+} from './turns/turn.ts'
 
 export interface PermitOptions {
   /** How many at once; 1 by default. */
@@ -55,7 +54,7 @@ export class Semaphore {
     this.path = checkPath(path)
     this.locks = joinPath(path, 'locks')
     this.leases = joinPath(path, 'leases')
-    this.permits = checkedCount('permits', permits)
+    this.permits = checkCount(permits, 'permits')
     this.options = checkedOptions(client, 'Semaphore', options)
   }
 

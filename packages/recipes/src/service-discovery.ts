@@ -1,12 +1,12 @@
 import { isRefusal, joinPath, type CallOptions, type Client, type ReadOptions } from '@zabra/client'
 import { makeGuid } from '@zabra/client/internal'
 import { watchGroup } from './group.ts'
-import { limited } from './limits.ts'
-import { mapLive, type Live } from './live.ts'
-import { persist } from './node.ts'
-import { below, checkName } from './parents.ts'
-import type { ProblemListener } from './problem.ts'
-import { Registration } from './registration.ts'
+import { limited } from './waiting/limits.ts'
+import { mapLive, type Live } from './live/live.ts'
+import { persist } from './nodes/node.ts'
+import { below, checkName } from './nodes/parents.ts'
+import type { ProblemListener } from './live/problem.ts'
+import { Registration } from './holding/registration.ts'
 import { instanceCodec, type ServiceInstance } from './service-instance.ts'
 
 /** What to register; all but the name has a default. It goes with its session: it is dynamic. */

@@ -1,6 +1,6 @@
 import { isRefusal, type CallOptions, type Client, type ResumableSession } from '@zabra/client'
 import { checkPath } from '@zabra/client/internal'
-import { hold, LostError, type Held, type HoldOptions } from './held.ts'
+import { hold, LostError, type Held, type HoldOptions } from './holding/held.ts'
 
 /**
  * Ends a client and writes down its session, so that the next process can go on with it: see

@@ -6,23 +6,16 @@ import {
   type Client,
   type Stat,
 } from '@zabra/client'
-import { checkPath, makeGuid } from '@zabra/client/internal'
-import { untilGone } from './bells.ts'
-import {
-  deleteOwn,
-  giveBackIn,
-  hold,
-  policyOf,
-  type Held,
-  type HoldOptions,
-  type LossPolicy,
-} from './held.ts'
-import { limited, orAborted } from './limits.ts'
-import { persist } from './node.ts'
-import { ensureParent } from './parents.ts'
-import { pause, refusedPauseMs } from './pause.ts'
-import { runHeld } from './right.ts'
-import { checkedOptions, type LockOptions } from './turn.ts'
+import { checkPath, makeGuid, pause } from '@zabra/client/internal'
+import { untilGone } from './waiting/until-changed.ts'
+import { hold, policyOf, type Held, type HoldOptions, type LossPolicy } from './holding/held.ts'
+import { deleteOwn, giveBackIn } from './nodes/give-back.ts'
+import { limited, orAborted } from './waiting/limits.ts'
+import { persist } from './nodes/node.ts'
+import { ensureParent } from './nodes/parents.ts'
+import { refusedPauseMs } from './waiting/pause.ts'
+import { runHeld } from './holding/run-held.ts'
+import { checkedOptions, type LockOptions } from './turns/turn.ts'
 
 /**
  * A lock that is one node of a fixed name: who makes it has the lock, all others watch it. Simple
@@ -177,6 +170,6 @@ async function readStat(client: Client, path: string): Promise<Stat | undefined>
       // A server that cannot tell now will be able to later; and what it had begun may come to be.
       if (!isRefusal(error) || isRefusal(error, 'noAuth')) throw error
     }
-    await pause(client, refusedPauseMs)
+    await pause(client.host, refusedPauseMs)
   }
 }

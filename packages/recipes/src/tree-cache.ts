@@ -1,9 +1,9 @@
 import { parentPath, type CallOptions, type Client, type Watching } from '@zabra/client'
-import { Feed } from './feed.ts'
-import { limited, onAbort, orAborted } from './limits.ts'
-import { Listeners } from './listeners.ts'
-import { findOut, persist, readNode, type NodeState } from './node.ts'
-import { watchedPart, type TreeScopeOptions } from './tree-scope.ts'
+import { Listeners, onAbort } from '@zabra/client/internal'
+import { Feed } from './live/feed.ts'
+import { limited, orAborted } from './waiting/limits.ts'
+import { findOut, persist, readNode, type NodeState } from './nodes/node.ts'
+import { watchedPart, type TreeScopeOptions } from './live/tree-scope.ts'
 
 /** What became of a node from one view of the tree to the next. */
 export interface TreeChange {
@@ -90,7 +90,7 @@ export class TreeCache implements AsyncDisposable {
   constructor(client: Client, path: string, options: TreeCacheOptions) {
     this.client = client.patient
     this.path = path
-    this.listeners = new Listeners(client)
+    this.listeners = new Listeners(client.host)
     this.patienceMs = options.patienceMs ?? defaultPatienceMs
     const part = watchedPart(client, options)
     this.changesAtServer = client.watch(path, { ...part, initial: true })

@@ -2,7 +2,7 @@ import { acl, json, type Client } from '@zabra/client'
 import { describe, expect, onTestFinished, test } from 'vitest'
 import { longerThanTests, useServer } from '../test/support/server.ts'
 import { expire, openProxied, outlived, roundTrips } from '../test/support/trouble.ts'
-import type { CommitForm } from './ballot.ts'
+import type { CommitForm } from './commit-votes.ts'
 import { joinCommit, openCommit, proposeCommit } from './two-phase-commit.ts'
 
 const fixture = useServer()

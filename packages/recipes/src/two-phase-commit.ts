@@ -7,7 +7,7 @@ import {
   type Client,
   type Codec,
 } from '@zabra/client'
-import { makeGuid } from '@zabra/client/internal'
+import { makeGuid, pause } from '@zabra/client/internal'
 import {
   checkDecision,
   decide,
@@ -20,14 +20,14 @@ import {
   writeState,
   type CommitForm,
   type Decision,
-} from './ballot.ts'
-import { untilGone, untilThere } from './bells.ts'
-import { firstOf } from './first-of.ts'
-import { deleteOwn, hold, type Held } from './held.ts'
-import { limited, orAborted } from './limits.ts'
-import { findOut, persist, readNode } from './node.ts'
-import { below, checkName } from './parents.ts'
-import { pause } from './pause.ts'
+} from './commit-votes.ts'
+import { untilGone, untilThere } from './waiting/until-changed.ts'
+import { firstOf } from './waiting/first-of.ts'
+import { hold, type Held } from './holding/held.ts'
+import { deleteOwn } from './nodes/give-back.ts'
+import { limited, orAborted } from './waiting/limits.ts'
+import { findOut, persist, readNode } from './nodes/node.ts'
+import { below, checkName } from './nodes/parents.ts'
 import { openTreeCache, type TreeCache } from './tree-cache.ts'
 
 export interface ProposeOptions<T> extends CallOptions {
@@ -329,7 +329,7 @@ async function awaitOutcome(
       firstOf(signal, (either) => [
         untilThere(client, outcome, either),
         untilGone(client, coordinator, either),
-        ...(lateAt === undefined ? [] : [pause(client, leftMs()!, either)]),
+        ...(lateAt === undefined ? [] : [pause(client.host, leftMs()!, either)]),
       ]),
     )
   }

@@ -1,7 +1,7 @@
 import { text, type Client } from '@zabra/client'
 import { expect, test } from 'vitest'
 import { Election } from '../src/election.ts'
-import type { Held } from '../src/held.ts'
+import type { Held } from '../src/holding/held.ts'
 import { Lock } from '../src/lock.ts'
 import { PriorityQueue } from '../src/priority-queue.ts'
 import { Queue } from '../src/queue.ts'

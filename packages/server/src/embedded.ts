@@ -1,4 +1,5 @@
 import { formatDiagnostic, loadConfig, type Overrides } from './config/config.ts'
+import { eventLogger } from './base/event-logger.ts'
 import { silent, type Logger } from './base/logger.ts'
 import { RunningServer } from './running/running-server.ts'
 
@@ -45,7 +46,9 @@ export async function startServer(options: StartOptions = {}): Promise<RunningSe
     throw new Error(problems.map(formatDiagnostic).join('\n'))
   }
   for (const diagnostic of diagnostics) {
-    if (diagnostic.severity === 'warning') logger.warn(formatDiagnostic(diagnostic))
+    if (diagnostic.severity !== 'warning') continue
+    const problem = formatDiagnostic(diagnostic)
+    eventLogger(logger).warn('config: questionable setting', { problem })
   }
   return RunningServer.start(config, { logger, inMemory })
 }

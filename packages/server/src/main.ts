@@ -3,6 +3,7 @@ import { setFlagsFromString } from 'node:v8'
 import { RecoveryError } from '@zabra/core'
 import { flags, formatDiagnostic, loadConfig, type Overrides } from './config/config.ts'
 import { DirectoryInUseError } from './disk/lock.ts'
+import { eventLogger } from './base/event-logger.ts'
 import { outliveStreams, stderrLogger, writeOrLose } from './base/logger.ts'
 import { RunningServer } from './running/running-server.ts'
 import { StartError } from './base/start-error.ts'
@@ -103,13 +104,14 @@ async function untilStopped(
     stopSignal.then((name) => ({ name })),
     server.failed.catch((error: Error) => ({ error })),
   ])
+  const logger = eventLogger(stderrLogger)
   if ('error' in outcome) {
-    writeOrLose(process.stderr, `zabra server: stopping, because ${outcome.error.message}\n`)
+    logger.error('server: stopping after a failure', { error: outcome.error.message })
     return 1
   }
-  stderrLogger.info(`${outcome.name}: stopping`)
+  logger.info('server: stopping', { signal: outcome.name })
   await server.stop()
-  stderrLogger.info('stopped; everything acknowledged is on disk')
+  logger.info('server: stopped, all acknowledged writes are on disk')
   return 0
 }
 

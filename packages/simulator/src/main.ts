@@ -3,6 +3,7 @@
  * npm run sim -- --seeds 1..1000     many, on all cores; goes on where it was interrupted
  * npm run sim -- --minutes 5         as many as fit, from a seed of this moment on
  * npm run sim -- ... --record        and adds the result to docs/sweeps.md
+ * npm run sim -- ... --workers 1     on so many cores instead of all
  *
  * Each with --servers 1 for servers on their own, --servers 3 or 5 for ensembles only, and these
  * with --changing for those whose members come and go. With --recipes the runs are of programs that
@@ -13,7 +14,7 @@ import { workloads } from './programs/workloads.ts'
 import { runSeed, type SeedKind } from './run-seed.ts'
 import { shrink } from './shrink.ts'
 import { describeCounts, describeFailure } from './summary.ts'
-import { recordSweep } from './sweep-record.ts'
+import { commitOfCode, recordSweep } from './sweep-record.ts'
 import { sweep, work, type Range } from './sweep.ts'
 
 const failuresExplained = 3
@@ -43,19 +44,22 @@ async function many(
   range: Range,
   untilMs: number,
   kind: SeedKind,
-  isRecorded: boolean,
+  { isRecorded, workers }: { isRecorded: boolean; workers: number | undefined },
 ): Promise<boolean> {
   const { first, last } = range
   console.log(`seeds from ${first}${last === Infinity ? '' : ` to ${last}`}`)
-  const swept = await sweep(range, untilMs, kind)
+  const commit = isRecorded ? commitOfCode() : undefined
+  if (isRecorded && commit === undefined) console.log('not recorded: the code is of no commit')
+  const swept = await sweep(range, untilMs, kind, workers)
   const { seeds, failed, counts, seconds } = swept
   for (const line of describeCounts(counts)) console.log(line)
   const rate = (seeds / seconds).toFixed(1)
   console.log(
     `${seeds} seeds in ${seconds.toFixed(1)} s, ${rate} a second, ${failed.length} failed: ${failed.join(' ') || 'none'}`,
   )
-  if (!swept.isWhole && last !== Infinity) console.log('interrupted: the same command goes on')
-  if (isRecorded) recordSweep(swept, range, kind)
+  const isInterrupted = !swept.isWhole && last !== Infinity
+  if (isInterrupted) console.log('interrupted: the same command goes on')
+  else if (commit !== undefined) recordSweep(commit, swept, range, kind)
   for (const seed of failed.slice(0, failuresExplained)) await one(seed, kind, false)
   return failed.length === 0 && isDecided(counts)
 }
@@ -86,6 +90,7 @@ if (process.argv[2] === '--worker') {
       recipe: { type: 'string' },
       trace: { type: 'boolean', default: false },
       record: { type: 'boolean', default: false },
+      workers: { type: 'string' },
     },
   })
   if (values.recipe !== undefined && !(values.recipe in workloads)) {
@@ -97,17 +102,21 @@ if (process.argv[2] === '--worker') {
     isChanging: values.changing ? true : undefined,
     recipe: values.recipe ?? (values.recipes ? 'any' : undefined),
   }
+  const how = {
+    isRecorded: values.record,
+    workers: values.workers === undefined ? undefined : Number(values.workers),
+  }
   let isGood: boolean
   if (values.seed !== undefined) {
     isGood = await one(Number(values.seed), kind, values.trace)
   } else if (values.seeds !== undefined) {
     const [first, last] = values.seeds.split('..').map(Number)
-    isGood = await many({ first: first!, last: last ?? first! }, Infinity, kind, values.record)
+    isGood = await many({ first: first!, last: last ?? first! }, Infinity, kind, how)
   } else {
     const minutes = Number(values.minutes ?? 1)
     const first = Math.floor(Date.now() / 1000) % 1_000_000_000
     const untilMs = Date.now() + minutes * 60_000
-    isGood = await many({ first, last: Infinity }, untilMs, kind, values.record)
+    isGood = await many({ first, last: Infinity }, untilMs, kind, how)
   }
   process.exitCode = isGood ? 0 : 1
 }

@@ -1,4 +1,4 @@
-/** docs/sweeps.md: which code has stood how many seeds. */
+/** docs/sweeps.md: how many seeds each commit has passed. */
 import { execFileSync } from 'node:child_process'
 import { readFileSync, writeFileSync } from 'node:fs'
 import { fileURLToPath } from 'node:url'
@@ -7,33 +7,101 @@ import type { Range, Swept } from './sweep.ts'
 
 const repository = fileURLToPath(new URL('../../..', import.meta.url))
 const path = `${repository}/docs/sweeps.md`
-const rowPattern = /^\| `\w+` \| [^|]* \| [^|]* \| ([\d,]+) \| ([\d,]+) \|/
 
-/** Adds a row, and brings the total up to date. */
-export function recordSweep(swept: Swept, { first, last }: Range, kind: SeedKind): void {
+/** Sweeps of one commit and one kind. */
+interface Row {
+  readonly commit: string
+  readonly runs: string
+  /** Ranges of seeds, `1..10, 21..30`. */
+  readonly seeds: string
+  readonly count: number
+  readonly failed: number
+  readonly perSecond: number
+}
+
+/** The commit that the code is of, or undefined if the code differs from it. */
+export function commitOfCode(): string | undefined {
   const git = (...args: string[]): string =>
     execFileSync('git', args, { cwd: repository, encoding: 'utf8' }).trim()
-  if (git('status', '--porcelain', '--', 'packages') !== '') {
-    console.log('not recorded: the code differs from its commit')
-    return
-  }
-  const commit = git('rev-parse', '--short=10', 'HEAD')
+  if (git('status', '--porcelain', '--', 'packages') !== '') return undefined
+  return git('rev-parse', '--short=10', 'HEAD')
+}
+
+export function recordSweep(commit: string, swept: Swept, range: Range, kind: SeedKind): void {
   const { seeds, failed, seconds } = swept
-  const range = `${first}..${last === Infinity ? first + seeds - 1 : last}`
-  const cells = [`\`${commit}\``, kindOf(kind), range, count(seeds), count(failed.length)]
-  const row = `| ${[...cells, (seeds / seconds).toFixed(1)].join(' | ')} |`
-  // A sweep that went on has one row.
-  const isOfSameSweep = (line: string): boolean =>
-    line.startsWith(`| ${cells.slice(0, 3).join(' | ')} |`)
-  const lines = readFileSync(path, 'utf8').trimEnd().split('\n')
-  const rows = [...lines.filter((line) => rowPattern.test(line) && !isOfSameSweep(line)), row]
-  const head = lines.filter((line) => !rowPattern.test(line) && !line.startsWith('In all: '))
-  const sum = (column: number): string =>
-    count(rows.reduce((total, line) => total + numberIn(rowPattern.exec(line)?.[column]), 0))
-  const total = `In all: ${sum(1)} seeds, ${sum(2)} failed.`
-  const at = head.findIndex((line) => line.startsWith('| ---') || line.startsWith('|---'))
-  const text = [...head.slice(0, at + 1), ...rows, ...head.slice(at + 1), total].join('\n')
-  writeFileSync(path, `${text}\n`)
+  const last = range.last === Infinity ? range.first + seeds - 1 : range.last
+  const row: Row = {
+    commit,
+    runs: kindOf(kind),
+    seeds: `${range.first}..${last}`,
+    count: seeds,
+    failed: failed.length,
+    perSecond: seeds / seconds,
+  }
+  writeFileSync(path, withRow(readFileSync(path, 'utf8'), row))
+}
+
+const rowPattern = /^\| `(\w+)` \| ([^|]*) \| ([^|]*) \| ([\d,]+) \| ([\d,]+) \| ([\d.]+) \|$/
+const totalPattern = /^In all: /
+
+/** The page with a row added to its table, and the total brought up to date. */
+export function withRow(page: string, added: Row): string {
+  const lines = page.trimEnd().split('\n')
+  const rows = lines.flatMap((line) => parseRow(line) ?? [])
+  const same = rows.findIndex(({ commit, runs }) => commit === added.commit && runs === added.runs)
+  if (same < 0) rows.push(added)
+  else rows[same] = joined(rows[same]!, added)
+  const text = lines.filter((line) => parseRow(line) === undefined && !totalPattern.test(line))
+  const table = text.findIndex((line) => line.startsWith('|---'))
+  const sum = (values: readonly number[]): string => show(values.reduce((a, b) => a + b, 0))
+  const count = sum(rows.map((row) => row.count))
+  const failed = sum(rows.map((row) => row.failed))
+  return [
+    ...text.slice(0, table + 1),
+    ...rows.map(format),
+    ...text.slice(table + 1),
+    ...(text.at(-1) === '' ? [] : ['']),
+    `In all: ${count} seeds, ${failed} failed.`,
+    '',
+  ].join('\n')
+}
+
+function joined(one: Row, other: Row): Row {
+  const seconds = one.count / one.perSecond + other.count / other.perSecond
+  const count = one.count + other.count
+  return {
+    ...one,
+    seeds: joinRanges(one.seeds, other.seeds),
+    count,
+    failed: one.failed + other.failed,
+    perSecond: count / seconds,
+  }
+}
+
+/** A range that begins where the last one ended continues it. */
+function joinRanges(ranges: string, added: string): string {
+  const [, head = '', first, last] = /^(.*, )?(\d+)\.\.(\d+)$/.exec(ranges) ?? []
+  const [next, end] = added.split('..')
+  if (first === undefined || Number(last) + 1 !== Number(next)) return `${ranges}, ${added}`
+  return `${head}${first}..${end}`
+}
+
+function parseRow(line: string): Row | undefined {
+  const [, commit, runs, seeds, count, failed, perSecond] = rowPattern.exec(line) ?? []
+  if (commit === undefined) return undefined
+  return {
+    commit,
+    runs: runs!,
+    seeds: seeds!,
+    count: numberIn(count!),
+    failed: numberIn(failed!),
+    perSecond: Number(perSecond),
+  }
+}
+
+function format({ commit, runs, seeds, count, failed, perSecond }: Row): string {
+  const cells = [`\`${commit}\``, runs, seeds, show(count), show(failed), perSecond.toFixed(1)]
+  return `| ${cells.join(' | ')} |`
 }
 
 function kindOf({ servers, isChanging, recipe }: SeedKind): string {
@@ -45,10 +113,10 @@ function kindOf({ servers, isChanging, recipe }: SeedKind): string {
   return options.length === 0 ? 'servers' : options.join(' ')
 }
 
-function count(value: number): string {
+function show(value: number): string {
   return value.toLocaleString('en-US')
 }
 
-function numberIn(cell = '0'): number {
+function numberIn(cell: string): number {
   return Number(cell.replaceAll(',', ''))
 }

@@ -54,11 +54,16 @@ export function work(kind: SeedKind): void {
 }
 
 /** Until all seeds are done, or the time has come; what an earlier sweep did is not done again. */
-export async function sweep(range: Range, untilMs: number, kind: SeedKind): Promise<Swept> {
+export async function sweep(
+  range: Range,
+  untilMs: number,
+  kind: SeedKind,
+  workerCount = availableParallelism(),
+): Promise<Swept> {
   const program = await bundle()
   const progress = Progress.load(program.hash, range, kind)
   if (progress.seeds > 0) console.log(`${progress.seeds} seeds of it were done before`)
-  const workers = Array.from({ length: availableParallelism() }, () => {
+  const workers = Array.from({ length: workerCount }, () => {
     const execArgv = ['--enable-source-maps', '--max-semi-space-size=32']
     return fork(program.path, ['--worker', JSON.stringify(kind)], { execArgv })
   })

@@ -19,6 +19,12 @@ export function checkTimeout(timeoutMs: number | undefined, name = 'timeoutMs'):
   throw new RangeError(`${name} is a number of milliseconds from 0 on, not ${shown(timeoutMs)}`)
 }
 
+/** Returns the count if it is a whole number from 1 on. */
+export function checkCount(count: number, name: string): number {
+  if (Number.isInteger(count) && count >= 1) return count
+  throw new RangeError(`${name} is a whole number from 1 on, not ${shown(count)}`)
+}
+
 export function checkWatch(watch: unknown): void {
   if (watch !== undefined && typeof watch !== 'function')
     throw new TypeError(`watch is a function, not ${shown(watch)}`)

@@ -1,5 +1,5 @@
 import type { IncomingMessage, ServerResponse } from 'node:http'
-import type { Logger } from '../base/logger.ts'
+import type { EventLogger } from '../base/event-logger.ts'
 import type { ServerView } from '../view/server-view.ts'
 import { ApiHandler } from '../api/handler.ts'
 import { isLoopback } from '../config/loopback.ts'
@@ -20,13 +20,13 @@ import type { HttpSecurity } from '../http/secure-http.ts'
 /** The HTTP ports of a server: commands, probes, metrics, the API and the console. */
 export class AdminServer {
   private readonly view: ServerView
-  private readonly logger: Logger
+  private readonly logger: EventLogger
   private readonly security: HttpSecurity | undefined
   private readonly api: ApiHandler | undefined
   private adminPort: HttpServer | undefined
   private metricsPort: HttpServer | undefined
 
-  constructor(view: ServerView, logger: Logger, security: HttpSecurity | undefined) {
+  constructor(view: ServerView, logger: EventLogger, security: HttpSecurity | undefined) {
     const { admin, api } = view.config
     this.view = view
     this.logger = logger
@@ -41,12 +41,12 @@ export class AdminServer {
     const { idleTimeoutMs } = admin
     if (admin.enabled) {
       const { address: host, port } = admin
-      const options = { name: 'the admin port', host, port, idleTimeoutMs, security }
+      const options = { name: 'admin', host, port, idleTimeoutMs, security }
       this.adminPort = await listenHttp(adminHandler(view, api), options, logger)
       if (this.adminPort === undefined) api?.stop()
     }
     if (metrics.enabled) {
-      const options = { name: 'the metrics port', ...metrics, idleTimeoutMs, security }
+      const options = { name: 'metrics', ...metrics, idleTimeoutMs, security }
       this.metricsPort = await listenHttp(metricsHandler(view), options, logger)
     }
   }
@@ -59,6 +59,10 @@ export class AdminServer {
   /** Where the console is; undefined if it is off. */
   get consoleUrl(): string | undefined {
     return this.api === undefined || this.url === undefined ? undefined : `${this.url}/`
+  }
+
+  get consolePort(): number | undefined {
+    return this.consoleUrl === undefined ? undefined : Number(new URL(this.consoleUrl).port)
   }
 
   /** The port of ZooKeeper's Prometheus provider; undefined if it is not configured. */
@@ -98,7 +102,7 @@ function adminHandler(view: ServerView, api: ApiHandler | undefined): Handler {
       // The page itself tells nothing, but its origin must be one of this server.
       const refusal = browsers.refuseHost(request)
       if (refusal !== undefined) return sendText(response, refusal.status, `${refusal.error}\n`)
-      return serveConsole(pathname, request, response)
+      return serveConsole(pathname, request, response, await api.originsOfMembers(request))
     }
     sendText(response, 404, 'not found\n')
   }

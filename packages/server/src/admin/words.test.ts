@@ -8,7 +8,14 @@ let sessions: TestSession[]
 
 beforeEach(async () => {
   sessions = []
-  server = await startServer({ config: { '4lw.commands.whitelist': '*', tickTime: 2000 } })
+  server = await startServer({
+    config: {
+      '4lw.commands.whitelist': '*',
+      tickTime: 2000,
+      'admin.enableServer': 'true',
+      'admin.serverPort': 0,
+    },
+  })
 })
 
 afterEach(async () => {
@@ -150,12 +157,13 @@ test('conf tells the settings in their order', async () => {
   const lines = (await word('conf')).split('\n')
   expect(lines.map((line) => line.split('=')[0])).toEqual(
     `clientPort secureClientPort dataDir dataDirSize dataLogDir dataLogSize tickTime maxClientCnxns
-     minSessionTimeout maxSessionTimeout clientPortListenBacklog serverId`
+     minSessionTimeout maxSessionTimeout clientPortListenBacklog serverId adminAddress`
       .split(/\s+/)
       .concat(''),
   )
   expect(lines).toContain(`clientPort=${server.clientPort}`)
   expect(lines).toContain('minSessionTimeout=4000')
+  expect(lines).toContain(`adminAddress=${server.adminAddress}`)
 })
 
 test('dirs and envi', async () => {

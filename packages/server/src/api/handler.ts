@@ -3,18 +3,20 @@ import { BrowserGuard } from '../http/browsers.ts'
 import { addressOf } from '../http/authorization.ts'
 import { refuseMethod } from '../http/http-server.ts'
 import { isLoopback } from '../config/loopback.ts'
-import type { Logger } from '../base/logger.ts'
+import type { EventLogger } from '../base/event-logger.ts'
 import type { ServerView } from '../view/server-view.ts'
 import { ApiError, badRequest, notServing, toApiError } from './api-error.ts'
 import { Clients, includes, type Role } from './clients.ts'
 import { HistoryDesk } from './history/desk.ts'
 import { LiveChanges } from './history/live-changes.ts'
 import type { InternalClient } from './internal-client.ts'
+import { MemberOrigins } from './member-origins.ts'
 import { MetricsRing } from './metrics-ring.ts'
 import { apiRoot, openApi } from './openapi.ts'
 import { Query, readBody, streamed, type Call, type Route, type Services } from './route.ts'
 import { routes } from './routes/index.ts'
 import { problemOf } from './schema.ts'
+import { Surveyor } from './survey.ts'
 
 const jsonType = 'application/json'
 const bytesType = 'application/octet-stream'
@@ -25,27 +27,43 @@ const bodyOverhead = 65_536
 export class ApiHandler {
   private readonly services: Services
   private readonly browsers: BrowserGuard
-  private readonly logger: Logger
+  private readonly origins: MemberOrigins
+  private readonly logger: EventLogger
   private readonly document = JSON.stringify(openApi(routes))
   private readonly table = new Map<string, Route[]>()
   /** Only programs on this machine can ask. */
   private readonly isLocal: boolean
 
-  constructor(view: ServerView, logger: Logger) {
+  constructor(view: ServerView, logger: EventLogger) {
     this.services = {
       view,
       clients: new Clients(view),
       metrics: new MetricsRing(view),
       desk: new HistoryDesk(view),
       live: new LiveChanges(view),
+      surveyor: new Surveyor(view),
     }
     this.browsers = new BrowserGuard(view.config)
+    this.origins = new MemberOrigins(view)
     this.logger = logger
     this.isLocal = isLoopback(view.config.admin.address)
     for (const route of routes) {
       const path = `${apiRoot}${route.path}`
       this.table.set(path, [...(this.table.get(path) ?? []), route])
     }
+  }
+
+  /** Where pages of this server may go besides: the APIs of the other members. */
+  async originsOfMembers({ socket }: IncomingMessage): Promise<readonly string[]> {
+    const scheme = 'encrypted' in socket && socket.encrypted === true ? 'https' : 'http'
+    return (await this.origins.hosts()).map((host) => `${scheme}://${host}`)
+  }
+
+  /** Whether a page that is not ours is the console of another member. */
+  private async isOfMember(request: IncomingMessage): Promise<boolean> {
+    const { origin } = request.headers
+    if (origin === undefined || this.browsers.refuseHost(request) !== undefined) return false
+    return this.origins.includes(origin)
   }
 
   stop(): void {
@@ -68,9 +86,18 @@ export class ApiHandler {
     request: IncomingMessage,
     response: ServerResponse,
   ): Promise<void> {
-    const foreign = this.browsers.refuse(request)
-    if (foreign !== undefined) throw new ApiError(foreign.status, 'foreign', foreign.error)
     const { method = 'GET' } = request
+    const foreign = this.browsers.refuse(request)
+    if (foreign !== undefined) {
+      if (!(await this.isOfMember(request))) {
+        throw new ApiError(foreign.status, 'foreign', foreign.error)
+      }
+      allowOrigin(request, response)
+      if (method === 'OPTIONS') {
+        response.writeHead(204).end()
+        return
+      }
+    }
     if (pathname === '/api/openapi.json') {
       if (method !== 'GET' && method !== 'HEAD') return refuseMethod(response, 'GET, HEAD')
       return sendJson(response, 200, this.document)
@@ -167,9 +194,24 @@ export class ApiHandler {
       .map(({ scheme, id }) => `${scheme}:${scheme === 'digest' ? id?.split(':')[0] : id}`)
       .join(',')
     const { path: inBody } = (body ?? {}) as { readonly path?: string }
-    const what = inBody ?? query.text('path') ?? query.text('id') ?? ''
-    this.logger.info(`api: ${method} ${path} ${what} by ${user} from ${addressOf(request)}`)
+    this.logger.info('api: made a change', {
+      method,
+      path,
+      target: inBody ?? query.text('path') ?? query.text('id'),
+      user,
+      address: addressOf(request),
+    })
   }
+}
+
+/** What the console of another member needs, as browsers ask for it. */
+function allowOrigin(request: IncomingMessage, response: ServerResponse): void {
+  response.setHeader('Access-Control-Allow-Origin', request.headers.origin ?? '')
+  response.setHeader('Vary', 'Origin')
+  response.setHeader('Access-Control-Expose-Headers', 'Content-Range, ETag, Zabra-Version')
+  response.setHeader('Access-Control-Allow-Methods', 'GET, POST, PUT, DELETE')
+  response.setHeader('Access-Control-Allow-Headers', 'Authorization, Content-Type, If-Range, Range')
+  response.setHeader('Access-Control-Max-Age', '600')
 }
 
 function denied(isAnonymous: boolean): ApiError {

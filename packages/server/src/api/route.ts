@@ -8,6 +8,7 @@ import type { LiveChanges } from './history/live-changes.ts'
 import type { InternalClient } from './internal-client.ts'
 import type { MetricsRing } from './metrics-ring.ts'
 import { problemOf, type Schema } from './schema.ts'
+import type { Surveyor } from './survey.ts'
 
 /** What routes work with besides their request. */
 export interface Services {
@@ -16,6 +17,7 @@ export interface Services {
   readonly metrics: MetricsRing
   readonly desk: HistoryDesk
   readonly live: LiveChanges
+  readonly surveyor: Surveyor
 }
 
 export interface Parameter {

@@ -1,5 +1,5 @@
 import { open, rename, rm, type FileHandle } from 'node:fs/promises'
-import type { Logger } from '../base/logger.ts'
+import type { EventLogger } from '../base/event-logger.ts'
 
 export interface RotationOptions {
   readonly file: string
@@ -17,7 +17,7 @@ export class RotatingFile {
   /** Lines that could not be written. */
   lost = 0
   private readonly options: RotationOptions
-  private readonly logger: Logger
+  private readonly logger: EventLogger
   private waiting: string[] = []
   private waitingBytes = 0
   private handle: FileHandle | undefined
@@ -26,13 +26,13 @@ export class RotatingFile {
   private hasFailed = false
 
   /** Opens the file, so that what is wrong with it is seen at the start. */
-  static async open(options: RotationOptions, logger: Logger): Promise<RotatingFile> {
+  static async open(options: RotationOptions, logger: EventLogger): Promise<RotatingFile> {
     const file = new RotatingFile(options, logger)
     await file.reopen()
     return file
   }
 
-  private constructor(options: RotationOptions, logger: Logger) {
+  private constructor(options: RotationOptions, logger: EventLogger) {
     this.options = options
     this.logger = logger
   }
@@ -63,13 +63,13 @@ export class RotatingFile {
       this.waitingBytes = 0
       try {
         for (const part of this.parts(lines)) await this.write(part)
-        if (this.hasFailed) this.logger.info(`the audit log ${this.options.file} is written again`)
+        if (this.hasFailed) this.logger.info('audit: writing again', { file: this.options.file })
         this.hasFailed = false
       } catch (error) {
         this.lost += lines.length
         if (!this.hasFailed) {
           const { message } = error as Error
-          this.logger.error(`the audit log ${this.options.file} cannot be written: ${message}`)
+          this.logger.error('audit: cannot write', { file: this.options.file, error: message })
         }
         this.hasFailed = true
       }

@@ -50,7 +50,7 @@ test('without a secret they are those of Apache, so that sessions move to its se
   expect(passwords).toBe(apachePasswords)
 })
 
-test('a secret that is missing, short, or open to others is told of', () => {
+test('a secret that others can read is a warning, a missing or short one an error', () => {
   const warnings: string[] = []
   const logger = { ...silent, warn: (text: string) => void warnings.push(text) }
   const read = (): unknown => sessionPasswordsOf({ secretFile: file, kind: 'secret' }, logger)

@@ -1,6 +1,6 @@
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http'
 import type { AddressInfo, Socket } from 'node:net'
-import type { Logger } from '../base/logger.ts'
+import type { EventLogger } from '../base/event-logger.ts'
 import { secureHttp, type HttpSecurity } from './secure-http.ts'
 import { Descriptors } from '../net/descriptors.ts'
 
@@ -12,7 +12,7 @@ export interface HttpServer {
 }
 
 export interface HttpOptions {
-  /** What it is for, in a sentence: `the admin port`. */
+  /** For the log: `admin` or `metrics`. */
   readonly name: string
   readonly host: string
   /** 0: any free one. */
@@ -29,7 +29,7 @@ export interface HttpOptions {
 export async function listenHttp(
   handler: Handler,
   options: HttpOptions,
-  logger: Logger,
+  logger: EventLogger,
 ): Promise<HttpServer | undefined> {
   const { name, host, port, idleTimeoutMs, security } = options
   const working = new Set<IncomingMessage>()
@@ -39,7 +39,12 @@ export async function listenHttp(
     working.add(request)
     response.once('close', () => working.delete(request))
     handler(request, response).catch((error: unknown) => {
-      logger.warn(`${name}: ${request.method} ${request.url} failed: ${String(error)}`)
+      logger.warn('http: request failed', {
+        port: name,
+        method: request.method,
+        url: request.url,
+        error: String(error),
+      })
       if (response.headersSent) response.destroy()
       else sendText(response, 500, 'internal error\n')
     })
@@ -68,10 +73,15 @@ export async function listenHttp(
       listening.listen({ host, port }, resolve)
     })
   } catch (error) {
-    logger.warn(`${name} is off: ${(error as Error).message}`)
+    logger.warn('http: cannot open port, running without it', {
+      port: name,
+      error: (error as Error).message,
+    })
     return undefined
   }
-  listening.on('error', (error) => logger.warn(`${name}: ${error.message}`))
+  listening.on('error', (error) =>
+    logger.warn('http: port failed', { port: name, error: error.message }),
+  )
   const { address, port: actualPort } = listening.address() as AddressInfo
   const scheme = security === undefined ? 'http' : 'https'
   return {

@@ -3,7 +3,7 @@ import type { TLSSocket } from 'node:tls'
 import type { LimitName, PeerBase } from '@zabra/core'
 import type { Id } from '@zabra/protocol'
 import { plainAddress } from '../base/plain-address.ts'
-import type { Logger } from '../base/logger.ts'
+import type { EventLogger } from '../base/event-logger.ts'
 import type { TlsAcceptor } from '../tls/tls-acceptor.ts'
 import type { Turn } from './turn.ts'
 import { ClientPort, type ClientPortParts, type Speech } from './client-port.ts'
@@ -40,7 +40,7 @@ export interface FourLetterWords {
 
 /** How long a closed connection may take to read what it was last sent. */
 const lingerMs = 2_000
-/** Refusals for want of descriptors come in floods: they are told of together. */
+/** Connections refused for lack of descriptors come in floods, so they are logged together. */
 const scarcityEveryMs = 10_000
 
 /** The ports of clients, and their connections. */
@@ -54,21 +54,21 @@ export class ClientListener {
   /** Nothing more is read from anybody. */
   isStopping = false
   private readonly options: ListenOptions
-  private readonly logger: Logger
+  private readonly logger: EventLogger
   private readonly ports: readonly ClientPort[]
   private readonly perAddress = new Map<string, number>()
   /** With those whose TLS handshake is under way. */
   private connections = 0
   private readonly descriptors = new Descriptors()
-  private refusedSinceTold = 0
-  private scarcityToldAtMs = -Infinity
+  private refusedSinceLogged = 0
+  private scarcityLoggedAtMs = -Infinity
 
   constructor(
     parts: {
       peer: PeerBase
       turn: Turn
       words: FourLetterWords
-      logger: Logger
+      logger: EventLogger
       tls: TlsAcceptor | undefined
     },
     options: ListenOptions,
@@ -87,7 +87,7 @@ export class ClientListener {
       plain: (socket) => this.serve(socket, undefined),
       tls: parts.tls,
       detectionTimeoutMs,
-      failed: (error) => this.logger.error(`the client port: ${error.message}`),
+      failed: (error) => this.logger.error('client: port failed', { error: error.message }),
     }
     this.ports = options.ports.map(
       (port) => new ClientPort({ ...port, clientPortListenBacklog }, portParts),
@@ -142,7 +142,10 @@ export class ClientListener {
 
   dropped(socket: ClientSocket, limit: LimitName, reason: string): void {
     this.peer.stats.limitsReached[limit]++
-    this.logger.warn(`dropped ${socket.address}:${socket.port}: ${reason}`)
+    this.logger.warn('client: dropped connection', {
+      address: `${socket.address}:${socket.port}`,
+      reason,
+    })
   }
 
   forget(socket: ClientSocket): void {
@@ -177,15 +180,18 @@ export class ClientListener {
         const limit = isTooManyThere ? 'connections_per_address' : 'connections'
         this.peer.stats.connectionsRejected++
         this.peer.stats.limitsReached[limit]++
-        this.logger.warn(
-          `refused a connection from ${address}: ${count} are open from there, ${this.connections} in all`,
-        )
+        this.logger.warn('client: refused connection, too many are open', {
+          address,
+          limit: isTooManyThere ? 'maxClientCnxns' : 'maxCnxns',
+          fromAddress: count,
+          total: this.connections,
+        })
       }
       socket.destroy()
       return false
     }
     if (!this.descriptors.hasRoomFor(socket)) {
-      this.refuseForScarcity()
+      this.refuseForDescriptors()
       socket.destroy()
       return false
     }
@@ -202,17 +208,17 @@ export class ClientListener {
     else this.perAddress.set(address, count)
   }
 
-  private refuseForScarcity(): void {
+  private refuseForDescriptors(): void {
     this.peer.stats.connectionsRejected++
     this.peer.stats.connectionsWithoutDescriptor++
-    this.refusedSinceTold++
+    this.refusedSinceLogged++
     const nowMs = performance.now()
-    if (nowMs - this.scarcityToldAtMs < scarcityEveryMs) return
-    this.logger.warn(
-      `refused ${this.refusedSinceTold} connections: ${this.sockets.size} are open, and the other file ` +
-        'descriptors are kept for logs and snapshots. Raise the limit of open files (ulimit -n).',
-    )
-    this.scarcityToldAtMs = nowMs
-    this.refusedSinceTold = 0
+    if (nowMs - this.scarcityLoggedAtMs < scarcityEveryMs) return
+    this.logger.warn('client: refused connections, too few file descriptors (ulimit -n)', {
+      refused: this.refusedSinceLogged,
+      open: this.sockets.size,
+    })
+    this.scarcityLoggedAtMs = nowMs
+    this.refusedSinceLogged = 0
   }
 }

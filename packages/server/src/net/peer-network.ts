@@ -15,7 +15,7 @@ import type {
 import { QuorumSaslAcceptor, QuorumSaslDialer } from '../auth/quorum-sasl.ts'
 import type { QuorumSasl, QuorumTls } from '../config/server-config.ts'
 import { timerMsMax } from '../base/every.ts'
-import type { Logger } from '../base/logger.ts'
+import type { EventLogger } from '../base/event-logger.ts'
 import type { Turn } from './turn.ts'
 import type { TlsContext } from '../tls/tls-context.ts'
 import {
@@ -67,7 +67,7 @@ const refusedLingerMs = 1000
 export class NodePeerNetwork implements PeerNetwork {
   private readonly options: PeerNetworkOptions
   private readonly user: NetworkUser
-  private readonly logger: Logger
+  private readonly logger: EventLogger
   private electionServer: Server | undefined
   private readonly doors = new Map<PeerPort, Server>()
   private committed: Membership
@@ -80,7 +80,7 @@ export class NodePeerNetwork implements PeerNetwork {
   private nextId = 1
   private isStopped = false
 
-  constructor(options: PeerNetworkOptions, user: NetworkUser, logger: Logger) {
+  constructor(options: PeerNetworkOptions, user: NetworkUser, logger: EventLogger) {
     this.options = options
     this.user = user
     this.logger = logger
@@ -114,9 +114,7 @@ export class NodePeerNetwork implements PeerNetwork {
         return
       } catch (error) {
         if (attempt === attemptsMax || this.isStopped) throw error
-        const { electionPort } = this.own
-        const { message } = error as Error
-        this.logger.warn(`the election port ${electionPort}: ${message}; trying again`)
+        this.warnOfPort('election', this.own.electionPort, error as Error)
         await setTimeoutPromise(bindPauseMs)
       }
     }
@@ -157,7 +155,7 @@ export class NodePeerNetwork implements PeerNetwork {
   /** Closes the connection of a server that fails to authenticate. */
   private refuse(socket: Socket, port: string, reason: string): void {
     const from = plainAddress(socket.remoteAddress)
-    this.logger.warn(`refused server ${from} on the ${port} port: ${reason}`)
+    this.logger.warn('peer: refused server', { address: from, port, reason })
     socket.end()
     setTimeout(() => socket.destroy(), refusedLingerMs).unref()
   }
@@ -187,10 +185,10 @@ export class NodePeerNetwork implements PeerNetwork {
       this.openElectionPort().then(
         () => {
           if (this.isStopped) this.electionServer?.close()
-          else this.logger.info(`the election port is ${electionPort} from now on`)
+          else this.logger.info('peer: moved election port', { port: electionPort })
         },
         (error: Error) => {
-          this.logger.warn(`the election port ${electionPort}: ${error.message}; trying again`)
+          this.warnOfPort('election', electionPort, error)
           setTimeout(bind, rebindPauseMs).unref()
         },
       )
@@ -275,7 +273,7 @@ export class NodePeerNetwork implements PeerNetwork {
     return authenticateElection(own, connection, {
       passed: () => receiver,
       refused: (reason) => {
-        this.logger.warn(`server at ${host}:${port} refuses this one: ${reason}`)
+        this.warnOfRefusal('election', `${host}:${port}`, reason)
         connection.socket.destroy()
       },
     })
@@ -328,7 +326,7 @@ export class NodePeerNetwork implements PeerNetwork {
         () => isWanted() || server.close(),
         (error: Error) => {
           if (!isWanted()) return
-          this.logger.warn(`the ${door} port ${port}: ${error.message}; trying again`)
+          this.warnOfPort(door, port, error)
           setTimeout(bind, rebindPauseMs).unref()
         },
       )
@@ -399,7 +397,7 @@ export class NodePeerNetwork implements PeerNetwork {
           return
         }
         const refused = (reason: string): void => {
-          this.logger.warn(`server at ${at} refuses this one: ${reason}`)
+          this.warnOfRefusal(door, at, reason)
           socket.destroy(new Error(`${at}: ${reason}`))
         }
         const send = (bytes: Uint8Array): void => void socket.write(bytes)
@@ -418,6 +416,14 @@ export class NodePeerNetwork implements PeerNetwork {
         reject(new Error(`${at} closed the connection`))
       })
     })
+  }
+
+  private warnOfPort(name: string, port: number, { message }: Error): void {
+    this.logger.warn('peer: cannot open port, retrying', { name, port, error: message })
+  }
+
+  private warnOfRefusal(port: string, address: string, reason: string): void {
+    this.logger.warn('peer: server refused this one', { address, port, reason })
   }
 
   private find(server: ServerId): PeerAddress | undefined {

@@ -2,7 +2,7 @@ import { connect, createServer, type Server, type Socket } from 'node:net'
 import { checkServerIdentity, connect as connectTls, TLSSocket } from 'node:tls'
 import type { HostPort, ServerId } from '@zabra/core'
 import type { QuorumSasl, QuorumTls } from '../config/server-config.ts'
-import type { Logger } from '../base/logger.ts'
+import type { EventLogger } from '../base/event-logger.ts'
 import { claimProblem, nameProblem } from '../tls/peer-names.ts'
 import { TlsAcceptor } from '../tls/tls-acceptor.ts'
 import type { TlsContext } from '../tls/tls-context.ts'
@@ -21,7 +21,7 @@ export interface PeerSecurityParts {
   readonly sasl: QuorumSasl | undefined
   /** The hosts of all members, or of one; none for a server that is not a member. */
   readonly hosts: (server?: ServerId) => readonly string[]
-  readonly logger: Logger
+  readonly logger: EventLogger
 }
 
 type Accept = (socket: Socket) => Receiver | undefined
@@ -107,7 +107,9 @@ export class PeerSecurity {
     socket.once('secureConnect', opened)
     socket.once('error', (error: Error & { code?: string }) => {
       const isAboutTls = error.code === undefined || !/^E[A-Z]+$/.test(error.code)
-      if (isAboutTls) this.parts.logger.warn(`TLS to server at ${host}:${port}: ${error.message}`)
+      if (!isAboutTls) return
+      const fields = { address: `${host}:${port}`, error: error.message }
+      this.parts.logger.warn('tls: connection to server failed', fields)
     })
     return socket
   }
@@ -129,7 +131,7 @@ export class PeerSecurity {
         socket.on('data', (bytes: Buffer) => receiver?.receive(bytes, bytes.length))
       },
       onFailed: (address, reason) =>
-        logger.warn(`TLS handshake with server ${address} on the ${port} port failed: ${reason}`),
+        logger.warn('tls: handshake with server failed', { address, port, error: reason }),
     })
   }
 }

@@ -2,8 +2,6 @@ import { statSync } from 'node:fs'
 import { join } from 'node:path'
 import {
   CommittedLog,
-  describeRecovery,
-  isRecoveryWarning,
   Journal,
   loadDatabase,
   Peer,
@@ -24,7 +22,7 @@ import {
 import type { AuditLog } from '../audit/audit-log.ts'
 import { makeAuthenticator } from '../auth/authenticator.ts'
 import { sessionPasswordsOf } from '../auth/session-passwords.ts'
-import type { Logger } from '../base/logger.ts'
+import { logEntry, type EventLogger } from '../base/event-logger.ts'
 import { nodeHost } from '../base/node-host.ts'
 import type { ServerConfig } from '../config/config.ts'
 import { zlibCompression as compression } from '../disk/zlib-compression.ts'
@@ -33,6 +31,7 @@ import { Turn } from '../net/turn.ts'
 import type { TlsContexts } from '../tls/tls-contexts.ts'
 import type { ServerView } from '../view/server-view.ts'
 import { explainEnd, noVerdicts, type VerdictCounts } from '../view/session-end.ts'
+import { describeRecovery } from './describe-recovery.ts'
 import { describeJournal, describeTrace } from './describe-trace.ts'
 import { historyRetention, openHistory } from './history.ts'
 import { joinEnsemble, type JoinedEnsemble } from './ensemble.ts'
@@ -47,10 +46,10 @@ export interface Resources {
   readonly disk: Disk
   /** Where changes of the membership are saved; undefined if they are not. */
   readonly configFile: string | undefined
-  /** Limited in rate: clients can cause these lines. */
-  readonly logger: Logger
-  /** Not limited: lines that only the start causes. */
-  readonly startLogger: Logger
+  /** Limited in rate, since clients can cause these lines. */
+  readonly logger: EventLogger
+  /** Not limited, for lines that only the start causes. */
+  readonly startLogger: EventLogger
   readonly tls: TlsContexts
   readonly audit: AuditLog | undefined
   /** A change of configuration moves this server's client port. */
@@ -146,8 +145,7 @@ export async function assembleServer(config: ServerConfig, resources: Resources)
       disk,
       host: nodeHost,
       trace: (event) => {
-        const { level, text } = describeJournal(event, ensemble !== undefined)
-        logger[level](text)
+        logEntry(logger, describeJournal(event, ensemble !== undefined))
       },
       turn: (work) => turn.run(work),
     },
@@ -203,7 +201,7 @@ function authenticatorOf(config: ServerConfig): Authenticator {
 function recoveryOptions(
   config: ServerConfig,
   { snapshotDir, logDir }: Parts['directories'],
-  logger: Logger,
+  logger: EventLogger,
 ): RecoveryOptions {
   return {
     snapshotDir,
@@ -218,8 +216,7 @@ function recoveryOptions(
     },
     othersHaveIt: config.ensemble !== undefined,
     trace(event) {
-      if (isRecoveryWarning(event)) logger.warn(describeRecovery(event))
-      else logger.info(describeRecovery(event))
+      logEntry(logger, describeRecovery(event))
     },
   }
 }
@@ -229,12 +226,12 @@ function changedAt(file: string): number {
   return statSync(file, { throwIfNoEntry: false })?.mtimeMs ?? Date.now()
 }
 
-function tracer(logger: Logger, expiredBy: VerdictCounts): (event: TraceEvent) => void {
+function tracer(logger: EventLogger, expiredBy: VerdictCounts): (event: TraceEvent) => void {
   return (event) => {
     if (event.type === 'sessionEnded' && event.end.isExpired) {
       expiredBy[explainEnd(event.end).verdict]++
     }
-    const line = describeTrace(event)
-    if (line !== undefined) logger[line.level](line.text)
+    const entry = describeTrace(event)
+    if (entry !== undefined) logEntry(logger, entry)
   }
 }

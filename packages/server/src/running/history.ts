@@ -1,5 +1,5 @@
 import { History, MemoryDisk, type Disk, type HistoryRetention } from '@zabra/core'
-import type { Logger } from '../base/logger.ts'
+import type { EventLogger } from '../base/event-logger.ts'
 import { Slices } from '../base/slices.ts'
 import type { ServerConfig } from '../config/config.ts'
 import { zlibCompression as compression } from '../disk/zlib-compression.ts'
@@ -17,7 +17,7 @@ export function openHistory(
   config: ServerConfig,
   disk: Disk,
   places: Parts['directories'],
-  logger: Logger,
+  logger: EventLogger,
   upTo: () => bigint,
 ): History | undefined {
   if (!config.history.enabled) return undefined
@@ -28,8 +28,11 @@ export function openHistory(
     keepsIndexes: true,
     pause: new Slices().pause,
     trace({ type, file, message }) {
-      const what = type === 'indexDamaged' ? 'is damaged and is made again' : 'cannot be written'
-      logger.warn(`history: the index ${file} ${what}: ${message}`)
+      if (type === 'indexDamaged') {
+        logger.warn('history: rebuilding damaged index', { file, error: message })
+      } else {
+        logger.warn('history: cannot write index', { file, error: message })
+      }
     },
   })
 }

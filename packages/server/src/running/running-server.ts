@@ -14,6 +14,7 @@ import { makeWords } from '../admin/words.ts'
 import { InternalClient } from '../api/internal-client.ts'
 import { openAuditLog, type AuditLog } from '../audit/audit-log.ts'
 import { every } from '../base/every.ts'
+import { eventLogger, type EventLogger } from '../base/event-logger.ts'
 import type { Logger } from '../base/logger.ts'
 import { limitRate } from '../base/rate-limited-logger.ts'
 import type { ServerConfig } from '../config/config.ts'
@@ -46,7 +47,7 @@ interface Holdings {
   readonly tls: TlsContexts
   readonly audit: AuditLog | undefined
   readonly clientPorts: ClientPorts
-  readonly logger: Logger
+  readonly logger: EventLogger
 }
 
 /** A server that serves. */
@@ -105,7 +106,8 @@ export class RunningServer implements ServerView {
 
   /** Loads the data directory and serves it. */
   static async start(config: ServerConfig, host: Host): Promise<RunningServer> {
-    const { logger: startLogger, inMemory } = host
+    const { inMemory } = host
+    const startLogger = eventLogger(host.logger)
     const logger = limitRate(startLogger)
     const disk: Disk = inMemory ? new MemoryDisk() : new NodeDisk()
     const locks = inMemory ? [] : lockDirectories(config)
@@ -168,6 +170,11 @@ export class RunningServer implements ServerView {
     return this.stopping
   }
 
+  /** Stops at the end of a block: `await using server = await startServer()`. */
+  [Symbol.asyncDispose](): Promise<void> {
+    return this.stop()
+  }
+
   private async shutDown(): Promise<void> {
     const { journal, ensemble } = this.parts
     const { locks, tls, audit } = this.holdings
@@ -228,6 +235,10 @@ export class RunningServer implements ServerView {
   /** Where Prometheus finds the metrics, when the provider of ZooKeeper is configured. */
   get metricsAddress(): string | undefined {
     return this.admin.metricsUrl
+  }
+
+  get adminPort(): number | undefined {
+    return this.admin.consolePort
   }
 
   // --- for monitoring --------------------------------------------------------------------------
@@ -298,6 +309,10 @@ export class RunningServer implements ServerView {
     if (config.ensemble === undefined || parts.ensemble === undefined) return undefined
     const { config: membership, zabStats: stats, leadership } = parts.ensemble.peer
     return { config: config.ensemble, membership, stats, leadership }
+  }
+
+  get timeline(): ServerView['timeline'] {
+    return this.parts.ensemble?.timeline
   }
 
   // --- what administrators can do --------------------------------------------------------------

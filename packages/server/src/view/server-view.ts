@@ -21,6 +21,7 @@ import type { Turn } from '../net/turn.ts'
 import type { HandshakeCounts } from '../tls/tls-acceptor.ts'
 import type { TlsContext } from '../tls/tls-context.ts'
 import type { VerdictCounts } from './session-end.ts'
+import type { Timeline } from './timeline.ts'
 
 /** A running server as its own monitoring sees it. */
 export interface ServerView {
@@ -29,6 +30,10 @@ export interface ServerView {
   readonly clientPort: number
   /** The port they connect to with TLS; 0 where there is none. */
   readonly secureClientPort: number
+  /** The URL of the admin port; undefined if it is off. */
+  readonly adminAddress: string | undefined
+  /** The port of the console and the API; undefined where there are none. */
+  readonly adminPort: number | undefined
   readonly peer: PeerBase
   readonly disk: DiskStats
   readonly sockets: ReadonlySet<ClientSocket>
@@ -50,6 +55,8 @@ export interface ServerView {
   readonly ensembleState: ServerState | undefined
   /** This server's part in its ensemble; undefined for a server on its own. */
   readonly ensemble: EnsembleView | undefined
+  /** Its elections and roles; undefined for a server on its own. */
+  readonly timeline: Timeline | undefined
   /** Set and told by stmk and gtmk; nothing depends on it here. */
   traceMask: bigint
   /** What the admin commands count. */

@@ -140,12 +140,23 @@ export class Ensemble implements AsyncDisposable {
     return this.servers.filter(({ role }) => role === 'follower')
   }
 
-  /** Resolves once all servers that are neither stopped nor paused serve clients. */
+  /**
+   * Resolves once all servers that are neither stopped nor paused serve clients, under one leader;
+   * rejects where one has ended by itself.
+   */
   async untilServing(options: WaitOptions = {}): Promise<void> {
-    const areServing = (): boolean =>
-      this.servers.every(({ state, isServing }) => state !== 'running' || isServing) &&
-      this.servers.some(({ isServing }) => isServing)
-    await this.until('all servers that run serve', areServing, options)
+    const { servers } = this
+    const outcome = await this.until(
+      'all servers that run serve',
+      () =>
+        servers.find(({ failure }) => failure !== undefined) ??
+        (this.leads() && servers.every(({ state, isServing }) => state !== 'running' || isServing)),
+      options,
+    )
+    if (outcome instanceof TestServer)
+      throw new Error(`server ${outcome.id} has ended by itself: ${outcome.failure!.message}`, {
+        cause: outcome.failure,
+      })
   }
 
   // --- the network -----------------------------------------------------------------------------
@@ -301,6 +312,12 @@ export class Ensemble implements AsyncDisposable {
       ({ role, isServing, epoch }) => role === 'follower' && isServing && epoch >= newest.epoch,
     )
     return 2 * (followers.length + 1) > this.voters ? newest : undefined
+  }
+
+  /** One leads, and nobody else believes to do so. */
+  private leads(): boolean {
+    const leaders = this.servers.filter(({ role }) => role === 'leader')
+    return leaders.length <= 1 && this.currentLeader() !== undefined
   }
 
   private memberOf(member: PartitionMember): TestServer | FaultProxy {

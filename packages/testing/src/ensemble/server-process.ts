@@ -25,7 +25,6 @@ export class ServerProcess {
   private readonly ended: Promise<void>
   private readonly calls = new Map<number, (outcome: SessionEnd) => void>()
   private callCount = 0
-  private known: Status | undefined
   private onPaused: (() => void) | undefined
   private cell: Int32Array | undefined
 
@@ -103,7 +102,6 @@ export class ServerProcess {
     Atomics.store(cell, 0, 1)
     Atomics.notify(cell, 0)
     this.isPaused = false
-    this.status = this.isGone ? undefined : this.known
     this.events.changed()
   }
 
@@ -124,7 +122,6 @@ export class ServerProcess {
   private hear(message: FromServer): void {
     switch (message.type) {
       case 'status':
-        this.known = message.status
         if (this.isPaused) return
         this.status = message.status
         this.events.changed()

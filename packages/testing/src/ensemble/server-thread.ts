@@ -15,6 +15,8 @@ const roles: Readonly<Record<NonNullable<RunningServer['ensembleState']>, Role>>
   looking: 'looking',
 }
 
+let last: Status | undefined
+
 const port = parentPort!
 const tell = (message: FromServer): void => port.postMessage(message)
 const say = (line: string): void => tell({ type: 'said', line })
@@ -42,6 +44,8 @@ function hear(server: RunningServer, message: ToServer): void {
     case 'pause':
       tell({ type: 'paused' })
       Atomics.wait(message.cell, 0, 0)
+      // Nobody knows any more.
+      last = undefined
       return
     case 'endSession': {
       const { id, call } = message
@@ -62,8 +66,6 @@ async function stop(server: RunningServer): Promise<void> {
     tell({ type: 'failed', error: error as Error })
   }
 }
-
-let last: Status | undefined
 
 function tellStatus({ peer, ensembleState }: RunningServer): void {
   const { isServing, isReadOnly, db } = peer

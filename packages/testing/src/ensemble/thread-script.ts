@@ -1,8 +1,4 @@
-import { rmSync } from 'node:fs'
-import { mkdtemp } from 'node:fs/promises'
-import { tmpdir } from 'node:os'
-import { join } from 'node:path'
-import { fileURLToPath, pathToFileURL } from 'node:url'
+import { fileURLToPath } from 'node:url'
 
 let bundle: Promise<URL> | undefined
 
@@ -16,14 +12,11 @@ export function threadScript(): Promise<URL> | URL {
 /** A thread cannot run TypeScript. In this repository, where nothing needs to be built, esbuild helps. */
 async function bundleSources(): Promise<URL> {
   const { build } = await import('esbuild')
-  const folder = await mkdtemp(join(tmpdir(), 'zabra-thread-'))
-  process.once('exit', () => rmSync(folder, { recursive: true, force: true }))
-  const outfile = join(folder, 'server-thread.mjs')
   // The server reads its version from a file that it finds from where it is.
   const version = new URL('../../../server/src/view/version.ts', import.meta.url)
-  await build({
+  const { outputFiles } = await build({
     entryPoints: [fileURLToPath(new URL('./server-thread.ts', import.meta.url))],
-    outfile,
+    write: false,
     bundle: true,
     platform: 'node',
     format: 'esm',
@@ -31,5 +24,6 @@ async function bundleSources(): Promise<URL> {
     define: { 'import.meta.url': JSON.stringify(version.href) },
     logLevel: 'warning',
   })
-  return pathToFileURL(outfile)
+  const code = Buffer.from(outputFiles[0]!.contents).toString('base64')
+  return new URL(`data:text/javascript;base64,${code}`)
 }

@@ -50,6 +50,7 @@ function gauges(view: ServerView): Value[] {
     gauge('outstanding_requests', peer.outstandingRequests, 'Requests that wait for their reply.'),
     gauge('unread_bytes', view.unreadBytes, 'Bytes sent to clients that they have not read.'),
     gauge('uptime', uptimeMs(view), 'Milliseconds since the server started.'),
+    gauge('admin_port', view.adminPort ?? 0, 'Port of the console and the HTTP API; 0 if off.'),
     gauge(
       'znode_count',
       nodeCount(view),

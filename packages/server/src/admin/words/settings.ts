@@ -4,7 +4,7 @@ import { environment } from '../../view/environment.ts'
 
 /** `conf`: the settings that count. */
 export async function conf(view: ServerView): Promise<string> {
-  const { config, clientPort, secureClientPort, directories } = view
+  const { config, clientPort, secureClientPort, directories, adminAddress } = view
   const sizes = await view.directorySizes()
   const settings = {
     clientPort: config.clientPort === undefined ? -1 : clientPort,
@@ -20,7 +20,9 @@ export async function conf(view: ServerView): Promise<string> {
     clientPortListenBacklog: config.clientPortListenBacklog,
     serverId: config.ensemble?.serverId ?? 0,
   }
-  return lines(settings) + ensembleSettings(view)
+  // ZooKeeper has no such line. The command `zabra` finds the admin port by it.
+  const own = adminAddress === undefined ? '' : lines({ adminAddress })
+  return lines(settings) + own + ensembleSettings(view)
 }
 
 function ensembleSettings({ ensemble }: ServerView): string {

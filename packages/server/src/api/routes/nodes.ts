@@ -1,7 +1,7 @@
-import { errorCodes, joinPath } from '@zabra/protocol'
-import { ApiError, isRefused, Refused } from '../api-error.ts'
+import { joinPath } from '@zabra/protocol'
+import { ApiError } from '../api-error.ts'
 import { pathParameter, streamed, type Call, type Route } from '../route.ts'
-import { array, boolean, integer, nullable, object, text } from '../schema.ts'
+import { array, integer, object, text } from '../schema.ts'
 import { aclJson, aclSchema, nodeJson, nodeSchema } from '../shapes.ts'
 import { childrenOf, statOf } from '../tree.ts'
 
@@ -67,23 +67,6 @@ export const nodes: readonly Route[] = [
       const { acl, stat } = await client.call('getACL', { path: query.path() })
       return { acl: aclJson(acl), aversion: stat.aversion }
     },
-  },
-  {
-    method: 'GET',
-    path: '/quota',
-    summary: 'The quota of a znode and what is used of it; null where it has none',
-    role: 'metadata',
-    parameters: { path: pathParameter },
-    answer: object({
-      path: text,
-      limits: nullable(
-        object({ count: integer, bytes: integer, countHardLimit: integer, byteHardLimit: integer }),
-      ),
-      used: nullable(object({ count: integer, bytes: integer })),
-      isEnforced: boolean,
-    }),
-    errors: [404],
-    handle: quota,
   },
 ]
 
@@ -159,45 +142,5 @@ async function children({ client, query, view }: Call): Promise<unknown> {
     }),
     // Their names are on the list, but they may not be read.
     hidden: page.filter((_, at) => stats[at] === 'hidden'),
-  }
-}
-
-async function quota({ client, query, view }: Call): Promise<unknown> {
-  const path = query.path()
-  if ((await statOf(client, path)) === undefined) throw new Refused(errorCodes.noNode)
-  const folder = path === '/' ? '/zookeeper/quota' : `/zookeeper/quota${path}`
-  const [limits, used] = await Promise.all(
-    ['zookeeper_limits', 'zookeeper_stats'].map((name) => numbersAt(client, `${folder}/${name}`)),
-  )
-  const limit = (name: string): number => limits?.[name] ?? -1
-  return {
-    path,
-    limits:
-      limits === undefined
-        ? null
-        : {
-            count: limit('count'),
-            bytes: limit('bytes'),
-            countHardLimit: limit('countHardLimit'),
-            byteHardLimit: limit('byteHardLimit'),
-          },
-    used: used === undefined ? null : { count: used['count'] ?? 0, bytes: used['bytes'] ?? 0 },
-    isEnforced: view.config.enforceQuota,
-  }
-}
-
-async function numbersAt(
-  client: Call['client'],
-  path: string,
-): Promise<Readonly<Record<string, number>> | undefined> {
-  try {
-    const { data: bytes } = await client.call('getData', { path, watch: false })
-    const pairs = Buffer.from(bytes ?? [])
-      .toString()
-      .matchAll(/(\w+)=(-?\d+)/g)
-    return Object.fromEntries(Array.from(pairs, ([, name = '', value]) => [name, Number(value)]))
-  } catch (error) {
-    if (isRefused(error, 'noNode')) return undefined
-    throw error
   }
 }

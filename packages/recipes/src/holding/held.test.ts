@@ -1,0 +1,159 @@
+import { subscribe, unsubscribe } from 'node:diagnostics_channel'
+import { ClosedError, OperationError, type Client } from '@zabra/client'
+import { expect, onTestFinished, test } from 'vitest'
+import { useServer } from '../../test/support/server.ts'
+import { aborted, expire, openProxied, untilChildren } from '../../test/support/trouble.ts'
+import { hold } from './held.ts'
+import { holdAll } from '../hold-all.ts'
+import { Lock } from '../lock.ts'
+
+const fixture = useServer()
+
+test('any ephemeral node can be held', async () => {
+  const client = await fixture.open()
+  const node = await client.create('/mine', '', { ephemeral: true })
+  const held = hold(client, node)
+  expect(held.token).toBe(node.stat.czxid)
+  await held.guard(client.transaction().create('/mine-work')).commit()
+  await held.release()
+  expect(await client.exists('/mine')).toBeUndefined()
+})
+
+test('giving back spares a node that somebody else has made in its place', async () => {
+  const { client, proxy } = await openProxied(fixture.connectString)
+  const other = await fixture.open()
+  const make = (maker: Client) => maker.create('/place', '', { ephemeral: true })
+  const gone = (): Promise<boolean> => other.exists('/place').then((stat) => stat === undefined)
+  const held = hold(client, await make(client))
+  proxy.mute()
+  const released = held.release()
+  await expect.poll(gone).toBe(true)
+  const { stat } = await make(other)
+  proxy.heal()
+  proxy.drop()
+  await released
+  expect((await other.exists('/place'))?.czxid).toBe(stat.czxid)
+
+  await other.delete('/place')
+  const deleted = hold(client, await make(client))
+  await other.delete('/place')
+  await aborted(deleted.signal)
+  const next = await make(other)
+  await deleted.release()
+  expect((await other.exists('/place'))?.czxid).toBe(next.stat.czxid)
+})
+
+test('a node that outlasts its session is not held', async () => {
+  const client = await fixture.open()
+  const node = await client.create('/persistent')
+  expect(() => hold(client, node)).toThrow(
+    new TypeError('the node is not ephemeral, and so no session holds it: /persistent'),
+  )
+})
+
+test('what an earlier session made is not held', async () => {
+  const client = await fixture.open()
+  const node = await client.create('/earlier', '', { ephemeral: true })
+  await expire(client, fixture.connectString)
+  await client.connected()
+  expect(hold(client, node).signal.reason).toMatchObject({ reason: 'expired' })
+})
+
+test('the deadline moves on as the server answers, and is past once it is lost', async () => {
+  const { client, proxy } = await openProxied(fixture.connectString)
+  const held = await new Lock(client, '/deadline').acquire()
+  const first = held.deadlineMs
+  expect(first).toBeGreaterThan(client.nowMs())
+  expect(first).toBeLessThanOrEqual(client.nowMs() + 2000)
+  await client.sync()
+  expect(held.deadlineMs).toBeGreaterThan(first)
+  proxy.drop()
+  await new Promise((resolve) => held.signal.addEventListener('abort', resolve))
+  expect(held.deadlineMs).toBe(0)
+})
+
+test('a closed client holds nothing, and giving back is quiet', async () => {
+  const client = await fixture.open()
+  const held = await new Lock(client, '/closed').acquire()
+  await client.close()
+  expect(held.signal.reason).toMatchObject({ reason: 'closed' })
+  await held.release()
+})
+
+test('who closes its client has lost what it held before the next one has it', async () => {
+  const client = await fixture.open()
+  const other = await fixture.open()
+  const held = await new Lock(client, '/closing').acquire()
+  const own = hold(client, await client.create('/closing-own', '', { ephemeral: true }))
+  const next = new Lock(other, '/closing').acquire()
+  await untilChildren(other, '/closing', 2)
+  const closing = client.close()
+  expect(held.signal.reason).toMatchObject({ reason: 'closed' })
+  expect(own.signal.reason).toMatchObject({ reason: 'closed' })
+  expect([held.deadlineMs, own.deadlineMs]).toEqual([0, 0])
+  expect((await next).token).toBeGreaterThan(held.token)
+  await closing
+})
+
+test('who waits when its client is closed is told so at once', async () => {
+  const [client, other] = [await fixture.open(), await fixture.open()]
+  await new Lock(other, '/closing-line').acquire()
+  const waiting = new Lock(client, '/closing-line').acquire().catch((error: unknown) => error)
+  await untilChildren(other, '/closing-line', 2)
+  await client.close()
+  expect(await waiting).toBeInstanceOf(ClosedError)
+})
+
+test('what comes to be held while the client is being closed is lost', async () => {
+  const client = await fixture.open()
+  const made = await client.create('/too-late', '', { ephemeral: true })
+  const closing = client.close()
+  expect(await aborted(hold(client, made).signal)).toMatchObject({ reason: 'closed' })
+  expect(client.state.name).toBe('connected')
+  await closing
+})
+
+test('several are held as one', async () => {
+  const client = await fixture.open()
+  const one = await new Lock(client, '/one').acquire()
+  const two = await new Lock(client, '/two').acquire()
+  const both = holdAll(one, two)
+  expect(both.token).toBe(two.token)
+  await both.guard(client.transaction().create('/both')).commit()
+  await client.delete(one.path)
+  await client.sync()
+  expect(both.signal.reason).toMatchObject({ reason: 'deleted', path: one.path })
+  expect(both.deadlineMs).toBe(0)
+  const late = both.guard(client.transaction().create('/late')).commit()
+  await expect(late).rejects.toMatchObject({ code: 'lost', path: one.path })
+  await both.release()
+  expect(await client.exists(two.path)).toBeUndefined()
+})
+
+test('what is held, and why it ended, is published; a place in a queue is not', async () => {
+  const messages: unknown[] = []
+  const listen = (message: unknown): void => void messages.push(message)
+  subscribe('zabra:recipes:held', listen)
+  onTestFinished(() => void unsubscribe('zabra:recipes:held', listen))
+  const client = await fixture.open()
+  const lock = new Lock(client, '/published')
+  const { path, token } = await lock.acquire()
+  expect(messages).toEqual([{ event: 'held', path, token, reason: undefined }])
+  await expect(lock.acquire({ timeoutMs: 20 })).rejects.toMatchObject({ code: 'timeout' })
+  await client.delete(path)
+  await client.sync()
+  expect(messages.slice(1)).toEqual([{ event: 'ended', path, token, reason: 'deleted' }])
+})
+
+test('that somebody deletes the node is noticed also where the server would not watch it at first', async () => {
+  const [client, other] = [await fixture.open(), await fixture.open()]
+  const node = await client.create('/unwatched', '', { ephemeral: true })
+  const exists = client.exists.bind(client)
+  client.exists = () => {
+    client.exists = exists
+    return Promise.reject(new OperationError('throttledOp'))
+  }
+  const held = hold(client, node)
+  await other.delete('/unwatched')
+  expect(await aborted(held.signal)).toMatchObject({ reason: 'deleted' })
+})

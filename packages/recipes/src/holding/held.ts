@@ -1,0 +1,265 @@
+import {
+  ClosedError,
+  ConnectionLossError,
+  isRefusal,
+  ZabraError,
+  type AnyTransaction,
+  type Client,
+  type Stat,
+  type State,
+  type TransactionError,
+  type WatchEvent,
+} from '@zabra/client'
+import { markErrorKind, pause } from '@zabra/client/internal'
+import { deleteMade } from '../nodes/give-back.ts'
+import { refusedPauseMs } from '../waiting/pause.ts'
+
+/** A right that one has until it is given back or lost: a lock, a permit, a leadership. */
+export interface Held extends AsyncDisposable {
+  /** Only grows from one holder to the next: what has seen a larger one refuses a smaller. */
+  readonly token: bigint
+  /** Aborts the moment the right may be lost, or is given back; the reason is a LostError. */
+  readonly signal: AbortSignal
+  /**
+   * By `client.nowMs()`: until then the session cannot have expired on the server that it is kept
+   * by, whatever happened since. Every answer of the server moves it on; 0 once the signal aborted.
+   */
+  readonly deadlineMs: number
+  /** Of the node that gives the right. */
+  readonly path: string
+  /**
+   * Lets the transaction fail as a whole, with a LostError, unless the right is held when it happens.
+   * Adds no results.
+   *
+   *     const [changed] = await held.guard(client.transaction().set('/stock', '41')).commit()
+   */
+  guard<Guarded extends AnyTransaction>(transaction: Guarded): Guarded
+  /** Gives it back. A second time it does nothing. */
+  release(): Promise<void>
+  [Symbol.asyncDispose](): Promise<void>
+}
+
+/**
+ * When a right counts as lost. `suspended`: as soon as there is no connection, for from then on
+ * nobody can tell. `expired`: when the session is over by the client's own clock, which is earlier
+ * than the server's as long as both run equally fast, and no follower answers that has lost its
+ * leader without knowing it yet.
+ */
+export type LossPolicy = 'suspended' | 'expired'
+
+export interface HoldOptions {
+  /** `suspended` by default. */
+  readonly lostOn?: LossPolicy | undefined
+}
+
+export type LossReason = 'suspended' | 'expired' | 'closed' | 'deleted' | 'released'
+
+const sentences: Record<LossReason, string> = {
+  suspended: 'the connection is lost, and so it may no longer be held',
+  expired: 'the session has expired',
+  closed: 'the client is closed',
+  deleted: 'somebody has deleted the node',
+  released: 'it was given back',
+}
+
+/** Something is not held any more, or nobody can tell. */
+export class LostError extends ZabraError {
+  static {
+    markErrorKind(this, 'LostError')
+  }
+  override readonly name = 'LostError'
+  readonly code = 'lost'
+  readonly retriable = false
+  readonly reason: LossReason
+
+  constructor(reason: LossReason, path: string, cause?: unknown) {
+    super(`not held any more, ${sentences[reason]}: ${path}`, { path, cause })
+    this.reason = reason
+  }
+}
+
+/** What there is to know of an ephemeral node that gives a right. */
+export interface HeldNode {
+  readonly path: string
+  /** Of its creation. */
+  readonly stat: Stat
+  /** The czxid of the node by default. */
+  readonly token?: bigint | undefined
+  /**
+   * What must be so for the right to be held; that the node is there, by default, which will do
+   * for names that nobody else ever uses.
+   */
+  readonly checks?: readonly Check[] | undefined
+  /** How to give it back, by default by deleting the node. It must not fail where nothing is left. */
+  readonly giveBack?: (() => Promise<void>) | undefined
+}
+
+export interface Check {
+  readonly path: string
+  readonly version?: number | undefined
+}
+
+/** Holds what an ephemeral node of this client's present session gives a right to. */
+export function hold(client: Client, node: HeldNode, options: HoldOptions = {}): Held {
+  if (node.stat.ephemeralOwner === 0n)
+    throw new TypeError(`the node is not ephemeral, and so no session holds it: ${node.path}`)
+  return new HeldByNode(client, node).judgeBy(policyOf(options))
+}
+
+/** What the first of these says that says anything. */
+export function policyOf(...options: readonly HoldOptions[]): LossPolicy {
+  const lostOn = options.find((one) => one.lostOn !== undefined)?.lostOn ?? 'suspended'
+  if (lostOn === 'suspended' || lostOn === 'expired') return lostOn
+  throw new TypeError(`lostOn is 'suspended' or 'expired', not ${String(lostOn)}`)
+}
+
+/** Published on the channel `zabra:recipes:held`: somebody holds something, or does no longer. */
+export interface HeldTrace {
+  readonly event: 'held' | 'ended'
+  readonly path: string
+  readonly token: bigint
+  /** Why it ended. */
+  readonly reason: LossReason | undefined
+}
+
+/** At first no more than a place in some queue, which outlasts a lost connection. */
+export class HeldByNode implements Held {
+  readonly token: bigint
+  readonly path: string
+  private readonly client: Client
+  private readonly node: HeldNode
+  /** None as long as it is only a place. */
+  private policy: LossPolicy | undefined
+  private readonly controller = new AbortController()
+  private readonly stopListening: () => void
+  private releasing: Promise<void> | undefined
+  private isHandingOn = false
+
+  constructor(client: Client, node: HeldNode) {
+    this.client = client.patient
+    this.node = node
+    this.path = node.path
+    this.token = node.token ?? node.stat.czxid
+    const stops = [
+      client.onState((state) => this.judge(state)),
+      // Before the server lets the next one in.
+      client.onClosing(() => this.lose('closed')),
+    ]
+    this.stopListening = () => {
+      for (const stop of stops) stop()
+    }
+    this.judge(client.state)
+    if (!this.signal.aborted) this.watchNode()
+  }
+
+  get signal(): AbortSignal {
+    return this.controller.signal
+  }
+
+  get sessionId(): bigint {
+    return this.node.stat.ephemeralOwner
+  }
+
+  get deadlineMs(): number {
+    return this.signal.aborted ? 0 : this.client.aliveUntilMs
+  }
+
+  guard<Guarded extends AnyTransaction>(transaction: Guarded): Guarded {
+    const checks = this.node.checks ?? [{ path: this.path }]
+    const failed = (refusal: TransactionError): LostError => {
+      const { reason } = this.signal
+      return new LostError(
+        reason instanceof LostError ? reason.reason : 'deleted',
+        this.path,
+        refusal,
+      )
+    }
+    transaction.guardedBy({ checks, assert: () => this.signal.throwIfAborted(), failed })
+    return transaction
+  }
+
+  release(): Promise<void> {
+    this.releasing ??= this.giveBack()
+    return this.releasing
+  }
+
+  [Symbol.asyncDispose](): Promise<void> {
+    return this.release()
+  }
+
+  /** From now on it is held, and lost by this policy. */
+  judgeBy(policy: LossPolicy): this {
+    this.policy = policy
+    this.publish('held', undefined)
+    if (this.signal.aborted) this.publish('ended', (this.signal.reason as LostError).reason)
+    else this.judge(this.client.state)
+    return this
+  }
+
+  /** Does what deletes the node on purpose: for whoever listens it is given back, not lost. */
+  async handOn<T>(act: () => Promise<T>): Promise<T> {
+    this.isHandingOn = true
+    try {
+      return await act()
+    } finally {
+      this.isHandingOn = false
+    }
+  }
+
+  private judge(state: State): void {
+    if (state.name === 'closed') this.lose('closed')
+    else if (state.name === 'expired' || state.name === 'connecting') this.lose('expired')
+    // A session made since does not have the node.
+    else if (state.session.id !== this.node.stat.ephemeralOwner) this.lose('expired')
+    else if (state.name === 'suspended' && this.policy === 'suspended') this.lose('suspended')
+  }
+
+  private lose(reason: LossReason): void {
+    this.stopListening()
+    if (this.signal.aborted) return
+    this.controller.abort(new LostError(reason, this.path))
+    if (this.policy !== undefined) this.publish('ended', reason)
+  }
+
+  private publish(event: HeldTrace['event'], reason: LossReason | undefined): void {
+    const channel = this.client.host.channel?.('zabra:recipes:held')
+    if (channel?.hasSubscribers !== true) return
+    const { path, token } = this
+    channel.publish({ event, path, token, reason } satisfies HeldTrace)
+  }
+
+  /** Somebody else may delete the node: an operator, or whoever is tired of waiting. */
+  private watchNode(): void {
+    const again = (event?: WatchEvent): void => {
+      if (this.signal.aborted) return
+      // Nothing is left to be watched then, and a watch on nothing would stay for ever.
+      if (event?.type === 'deleted') this.lose(this.isHandingOn ? 'released' : 'deleted')
+      else this.watchNode()
+    }
+    this.client.exists(this.path, { watch: again }).then(
+      (stat) => {
+        if (stat?.czxid !== this.node.stat.czxid)
+          this.lose(this.isHandingOn ? 'released' : 'deleted')
+      },
+      (error: unknown) => {
+        if (error instanceof ConnectionLossError) again()
+        // It was being closed before there was anything to be told of that.
+        else if (error instanceof ClosedError) this.lose('closed')
+        // A server that cannot tell now will be able to later.
+        else if (isRefusal(error) && !isRefusal(error, 'noAuth'))
+          pause(this.client.host, refusedPauseMs, this.signal).then(
+            () => again(),
+            () => {},
+          )
+      },
+    )
+  }
+
+  private async giveBack(): Promise<void> {
+    // Whoever works under the signal must have been told before anybody else can begin.
+    this.lose('released')
+    const { client, node, signal } = this
+    const isDoubtful = (signal.reason as LostError).reason === 'deleted'
+    await (node.giveBack?.() ?? deleteMade(client, node, isDoubtful))
+  }
+}

@@ -1,0 +1,223 @@
+import {
+  ConnectionLossError,
+  isRefusal,
+  TransactionError,
+  type AnyTransaction,
+  type CallOptions,
+  type Client,
+  type Codec,
+  type Data,
+  type Stat,
+  type Transaction,
+} from '@zabra/client'
+import { HeldByNode, LostError, type Held, type LossPolicy } from '../holding/held.ts'
+import { giveBackIn } from '../nodes/give-back.ts'
+import { limited, orAborted } from '../waiting/limits.ts'
+import { findOut } from '../nodes/node.ts'
+
+/** An item and the nodes by which it was taken, all but the first ephemeral. */
+export interface Taking {
+  /** The item. */
+  readonly entry: string
+  /** That somebody works on it. */
+  readonly taken: string
+  /** Who does: tells the name of the next one. */
+  readonly holder: string
+  /** Of a name that no other taking has: what is there or not only with this one. */
+  readonly own: string
+  /** Of the creation of the last three. */
+  readonly stat: Stat
+}
+
+/** Of the node under `taken`: kazoo leaves its own at 0. */
+const takenVersion = 1
+
+export interface CompleteOptions extends CallOptions {
+  /** Adds what shall happen in the same step, or not at all: the result of the work, for example. */
+  readonly also?: ((transaction: Transaction<readonly unknown[]>) => unknown) | undefined
+}
+
+/**
+ * An item that this consumer works on. `complete` takes it out of the queue; `release`, or the end
+ * of a block with `await using`, gives it back if it was not completed.
+ */
+export class QueueItem<T> implements Held {
+  readonly entryPath: string
+  /** As it lies in the queue. */
+  data: Uint8Array = new Uint8Array(0)
+  private readonly client: Client
+  private readonly taking: Taking
+  private readonly codec: Codec<T>
+  private entryCzxid = 0n
+  private readonly right: HeldByNode
+  private completing: Promise<void> | undefined
+  private releasing: Promise<void> | undefined
+  /** A reply to `complete` was lost, or not waited for. */
+  private isUncertain = false
+  /** It was given back, as far as anybody can tell: whoever completes it then is somebody else. */
+  private mayBeGivenBack = false
+  /** The nodes are not there any more. */
+  private isGone = false
+
+  constructor(client: Client, taking: Taking, codec: Codec<T>) {
+    this.client = client.patient
+    this.taking = taking
+    this.codec = codec
+    this.entryPath = taking.entry
+    const { taken: path, own, stat } = taking
+    const checks = [{ path: own }, { path, version: takenVersion }]
+    const giveBack = (): Promise<void> => this.giveBack()
+    this.right = new HeldByNode(client, { path, stat, checks, giveBack })
+  }
+
+  /** Throws where the codec does not understand it. Such an item can still be completed. */
+  get value(): T {
+    return this.codec.decode(this.data)
+  }
+
+  get path(): string {
+    return this.right.path
+  }
+
+  get token(): bigint {
+    return this.right.token
+  }
+
+  get signal(): AbortSignal {
+    return this.right.signal
+  }
+
+  get deadlineMs(): number {
+    return this.right.deadlineMs
+  }
+
+  guard<Guarded extends AnyTransaction>(transaction: Guarded): Guarded {
+    return this.right.guard(transaction)
+  }
+
+  /**
+   * The work is done: takes the item out of the queue. Rejects with a LostError where somebody
+   * else may have been given it meanwhile; then it is theirs. Whoever gives up waiting may ask again.
+   */
+  complete({ also, ...limits }: CompleteOptions = {}): Promise<void> {
+    const attempt = (signal: AbortSignal): Promise<void> => {
+      const takeOut = (): Promise<void> => this.takeOut(also, signal)
+      // Whoever asked before and gave up does not speak for whoever asks now.
+      this.completing = this.completing?.catch(takeOut) ?? takeOut()
+      return orAborted(this.completing, signal)
+    }
+    const subject = { path: this.entryPath, what: 'not completed' }
+    return limited(this.client, limits, attempt, true, subject)
+  }
+
+  release(): Promise<void> {
+    this.releasing ??= this.right.release()
+    return this.releasing
+  }
+
+  [Symbol.asyncDispose](): Promise<void> {
+    return this.release()
+  }
+
+  /** Hands it to its consumer, who has chosen when it counts as lost. */
+  filled({ data, stat }: Data, lostOn: LossPolicy): this {
+    this.data = data
+    this.entryCzxid = stat.czxid
+    this.right.judgeBy(lostOn)
+    return this
+  }
+
+  private async takeOut(also: CompleteOptions['also'], signal: AbortSignal): Promise<void> {
+    const { entry, taken, holder, own } = this.taking
+    for (;;) {
+      signal.throwIfAborted()
+      if (this.releasing !== undefined) await this.assertNotGivenBack(this.releasing, signal)
+      this.assertHeld()
+      const sending = watchSending(this.client)
+      try {
+        // These first: where it has happened before, they are what is refused.
+        const nodes = this.client
+          .transaction()
+          .delete(own)
+          .delete(holder)
+          .delete(taken, { ifVersion: takenVersion })
+          .delete(entry)
+        const all = nodes as unknown as Transaction<readonly unknown[]>
+        also?.(all)
+        await all.commit({ signal })
+        this.isGone = true
+        break
+      } catch (error) {
+        // What was sent goes on without whoever gives up waiting.
+        if (signal.aborted && error === signal.reason) this.isUncertain ||= sending.mayHaveLeft()
+        if (error instanceof ConnectionLossError) this.isUncertain ||= error.mayHaveHappened
+        else if (!(error instanceof TransactionError) || error.index > 3) throw error
+        else if (error.path === own && this.isUncertain && !(await this.isInQueue(signal))) {
+          this.isGone = true
+          break
+        } else if (error.path === entry && also === undefined) break
+        else throw new LostError('deleted', taken)
+      } finally {
+        sending.stop()
+      }
+    }
+    await this.release()
+  }
+
+  /** What was asked for before it was given back may have been done before, too. */
+  private async assertNotGivenBack(releasing: Promise<void>, signal: AbortSignal): Promise<void> {
+    const settled = releasing.catch(() => {})
+    if (this.isUncertain) await orAborted(settled, signal)
+    if (!this.isUncertain || this.mayBeGivenBack) throw new LostError('released', this.taking.taken)
+  }
+
+  /** Being suspended is no reason not to try: the transaction tells. */
+  private assertHeld(): void {
+    const { taken, stat } = this.taking
+    const reason = this.signal.reason as LostError | undefined
+    // It is deleted by what is being asked for here, too; of what was given back we know already.
+    const isOwnDoing =
+      this.isUncertain && (reason?.reason === 'deleted' || reason?.reason === 'released')
+    if (reason instanceof LostError && reason.reason !== 'suspended' && !isOwnDoing) throw reason
+    if (this.client.session?.id !== stat.ephemeralOwner) throw new LostError('expired', taken)
+  }
+
+  /** As long as it is, nobody has completed it. */
+  private async isInQueue(signal: AbortSignal): Promise<boolean> {
+    const { client, taking, entryCzxid } = this
+    const look = () => client.exists(taking.entry, { signal, consistency: 'session' })
+    return (await findOut(client, signal, look))?.czxid === entryCzxid
+  }
+
+  private async giveBack(): Promise<void> {
+    if (this.isGone) return
+    const { taken, holder, own, stat } = this.taking
+    let others = [{ path: holder }, { path: taken, ifVersion: takenVersion }]
+    await giveBackIn(this.client, stat.ephemeralOwner, async () => {
+      for (;;) {
+        const transaction = this.client.transaction().delete(own)
+        for (const { path, ...options } of others) transaction.delete(path, options)
+        try {
+          await transaction.commit()
+          this.mayBeGivenBack = true
+          return
+        } catch (error) {
+          if (error instanceof ConnectionLossError) this.mayBeGivenBack ||= error.mayHaveHappened
+          if (!isRefusal(error, 'noNode', 'badVersion')) throw error
+          // It is given back, or somebody else's: nothing else is ours any more either.
+          if (error.path === own) return
+          others = others.filter(({ path }) => path !== error.path)
+        }
+      }
+    })
+  }
+}
+
+/** Whether what is asked for from now on may have left: it cannot while there is no connection. */
+function watchSending(client: Client) {
+  let wasConnected = client.state.name === 'connected'
+  const stop = client.onState(({ name }) => {
+    if (name === 'connected') wasConnected = true
+  })
+  return { mayHaveLeft: () => wasConnected, stop }
+}

@@ -1,0 +1,141 @@
+import type { CallOptions, Client } from '@zabra/client'
+import { Listeners, onAbort } from '@zabra/client/internal'
+import { Feed } from './feed.ts'
+import { limited } from '../waiting/limits.ts'
+
+export type LiveListener<T> = (value: T, before: T) => void
+
+/** A value that is kept up to date: how it is, and what becomes of it. */
+export interface Live<T> extends AsyncIterable<T>, AsyncDisposable {
+  /** As this client knows it; while the connection is lost, as it was. */
+  readonly current: T
+  /** Aborts when it is not kept up to date any more; the reason says why. */
+  readonly signal: AbortSignal
+  /** Calls back at every change, after `current` is the new value; answers how to stop that. */
+  onChange(listener: LiveListener<T>): () => void
+  /** Begins with how it is; a slow reader gets the newest value, not each one. */
+  values(options?: Pick<CallOptions, 'signal'>): AsyncIterableIterator<T, undefined>
+  /** The first value from now on of which this is true. */
+  until(isSo: (value: T) => boolean, options?: CallOptions): Promise<T>
+  /** Stops following, as `await using` does; what was seen last stays. */
+  close(): Promise<void>
+}
+
+/** What is behind a live value: whoever has it sets it. */
+export class LiveCell<T> implements Live<T> {
+  private readonly client: Client
+  private readonly listeners: Listeners<[value: T, before: T]>
+  private readonly feeds = new Set<Feed<T>>()
+  private readonly whenClosed: () => PromiseLike<void>
+  private value: T
+  private end: { readonly reason: unknown } | undefined
+  private readonly ending = new AbortController()
+
+  /** `whenClosed` stops whatever sets the value. */
+  constructor(
+    client: Client,
+    value: T,
+    whenClosed: () => PromiseLike<void> = () => Promise.resolve(),
+  ) {
+    this.client = client
+    this.listeners = new Listeners(client.host)
+    this.value = value
+    this.whenClosed = whenClosed
+  }
+
+  get current(): T {
+    return this.value
+  }
+
+  get signal(): AbortSignal {
+    return this.ending.signal
+  }
+
+  set(value: T): void {
+    if (this.end !== undefined) return
+    const before = this.value
+    this.value = value
+    this.listeners.call(value, before)
+    for (const feed of this.feeds) feed.push(value)
+  }
+
+  onChange(listener: LiveListener<T>): () => void {
+    return this.listeners.add(listener)
+  }
+
+  values({ signal }: Pick<CallOptions, 'signal'> = {}): AsyncIterableIterator<T, undefined> {
+    let stop = (): void => {}
+    const feed = new Feed<T>(
+      (_, newest) => newest,
+      (ended) => {
+        this.feeds.delete(ended)
+        stop()
+      },
+    )
+    this.feeds.add(feed)
+    feed.push(this.value)
+    if (signal !== undefined) stop = onAbort(signal, (reason) => feed.fail(reason))
+    if (this.end !== undefined) finish(feed, this.end.reason)
+    return feed
+  }
+
+  [Symbol.asyncIterator](): AsyncIterator<T, undefined> {
+    return this.values()
+  }
+
+  until(isSo: (value: T) => boolean, options: CallOptions = {}): Promise<T> {
+    return limited(this.client, options, async (signal) => {
+      const stop: (() => void)[] = []
+      try {
+        return await new Promise<T>((resolve, reject) => {
+          const look = (value: T): void => {
+            try {
+              if (isSo(value)) resolve(value)
+            } catch (error) {
+              reject(error)
+            }
+          }
+          look(this.value)
+          stop.push(this.onChange(look), onAbort(signal, reject), onAbort(this.signal, reject))
+        })
+      } finally {
+        for (const undo of stop) undo()
+      }
+    })
+  }
+
+  /** The value stays as it is; iterations end, with the reason if there is one. */
+  fail(reason: unknown): void {
+    if (this.end !== undefined) return
+    this.end = { reason }
+    this.ending.abort(reason ?? new Error('this is not kept up to date any more'))
+    this.listeners.clear()
+    for (const feed of this.feeds) finish(feed, reason)
+  }
+
+  async close(): Promise<void> {
+    this.fail(undefined)
+    await this.whenClosed()
+  }
+
+  [Symbol.asyncDispose](): Promise<void> {
+    return this.close()
+  }
+}
+
+function finish<T>(feed: Feed<T>, reason: unknown): void {
+  if (reason === undefined) void feed.return()
+  else feed.fail(reason)
+}
+
+/** What is made of another live value, and ends with it; closing it closes that one. */
+export function mapLive<T, Made>(
+  client: Client,
+  source: Live<T>,
+  make: (value: T) => Made,
+): LiveCell<Made> {
+  const made = new LiveCell(client, make(source.current), () => source.close())
+  source.onChange((value) => made.set(make(value)))
+  onAbort(source.signal, (reason) => made.fail(reason))
+  return made
+}

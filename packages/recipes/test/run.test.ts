@@ -1,0 +1,56 @@
+import { expect, test } from 'vitest'
+import { useServer } from './support/server.ts'
+import { expire } from './support/trouble.ts'
+import { Lock } from '../src/lock.ts'
+import { ReadWriteLock } from '../src/read-write-lock.ts'
+import { RevocableLock } from '../src/revocable-lock.ts'
+import { Semaphore } from '../src/semaphore.ts'
+import { SimpleLock } from '../src/simple-lock.ts'
+
+const fixture = useServer()
+
+test('work that is run under a lock has it, and gives it back', async () => {
+  const client = await fixture.open()
+  const lock = new Lock(client, '/run/lock')
+  const rights = [
+    lock,
+    new SimpleLock(client, '/run/simple'),
+    new Semaphore(client, '/run/semaphore', 1),
+    new ReadWriteLock(client, '/run/rw').write,
+    new RevocableLock(client, '/run/revocable').read,
+  ]
+  for (const right of rights) {
+    const result = await right.run(async (held) => {
+      await held.guard(client.transaction().create('/run/x').delete('/run/x')).commit()
+      return held.token
+    })
+    expect(result).toBeGreaterThan(0n)
+  }
+  expect(await lock.queue()).toEqual([])
+  await expect(lock.run(() => Promise.reject(new Error('own')))).rejects.toThrow('own')
+  expect(await lock.queue()).toEqual([])
+  await lock.run((held) => held.release())
+})
+
+test('work that was not protected to its end is not said to be done', async () => {
+  const client = await fixture.open()
+  const lock = new Lock(client, '/run/lost')
+  const lost = lock.run(() => expire(client, fixture.connectString))
+  await expect(lost).rejects.toMatchObject({ code: 'lost' })
+})
+
+test('who queues is named by host and process, where nothing else is said', async () => {
+  const client = await fixture.open()
+  const held = await new Lock(client, '/run/named').acquire()
+  const { data } = await client.get(held.path)
+  expect(Buffer.from(data).toString()).toMatch(new RegExp(`:${process.pid}$`))
+  await held.release()
+})
+
+test('an unknown option of a recipe is refused by name', async () => {
+  const client = await fixture.open()
+  const options = { lostIf: 'expired' } as object
+  expect(() => new Lock(client, '/run/named', options)).toThrow(
+    'Lock has no option lostIf; did you mean lostOn?',
+  )
+})
