@@ -1,6 +1,7 @@
 /**
- * Who holds a right and who waits for it, by the names of znodes in the layouts of zabra, Curator
- * and kazoo. Everything here follows from names and stats; reading them is up to the caller.
+ * Finds the holders and waiters of a lock, semaphore or election from the names of znodes, in the
+ * layouts of zabra, Curator and kazoo. Everything here follows from names and stats; the caller
+ * reads them.
  */
 import type { Stat } from './records/common.ts'
 import { joinPath } from './path.ts'
@@ -17,23 +18,23 @@ export const lineKinds = [
 export type LineKind = (typeof lineKinds)[number]
 export type Library = 'zabra or Curator' | 'zabra or kazoo' | 'kazoo' | 'zabra' | 'any'
 
-/** Somebody who holds a right or waits for it. */
+/** A client that holds a right or waits for it. */
 export interface Contender {
   readonly node: string
   readonly holds: boolean
-  /** How a contender of a read/write lock wants it. */
+  /** The side of a read/write lock that a contender asks for. */
   readonly mode: 'read' | 'write' | undefined
-  /** What it says of itself: the data of its node. */
+  /** The data of its node, in which it describes itself. */
   readonly id: string
   readonly session: bigint
-  /** The czxid: grows from one holder to the next. */
+  /** The czxid; it grows from one holder to the next. */
   readonly token: bigint
-  /** When it began to wait, in ms since 1970. */
+  /** When it began to wait, in milliseconds since 1970. */
   readonly sinceMs: number
   readonly library: Library
 }
 
-/** Those who hold a right and those who wait for it, in order. */
+/** The holders of a right and its waiters, in order. */
 export interface Line {
   readonly path: string
   readonly kind: LineKind
@@ -47,7 +48,7 @@ interface Mark {
   readonly mode?: 'read' | 'write'
 }
 
-/** What stands before the number in the names of contenders. Longer ones come first. */
+/** Prefixes before the sequence number in the names of contenders. Longer prefixes come first. */
 const marks: readonly Mark[] = [
   { text: '__READ__', kind: 'read/write lock', library: 'zabra or Curator', mode: 'read' },
   { text: '__WRIT__', kind: 'read/write lock', library: 'zabra or Curator', mode: 'write' },
@@ -67,7 +68,7 @@ const queueItems: readonly { readonly pattern: RegExp; readonly library: Library
 const simpleLock: Mark = { text: '', kind: 'simple lock', library: 'zabra' }
 const simpleLockNode = 'held'
 
-/** A child that may be a contender, by its name. */
+/** A child that may be a contender, judged by its name. */
 export interface Candidate {
   readonly name: string
   readonly mark: Mark
@@ -145,14 +146,14 @@ export function lineOf(path: string, candidates: readonly Standing[]): Line | un
 
 function kindOf(path: string, standing: readonly Candidate[]): LineKind {
   const kinds = new Set(standing.map(({ mark }) => mark.kind))
-  // kazoo's writers look like its plain locks; a reader beside them tells.
+  // kazoo names writers like plain locks; only a reader next to them reveals a read/write lock.
   if (kinds.has('read/write lock')) return 'read/write lock'
   const isLeases = path.endsWith('/leases') && standing[0]!.mark.kind === 'lock'
   if (kinds.has('semaphore') || isLeases) return 'semaphore'
   return standing[0]!.mark.kind
 }
 
-/** Which of those in order have what they wait for. */
+/** The contenders, in order, that hold what they wait for. */
 function holdersIn(kind: LineKind, standing: readonly Candidate[]): ReadonlySet<number> {
   if (kind === 'queue') return new Set()
   // A lease is only made when there is room for it.
@@ -165,7 +166,7 @@ function holdersIn(kind: LineKind, standing: readonly Candidate[]): ReadonlySet<
 
 const shownMax = 60
 
-/** What a contender's data says, as one short line. */
+/** Data of a contender, as one short line. */
 export function contenderId(data: Uint8Array | null): string {
   const text = Buffer.from(data ?? [])
     .toString()

@@ -34,7 +34,7 @@ export class AdminServer {
     this.api = admin.enabled && api.enabled ? new ApiHandler(view, logger) : undefined
   }
 
-  /** Opens the ports that the configuration asks for. */
+  /** Opens the configured ports. */
   async open(): Promise<void> {
     const { view, logger, security, api } = this
     const { admin, metrics } = view.config
@@ -51,12 +51,12 @@ export class AdminServer {
     }
   }
 
-  /** Where commands, probes and metrics are answered; undefined if they are not. */
+  /** The URL of commands, probes and metrics; undefined if the port is off. */
   get url(): string | undefined {
     return this.adminPort?.url
   }
 
-  /** Where the console is; undefined if it is off. */
+  /** The URL of the console; undefined if it is off. */
   get consoleUrl(): string | undefined {
     return this.api === undefined || this.url === undefined ? undefined : `${this.url}/`
   }
@@ -86,7 +86,7 @@ function adminHandler(view: ServerView, api: ApiHandler | undefined): Handler {
     const { pathname, searchParams } = url
     const page = pages.get(pathname)
     if (page !== undefined) {
-      // Elsewhere orchestrators and Prometheus ask for them by any name.
+      // Orchestrators and Prometheus use any host name for these.
       const refusal = isLoopback(view.config.admin.address) ? browsers.refuse(request) : undefined
       if (refusal !== undefined) return sendText(response, refusal.status, `${refusal.error}\n`)
       return servePage(page, request, response)
@@ -99,7 +99,7 @@ function adminHandler(view: ServerView, api: ApiHandler | undefined): Handler {
       return api.answer(url, request, response)
     }
     if (api !== undefined && isOfConsole(pathname)) {
-      // The page itself tells nothing, but its origin must be one of this server.
+      // The page itself contains no data, but its origin must be a name of this server.
       const refusal = browsers.refuseHost(request)
       if (refusal !== undefined) return sendText(response, refusal.status, `${refusal.error}\n`)
       return serveConsole(pathname, request, response, await api.originsOfMembers(request))
@@ -122,7 +122,7 @@ interface Page {
 }
 type MakePage = () => Page | Promise<Page>
 
-/** What is not a command of ZooKeeper's: for orchestrators and for Prometheus. */
+/** Endpoints that are no ZooKeeper commands: for orchestrators and for Prometheus. */
 function pagesOf(view: ServerView): ReadonlyMap<string, MakePage> {
   return new Map<string, MakePage>([
     ['/livez', () => ({ status: 200, text: 'ok\n' })],
@@ -148,7 +148,7 @@ async function servePage(
 }
 
 function urlOf(request: IncomingMessage): URL {
-  // What stands in the request line may be anything, also something that is no path.
+  // The request line may contain anything, even something that is no path.
   const url = request.url ?? '/'
   return URL.canParse(url, 'http://localhost')
     ? new URL(url, 'http://localhost')

@@ -22,7 +22,7 @@ export function isOfConsole(pathname: string): boolean {
   return pathname === '/' || pathname.startsWith('/assets/')
 }
 
-/** Answers with a file of the console. They are loaded when somebody first asks for one. */
+/** Answers with a file of the console. The files are loaded at the first request. */
 export async function serveConsole(
   pathname: string,
   request: IncomingMessage,

@@ -20,7 +20,7 @@ import { Surveyor } from './survey.ts'
 
 const jsonType = 'application/json'
 const bytesType = 'application/octet-stream'
-/** Base64 and the rest of a body, beside the data itself. */
+/** Bytes for base64 and the other members of a body, in addition to the data itself. */
 const bodyOverhead = 65_536
 
 /** The HTTP API below `/api` of the admin port. */
@@ -31,7 +31,7 @@ export class ApiHandler {
   private readonly logger: EventLogger
   private readonly document = JSON.stringify(openApi(routes))
   private readonly table = new Map<string, Route[]>()
-  /** Only programs on this machine can ask. */
+  /** Only programs on this machine can connect. */
   private readonly isLocal: boolean
 
   constructor(view: ServerView, logger: EventLogger) {
@@ -122,7 +122,7 @@ export class ApiHandler {
     const query = new Query(parameters, route.parameters)
     const type = request.headers['content-type']?.split(';', 1)[0]?.trim().toLowerCase()
     const isBytes = route.takesBytes === true && type === bytesType
-    // A page of another origin cannot send these types without asking first.
+    // A page of another origin cannot send these types without a preflight request.
     if (route.method !== 'GET' && type !== jsonType && !isBytes) {
       const types = route.takesBytes === true ? `${jsonType} or ${bytesType}` : jsonType
       throw new ApiError(415, 'contentType', `Content-Type must be ${types}`)
@@ -131,7 +131,7 @@ export class ApiHandler {
       route.role === 'private' ? (this.isLocal ? 'metadata' : 'admin') : route.role
     const isAnonymous = (request.headers.authorization ?? '').trim() === ''
     if (isAnonymous && !includes(services.clients.anonymous, needed)) throw denied(true)
-    // Whoever may do it anyway need not wait for the rest of what is sent.
+    // Callers with permission in any case need not wait for the rest of the body.
     const body =
       route.method === 'GET'
         ? { body: undefined, bytes: undefined }
@@ -140,7 +140,7 @@ export class ApiHandler {
     response.once('close', () => gone.abort())
     const signal = gone.signal
     const base = { ...services, request, response, signal, query, ...body }
-    // Without a leader nobody's credentials can be looked at.
+    // Credentials cannot be checked without a leader.
     if (route.isAlwaysAnswered === true && !services.view.peer.isServing) {
       const role = services.clients.anonymous
       if (!includes(role, needed)) throw notServing()
@@ -188,7 +188,7 @@ export class ApiHandler {
     return { body: json, bytes: undefined }
   }
 
-  /** Who changed what, in the log of the server. */
+  /** Logs changes and who made them. */
   private audit({ method, path }: Route, { request, client, query, body }: Call): void {
     const user = client.identities
       .map(({ scheme, id }) => `${scheme}:${scheme === 'digest' ? id?.split(':')[0] : id}`)
@@ -228,9 +228,9 @@ function refuse(
     response.destroy()
     return
   }
-  // What was sent along may not have been read, so nothing can follow it on this connection.
+  // The request body may not have been read, so no other request can follow on this connection.
   response.shouldKeepAlive = false
-  // A scheme that browsers do not know, or they would ask for a password themselves.
+  // A scheme that browsers do not know; they would prompt for a password otherwise.
   if (status === 401) response.setHeader('WWW-Authenticate', 'zabra')
   const error = { code, message, ...(path === undefined ? {} : { path }), ...details }
   sendJson(response, status, JSON.stringify({ error }))

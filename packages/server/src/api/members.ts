@@ -35,7 +35,7 @@ export const memberSchema = object({
   admin: { ...nullable(text), description: 'Host and port of its console and API' },
 })
 
-/** What is known of a server; null where nothing is. */
+/** What is known about a server; null if unknown. */
 interface Numbers {
   readonly role: string | null
   readonly zxid: bigint | null
@@ -151,7 +151,7 @@ function memberJson(
     ...numbers,
     zxid: zxid === null ? null : hex(zxid),
     epoch: zxid === null ? null : Number(epochOf(zxid)),
-    // What was applied while the others were asked is no lag.
+    // Transactions applied while the others were asked do not count as lag.
     lag: isSameEpoch ? Math.max(0, Number(leaderZxid! - zxid)) : null,
     admin: adminHost(view, spec, isSelf, adminPort),
   }

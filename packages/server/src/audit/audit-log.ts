@@ -18,7 +18,7 @@ export interface AuditLog extends Auditor {
   readonly lost: number
 }
 
-/** Undefined where none is configured; a StartError says why it cannot be kept. */
+/** Undefined if none is configured; throws a StartError if the file cannot be written. */
 export async function openAuditLog(
   { audit }: ServerConfig,
   logger: EventLogger,

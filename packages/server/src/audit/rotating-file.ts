@@ -3,16 +3,16 @@ import type { EventLogger } from '../base/event-logger.ts'
 
 export interface RotationOptions {
   readonly file: string
-  /** A file that grew beyond this is moved away; 0 is never. */
+  /** A file that exceeds this size is renamed; 0 is no limit. */
   readonly bytesMax: number
-  /** How many of those are kept. */
+  /** How many renamed files are kept. */
   readonly filesMax: number
 }
 
 /** Limit of bytes waiting to be written, so that a hanging disk does not exhaust memory. */
 const waitingBytesMax = 64 * 1024 * 1024
 
-/** A file that lines are appended to, in their order, without anybody waiting for it. */
+/** Appends lines to a file in order, in the background. */
 export class RotatingFile {
   /** Lines that could not be written. */
   lost = 0
@@ -25,7 +25,7 @@ export class RotatingFile {
   private writing: Promise<void> | undefined
   private hasFailed = false
 
-  /** Opens the file, so that what is wrong with it is seen at the start. */
+  /** Opens the file, so that problems with it appear at the start. */
   static async open(options: RotationOptions, logger: EventLogger): Promise<RotatingFile> {
     const file = new RotatingFile(options, logger)
     await file.reopen()
@@ -76,7 +76,7 @@ export class RotatingFile {
     }
   }
 
-  /** Lines that are written together: no more than a file may hold. */
+  /** Lines that are written together, at most what a file may contain. */
   private *parts(lines: readonly string[]): Iterable<Buffer> {
     const { bytesMax } = this.options
     let part: Buffer[] = []
@@ -103,7 +103,7 @@ export class RotatingFile {
   }
 
   private async reopen(): Promise<FileHandle> {
-    // Names of nodes and of users are not everybody's business.
+    // Names of nodes and users are not for everybody.
     this.handle = await open(this.options.file, 'a', 0o640)
     this.bytes = (await this.handle.stat()).size
     return this.handle

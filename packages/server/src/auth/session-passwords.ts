@@ -9,7 +9,7 @@ const passwordBytes = 16
 const secretLengthMin = 16
 const othersMayRead = 0o044
 
-/** How the sessions of this server are protected, as configured. */
+/** How this server computes and checks session passwords, as configured. */
 export function sessionPasswordsOf(
   { secretFile, kind }: ServerConfig['sessionPasswords'],
   logger: EventLogger,
@@ -30,7 +30,7 @@ export function sessionPasswordsOf(
   }
 }
 
-/** Every server with the secret gives a session the same password, and nobody else can. */
+/** Every server with the secret computes the same password for a session, and nobody else can. */
 export function secretPasswords(secret: string): SessionPasswords {
   const of = (sessionId: bigint): Uint8Array => {
     const id = Buffer.alloc(8)

@@ -23,8 +23,8 @@ export interface HttpOptions {
 }
 
 /**
- * Listens, or says in the log why that is impossible: a port in use must not keep the server from
- * serving its clients.
+ * Listens, or logs why that is impossible: a port in use must not keep the server from serving its
+ * clients.
  */
 export async function listenHttp(
   handler: Handler,
@@ -33,7 +33,7 @@ export async function listenHttp(
 ): Promise<HttpServer | undefined> {
   const { name, host, port, idleTimeoutMs, security } = options
   const working = new Set<IncomingMessage>()
-  /** How much had gone through a connection when its client was first found silent. */
+  /** Bytes that a connection had transferred when its client was first found silent. */
   const silentAt = new WeakMap<Socket, number>()
   const server = createServer((request, response) => {
     working.add(request)
@@ -58,13 +58,13 @@ export async function listenHttp(
   server.on('timeout', (socket) => {
     const requests = [...working].filter((each) => each.socket === socket)
     if (requests.some(waitsForUs)) silentAt.delete(socket)
-    // It may have waited for us until a moment ago: only a second look tells.
+    // It may have waited for the server until a moment ago: only a second look can tell.
     else if (requests.length > 0 && silentAt.get(socket) !== passed(socket)) {
       silentAt.set(socket, passed(socket))
     } else return socket.destroy()
     return socket.setTimeout(idleTimeoutMs)
   })
-  // A snapshot that is restored may take its time, as long as it keeps coming.
+  // Uploading a snapshot may take its time, as long as bytes arrive.
   server.requestTimeout = 0
   const listening = security === undefined ? server : secureHttp(server, security, name, logger)
   try {
@@ -94,7 +94,10 @@ export async function listenHttp(
   }
 }
 
-/** Whether the silence is ours: the client has sent what we asked for, and has read what we sent. */
+/**
+ * Whether the server causes the silence: the client has sent its request, and has read everything
+ * so far.
+ */
 function waitsForUs({ complete, readableLength, socket }: IncomingMessage): boolean {
   return (complete || readableLength > 0) && socket.writableLength === 0
 }
@@ -114,7 +117,7 @@ export function sendText(
   response.end(body)
 }
 
-/** Says no to a method, and which ones there are. */
+/** Refuses a method, and lists the allowed ones. */
 export function refuseMethod(response: ServerResponse, allowed: string): void {
   response.writeHead(405, { Allow: allowed, 'Content-Length': 0 })
   response.end()

@@ -7,7 +7,7 @@ import type { TlsContext } from '../tls/tls-context.ts'
 /** The TLS settings of an HTTP port. */
 export interface HttpSecurity {
   readonly context: TlsContext
-  /** Plain HTTP as well. */
+  /** Accepts plain HTTP as well. */
   readonly acceptsPlain: boolean
 }
 

@@ -58,8 +58,9 @@ export class PeerSecurity {
   }
 
   /**
-   * How to check which server an accepted connection comes from: a certificate speaks for the member whose host it
-   * names, not for the others. Undefined where certificates are not asked for or their names not checked.
+   * How to check which server an accepted connection comes from: a certificate is valid only for
+   * the member whose host it names. Undefined if certificates are not required, or their names not
+   * checked.
    */
   claimCheck(socket: Socket): ((server: ServerId) => Promise<string | undefined>) | undefined {
     const { clientHostnameVerification, allowReverseDnsLookup } = this.parts.tls.settings
@@ -68,7 +69,7 @@ export class PeerSecurity {
     if (certificate === undefined) return undefined
     return async (server) => {
       const hosts = this.parts.hosts(server)
-      // A server that joins is in no member list yet; the handshake has checked its certificate.
+      // A joining server is in no member list yet; the handshake has checked its certificate.
       if (hosts.length === 0) return undefined
       return claimProblem(certificate, socket as TLSSocket, {
         server,
@@ -89,7 +90,7 @@ export class PeerSecurity {
     const { hostnameVerification } = tls.settings
     const socket = connectTls({
       ...context.current.options,
-      // Whatever NODE_TLS_REJECT_UNAUTHORIZED says.
+      // Regardless of NODE_TLS_REJECT_UNAUTHORIZED.
       rejectUnauthorized: true,
       host: host!,
       port,

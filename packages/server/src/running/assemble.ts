@@ -41,7 +41,7 @@ const formatFolder = 'version-2'
 /** Most clients have reconnected by this time after a start. */
 const calmAfterMs = 10_000
 
-/** What a server is made from, besides its configuration. */
+/** The inputs of a server, besides its configuration. */
 export interface Resources {
   readonly disk: Disk
   /** Where changes of the membership are saved; undefined if they are not. */
@@ -162,13 +162,14 @@ export async function assembleServer(config: ServerConfig, resources: Resources)
   if (peer instanceof Peer) peer.dropOrphans()
   ensemble?.connect(journal)
   turn.schedule()
-  // A server that had to trust that nothing preceded its logs should not have to again.
+  // Recovery had to trust that nothing preceded the logs; a snapshot spares the next start from
+  // that.
   const isWithoutSnapshot = recovered.snapshotFile === undefined && !recovered.isFresh
-  // The next start should not have to replay all this again.
+  // A snapshot spares the next start from replaying all this again.
   const isLongReplay = recovered.recordsReplayed > config.snapCount / 2
   if (recovered.damageAccepted || isWithoutSnapshot) void journal.snapshot()
   else if (isLongReplay) void journal.snapshotAfter(calmAfterMs)
-  // A learner may have applied what its own log does not hold yet.
+  // A learner may have applied transactions that its own log does not have yet.
   const durable = (): bigint => (log.lastZxid < db.lastZxid ? log.lastZxid : db.lastZxid)
   const history = openHistory(config, disk, directories, startLogger, durable)
   const startup = { loadMs, recordsReplayed: recovered.recordsReplayed }
@@ -221,7 +222,7 @@ function recoveryOptions(
   }
 }
 
-/** In memory nothing is older than the server. */
+/** In memory, files are as old as the server. */
 function changedAt(file: string): number {
   return statSync(file, { throwIfNoEntry: false })?.mtimeMs ?? Date.now()
 }

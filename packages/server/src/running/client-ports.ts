@@ -88,7 +88,7 @@ export class ClientPorts {
   }
 }
 
-/** Names the setting that the operating system's error is about. */
+/** Names the setting that caused the operating system's error. */
 function startError(config: ServerConfig, speech: Speech, error: Error): Error {
   const isSecure = speech === 'tls'
   const key = isSecure ? 'secureClientPort' : 'clientPort'

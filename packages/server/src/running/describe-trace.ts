@@ -4,7 +4,7 @@ import { explainEnd } from '../view/session-end.ts'
 
 const hex = (id: bigint): string => `0x${BigInt.asUintN(64, id).toString(16)}`
 
-/** An event as a line of the log; undefined where it would only be noise. */
+/** An event as a line of the log; undefined if it would only be noise. */
 export function describeTrace(event: TraceEvent): LogEntry | undefined {
   switch (event.type) {
     case 'sessionCreated':

@@ -29,7 +29,7 @@ export interface JoinedEnsemble {
   readonly peer: EnsemblePeer
   readonly timeline: Timeline
   connect(journal: Journal): void
-  /** Opens the ports and begins to look for a leader; `fail` is told when that cannot go on. */
+  /** Opens the ports and starts looking for a leader; `fail` is called if that cannot continue. */
   start(fail: (error: Error) => void): Promise<void>
   stop(): Promise<void>
 }
@@ -54,7 +54,7 @@ export async function joinEnsemble(
     ensemble: EnsembleConfig
     /** How servers connect to each other. */
     security: Pick<PeerNetworkOptions, 'tls' | 'tlsContext' | 'sasl'>
-    /** Beside which the members are kept; undefined where nothing is kept. */
+    /** The members are saved beside this file; undefined if they are not saved. */
     configFile: string | undefined
   },
   clock: { nowMs: number; wallMs: number },
@@ -118,8 +118,8 @@ export async function joinEnsemble(
     },
     async stop() {
       await peer.finish()
-      // The others are to see at once, and all at the same time, that we are gone: only then do
-      // they look for a new leader without waiting for our vote.
+      // All other servers must notice at the same time that we are gone: only then do they look for
+      // a new leader without waiting for our vote.
       turn().run(() => peer.stop())
       network.stop()
       await running
@@ -128,7 +128,7 @@ export async function joinEnsemble(
   }
 }
 
-/** The settings that the peer takes as they are, under the same names. */
+/** The settings that the peer takes under the same names. */
 function learningOptions(config: EnsembleConfig) {
   const { initLimit, syncLimit, dialLimit, dialPauseMs, reconnectDelayMs, electionTiming } = config
   const { localSessions, readOnlyMode, leaderServes, observerMaster, syncsMax } = config

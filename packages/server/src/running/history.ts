@@ -5,14 +5,17 @@ import type { ServerConfig } from '../config/config.ts'
 import { zlibCompression as compression } from '../disk/zlib-compression.ts'
 import type { Parts } from './assemble.ts'
 
-/** What is kept for history alone; a server in memory has no room for what nobody needs. */
+/**
+ * Retention of files for history alone; undefined for a server in memory, which has no room for
+ * them.
+ */
 export function historyRetention(config: ServerConfig, disk: Disk): HistoryRetention | undefined {
   const { enabled, retainBytes, retainMs } = config.history
   if (!enabled || disk instanceof MemoryDisk) return undefined
   return { retainBytes: retainBytes || Infinity, retainMs: retainMs || Infinity }
 }
 
-/** The past as far as it is committed and durable here. */
+/** History, up to the last transaction that is committed and durable here. */
 export function openHistory(
   config: ServerConfig,
   disk: Disk,

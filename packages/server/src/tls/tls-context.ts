@@ -6,10 +6,10 @@ import type { EventLogger, LogFields } from '../base/event-logger.ts'
 import { loadCredentials, TlsConfigError, type Credentials } from './credentials.ts'
 import { subjectOf } from './distinguished-name.ts'
 
-/** Interval of looking at the files; each look costs a few calls of stat. */
+/** Interval of checking the files; each check costs a few calls of stat. */
 const lookMs = 1000
 const dayMs = 24 * 60 * 60 * 1000
-/** A certificate that ends sooner than this is worth a warning, every day. */
+/** A certificate that expires sooner than this gets a warning every day. */
 const warnBeforeDays = 30
 
 /** The purpose of a TLS context. */
@@ -19,7 +19,7 @@ export type TlsUse = 'clients' | 'servers' | 'administrators'
 export class TlsContext {
   readonly use: TlsUse
   readonly settings: TlsSettings
-  /** Reloads that put new credentials into use, and those that were refused. */
+  /** Reloads that put new credentials into use, and refused ones. */
   reloads = 0
   failedReloads = 0
   /** Why the current files are not in use; undefined if they are. */
@@ -32,7 +32,7 @@ export class TlsContext {
   private endLooking: (() => void) | undefined
   private endWarning: (() => void) | undefined
 
-  /** Throws a TlsConfigError where the files cannot be used. */
+  /** Throws a TlsConfigError if the files cannot be used. */
   constructor(use: TlsUse, settings: TlsSettings, reload: boolean, logger: EventLogger) {
     this.use = use
     this.settings = settings
@@ -106,8 +106,8 @@ export class TlsContext {
   }
 
   /**
-   * Follows symbolic links, which orchestrators swap. A file that is read while it is being written is
-   * read again after its next change.
+   * Follows symbolic links, which orchestrators swap. A file that is read while it is being written
+   * is read again after its next change.
    */
   private async look(): Promise<void> {
     if (this.isLooking) return

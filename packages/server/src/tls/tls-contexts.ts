@@ -21,7 +21,7 @@ export function tlsUses(config: ServerConfig): { readonly [Use in keyof TlsConte
   }
 }
 
-/** Reads keys and certificates; a StartError says which of them cannot be used, and why. */
+/** Reads keys and certificates; throws a StartError with the reason if they cannot be used. */
 export function openTlsContexts(config: ServerConfig, logger: EventLogger): TlsContexts {
   const { tls, quorumTls, adminTls } = config
   const uses = tlsUses(config)

@@ -17,7 +17,7 @@ import { sessions } from './sessions.ts'
 import { undelete } from './undelete.ts'
 import { whoami } from './whoami.ts'
 
-/** The table of the API: what is answered, to whom, and in which shape. */
+/** The table of the API: its routes, their roles and their schemas. */
 export const routes: readonly Route[] = [
   ...whoami,
   ...nodes,

@@ -7,7 +7,7 @@ import { childrenOf, statOf } from '../tree.ts'
 
 const pageMax = 1000
 
-/** What can be seen of znodes. */
+/** Routes that read znodes. */
 export const nodes: readonly Route[] = [
   {
     method: 'GET',
@@ -40,7 +40,7 @@ export const nodes: readonly Route[] = [
     role: 'metadata',
     parameters: {
       path: pathParameter,
-      offset: { kind: 'integer', description: 'How many to leave out' },
+      offset: { kind: 'integer', description: 'How many to skip' },
       limit: { kind: 'integer', description: 'How many at most', minimum: 1, maximum: pageMax },
       filter: { kind: 'text', description: 'Only names that contain this' },
     },
@@ -74,7 +74,7 @@ async function data({ client, query, request, response, signal }: Call): Promise
   const path = query.path()
   const { data: bytes, stat } = await client.call('getData', { path, watch: false })
   const all = bytes ?? new Uint8Array(0)
-  // A part of one version must not be taken for a part of another.
+  // A part of one version must not be mixed with one of another.
   const tag = `"${stat.mzxid.toString(16)}"`
   const wanted = request.headers.range
   const ifRange = request.headers['if-range']
@@ -94,7 +94,7 @@ async function data({ client, query, request, response, signal }: Call): Promise
     ETag: tag,
     'Zabra-Version': stat.version,
     'Cache-Control': 'no-store',
-    // Data is anybody's: it must not become a page of this origin.
+    // Users control the data: it must not become a page of this origin.
     'Content-Disposition': 'attachment',
     'Content-Security-Policy': "default-src 'none'; sandbox",
     'X-Content-Type-Options': 'nosniff',
@@ -106,7 +106,7 @@ async function data({ client, query, request, response, signal }: Call): Promise
   return streamed
 }
 
-/** One range as RFC 9110 has it; undefined where the header asks for what is not offered. */
+/** One range as in RFC 9110; undefined if the header asks for something unsupported. */
 function rangeIn(
   header: string,
   length: number,
@@ -140,7 +140,7 @@ async function children({ client, query, view }: Call): Promise<unknown> {
       const child = stats[at]
       return typeof child === 'object' ? [nodeJson(view, joinPath(path, name), child)] : []
     }),
-    // Their names are on the list, but they may not be read.
+    // Their names are in the listing, but they may not be read.
     hidden: page.filter((_, at) => stats[at] === 'hidden'),
   }
 }

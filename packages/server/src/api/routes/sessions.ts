@@ -18,7 +18,7 @@ export const sessions: readonly Route[] = [
     summary: 'A page of the sessions that this server knows, those connected to it first',
     role: 'private',
     parameters: {
-      offset: { kind: 'integer', description: 'How many to leave out' },
+      offset: { kind: 'integer', description: 'How many to skip' },
       limit: { kind: 'integer', description: 'How many at most', minimum: 1, maximum: pageMax },
     },
     answer: object({
