@@ -9,7 +9,7 @@ const fixture = useServer()
 const numbers = (client: Client, path: string) =>
   new AtomicValue<number[]>(client, path, { codec: json(), initial: [] })
 
-test('a value begins with what was given, and changes step by step', async () => {
+test('a value starts with the initial one, and changes step by step', async () => {
   const client = await fixture.open()
   const value = numbers(client, '/steps/value')
   expect(await value.get()).toEqual({ value: [], version: undefined })
@@ -18,7 +18,7 @@ test('a value begins with what was given, and changes step by step', async () =>
   expect((await numbers(client, '/steps/value').get()).value).toEqual([7])
 })
 
-test('compareAndSet sets only what is as it was read', async () => {
+test('compareAndSet sets only a value that is unchanged since it was read', async () => {
   const client = await fixture.open()
   const value = numbers(client, '/compared')
   const none = await value.get()
@@ -28,7 +28,7 @@ test('compareAndSet sets only what is as it was read', async () => {
   expect(await value.compareAndSet(first!, [3])).toEqual({ value: [3], version: 1 })
 })
 
-test('a value that somebody else made first is not overwritten unseen', async () => {
+test('a value that somebody else creates first is not overwritten unseen', async () => {
   const client = await fixture.open()
   const value = numbers(client, '/foreign')
   const none = await value.get()
@@ -37,7 +37,7 @@ test('a value that somebody else made first is not overwritten unseen', async ()
   expect((await value.update((list) => [...list, 6])).value).toEqual([5, 6])
 })
 
-test('a value is there with its first change, and never with another one', async () => {
+test('a value appears with its first change, and never with another one', async () => {
   const [client, other] = [await fixture.open(), await fixture.open()]
   await using live = await numbers(other, '/first/value').live()
   const seen: number[][] = []
@@ -48,7 +48,7 @@ test('a value is there with its first change, and never with another one', async
   expect(seen).toEqual([[1]])
 })
 
-test('a value that was deleted is made anew by the next change, not before it', async () => {
+test('a deleted value is created again by the next change, not before it', async () => {
   const [client, other] = [await fixture.open(), await fixture.open()]
   await other.create('/deleted', '[1]')
   const value = numbers(client, '/deleted')
@@ -65,7 +65,7 @@ test('a value that was deleted is made anew by the next change, not before it', 
   expect(seen).not.toContainEqual([2])
 })
 
-test('a first change whose reply is lost happens once', async () => {
+test('a first change with a lost reply happens once', async () => {
   const { client, proxy } = await openProxied(fixture.connectString)
   const other = await fixture.open()
   const value = numbers(client, '/first-lost')
@@ -85,7 +85,7 @@ test('a first change whose reply is lost happens once', async () => {
   expect(await other.children('/first-lost')).toEqual([])
 })
 
-test('a first change that is given up leaves nothing that nobody has set', async () => {
+test('a first change that is given up leaves no unset value', async () => {
   const { client, proxy } = await openProxied(fixture.connectString)
   const other = await fixture.open()
   const value = numbers(client, '/first-given-up')
@@ -101,7 +101,7 @@ test('a first change that is given up leaves nothing that nobody has set', async
   expect(await other.exists('/first-given-up')).toBeUndefined()
 })
 
-test('a first change that is given up leaves nothing beside what may come of it', async () => {
+test('a first change that is given up leaves nothing beside its own outcome', async () => {
   const { client, proxy } = await openProxied(fixture.connectString, {
     sessionTimeoutMs: longerThanTests,
   })
@@ -125,7 +125,7 @@ test('a first change that is given up leaves nothing beside what may come of it'
   await untilChildren(other, '/first-unheard', 0)
 })
 
-test('a transaction may have the version that it leads to as its condition', async () => {
+test('a transaction can require the new version', async () => {
   const client = await fixture.open()
   await client.create('/leads-to')
   const change = () => client.transaction().set('/leads-to', 'x').check('/leads-to', 1).commit()
@@ -134,7 +134,7 @@ test('a transaction may have the version that it leads to as its condition', asy
   expect((await client.exists('/leads-to'))?.version).toBe(1)
 })
 
-test('what cannot be understood is told with its path', async () => {
+test('a value that cannot be decoded is reported with its path', async () => {
   const client = await fixture.open()
   await client.create('/unclear', '{')
   const unclear = { code: 'codec', path: '/unclear', message: 'not JSON: /unclear' }
@@ -142,7 +142,7 @@ test('what cannot be understood is told with its path', async () => {
   await expect(numbers(client, '/unclear').live()).rejects.toMatchObject(unclear)
 })
 
-test('what the change throws leaves the value as it is', async () => {
+test('if the change throws, the value stays as it is', async () => {
   const client = await fixture.open()
   const value = numbers(client, '/thrown')
   await value.set([1])
@@ -153,7 +153,7 @@ test('what the change throws leaves the value as it is', async () => {
   expect((await value.update((list) => [...list, 2])).value).toEqual([1, 2])
 })
 
-test('no change is lost when many race', async () => {
+test('no concurrent change is lost', async () => {
   const clients = await Promise.all(Array.from({ length: 5 }, () => fixture.open()))
   const values = clients.map((client) => numbers(client, '/raced'))
   const changes = values.flatMap((value, i) =>
@@ -164,7 +164,7 @@ test('no change is lost when many race', async () => {
   expect(value.toSorted((a, b) => a - b)).toEqual(Array.from({ length: 50 }, (_, i) => i))
 })
 
-test('a change whose reply is lost happens once', async () => {
+test('a change with a lost reply happens once', async () => {
   const { client, proxy } = await openProxied(fixture.connectString)
   const other = await fixture.open()
   const value = numbers(client, '/lost')
@@ -179,7 +179,7 @@ test('a change whose reply is lost happens once', async () => {
     return [...list, 1]
   })
   await isSeen
-  // Somebody else goes on from there, so that the version alone says nothing.
+  // Another client changes it further, so the version alone says nothing.
   await observer.update((list) => [...list, 2])
   proxy.heal()
   proxy.drop()
@@ -187,7 +187,7 @@ test('a change whose reply is lost happens once', async () => {
   expect((await observer.get()).value).toEqual([0, 1, 2])
 })
 
-test('a change that did not leave is made in the next session', async () => {
+test('a change that was not sent is made in the next session', async () => {
   const { client, proxy } = await openProxied(fixture.connectString, { sessionTimeoutMs: 400 })
   const value = numbers(client, '/next-session')
   await value.set([0])
@@ -201,7 +201,7 @@ test('a change that did not leave is made in the next session', async () => {
   expect((await update).value).toEqual([0, 1])
 })
 
-test('after an expiry the object goes on', async () => {
+test('after an expiry the object continues', async () => {
   const client = await fixture.open()
   const value = numbers(client, '/expired')
   await value.set([0])
@@ -209,7 +209,7 @@ test('after an expiry the object goes on', async () => {
   expect((await value.update((list) => [...list, 1])).value).toEqual([0, 1])
 })
 
-test('a change can be given up, and then does not happen later', async () => {
+test('a change that is given up does not happen later', async () => {
   const { client, proxy } = await openProxied(fixture.connectString)
   const value = numbers(client, '/given-up')
   await value.set([0])
@@ -222,7 +222,7 @@ test('a change can be given up, and then does not happen later', async () => {
   expect((await value.update((list) => [...list, 2])).value).toEqual([0, 2])
 })
 
-test('a witness that somebody has touched or taken away is replaced', async () => {
+test('a witness that somebody has changed or deleted is replaced', async () => {
   const client = await fixture.open()
   const value = numbers(client, '/touched')
   await value.set([])
@@ -236,7 +236,7 @@ test('a witness that somebody has touched or taken away is replaced', async () =
   expect((await value.get()).version).toBe(3)
 })
 
-test('nothing is left beside the value after closing', async () => {
+test('closing leaves only the value', async () => {
   const client = await fixture.open()
   {
     await using value = numbers(client, '/left')
@@ -270,7 +270,7 @@ test('a live value follows all changes', async () => {
   await live.until((now) => now.value[0] === 2)
 })
 
-test('a read waits for the next session, and no longer than it may', async () => {
+test('a read waits for the next session, within its deadline', async () => {
   const { client, proxy } = await openProxied(fixture.connectString, { sessionTimeoutMs: 400 })
   const value = numbers(client, '/read-next-session')
   await value.set([0])

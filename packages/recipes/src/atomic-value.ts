@@ -21,20 +21,20 @@ import { Witness } from './nodes/witness.ts'
 export interface Versioned<T> {
   readonly value: T
   /**
-   * Another one after every change: it grows, and goes on from -2147483648 after 2147483647. Begins
-   * anew at 0 where the node is deleted and made again; undefined where there is no node.
+   * Grows with every change, and continues at -2147483648 after 2147483647. Starts again at 0 if
+   * the node is deleted and created again; undefined without a node.
    */
   readonly version: number | undefined
 }
 
 export interface AtomicValueOptions<T> {
   readonly codec: Codec<T>
-  /** What it is before anybody has set it. */
+  /** The value before anybody has set it. */
   readonly initial: T
 }
 
 export interface AtomicReadOptions extends CallOptions {
-  /** `linearizable` by default: the value is at least as new as the question. */
+  /** `linearizable` by default: the value is at least as new as the call. */
   readonly consistency?: Consistency | undefined
 }
 
@@ -43,15 +43,15 @@ interface Found {
   readonly version: number
 }
 
-/** After so many lost races each further attempt waits a while, by chance. */
+/** After this many lost races each further attempt waits for a random time. */
 const racesBeforeWaiting = 2
 const waitMsMax = 64
-/** To a server this says that the version does not matter. A node has it once in four billion changes. */
+/** Servers take this version for any version. A node has it once in four billion changes. */
 const anyVersion = -1
 
 /**
- * A value that several clients change, each change based on the one before it. A change happens
- * once, also where a reply is lost.
+ * A value that several clients change, each change based on the previous one. A change happens
+ * once, even if a reply is lost.
  */
 export class AtomicValue<T> implements AsyncDisposable {
   readonly path: string
@@ -60,7 +60,7 @@ export class AtomicValue<T> implements AsyncDisposable {
   private readonly initial: T
   private readonly serial = new Serial()
   private readonly witness: Witness
-  /** When nothing is left of how the node was made. */
+  /** Resolves when nothing is left of how the node was created. */
   private cleared = Promise.resolve()
 
   constructor(client: Client, path: string, { codec, initial }: AtomicValueOptions<T>) {
@@ -68,23 +68,23 @@ export class AtomicValue<T> implements AsyncDisposable {
     this.path = path
     this.codec = codecOfNode(codec, path)
     this.initial = initial
-    // Who has seen the value does not make it again where it is gone.
+    // An object that has seen the value does not create it again after a deletion.
     const isGone = () => Promise.reject(new OperationError('noNode', { path }))
     this.witness = new Witness(client, path, isGone)
   }
 
-  /** Over the next connection, or in the next session, where this one is lost. */
+  /** Continues over the next connection, or in the next session. */
   async get({ consistency, ...limits }: AtomicReadOptions = {}): Promise<Versioned<T>> {
     const found = await limited(this.client, limits, (signal) => this.read(signal, consistency))
     return { value: this.decode(found?.data), version: found?.version }
   }
 
-  /** Whatever it was before, even if that cannot be understood. */
+  /** Sets it regardless of the previous value, even one that cannot be decoded. */
   set(value: T, options: CallOptions = {}): Promise<Versioned<T>> {
     return this.change(() => value, options)
   }
 
-  /** Sets it if it is still as it was read; undefined where it is not. */
+  /** Sets it if it is unchanged since it was read; otherwise undefined. */
   compareAndSet(
     expected: Versioned<T>,
     value: T,
@@ -94,14 +94,14 @@ export class AtomicValue<T> implements AsyncDisposable {
   }
 
   /**
-   * Sets it to what the function makes of it. The function is called again, with a newer value,
-   * where somebody else was faster; what it throws leaves the value as it is.
+   * Sets it to the result of the function. If somebody else was faster, the function is called
+   * again with a newer value; if it throws, the value stays as it is.
    */
   update(change: (value: T) => T, options: CallOptions = {}): Promise<Versioned<T>> {
     return this.change((data) => change(this.decode(data)), options)
   }
 
-  /** The value, kept up to date until that is closed. */
+  /** The value, kept up to date until it is closed. */
   live(options: LiveOptions = {}): Promise<Live<Versioned<T>>> {
     const interpret = (node: NodeState | undefined): { value: Versioned<T> } => ({
       value:
@@ -112,7 +112,7 @@ export class AtomicValue<T> implements AsyncDisposable {
     return openLiveNode(this.client, this.path, interpret, options)
   }
 
-  /** Takes away what this object keeps on the tree. The value stays. */
+  /** Removes the nodes of this object. The value stays. */
   close(): Promise<void> {
     return this.serial.run(async () => {
       await Promise.all([this.witness.close(), this.cleared])
@@ -174,7 +174,7 @@ export class AtomicValue<T> implements AsyncDisposable {
     const next = (version + 1) | 0
     const change = (tx: Transaction): Transaction<[Stat, ...undefined[]]> =>
       version === anyVersion
-        ? // As a condition this would be none; so the condition is what it leads to.
+        ? // A write with this condition would be unconditional, so the condition is the next version.
           tx.set(path, data).check(path, next)
         : tx.set(path, data, { ifVersion: version })
     try {
@@ -186,7 +186,7 @@ export class AtomicValue<T> implements AsyncDisposable {
     }
   }
 
-  /** The node comes with the value: nobody sees it with another one. */
+  /** Creates the node with the value, so that nobody sees it with another one. */
   private async setFirst(
     value: T,
     data: Uint8Array,

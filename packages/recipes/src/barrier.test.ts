@@ -6,7 +6,7 @@ import { Barrier } from './barrier.ts'
 
 const fixture = useServer()
 
-test('nobody passes before the barrier is down', async () => {
+test('nobody passes before the barrier is removed', async () => {
   const [keeper, ...waiters] = await Promise.all(Array.from({ length: 4 }, () => fixture.open()))
   const barrier = new Barrier(keeper!, '/parent/barrier')
   await barrier.raise()
@@ -25,11 +25,11 @@ test('nobody passes before the barrier is down', async () => {
   expect(await barrier.isUp()).toBe(false)
 })
 
-test('where there is no barrier, one passes at once', async () => {
+test('without a barrier, waiting resolves at once', async () => {
   await new Barrier(await fixture.open(), '/none').wait()
 })
 
-test('a waiter looks again over the next connection and the next session', async () => {
+test('a waiter checks again over the next connection and in the next session', async () => {
   const barrier = new Barrier(await fixture.open(), '/lasting')
   await barrier.raise()
   const { client, proxy } = await openProxied(fixture.connectString)
@@ -43,7 +43,7 @@ test('a waiter looks again over the next connection and the next session', async
   await passing
 })
 
-test('who gives up is told so', async () => {
+test('a waiter that times out gets a TimeoutError', async () => {
   const client = await fixture.open()
   const barrier = new Barrier(client, '/given-up')
   await barrier.raise()
@@ -53,7 +53,7 @@ test('who gives up is told so', async () => {
   expect(signal.aborted).toBe(true)
 })
 
-test('a barrier whose making was not confirmed is up', async () => {
+test('a barrier whose creation was not confirmed is set', async () => {
   const { client, proxy } = await openProxied(fixture.connectString)
   const other = await fixture.open()
   let tell = (): void => {}
@@ -68,7 +68,7 @@ test('a barrier whose making was not confirmed is up', async () => {
   expect(await new Barrier(other, '/unconfirmed').isUp()).toBe(true)
 })
 
-test('the deadline counts also where the connection is lost meanwhile', async () => {
+test('the deadline applies even if the connection is lost', async () => {
   const { client, proxy } = await openProxied(fixture.connectString)
   const barrier = new Barrier(client, '/deadline')
   const late = { code: 'timeout', mayHaveHappened: true }

@@ -6,7 +6,7 @@ import { limited } from './waiting/limits.ts'
 import { below } from './nodes/parents.ts'
 
 /**
- * A node that holds everybody up as long as it is there. The layout is that of Curator's
+ * A node that blocks all waiters while it exists. The layout is that of Curator's
  * DistributedBarrier.
  */
 export class Barrier {
@@ -24,7 +24,7 @@ export class Barrier {
     this.acl = options.acl
   }
 
-  /** Puts it up; quiet where it is up already. */
+  /** Sets the barrier; succeeds if it is set already. */
   raise(options: CallOptions = {}): Promise<void> {
     const { client, path, acl } = this
     const make = (signal: AbortSignal): Promise<void> =>
@@ -39,7 +39,7 @@ export class Barrier {
     return limited(client, options, make, true, { path, what: 'not raised' })
   }
 
-  /** Lets everybody pass; quiet where it is down already. */
+  /** Removes the barrier, so that everybody passes; succeeds if it is removed already. */
   lower(options: CallOptions = {}): Promise<void> {
     const { client, path } = this
     const remove = (signal: AbortSignal): Promise<void> =>
@@ -58,7 +58,7 @@ export class Barrier {
   }
 
   /**
-   * Waits until it is down. Nothing is lost with a connection or a session: the waiter looks again
+   * Waits until it is removed. It survives lost connections and sessions: the waiter checks again
    * over the next one.
    */
   wait(options: CallOptions = {}): Promise<void> {

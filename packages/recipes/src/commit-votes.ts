@@ -6,29 +6,29 @@ import { openTreeCache, type TreeCache } from './tree-cache.ts'
 export type Decision = 'commit' | 'abort'
 
 /**
- * Who counts the votes. `everyone`: each site watches all others and sees by itself what is
- * decided. `coordinator`: one counts and writes down the outcome, which is all that the sites
- * watch; if it goes, one of the sites takes its place.
+ * Who counts the votes. `everyone`: each site watches all others and derives the decision.
+ * `coordinator`: one site counts and writes the outcome, which is all that the others watch; if it
+ * fails, another one replaces it.
  */
 export type CommitForm = 'everyone' | 'coordinator'
 
 /**
- * What is written in the node of a site, in this order: nothing, `joined`, its vote, and that it
- * has carried out what was decided.
+ * The data of a site's node, in this order: nothing, `joined`, its vote, and the acknowledgment
+ * that it has carried out the decision.
  */
 export type SiteState = '' | 'joined' | Decision | 'committed' | 'aborted'
 
-/** What is written in the node of the transaction itself. */
+/** The data of the transaction's node. */
 export interface Header {
   readonly form: CommitForm
   readonly creator: string
-  /** How many sites there are. */
+  /** The number of sites. */
   readonly sites: number
 }
 
 export const headers = json<Header>()
 
-/** Where the parts of a transaction lie. */
+/** The nodes of a transaction. */
 export function layout(path: string) {
   return {
     proposal: joinPath(path, 'proposal'),
@@ -43,7 +43,7 @@ export function layout(path: string) {
 
 export const stateOf = ({ data }: NodeState): SiteState => text.decode(data) as SiteState
 
-/** Throws where it is something else, which the compiler does not see everywhere. */
+/** Throws for other values, which the compiler does not catch everywhere. */
 export function checkDecision(decision: Decision): void {
   if (decision !== 'commit' && decision !== 'abort')
     throw new TypeError(`'${String(decision)}' is neither 'commit' nor 'abort'`)
@@ -54,7 +54,7 @@ export function voteIn(state: SiteState): Decision | undefined {
   return state === 'abort' || state === 'aborted' ? 'abort' : undefined
 }
 
-/** What follows from the votes. A transaction that is not there any more was aborted. */
+/** The decision that follows from the votes. A transaction that no longer exists was aborted. */
 export function judge(cache: TreeCache): Decision | undefined {
   const header = cache.get(cache.path)
   if (header === undefined) return 'abort'
@@ -63,7 +63,7 @@ export function judge(cache: TreeCache): Decision | undefined {
   return count(header, states)
 }
 
-/** The same by reading what is there now, without a watch. */
+/** The same by reading the current state, without a watch. */
 export async function lookForDecision(
   client: Client,
   path: string,
@@ -78,13 +78,13 @@ export async function lookForDecision(
     const sites = await Promise.all(names.map((name) => read(at.site(name))))
     return count(header, sites.map(stateOf))
   } catch (error) {
-    // All of it goes at once.
+    // It is deleted in one transaction.
     if (isRefusal(error, 'noNode')) return 'abort'
     throw error
   }
 }
 
-/** Rejects where the node is not there, or may not be read. */
+/** Rejects if the node does not exist, or may not be read. */
 export function mustRead(client: Client, path: string, signal: AbortSignal): Promise<NodeState> {
   return persist(client, signal, async () => {
     const { data, stat } = await client.get(path, { signal })
@@ -94,7 +94,7 @@ export function mustRead(client: Client, path: string, signal: AbortSignal): Pro
 
 function count(header: NodeState, states: readonly SiteState[]): Decision | undefined {
   const votes = states.map(voteIn)
-  // Whatever else is written there: nobody can have seen that all agree.
+  // With any other data, nobody can have seen that all agree.
   if (votes.includes('abort')) return 'abort'
   if (states.includes('committed')) return 'commit'
   const isWhole = votes.length === headers.decode(header.data).sites
@@ -102,8 +102,8 @@ function count(header: NodeState, states: readonly SiteState[]): Decision | unde
 }
 
 /**
- * Follows the votes until they decide. For a site that joined and has gone without a vote, `abort`
- * is written in its place; after a time, if there is one, also for those who never came.
+ * Watches the votes until they decide. For a site that joined and has failed without a vote, it
+ * writes `abort`; after a timeout, if there is one, also for sites that never joined.
  */
 export async function decide(
   client: Client,
@@ -122,7 +122,7 @@ export async function decide(
           if (decision !== undefined) resolve(decision)
           else replaceMissing(client, cache, isLate, signal).catch(reject)
         } catch (error) {
-          // Somebody has written what cannot be understood.
+          // Somebody has written data that cannot be decoded.
           reject(error)
         }
       }
@@ -162,8 +162,8 @@ async function replaceMissing(
 }
 
 /**
- * Writes the next state of a site, unless it has another one by now. A second time does no harm,
- * for what is written then is refused.
+ * Writes the next state of a site, unless it has another one by now. Repeating it is harmless,
+ * because the second write is refused.
  */
 export async function writeState(
   client: Client,

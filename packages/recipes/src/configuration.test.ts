@@ -13,7 +13,7 @@ interface Limits {
   readonly burst: number
 }
 
-/** What zod and its kin have, by hand. */
+/** A schema like those of zod and similar libraries, written by hand. */
 const schema: StandardSchema<Limits> = {
   '~standard': {
     version: 1,
@@ -29,7 +29,7 @@ const schema: StandardSchema<Limits> = {
 const codec = json(schema)
 const fallback: Limits = { rate: 1, burst: 1 }
 
-test('a configuration begins with its fallback and follows the node', async () => {
+test('a configuration starts with its fallback and follows the node', async () => {
   const client = await fixture.open()
   const other = await fixture.open()
   await using config = await openConfiguration(client, '/follow/limits', { codec, fallback })
@@ -42,7 +42,7 @@ test('a configuration begins with its fallback and follows the node', async () =
   await config.until(({ rate }) => rate === 1)
 })
 
-test('without a fallback opening waits for the value', async () => {
+test('without a fallback, opening waits for the value', async () => {
   const client = await fixture.open()
   const opening = openConfiguration(client, '/waits', { codec })
   await client.sync()
@@ -54,7 +54,7 @@ test('without a fallback opening waits for the value', async () => {
   )
 })
 
-test('a value that does not fit the schema is reported, and the last good one stays', async () => {
+test('a value that violates the schema is reported, and the last valid one stays', async () => {
   const client = await fixture.open()
   await client.create('/misfit', '{"rate":2,"burst":3}')
   const problems: Problem[] = []
@@ -75,7 +75,7 @@ test('a value that does not fit the schema is reported, and the last good one st
   await expect(config.set({ rate: 'x' } as unknown as Limits)).rejects.toThrow('must be numbers')
 })
 
-test('what onProblem throws is told, and the configuration goes on', async () => {
+test('an error thrown by onProblem surfaces, and the configuration continues', async () => {
   const client = await fixture.open()
   const uncaught = catchUncaught()
   await client.create('/rude', '{"rate":1,"burst":1}')
@@ -91,7 +91,7 @@ test('what onProblem throws is told, and the configuration goes on', async () =>
   await config.until(({ rate }) => rate === 2)
 })
 
-test('a value that does not fit at the beginning rejects, unless there is a fallback', async () => {
+test('an invalid first value rejects, unless there is a fallback', async () => {
   const client = await fixture.open()
   await client.create('/bad', 'no JSON')
   await expect(openConfiguration(client, '/bad', { codec })).rejects.toThrow('not JSON')
@@ -100,7 +100,7 @@ test('a value that does not fit at the beginning rejects, unless there is a fall
   expect(config.problem).toBeDefined()
 })
 
-test('what is set where there is no node is seen at once, and not the fallback before it', async () => {
+test('a value set on a missing node is seen at once, and not the fallback before it', async () => {
   const clients = await Promise.all([fixture.open(), fixture.open()])
   const [writer, reader] = await Promise.all(
     clients.map((client, i) => {
@@ -115,7 +115,7 @@ test('what is set where there is no node is seen at once, and not the fallback b
   expect(rates).toEqual([7])
 })
 
-test('the last value does not come back where the node was deleted', async () => {
+test('the last value does not come back after the node is deleted', async () => {
   const [client, other] = [await fixture.open(), await fixture.open()]
   await client.create('/comes-back', '{"rate":1,"burst":1}')
   await using config = await openConfiguration(client, '/comes-back', { codec })
@@ -127,7 +127,7 @@ test('the last value does not come back where the node was deleted', async () =>
   expect(opened.current.rate).toBe(2)
 })
 
-test('parts are changed without losing what others change', async () => {
+test('updating a part keeps concurrent changes of other parts', async () => {
   const clients = await Promise.all([fixture.open(), fixture.open()])
   const [a, b] = await Promise.all(
     clients.map((client) => openConfiguration(client, '/parts', { codec, fallback })),
@@ -141,7 +141,7 @@ test('parts are changed without losing what others change', async () => {
   expect(await clients[0]!.children('/parts')).toEqual([])
 })
 
-test('what cannot be understood can be set right again', async () => {
+test('a value that cannot be decoded can be replaced', async () => {
   const client = await fixture.open()
   await client.create('/wrong', '{"rate":1,"burst":1}')
   await using config = await openConfiguration(client, '/wrong', { codec })
@@ -151,7 +151,7 @@ test('what cannot be understood can be set right again', async () => {
   expect(config.problem).toBeUndefined()
 })
 
-test('what was set while the connection or the session was lost is seen afterwards', async () => {
+test('a value set while the connection or the session was lost is seen afterwards', async () => {
   const { client, proxy } = await openProxied(fixture.connectString)
   const other = await fixture.open()
   await other.create('/away', '{"rate":1,"burst":1}')
@@ -181,7 +181,7 @@ test('the configuration is an iteration, which ends with it', async () => {
   expect(config.signal.aborted).toBe(true)
 })
 
-test('who sets it does not wait for a connection past the deadline', async () => {
+test('setting does not wait for a connection past the deadline', async () => {
   const { client, proxy } = await openProxied(fixture.connectString, {
     sessionTimeoutMs: longerThanTests,
   })

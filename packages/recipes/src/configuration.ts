@@ -8,28 +8,28 @@ import type { NodeState } from './nodes/node.ts'
 import { tellProblem, type ProblemListener } from './live/problem.ts'
 
 export interface ConfigurationOptions<T> extends CallOptions {
-  /** `json(schema)` for what a schema is to check. */
+  /** Use `json(schema)` to validate values. */
   readonly codec: Codec<T>
-  /** What holds where there is no node. Without it opening waits for the node. */
+  /** The value without a node. If left out, opening waits for the node. */
   readonly fallback?: T | undefined
-  /** Hears of data that the codec does not understand: the last good value stays. */
+  /** Called for data that the codec cannot decode: the last valid value stays. */
   readonly onProblem?: ProblemListener | undefined
 }
 
-/** A value on the tree, typed and live. */
+/** A typed, live value in a node. */
 export interface Configuration<T> extends Live<T> {
   readonly path: string
-  /** Why what is on the tree now is not the value; undefined where it is. */
+  /** Why the node's current data is invalid; undefined if it is valid. */
   readonly problem: unknown
-  /** Of the node as it was last seen; undefined where there is none. */
+  /** The last seen version of the node; undefined without a node. */
   readonly stat: Stat | undefined
-  /** Resolves when it is set, which is not yet when this or others have noticed. */
+  /** Resolves when it is set, which may be before this or other clients notice. */
   set(value: T, options?: CallOptions): Promise<Versioned<T>>
-  /** Changes a part of it, whatever others change meanwhile. */
+  /** Changes a part of it, keeping concurrent changes of others. */
   update(change: (value: T) => T, options?: CallOptions): Promise<Versioned<T>>
 }
 
-/** Opens a configuration; rejects where it cannot be understood and there is no fallback. */
+/** Opens a configuration; rejects if its data is invalid and there is no fallback. */
 export async function openConfiguration<T>(
   client: Client,
   path: string,
@@ -37,7 +37,7 @@ export async function openConfiguration<T>(
 ): Promise<Configuration<T>> {
   const reading = new Reading(client, { ...options, codec: codecOfNode(options.codec, path) })
   const live = await openLiveNode(client, path, (node) => reading.interpret(node), options)
-  // A write begins with the current value where there is no node.
+  // Without a node, an update starts with the current value.
   const initialOf = (): T => options.fallback ?? live.current
   const writer = (): AtomicValue<T> =>
     new AtomicValue(client, path, { codec: options.codec, initial: initialOf() })
@@ -50,7 +50,7 @@ export async function openConfiguration<T>(
       try {
         return await act(value, { signal })
       } finally {
-        // What it leaves behind goes without whoever gives up waiting.
+        // It cleans up even after the caller gives up waiting.
         await orAborted(value.close(), signal).catch(() => {})
       }
     }
@@ -79,7 +79,7 @@ export async function openConfiguration<T>(
   }
 }
 
-/** What a node says, and what is wrong with it. */
+/** The value of a node, and what is wrong with it. */
 class Reading<T> {
   problem: unknown
   stat: Stat | undefined

@@ -30,21 +30,21 @@ test('the layouts are those of Curator', async () => {
   await expect(new Counter(client, '/int').get()).rejects.toThrow('4 bytes')
 })
 
-test('a number that has no room is refused', async () => {
+test('a number out of range is refused', async () => {
   const client = await fixture.open()
   const counter = new Counter(client, '/full', { layout: 'int', initial: 2147483647n })
   await expect(counter.increment()).rejects.toBeInstanceOf(RangeError)
   expect(await counter.decrement()).toBe(2147483646n)
 })
 
-test('a counter may begin with a number of either type', async () => {
+test('a counter may start with a number or a bigint', async () => {
   const client = await fixture.open()
   const counters = [5, 5n].map((initial) => new Counter(client, '/begun', { initial }))
   expect(await Promise.all(counters.map((counter) => counter.get()))).toEqual([5n, 5n])
   expect(await counters[0]!.increment()).toBe(6n)
 })
 
-test('what is wrong with a number is told with its path', async () => {
+test('an invalid number is reported with its path', async () => {
   const client = await fixture.open()
   const counter = new Counter(client, '/wrong', { layout: 'int' })
   await expect(counter.set(2 ** 40)).rejects.toThrow(/4 bytes: \/wrong$/)
@@ -53,7 +53,7 @@ test('what is wrong with a number is told with its path', async () => {
   await expect(counter.live()).rejects.toThrow(/is expected: \/wrong$/)
 })
 
-test('counts of many clients are exact, though connections are lost all the time', async () => {
+test('concurrent counts are exact, even with lost connections', async () => {
   const contenders = await Promise.all(
     Array.from({ length: 3 }, () => openProxied(fixture.connectString)),
   )
@@ -70,7 +70,7 @@ test('counts of many clients are exact, though connections are lost all the time
   expect(await counters[0]!.get()).toBe(60n)
 })
 
-test('a live counter is told of what others count', async () => {
+test('a live counter reports counts of others', async () => {
   const client = await fixture.open()
   const counter = new Counter(client, '/live')
   await using live = await new Counter(await fixture.open(), '/live').live()
@@ -79,7 +79,7 @@ test('a live counter is told of what others count', async () => {
   expect(await live.until((now) => now > 0n)).toBe(5n)
 })
 
-test('compareAndSet waits for the next session where it has not begun', async () => {
+test('compareAndSet waits for the next session if it has not started', async () => {
   const { client, proxy } = await openProxied(fixture.connectString, { sessionTimeoutMs: 400 })
   const counter = new Counter(client, '/next-session')
   await counter.set(1)

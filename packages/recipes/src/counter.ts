@@ -7,19 +7,21 @@ import { openLiveNode, type LiveOptions } from './live/live-node.ts'
 import type { NodeState } from './nodes/node.ts'
 
 /**
- * How the number lies in the node. `long`: 8 bytes, as in Curator's DistributedAtomicLong. `int`: 4
- * bytes, as in its DistributedAtomicInteger and SharedCount. The first byte is the highest.
+ * The format of the number in the node. `long`: 8 bytes, as in Curator's DistributedAtomicLong.
+ * `int`: 4 bytes, as in its DistributedAtomicInteger and SharedCount. Both are big-endian.
  */
 export type CounterLayout = 'long' | 'int'
 
 export interface CounterOptions {
-  /** What it is before anybody has counted; 0 by default. */
+  /** The number before anybody has counted; 0 by default. */
   readonly initial?: bigint | number | undefined
   /** `long` by default. */
   readonly layout?: CounterLayout | undefined
 }
 
-/** A number that several clients count up and down. No count is lost, and none happens twice. */
+/**
+ * A number that several clients increment and decrement. No count is lost, and none happens twice.
+ */
 export class Counter implements AsyncDisposable {
   readonly path: string
   private readonly client: Client
@@ -41,7 +43,7 @@ export class Counter implements AsyncDisposable {
     return value
   }
 
-  /** Answers the number after it. Rejects with a RangeError where there is no room for it. */
+  /** Resolves to the new number. Rejects with a RangeError if that is out of range. */
   async add(amount: bigint | number, options: CallOptions = {}): Promise<bigint> {
     const step = BigInt(amount)
     const { value } = await this.value.update((before) => before + step, options)
@@ -60,7 +62,7 @@ export class Counter implements AsyncDisposable {
     await this.value.set(BigInt(value), options)
   }
 
-  /** Sets it if it is this number; answers whether it was. */
+  /** Sets it if it equals a number; resolves to whether it did. */
   compareAndSet(
     expected: bigint | number,
     value: bigint | number,
@@ -77,7 +79,7 @@ export class Counter implements AsyncDisposable {
     return limited(this.client, options, set, true)
   }
 
-  /** The number, kept up to date until that is closed. */
+  /** The number, kept up to date until it is closed. */
   live(options: LiveOptions = {}): Promise<Live<bigint>> {
     const interpret = (node: NodeState | undefined): { value: bigint } => ({
       value: node === undefined ? this.initial : this.codec.decode(node.data),
@@ -85,7 +87,7 @@ export class Counter implements AsyncDisposable {
     return openLiveNode(this.client, this.path, interpret, options)
   }
 
-  /** Takes away what this object keeps on the tree. The number stays. */
+  /** Removes the nodes of this object. The number stays. */
   close(): Promise<void> {
     return this.value.close()
   }

@@ -7,7 +7,7 @@ import { IdQueue } from './id-queue.ts'
 const fixture = useServer()
 const codec = text
 
-test('items are handed out when they are due, in the order of their times', async () => {
+test('items are delivered when they are due, in the order of their times', async () => {
   const client = await fixture.open()
   await using queue = new DelayQueue(client, '/delayed', { codec })
   const beginMs = Date.now()
@@ -25,7 +25,7 @@ test('items are handed out when they are due, in the order of their times', asyn
   expect(await queue.tryTake()).toBeUndefined()
 })
 
-test('what is not due is not handed out, and somebody who waits gets what comes due earlier', async () => {
+test('items that are not due are not delivered, and a waiter gets one that is due earlier', async () => {
   const client = await fixture.open()
   await using queue = new DelayQueue(client, '/delayed-more', { codec })
   await queue.put('never', { delayMs: 3_600_000 })
@@ -39,7 +39,7 @@ test('what is not due is not handed out, and somebody who waits gets what comes 
   await expect(queue.put('x', { delayMs: NaN })).rejects.toThrow(RangeError)
 })
 
-test('items of an id queue are found and taken out by their ids, unless somebody works on them', async () => {
+test('items of an id queue are found and removed by id, unless somebody works on them', async () => {
   const client = await fixture.open()
   await using queue = new IdQueue(client, '/by-id', { codec })
   await queue.put('1', 'a/b~c')

@@ -4,15 +4,15 @@ import { dueMark, ItemStore } from './items/item-store.ts'
 import type { PutOptions, QueueOptions } from './queue.ts'
 
 export interface DelayOptions extends PutOptions {
-  /** How long from now nobody gets it. */
+  /** Time from now until the item may be delivered. */
   readonly delayMs?: number | undefined
-  /** When it is handed out at the earliest, in ms since 1970. */
+  /** Earliest time of delivery, in milliseconds since 1970. */
   readonly dueMs?: number | undefined
 }
 
 /**
- * A queue whose items are handed out when they are due, in the order of their times. The times are
- * those of the clocks of producers and consumers, which should agree. In all else it is like a Queue.
+ * A queue that delivers items when they are due, in the order of their times. The clocks of
+ * producers and consumers should agree. Otherwise it is like a Queue.
  *
  *     const reminders = new DelayQueue(client, '/reminders', { codec: json<Reminder>() })
  *     await reminders.put({ to: 'ann' }, { delayMs: 60_000 })
@@ -25,7 +25,7 @@ export class DelayQueue<T> extends ItemQueue<T> {
     this.client = client
   }
 
-  /** Resolves when the item is in the queue; with neither time it is due at once. */
+  /** Resolves when the item is in the queue; without a time it is due at once. */
   async put(value: T, options: DelayOptions = {}): Promise<void> {
     const { delayMs = 0, dueMs, ...rest } = options
     const { host } = this.client

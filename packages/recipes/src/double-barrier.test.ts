@@ -7,7 +7,7 @@ import { DoubleBarrier } from './double-barrier.ts'
 const fixture = useServer()
 const openSome = (count: number) => Promise.all(Array.from({ length: count }, () => fixture.open()))
 
-test('all begin together and end together, round after round', async () => {
+test('all enter together and leave together, round after round', async () => {
   const clients = await openSome(4)
   let inside = 0
   let entered = 0
@@ -31,7 +31,7 @@ test('all begin together and end together, round after round', async () => {
   await untilChildren(clients[0]!, '/rounds', 0)
 })
 
-test('who gives up waiting does not count', async () => {
+test('a member that gives up waiting does not count', async () => {
   const [first, second] = await openSome(2)
   const barrier = new DoubleBarrier(first!, '/given-up', 2)
   await expect(barrier.enter({ timeoutMs: 30 })).rejects.toBeInstanceOf(TimeoutError)
@@ -63,7 +63,7 @@ test('a member whose session ends inside does not keep the others from leaving',
   await untilChildren(first!, '/crash', 0)
 })
 
-test('what a round left behind whose members are all gone does not let the next one in', async () => {
+test('leftovers of a round whose members have all failed do not let the next one in', async () => {
   const [first, second] = await openSome(2)
   await first!.ensure('/stale')
   await first!.create('/stale/ready')
@@ -76,7 +76,7 @@ test('what a round left behind whose members are all gone does not let the next 
   await Promise.all(stays.map((stay) => stay.leave()))
 })
 
-test('who comes while a round goes on waits for its end', async () => {
+test('a member that arrives during a round waits for its end', async () => {
   const [first, second, third] = await openSome(3)
   const enter = (client = first!) => new DoubleBarrier(client, '/busy', 2).enter()
   const stays = await Promise.all([enter(first), enter(second)])
@@ -88,7 +88,7 @@ test('who comes while a round goes on waits for its end', async () => {
   await Promise.all(next.map((stay) => stay.leave()))
 })
 
-test('who makes its node just after all others were there is not one of them', async () => {
+test('a member that creates its node just after the round began is not part of it', async () => {
   const [late, other] = await openSome(2)
   await other!.ensure('/too-late')
   const create = late!.create.bind(late!)
@@ -102,13 +102,13 @@ test('who makes its node just after all others were there is not one of them', a
   }
   const entering = new DoubleBarrier(late!, '/too-late', 1).enter({ timeoutMs: 5000 })
   await made
-  // It takes its node away again, and waits for the end of the round.
+  // It deletes its node again, and waits for the end of the round.
   await untilChildren(other!, '/too-late', 2)
   await other!.transaction().delete('/too-late/somebody').delete('/too-late/ready').commit()
   await (await entering).leave()
 })
 
-test('a lost connection while waiting, or while leaving, does no harm', async () => {
+test('a lost connection while waiting or leaving does no harm', async () => {
   const first = await fixture.open()
   const { client: second, proxy } = await openProxied(fixture.connectString)
   const entering = new DoubleBarrier(second, '/drops', 2, { lostOn: 'expired' }).enter()
@@ -122,7 +122,7 @@ test('a lost connection while waiting, or while leaving, does no harm', async ()
   await Promise.all([stays[0].leave(), leaving])
 })
 
-test('members of kazoo, who take ready away when they begin to leave, are waited for', async () => {
+test('members in kazoo, which delete ready when they begin to leave, are waited for', async () => {
   const [first, other] = await openSome(2)
   await other!.ensure('/kazoo')
   await other!.create('/kazoo/f00d', '', { ephemeral: true })
@@ -131,7 +131,7 @@ test('members of kazoo, who take ready away when they begin to leave, are waited
   await other!.delete('/kazoo/ready')
   let hasLeft = false
   const leaving = stay.leave().then(() => (hasLeft = true))
-  // Ours is the lowest, and goes when the others have gone.
+  // Ours is the lowest, and leaves after the others.
   await other!.delete('/kazoo/f00d')
   await first!.sync()
   expect(await other!.children('/kazoo')).toHaveLength(2)
@@ -151,7 +151,7 @@ test('releasing leaves without waiting for the others', async () => {
   await two!.leave()
 })
 
-test('where all who are inside crash, those who wait outside begin the next round', async () => {
+test('if all members inside crash, those that wait outside begin the next round', async () => {
   const [first, second, third, fourth] = await openSome(4)
   const enter = (client: typeof first) => new DoubleBarrier(client!, '/all-crash', 2).enter()
   await Promise.all([first, second].map(enter))
@@ -161,7 +161,7 @@ test('where all who are inside crash, those who wait outside begin the next roun
   await Promise.all(stays.map((stay) => stay.leave()))
 })
 
-test('who has left is not kept waiting for a connection past the deadline', async () => {
+test('a member that has left does not wait for a connection past the deadline', async () => {
   const first = await fixture.open()
   const { client: second, proxy } = await openProxied(fixture.connectString, {
     sessionTimeoutMs: longerThanTests,
@@ -176,7 +176,7 @@ test('who has left is not kept waiting for a connection past the deadline', asyn
   await untilChildren(first, '/late-leave', 2)
 })
 
-test('who is late to end a round does not end a later one, also where the counting began anew', async () => {
+test('a member that ends a round late does not end a later one, even if the count started again', async () => {
   const { client: late, proxy } = await openProxied(fixture.connectString, {
     sessionTimeoutMs: longerThanTests,
   })
@@ -184,7 +184,7 @@ test('who is late to end a round does not end a later one, also where the counti
   const enter = (client = first!) => new DoubleBarrier(client, '/anew', 2).enter()
   const [lateStay, stay] = await Promise.all([enter(late), enter()])
   await stay.release()
-  // The connection is lost right before it says that the round has ended.
+  // The connection is lost right before it ends the round.
   const transaction = late.transaction.bind(late)
   const isLate = new Promise<void>((resolve) => {
     late.transaction = () => {

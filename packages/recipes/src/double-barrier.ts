@@ -7,15 +7,15 @@ import { limited, orAborted, underAll } from './waiting/limits.ts'
 import { below } from './nodes/parents.ts'
 import { checkedOptions, waiterError, type LockOptions } from './turns/turn.ts'
 
-/** Being inside, together with the others. */
+/** A member's stay inside the barrier. */
 export interface Inside extends Held {
-  /** Leaves, and waits until all others have left. Only `release` does not wait. */
+  /** Leaves, and waits until all others have left. `release` leaves without waiting. */
   leave(options?: CallOptions): Promise<void>
 }
 
 /**
- * So many begin together and end together. The layout is that of Curator's
- * DistributedDoubleBarrier: a node for each member, and `ready` once all are there.
+ * A fixed number of members that enter together and leave together. The layout is that of Curator's
+ * DistributedDoubleBarrier: a node per member, and `ready` once all have arrived.
  */
 export class DoubleBarrier {
   private readonly client: Client
@@ -32,7 +32,10 @@ export class DoubleBarrier {
     this.options = checkedOptions(client, 'DoubleBarrier', options)
   }
 
-  /** Waits until all are there. Who comes too early for the next round waits for the end of this. */
+  /**
+   * Waits until all have arrived. A member that arrives too early for the next round waits for the
+   * end of the current one.
+   */
   enter(options: CallOptions & HoldOptions = {}): Promise<Inside> {
     const enterRound = async (signal: AbortSignal): Promise<Inside> => {
       const lostOn = policyOf(options, this.options)
@@ -40,7 +43,7 @@ export class DoubleBarrier {
         await persist(this.client, signal, () => this.untilFree(signal))
         const place = await this.makePlace(signal)
         const round = await this.untilReady(place, signal)
-        // Made before our node, it was made without us.
+        // If it was created before our node, the round began without us.
         if (round > place.token) {
           const leave = (limits: CallOptions = {}): Promise<void> =>
             this.leave(place, round, limits)
@@ -53,13 +56,14 @@ export class DoubleBarrier {
     return limited(client, options, enterRound, false, { path, what: 'not all are there' })
   }
 
-  /** Waits for the end of a round in which we are not. */
+  /** Waits for the end of a round that began without us. */
   private async untilFree(signal: AbortSignal): Promise<void> {
     for (;;) {
       const { children } = await this.list(signal)
       if (!children.includes('ready')) return
       const [member] = children.filter((name) => name !== 'ready').toSorted()
-      // Not for `ready` to go: where all inside have crashed, it is for us to end the round.
+      // Waiting for `ready` to be deleted is not enough: if all members inside have crashed, we end
+      // the round.
       if (member !== undefined) await untilChanged(this.client, joinPath(this.path, member), signal)
       else await this.endRound(undefined, signal)
     }
@@ -73,7 +77,7 @@ export class DoubleBarrier {
     return new HeldByNode(client, await below(client, path, { signal, acl }, create))
   }
 
-  /** Answers the czxid of `ready`, which names the round. */
+  /** Resolves to the czxid of `ready`, which identifies the round. */
   private async untilReady(place: HeldByNode, signal: AbortSignal): Promise<bigint> {
     try {
       return await underAll([signal, place.signal], (either) =>
@@ -102,15 +106,15 @@ export class DoubleBarrier {
     try {
       await limited(client, options, leaveRound, false, { path, what: 'not all have left' })
     } catch (error) {
-      // Behind the back of the caller, who need not wait for a connection.
+      // In the background: the caller need not wait for a connection.
       place.release().catch(() => {})
       throw error
     }
   }
 
   /**
-   * All but the lowest go at once and wait for the lowest, who goes last: so each is woken by one
-   * other only, but for the lowest, who waits for the others one by one.
+   * All but the lowest leave at once and wait for the lowest, which leaves last: so only one other
+   * member wakes each of them, and the lowest waits for the others one by one.
    */
   private async waitToLeave(
     place: HeldByNode,
@@ -119,13 +123,13 @@ export class DoubleBarrier {
   ): Promise<boolean> {
     const { client, path } = this
     const { children } = await this.list(signal)
-    // Asked after listing: only so are those who were listed certainly of this round.
+    // Read after listing, so that the listed members certainly belong to this round.
     const ready = await client.exists(this.ready, { signal })
     if (ready !== undefined && ready.czxid !== round) return false
     let members = children.filter((name) => name !== 'ready').toSorted()
     if (ready === undefined) {
-      // Somebody has seen that all are gone; but kazoo's members take it away when they begin to
-      // leave. Nodes that are younger belong to a next round.
+      // A member has seen that all are gone, or a member in kazoo has begun to leave, which deletes
+      // it too. Younger nodes belong to a next round.
       members = await this.olderThan(round, members, signal)
       if (members.length === 0) return false
     }
@@ -157,7 +161,7 @@ export class DoubleBarrier {
     return below(client, path, { signal, acl }, () => client.childrenWithStat(path, { signal }))
   }
 
-  /** The parent's version counts the rounds, so that nobody late ends the next one. */
+  /** The parent's version counts the rounds, so that a late member does not end the next one. */
   private async beginRound(signal: AbortSignal): Promise<void> {
     const { client, path, ready } = this
     const { acl } = this.options
@@ -169,8 +173,8 @@ export class DoubleBarrier {
   }
 
   /**
-   * Takes `ready` away where nobody is left: of this round, or of whatever round it is. The version
-   * begins anew with the container; so what was read before a lost connection counts for nothing.
+   * Deletes `ready` if no member is left: of this round, or of any round. The version starts again
+   * with a new container, so a version read before a lost connection is useless.
    */
   private endRound(round: bigint | undefined, signal: AbortSignal): Promise<void> {
     const { client, path, ready } = this

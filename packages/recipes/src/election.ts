@@ -13,21 +13,18 @@ import {
   type TurnOptions,
 } from './turns/turn.ts'
 
-/** Who leads, or would. */
+/** A leader, or a candidate. */
 export interface Candidate {
   readonly id: string
-  /** Of the term that this candidate has or would have: it grows from one leader to the next. */
+  /** The epoch of its current or future term: it grows from one leader to the next. */
   readonly epoch: bigint
   readonly path: string
 }
 
-/** A leadership, until it is given back or lost. Its epoch is its fencing token. */
+/** A leadership, until it is released or lost. Its epoch is its fencing token. */
 export interface Term extends Held, Candidate {}
 
-/**
- * One leader at a time, in the order in which they came. The layout is that of Curator's
- * LeaderLatch.
- */
+/** One leader at a time, in the order of arrival. The layout is that of Curator's LeaderLatch. */
 export class Election {
   private readonly client: Client
   private readonly line: Line
@@ -51,7 +48,7 @@ export class Election {
     return Object.assign(held, { epoch: held.token, id: this.options.id ?? '' })
   }
 
-  /** Who leads now, as far as this client's server knows. */
+  /** The current leader, as far as this client's server knows. */
   leader(options: CallOptions = {}): Promise<Candidate | undefined> {
     return this.limited(options, async (signal) => {
       for (;;) {
@@ -63,7 +60,7 @@ export class Election {
     })
   }
 
-  /** The leader and those who would follow, in order. */
+  /** The leader and the candidates, in order. */
   candidates(options: CallOptions = {}): Promise<Candidate[]> {
     return this.limited(options, async (signal) => {
       const all = await this.lineUp(signal)
@@ -73,9 +70,9 @@ export class Election {
   }
 
   /**
-   * Who leads: first as it is, then at every change; undefined while nobody does. A leader that
-   * is followed too quickly may be left out, the present one never is. It goes on over lost
-   * connections and sessions, until the signal aborts or the client is closed, which reject.
+   * The leader: first the current one, then every change; undefined without a leader. A leader that
+   * is replaced quickly may be skipped, the current one never is. It survives lost connections and
+   * sessions, and rejects when the signal aborts or the client is closed.
    */
   async *leaders(
     options: { readonly signal?: AbortSignal | undefined } = {},

@@ -41,7 +41,7 @@ test('members are seen as they join, change and leave', async () => {
   await group.until((members) => members.size === 0)
 })
 
-test('the group is an iteration that begins with how it is', async () => {
+test('the group is an iteration that starts with the current members', async () => {
   const client = await fixture.open()
   await joinGroup(client, '/iterated', 'x', { codec, name: 'a' })
   const group = await watch('/iterated')
@@ -72,7 +72,7 @@ test('a registration survives its session', async () => {
   expect(members.get('a')?.token).toBe(member.token)
 })
 
-test('a node that a stranger deletes comes back', async () => {
+test('a node that somebody else deletes comes back', async () => {
   const client = await fixture.open()
   const member = await joinGroup(client, '/back', 'x', { codec, name: 'a' })
   const { token } = member
@@ -82,7 +82,7 @@ test('a node that a stranger deletes comes back', async () => {
 })
 
 test.each(['answered', 'lost'] as const)(
-  'what is said while a node is made anew counts, the reply being %s',
+  'an update while a node is created again takes effect, the reply being %s',
   async (reply) => {
     const client = await fixture.open()
     const other = await fixture.open()
@@ -113,11 +113,11 @@ test.each(['answered', 'lost'] as const)(
   },
 )
 
-test('a member comes back also where the server refuses that for a while', async () => {
+test('a member comes back even if the server refuses that for a while', async () => {
   const client = await fixture.open()
   const other = await fixture.open()
   const member = await joinGroup(client, '/refused', 'x', { codec, name: 'a' })
-  // Below an ephemeral node nothing can be made.
+  // Nothing can be created below an ephemeral node.
   await other
     .transaction()
     .delete('/refused/a')
@@ -145,7 +145,7 @@ test('while the connection is lost the presence is uncertain, and others still s
   await member.presence.until((now) => now === 'present')
 })
 
-test('who gives up waiting for an update takes nothing back', async () => {
+test('an update takes effect even after the caller stops waiting', async () => {
   const { client, proxy } = await openProxied(fixture.connectString)
   const group = await watch('/given-up')
   const member = await joinGroup(client, '/given-up', '1', { codec, name: 'a' })
@@ -181,7 +181,7 @@ test('a node that an own session left behind is taken over at once', async () =>
   expect(member.token).toBeGreaterThan(token)
 })
 
-test('a name that somebody else has is waited for', async () => {
+test('joining waits for a name that somebody else has', async () => {
   const first = await fixture.open()
   const second = await fixture.open()
   const holder = await joinGroup(first, '/waited', 'first', { codec, name: 'a' })
@@ -197,7 +197,7 @@ test('a name that somebody else has is waited for', async () => {
   expect(listed(group.current)).toEqual(['a=second'])
 })
 
-test('a join whose reply is lost is there once, and one that is given up leaves nothing', async () => {
+test('a join with a lost reply happens once, and one that is given up leaves nothing', async () => {
   const { client, proxy } = await openProxied(fixture.connectString)
   const group = await watch('/lost')
   await joinGroup(client, '/lost', '', { codec, name: 'first' })
@@ -227,7 +227,7 @@ test('a guarded transaction fails when the member has left', async () => {
   ).rejects.toMatchObject({ code: 'lost', reason: 'released' })
 })
 
-test('what the codec does not understand is no member', async () => {
+test('nodes that the codec cannot decode are no members', async () => {
   const client = await fixture.open()
   await client.ensure('/strange')
   await client.create('/strange/a', '{')
@@ -243,7 +243,7 @@ test('what the codec does not understand is no member', async () => {
   await group.until((members) => members.get('a')?.data.port === 2)
 })
 
-test('what onProblem throws is told, and keeps no member from being seen', async () => {
+test('an error thrown by onProblem surfaces, and does not hide members', async () => {
   const client = await fixture.open()
   const uncaught = catchUncaught()
   await client.create('/rude')
@@ -258,7 +258,7 @@ test('what onProblem throws is told, and keeps no member from being seen', async
   await expect.poll(() => uncaught).toMatchObject([{ message: 'a bug of the caller' }])
 })
 
-test('what is below a node of the group is of no interest, and not read', async () => {
+test('nodes below a member are not read', async () => {
   const client = await fixture.open()
   await client.ensure('/shallow/a/below')
   const read = new Set<string>()
@@ -274,7 +274,7 @@ test('what is below a node of the group is of no interest, and not read', async 
   expect([...read].toSorted()).toEqual(['/shallow', '/shallow/a'])
 })
 
-test.each(['', 'a/b', '..'])('a member of no proper name is refused: %j', async (name) => {
+test.each(['', 'a/b', '..'])('an invalid name is refused: %j', async (name) => {
   const client = await fixture.open()
   await expect(joinGroup(client, '/improper', '', { codec, name })).rejects.toThrow(TypeError)
 })
@@ -290,7 +290,7 @@ test('closing the client ends membership and watching', async () => {
   expect(member.signal.reason).toMatchObject({ reason: 'closed' })
 })
 
-test('who gave up joining and joins again is not taken away by the first attempt', async () => {
+test('giving up and joining again is not undone by the first attempt', async () => {
   const client = await fixture.open()
   const controller = new AbortController()
   const create = client.create.bind(client)
@@ -301,7 +301,7 @@ test('who gave up joining and joins again is not taken away by the first attempt
     return created
   }
   const exists = client.exists.bind(client)
-  // The first attempt clears up when the second has had the time to join.
+  // The first attempt cleans up when the second has had the time to join.
   let later = (): void => {}
   const isLater = new Promise<void>((resolve) => (later = resolve))
   let clearing: Promise<unknown> | undefined

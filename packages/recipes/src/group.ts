@@ -11,33 +11,33 @@ import { openTreeCache } from './tree-cache.ts'
 export interface Member<T> {
   readonly name: string
   readonly data: T
-  /** Of the registration: grows each time the member comes back. */
+  /** Grows each time the member comes back. */
   readonly token: bigint
-  /** The session by which the member lives; 0 where the node is not ephemeral. */
+  /** The session that owns the node; 0 if the node is not ephemeral. */
   readonly session: bigint
 }
 
 /** The members of a group by their names. */
 export type Members<T> = ReadonlyMap<string, Member<T>>
 
-/** A place in a group. It outlasts sessions: after an expiry it is taken again. */
+/** A membership in a group. It survives sessions: after an expiry the member joins again. */
 export type Membership<T> = Registration<T>
 
 export interface JoinOptions<T> extends CallOptions {
   readonly codec: Codec<T>
-  /** Of this member; a random one by default. */
+  /** The name of this member; a random one by default. */
   readonly name?: string | undefined
 }
 
 export interface GroupOptions<T> extends CallOptions {
   readonly codec: Codec<T>
-  /** Hears of nodes whose data the codec does not understand: they are no members. */
+  /** Called for nodes whose data the codec cannot decode: they are no members. */
   readonly onProblem?: ProblemListener | undefined
 }
 
 /**
- * Joins a group. Where another session has the name, waits until it is free: so it is after a
- * crash, until the session of the one that crashed expires.
+ * Joins a group. If another session has the name, it waits until the name is free; after a crash,
+ * that is when the session of the crashed member expires.
  */
 export async function joinGroup<T>(
   client: Client,
@@ -54,7 +54,7 @@ export async function joinGroup<T>(
   })
 }
 
-/** The members of a group, kept up to date until that is closed. */
+/** The members of a group, kept up to date until it is closed. */
 export async function watchGroup<T>(
   client: Client,
   path: string,
@@ -90,7 +90,7 @@ class Book<T> {
     return new Map(this.byName)
   }
 
-  /** Answers whether it was about a member. */
+  /** Returns whether it was about a member. */
   note(path: string, node: NodeState | undefined): boolean {
     const name = path.slice(path.lastIndexOf('/') + 1)
     if (name === '' || path !== joinPath(this.path, name)) return false

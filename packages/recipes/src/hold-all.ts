@@ -3,8 +3,8 @@ import { onAbort } from '@zabra/client/internal'
 import type { Held } from './holding/held.ts'
 
 /**
- * Several rights as one: lost with the first of them, given back together. Its token is the
- * largest of theirs.
+ * Several rights as one: lost with the first of them, released together. Its token is the largest
+ * of theirs.
  */
 export function holdAll(first: Held, ...others: readonly Held[]): Held {
   if (others.length === 0) return first

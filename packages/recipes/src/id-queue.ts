@@ -4,8 +4,8 @@ import { idMark, ItemStore } from './items/item-store.ts'
 import type { PutOptions, QueueOptions } from './queue.ts'
 
 /**
- * A queue whose items have ids, by which they can be found and taken out again before anybody works on
- * them. Ids need not be unique. In all else it is like a Queue.
+ * A queue whose items have ids, by which they can be found and removed before anybody works on
+ * them. Ids need not be unique. Otherwise it is like a Queue.
  *
  *     const mails = new IdQueue(client, '/mails', { codec: json<Mail>() })
  *     await mails.put(mail, 'order-17')
@@ -22,12 +22,12 @@ export class IdQueue<T> extends ItemQueue<T> {
     await this.store.put(value, idMark(id), options)
   }
 
-  /** Takes out the items of this id that nobody works on; returns how many those were. */
+  /** Removes the items with this id that nobody works on; returns how many. */
   remove(id: string, options: CallOptions = {}): Promise<number> {
     return this.store.remove(id, options)
   }
 
-  /** Whether there is an item of this id, also one that somebody works on. */
+  /** Whether an item with this id exists, even if somebody works on it. */
   has(id: string, options: CallOptions = {}): Promise<boolean> {
     return this.store.has(id, options)
   }

@@ -1,7 +1,6 @@
 /**
- * What programs build on ZooKeeper again and again, each in a file of its own: locks, elections,
- * barriers, queues, membership, shared values. They use nothing that `@zabra/client` does not
- * export, and work on any ZooKeeper.
+ * What programs commonly build on ZooKeeper, one file each: locks, elections, barriers, queues,
+ * membership, shared values. They use only exports of `@zabra/client`, and work with any ZooKeeper.
  */
 export { Barrier } from './barrier.ts'
 export { DoubleBarrier, type Inside } from './double-barrier.ts'

@@ -5,7 +5,7 @@ import { leaderOnly } from './leader-only.ts'
 
 const fixture = useServer()
 
-test('only one works at a time, and the next begins when it has ended', async () => {
+test('only one works at a time, and the next begins after it has ended', async () => {
   const clients = await Promise.all(Array.from({ length: 3 }, () => fixture.open()))
   let working = 0
   const results = await Promise.all(
@@ -51,14 +51,14 @@ test('a lost connection ends the term, and another one begins over the next', as
   await untilChildren(client, '/suspended', 0)
 })
 
-test('an error of the work ends the leadership and is told', async () => {
+test('an error of the work ends the leadership and is passed on', async () => {
   const client = await fixture.open()
   const failing = leaderOnly(client, '/failing', () => Promise.reject(new Error('broken')))
   await expect(failing).rejects.toThrow('broken')
   await untilChildren(client, '/failing', 0)
 })
 
-test('who is told to stop gives the leadership back only after the work has ended', async () => {
+test('aborting releases the leadership only after the work has ended', async () => {
   const [client, other] = await Promise.all([fixture.open(), fixture.open()])
   const controller = new AbortController()
   const events: string[] = []
@@ -78,13 +78,13 @@ test('who is told to stop gives the leadership back only after the work has ende
     },
     { signal: controller.signal },
   )
-  // The work came to its end although it was told to stop, and in time.
+  // The work succeeded although it was aborted, and in time.
   await work
   await next
   expect(events).toEqual(['ended', 'next'])
 })
 
-test('who is told to stop while waiting leaves the queue', async () => {
+test('aborting while waiting leaves the queue', async () => {
   const [client, other] = await Promise.all([fixture.open(), fixture.open()])
   const controller = new AbortController()
   await leaderOnly(client, '/waiting', async () => {
@@ -98,7 +98,7 @@ test('who is told to stop while waiting leaves the queue', async () => {
   })
 })
 
-test('who is not elected in time gives up, and the time of the work does not count', async () => {
+test('a candidate that is not elected in time gives up, and the time of the work does not count', async () => {
   const [client, other] = await Promise.all([fixture.open(), fixture.open()])
   const limits = { timeoutMs: 50 }
   const work = leaderOnly(
@@ -115,7 +115,7 @@ test('who is not elected in time gives up, and the time of the work does not cou
   expect(await work).toBe('done')
 })
 
-test('to be elected again is waited for as long as the first time', async () => {
+test('each election may take as long as the first one', async () => {
   const { client, proxy } = await openProxied(fixture.connectString, {
     sessionTimeoutMs: longerThanTests,
   })
@@ -137,7 +137,7 @@ test('to be elected again is waited for as long as the first time', async () => 
   await untilChildren(client, '/again-in-time', 0)
 })
 
-test('who is told to stop without a connection need not wait for one', async () => {
+test('aborting without a connection does not wait for one', async () => {
   const { client, proxy } = await openProxied(fixture.connectString, {
     sessionTimeoutMs: longerThanTests,
   })

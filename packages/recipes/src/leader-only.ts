@@ -5,16 +5,17 @@ import type { LockOptions } from './turns/turn.ts'
 
 export interface LeaderOnlyOptions extends LockOptions {
   readonly signal?: AbortSignal | undefined
-  /** How long to wait to be elected, for each term anew; the time of the work does not count. */
+  /** How long to wait for each election; the time of the work does not count. */
   readonly timeoutMs?: number | undefined
 }
 
 /**
- * Work that only the leader does. Waits to be elected and does it; when the leadership is lost,
- * the signal aborts, and once the work has come to its end it is done again in the next term.
- * Resolves when the work ends in a term that was held all along. When the caller's signal aborts,
- * the work is told, and the leadership given back only after it has ended. Who is not elected in
- * time gives up with a TimeoutError, which says whether the work had begun in an earlier term.
+ * Does work only while leading. Waits until elected and starts the work; when the leadership is
+ * lost, the signal aborts, and after the work has ended it is started again in the next term.
+ * Resolves when the work ends in a term that was not interrupted. When the caller's signal aborts,
+ * the work's signal aborts too, and the leadership is released only after it has ended. If it is
+ * not elected in time, it rejects with a TimeoutError, which says whether the work had begun in an
+ * earlier term.
  */
 export async function leaderOnly<T>(
   client: Client,
@@ -39,7 +40,7 @@ export async function leaderOnly<T>(
       await term.release()
       return resultOf(outcome, signal)
     }
-    // Behind the back of the caller, who may stop waiting before there is a connection.
+    // In the background: the caller may stop waiting before there is a connection.
     term.release().catch(() => {})
     before = term
   }

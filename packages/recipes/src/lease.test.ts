@@ -5,7 +5,7 @@ import { Lease } from './lease.ts'
 
 const fixture = useServer()
 
-test('a lease outlives its session, and nobody else gets it meanwhile', async () => {
+test('a lease survives its session, and nobody else gets it in the meantime', async () => {
   const client = await fixture.open()
   const other = await fixture.open()
   const lease = new Lease(client, '/leases/kept', { id: 'ann', ttlMs: 600 })
@@ -23,7 +23,7 @@ test('a lease outlives its session, and nobody else gets it meanwhile', async ()
   expect(await lease.holder()).toBeUndefined()
 })
 
-test('who waits gets it as soon as it is given back, with a larger token', async () => {
+test('a waiter gets it as soon as it is released, with a larger token', async () => {
   const client = await fixture.open()
   const held = await new Lease(client, '/leases/given', { id: 'ann', ttlMs: 60_000 }).acquire()
   const waiting = new Lease(client, '/leases/given', { id: 'bob', ttlMs: 60_000 }).acquire()
@@ -50,7 +50,7 @@ test('a holder that is cut off loses it in time, and only then another one gets 
   await next.release()
 })
 
-test('a program that comes back goes on at once, and what it was before is refused', async () => {
+test('a restarted program continues at once, and its predecessor is refused', async () => {
   const client = await fixture.open()
   const options = { id: 'ann', ttlMs: 60_000 }
   const before = await new Lease(client, '/leases/back', options).acquire()
@@ -61,7 +61,7 @@ test('a program that comes back goes on at once, and what it was before is refus
   await after.release()
 })
 
-test('options that are none are refused', async () => {
+test('invalid options are refused', async () => {
   const client = await fixture.open()
   expect(() => new Lease(client, '/l', { id: '', ttlMs: 5 })).toThrow('id is the name')
   expect(() => new Lease(client, '/l', { id: 'a', ttlMs: 0 })).toThrow('ttlMs is a number')

@@ -21,15 +21,15 @@ import { untilChanged } from './waiting/until-changed.ts'
 
 export interface LeaseOptions {
   /**
-   * Who holds it. A program that comes back with the same id goes on with its lease, and so must be
-   * the only one of that id.
+   * The id of the holder. A restarted program with the same id continues its lease, so no other
+   * program may use that id.
    */
   readonly id: string
-  /** How long the lease outlives its last renewal. */
+  /** How long the lease survives its last renewal. */
   readonly ttlMs: number
 }
 
-/** What the node says: who holds it, or nobody. */
+/** The content of the node: the holder, or nobody. */
 interface Terms {
   readonly id: string | null
   readonly ttlMs: number
@@ -37,14 +37,17 @@ interface Terms {
 
 const codec = json<Terms>()
 const renewalsPerTtl = 3
-/** Timers may be early by a fraction of a millisecond: rather stop early than look again and again. */
+/**
+ * Timers may fire a fraction of a millisecond early: stopping early is better than checking again
+ * and again.
+ */
 const deadlineSlackMs = 1
 
 /**
- * A right that outlives sessions, and restarts of its holder: a node that stays, with the holder's
- * name, and a beat that the holder changes again and again. Who waits takes the lease over when the
- * beat has not changed for the whole time of the lease by the waiter's own clock, in a transaction
- * that fails if it has. No clock is compared with another; they must run equally fast.
+ * A right that survives sessions, and restarts of its holder: a persistent node with the holder's
+ * name, and a beat that the holder changes again and again. A waiter takes the lease over when the
+ * beat has not changed for the whole duration of the lease by the waiter's own clock, in a
+ * transaction that fails if it has. No clock is compared with another; they must run equally fast.
  *
  *     const lease = new Lease(client, '/leases/batch', { id: 'batch-1', ttlMs: 30_000 })
  *     await lease.run((held) => work(held.token, held.signal))
@@ -67,7 +70,7 @@ export class Lease {
     this.ttlMs = ttlMs
   }
 
-  /** Waits until it is held: until it is free, or its holder has been silent for its time. */
+  /** Waits until it is held: until it is free, or its holder has been silent for its duration. */
   acquire(options: CallOptions = {}): Promise<Held> {
     const { client, path } = this
     const act = async (signal: AbortSignal): Promise<Held> => {
@@ -79,18 +82,18 @@ export class Lease {
     return limited(client, options, act, false, { path, what: 'not acquired' })
   }
 
-  /** As `Lock.run`. */
+  /** Like `Lock.run`. */
   run<T>(work: (held: Held) => Promise<T> | T, options: CallOptions = {}): Promise<T> {
     return runHeld(() => this.acquire(options), work)
   }
 
-  /** Who holds it, as far as this client's server knows; it may have been silent for long. */
+  /** The holder, as far as this client's server knows; it may have been silent for long. */
   async holder(options: CallOptions = {}): Promise<string | undefined> {
     const found = await this.client.find(this.path, { ...options, codec })
     return found?.data.id ?? undefined
   }
 
-  /** Looks once, waits for a change or for the time to pass, and takes it where it may. */
+  /** Reads once, waits for a change or for the time to pass, and takes the lease if it may. */
   private async attempt(signal: AbortSignal): Promise<Held | undefined> {
     const { client, path, beat, id } = this
     await this.ensure(signal)
@@ -103,7 +106,7 @@ export class Lease {
     return mayTake ? this.takeOver(stat, beatStat, signal) : undefined
   }
 
-  /** Whether neither the holder nor its beat changes for the whole time. */
+  /** Whether neither the holder nor its beat changes for the whole duration. */
   private async isSilent(
     terms: Terms,
     stat: Stat,
@@ -130,7 +133,7 @@ export class Lease {
     }
   }
 
-  /** Undefined where somebody else was quicker, or the holder is not silent after all. */
+  /** Undefined if somebody else was quicker, or the holder is not silent after all. */
   private async takeOver(
     stat: Stat,
     beatStat: Stat,
@@ -139,7 +142,7 @@ export class Lease {
     const { client, path, beat, id, ttlMs } = this
     const version = stat.version + 1
     const beginMs = client.nowMs()
-    // In the beat, so that a lost reply is told from somebody else's success.
+    // Part of the beat, so that a lost reply is distinguished from somebody else's success.
     const guid = makeGuid(() => client.host.random())
     const take = async (): Promise<true> => {
       await client
@@ -186,15 +189,15 @@ export class Lease {
 interface LeaseParts {
   readonly path: string
   readonly beat: string
-  /** Of the node: another one as soon as somebody else holds it. */
+  /** The version of the node: it changes as soon as somebody else holds the lease. */
   readonly version: number
   readonly token: bigint
   readonly ttlMs: number
-  /** When the transaction that took it was sent at the latest. */
+  /** The latest time at which the transaction that took it was sent. */
   readonly beginMs: number
 }
 
-/** A lease until it is given back, or could not be renewed in time. */
+/** A lease until it is released, or could not be renewed in time. */
 class HeldLease implements Held {
   readonly token: bigint
   readonly path: string
@@ -270,7 +273,7 @@ class HeldLease implements Held {
         this.watchDeadline()
       } catch (error) {
         if (isRefusal(error, 'noNode', 'badVersion')) this.lose('deleted')
-        // Until the deadline it is tried again, over this connection or another, in any session.
+        // Retries until the deadline, over any connection, in any session.
         if (error instanceof ConnectionLossError) await client.connected({ signal })
       }
     }
@@ -295,7 +298,7 @@ class HeldLease implements Held {
     try {
       await settle(client, free, { done: 'badVersion', timeoutMs: ttlMs })
     } catch (error) {
-      // It goes by itself when its time is over, or is somebody else's already.
+      // It expires by itself, or belongs to somebody else already.
       if (!isRefusal(error, 'noNode', 'badVersion')) throw error
     }
   }

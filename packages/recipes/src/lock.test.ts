@@ -10,13 +10,13 @@ const isElsewhere = process.env['ZABRA_TEST_CONNECT'] !== undefined
 const fixture = useServer({ 'znode.container.checkIntervalMs': 100 })
 const open = (options = {}) => fixture.open(options)
 
-/** Resolves when so many stand in the line, to their paths in order. */
+/** Resolves when the line has this length, to the paths in order. */
 async function untilQueued(client: Client, path: string, count: number): Promise<string[]> {
   await untilChildren(client, path, count)
   return new Lock(client, path).queue()
 }
 
-test('one holds the lock at a time, in the order of asking, with tokens that grow', async () => {
+test('one holds the lock at a time, in the order of calls, with growing tokens', async () => {
   const clients = await Promise.all(Array.from({ length: 5 }, () => open()))
   const first = await new Lock(clients[0]!, '/fair').acquire()
   const order: number[] = []
@@ -42,7 +42,7 @@ test('one holds the lock at a time, in the order of asking, with tokens that gro
   expect(tokens.every((token, i) => i === 0 || token > tokens[i - 1]!)).toBe(true)
 })
 
-test('nodes are named as Curator names them', async () => {
+test('nodes have the names of Curator', async () => {
   const client = await open()
   const held = await new Lock(client, '/named/lock', { id: 'me' }).acquire()
   expect(held.path).toMatch(/^\/named\/lock\/_c_[0-9a-f-]{36}-lock-\d{10}$/)
@@ -52,7 +52,7 @@ test('nodes are named as Curator names them', async () => {
   expect(await new Lock(client, '/named/lock').queue()).toEqual([])
 })
 
-test.skipIf(isElsewhere)('the parent goes when nobody is left', async () => {
+test.skipIf(isElsewhere)('the parent is deleted when nobody is left', async () => {
   const client = await open()
   await using held = await new Lock(client, '/passing').acquire()
   const gone = new Promise((resolve) => {
@@ -64,7 +64,7 @@ test.skipIf(isElsewhere)('the parent goes when nobody is left', async () => {
   expect(again.token).toBeGreaterThan(held.token)
 })
 
-test('a release wakes one waiter only', async () => {
+test('a release wakes only one waiter', async () => {
   const holder = await open()
   const held = await new Lock(holder, '/calm').acquire()
   const waiters = await Promise.all(
@@ -100,7 +100,7 @@ test('when the session of a waiter in the middle ends, those behind it still get
   await (await last).release()
 })
 
-test('a waiter queues anew after the end of its session if it wants to', async () => {
+test('a waiter can queue again after the end of its session', async () => {
   const [first, second] = await Promise.all([open(), open()])
   const lock = new Lock(first, '/anew')
   const held = await lock.acquire()
@@ -123,18 +123,18 @@ test('the end of the session loses the lock, and lets the next one in with a lar
   const waiting = new Lock(second, '/expiry').acquire()
   await untilQueued(second, '/expiry', 2)
   await expire(first, fixture.connectString)
-  // The server may tell of the node before it tells of the session.
+  // The server may report the node before the session.
   expect(['expired', 'deleted']).toContain((held.signal.reason as LostError).reason)
   const next = await waiting
   expect(next.token).toBeGreaterThan(held.token)
-  // What the new session sends under the old lock is refused.
+  // Requests of the new session under the old lock are refused.
   const late = held.guard(first.transaction().create('/expiry-late')).commit()
   await expect(late).rejects.toBeInstanceOf(LostError)
   await held.release()
   expect(next.signal.aborted).toBe(false)
 })
 
-test('a lost connection loses the lock, or not before the session ends, by choice', async () => {
+test('a lost connection loses the lock, or only the end of the session does, by policy', async () => {
   const { client, proxy } = await openProxied(fixture.connectString)
   const strict = await new Lock(client, '/strict').acquire()
   const lenient = await new Lock(client, '/lenient').acquire({ lostOn: 'expired' })
@@ -150,7 +150,7 @@ test('a lost connection loses the lock, or not before the session ends, by choic
   expect(await new Lock(client, '/strict').queue()).toEqual([])
 })
 
-test('a client cut off knows that the lock is lost before the next one can have it', async () => {
+test('a client that is cut off knows that the lock is lost before another one can have it', async () => {
   const { client, proxy } = await openProxied(fixture.connectString, { sessionTimeoutMs: 600 })
   const other = await open()
   const held = await new Lock(client, '/cut').acquire({ lostOn: 'expired' })
@@ -161,7 +161,7 @@ test('a client cut off knows that the lock is lost before the next one can have 
   await waiting
 })
 
-test('who deletes the node takes the lock away, and its holder is told', async () => {
+test('deleting the node takes the lock away, and its holder is told', async () => {
   const [first, second] = await Promise.all([open(), open()])
   const held = await new Lock(first, '/taken').acquire()
   const lost = aborted(held.signal)
@@ -180,7 +180,7 @@ test('a waiter whose node is deleted rejects', async () => {
   await held.release()
 })
 
-test('a guarded transaction goes through while the lock is held, and not afterwards', async () => {
+test('a guarded transaction succeeds while the lock is held, and fails afterwards', async () => {
   const client = await open()
   const held = await new Lock(client, '/guarded').acquire()
   const [{ path }] = await held.guard(client.transaction().create('/work')).commit()
@@ -192,7 +192,7 @@ test('a guarded transaction goes through while the lock is held, and not afterwa
   expect((await client.get('/work')).stat.version).toBe(0)
 })
 
-test('who gives up waiting leaves no node behind', async () => {
+test('giving up waiting leaves no node behind', async () => {
   const [first, second] = await Promise.all([open(), open()])
   const lock = new Lock(first, '/given-up')
   const held = await lock.acquire()
@@ -210,7 +210,7 @@ test('who gives up waiting leaves no node behind', async () => {
   await held.release()
 })
 
-test('an aborted signal asks for nothing', async () => {
+test('an aborted signal sends nothing', async () => {
   const client = await open()
   const signal = AbortSignal.abort(new Error('never mind'))
   await expect(new Lock(client, '/never').acquire({ signal })).rejects.toThrow('never mind')
@@ -231,7 +231,7 @@ test('a place whose creation was not confirmed is found again, and there is only
   expect(await new Lock(other, '/unconfirmed').queue()).toEqual([path])
 })
 
-test('who gives up before the creation was confirmed leaves no node behind either', async () => {
+test('giving up before the creation was confirmed leaves no node behind', async () => {
   const { client, proxy } = await openProxied(fixture.connectString)
   const other = await open()
   await client.ensure('/unconfirmed-abort')
@@ -247,7 +247,7 @@ test('who gives up before the creation was confirmed leaves no node behind eithe
   await untilQueued(other, '/unconfirmed-abort', 0)
 })
 
-test('trying takes the lock only where it is free, and leaves nothing behind', async () => {
+test('tryAcquire takes the lock only if it is free, and leaves nothing behind', async () => {
   const [first, second] = await Promise.all([open(), open()])
   const lock = new Lock(second, '/tried')
   const held = await new Lock(first, '/tried').tryAcquire()
@@ -262,7 +262,7 @@ test('trying takes the lock only where it is free, and leaves nothing behind', a
 test('the end of the sequence numbers does not change the order', async () => {
   const client = await open()
   const lock = new Lock(client, '/overflow')
-  // What servers make of a counter that has reached its end, and of the next ones.
+  // The numbers that servers give when the counter has reached its end, and after that.
   const guid = '_c_00000000-0000-4000-8000-000000000000'
   const before = [`${guid}-lock-2147483646`, 'f00d__lock__2147483647']
   await client.ensure('/overflow')
@@ -274,7 +274,7 @@ test('the end of the sequence numbers does not change the order', async () => {
   ])
 })
 
-test('a number that is negative since the overflow comes before those that follow it', async () => {
+test('a number that is negative after the overflow comes before those that follow it', async () => {
   const client = await open()
   const lock = new Lock(client, '/overflown')
   await client.ensure('/overflown')
@@ -334,7 +334,7 @@ async function makeEphemeral(client: Client, path: string): Promise<void> {
   await client.create(path, '', { ephemeral: true })
 }
 
-test('who lost its place is told so without waiting for a connection past the deadline', async () => {
+test('a waiter that lost its place is told without waiting for a connection past the deadline', async () => {
   const { client, proxy } = await openProxied(fixture.connectString, {
     sessionTimeoutMs: longerThanTests,
   })

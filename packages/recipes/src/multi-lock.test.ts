@@ -6,7 +6,7 @@ import { MultiLock } from './multi-lock.ts'
 
 const fixture = useServer()
 
-test('two who name the same locks in another order do not wait for each other in a circle', async () => {
+test('naming the same locks in another order does not deadlock', async () => {
   const client = await fixture.open()
   const [one, other] = [
     new MultiLock(client, ['/multi/a', '/multi/b', '/multi/c']),
@@ -23,7 +23,7 @@ test('two who name the same locks in another order do not wait for each other in
   await Promise.all(all)
 })
 
-test('each of them is a lock as any other', async () => {
+test('each of them is an ordinary lock', async () => {
   const client = await fixture.open()
   const both = new MultiLock(client, ['/each/a', '/each/b'])
   const single = await new Lock(client, '/each/b').acquire()
@@ -38,7 +38,7 @@ test('each of them is a lock as any other', async () => {
   for (const path of ['/each/a', '/each/b']) expect(await client.children(path)).toEqual([])
 })
 
-test('who gives up while waiting for one gives back the others', async () => {
+test('giving up while waiting for one releases the others', async () => {
   const client = await fixture.open()
   const last = await new Lock(client, '/given-up/z').acquire()
   const late = new MultiLock(client, ['/given-up/a', '/given-up/z']).acquire({ timeoutMs: 60 })
@@ -48,7 +48,7 @@ test('who gives up while waiting for one gives back the others', async () => {
   await last.release()
 })
 
-test('one that is lost while another is waited for ends the waiting', async () => {
+test('losing one while waiting for another ends the wait', async () => {
   const client = await fixture.open()
   const last = await new Lock(client, '/lost-one/z').acquire()
   const waiting = new MultiLock(client, ['/lost-one/a', '/lost-one/z']).acquire()
@@ -68,7 +68,7 @@ test('all are lost with the session', async () => {
   await lost
 })
 
-test('what is given is checked', async () => {
+test('arguments are checked', async () => {
   const client = await fixture.open()
   expect(() => new MultiLock(client, [])).toThrow('paths has no path')
   expect(() => new MultiLock(client, ['/a', 'b'])).toThrow("'b' is not a path")

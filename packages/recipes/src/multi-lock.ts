@@ -7,24 +7,24 @@ import { runHeld } from './holding/run-held.ts'
 import { lockLine, type AcquireOptions } from './turns/turn-lock.ts'
 import { checkedOptions, takePlace, tryTurn, waiterError, type LockOptions } from './turns/turn.ts'
 
-/** Several locks that are held at once. */
+/** Several locks that are held together. */
 export interface HeldLocks extends Held {
-  /** The largest of the tokens: it grows among those who take the same locks. */
+  /** The largest of the tokens: it grows among holders of the same locks. */
   readonly token: bigint
-  /** Each lock by its path. What one of them protects goes by the token of that one. */
+  /** Each lock by its path. Resources protected by one of them check the token of that one. */
   readonly locks: ReadonlyMap<string, Held>
 }
 
 /**
- * Several locks as one. They are taken in the order of their paths, whatever order they are named in:
- * so programs that want the same locks never wait for each other in a circle. Each is a `Lock`, and
- * may be taken alone as well.
+ * Several locks as one. They are acquired in the order of their paths, however they are listed, so
+ * programs that want the same locks never deadlock. Each is a `Lock`, and may also be acquired
+ * alone.
  *
  *     const both = new MultiLock(client, ['/accounts/ann', '/accounts/bob'])
  *     await both.run((held) => transfer(held))
  */
 export class MultiLock {
-  /** In the order in which they are taken. */
+  /** In the order of acquisition. */
   readonly paths: readonly string[]
   private readonly client: Client
   private readonly options: LockOptions
@@ -36,7 +36,7 @@ export class MultiLock {
     this.options = checkedOptions(client, 'MultiLock', options)
   }
 
-  /** Waits until all are held. Where one is lost meanwhile, all are given back, and it rejects. */
+  /** Waits until all are held. If one is lost in the meantime, all are released, and it rejects. */
   acquire(options: AcquireOptions = {}): Promise<HeldLocks> {
     const { client, paths } = this
     const act = async (signal: AbortSignal): Promise<HeldLocks> => {
@@ -49,7 +49,7 @@ export class MultiLock {
           const take = (either: AbortSignal) =>
             takePlace(client, lockLine(path), this.options, {
               signal: either,
-              // With the session the others go too: then all are taken anew.
+              // The others are lost with the session too: then all are acquired again.
               requeue: requeue === true && places.length === 0,
             })
           places.push(await underAll(signals, take))
@@ -64,7 +64,7 @@ export class MultiLock {
     return limited(client, options, act, false, { path: paths.join(), what: 'not all acquired' })
   }
 
-  /** Undefined where somebody else has one of them, or waits for it. */
+  /** Undefined if somebody else has one of them, or waits for it. */
   tryAcquire(options: CallOptions & HoldOptions = {}): Promise<HeldLocks | undefined> {
     const { client, paths } = this
     const act = async (signal: AbortSignal): Promise<HeldLocks | undefined> => {
@@ -87,7 +87,7 @@ export class MultiLock {
     return limited(client, options, act, false, { path: paths.join() })
   }
 
-  /** As `Lock.run`. */
+  /** Like `Lock.run`. */
   run<T>(work: (held: HeldLocks) => Promise<T> | T, options: AcquireOptions = {}): Promise<T> {
     return runHeld(() => this.acquire(options), work)
   }
@@ -100,7 +100,7 @@ export class MultiLock {
   }
 }
 
-/** Behind the back of the caller, who need not wait for a connection. */
+/** In the background: the caller need not wait for a connection. */
 function giveBack(all: readonly Held[]): void {
   for (const held of all) held.release().catch(() => {})
 }

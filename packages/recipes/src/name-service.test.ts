@@ -29,7 +29,7 @@ test('names are bound, looked up, listed and unbound', async () => {
   expect(await names.lookup('cache')).toBeUndefined()
 })
 
-test('a name cannot stand for nothing', async () => {
+test('a name cannot have an empty value', async () => {
   const names = await open('/nothing')
   await expect(names.bind('a', '')).rejects.toThrow(TypeError)
   await expect(names.rebind('a', '')).rejects.toThrow(TypeError)
@@ -39,7 +39,7 @@ test('a name cannot stand for nothing', async () => {
   expect(await names.lookup('a')).toBe('something')
 })
 
-test('a folder with names in it cannot stand for anything', async () => {
+test('a folder with names in it cannot have a value', async () => {
   const names = await open('/folders')
   await names.bind('a/b', 'x')
   const refused = { reason: 'notEmpty', path: '/folders/a' }
@@ -49,7 +49,7 @@ test('a folder with names in it cannot stand for anything', async () => {
 })
 
 test.each(['bind', 'rebind'] as const)(
-  'an empty folder gives way to what is bound in its place, for good: %s',
+  'an empty folder is replaced by a name, permanently: %s',
   async (bind) => {
     const client = await fixture.open()
     const names = new NameService(client, `/empty-${bind}`, { codec: text })
@@ -58,12 +58,12 @@ test.each(['bind', 'rebind'] as const)(
     const folder = await client.exists(path)
     await names[bind]('a', 'x')
     expect(await names.lookup('a')).toBe('x')
-    // What was a container is none any more, if it is another node.
+    // A former container is another node, and no container.
     expect((await client.exists(path))?.czxid).toBeGreaterThan(folder!.czxid)
   },
 )
 
-test('an empty folder is bound by one of those who try', async () => {
+test('of concurrent calls, one replaces an empty folder', async () => {
   const clients = await Promise.all(Array.from({ length: 4 }, () => fixture.open()))
   await clients[0]!.ensure('/contested/a', { container: true })
   const bound = await Promise.all(
@@ -76,7 +76,7 @@ test('an empty folder is bound by one of those who try', async () => {
   expect(await names.lookup('a')).toBe(`of ${bound.indexOf(true)}`)
 })
 
-test('a name is bound though the reply is lost and somebody has unbound it meanwhile', async () => {
+test('a name is bound even if the reply is lost and somebody has unbound it since', async () => {
   const { client, proxy } = await openProxied(fixture.connectString)
   const names = new NameService(client, '/unbound', { codec: text })
   const other = await open('/unbound')
@@ -84,7 +84,7 @@ test('a name is bound though the reply is lost and somebody has unbound it meanw
   muteOn(client, proxy)
   const bound = names.bind('a', 'x')
   expect(await other.resolve('a')).toBe('x')
-  // It is unbound after the second attempt was refused, and before what is there is read.
+  // It is unbound after the second attempt was refused, and before the read.
   const get = client.get.bind(client) as (...args: unknown[]) => Promise<never>
   client.get = async (...args: unknown[]): Promise<never> => {
     client.get = get
@@ -98,7 +98,7 @@ test('a name is bound though the reply is lost and somebody has unbound it meanw
   expect(await other.lookup('a')).toBe('x')
 })
 
-test('a name can be waited for and followed', async () => {
+test('a name can be awaited and followed', async () => {
   const names = await open('/followed')
   await expect(names.resolve('later', { timeoutMs: 20 })).rejects.toMatchObject({ code: 'timeout' })
   const resolved = names.resolve('later')
@@ -113,7 +113,7 @@ test('a name can be waited for and followed', async () => {
   await live.until((value) => value === undefined)
 })
 
-test('whether a name was bound or unbound is known, though the reply is lost', async () => {
+test('the outcome of bind and unbind is known even if the reply is lost', async () => {
   const { client, proxy } = await openProxied(fixture.connectString)
   const names = new NameService(client, '/lost', { codec: text })
   const other = await open('/lost')
@@ -135,7 +135,7 @@ test('whether a name was bound or unbound is known, though the reply is lost', a
 
 type Change = (path: string, ...rest: unknown[]) => Promise<unknown>
 
-/** The reply to the next change is lost, unless it is that there is no node to be set. */
+/** The reply to the next change is lost, unless the change is to set a missing node. */
 function muteOn(client: Client, proxy: Proxy): void {
   const changes = ['create', 'set', 'delete'] as const
   for (const name of changes) {
@@ -151,7 +151,7 @@ function muteOn(client: Client, proxy: Proxy): void {
   }
 }
 
-test('a lost reply is no reason to undo what others have bound since', async () => {
+test('a lost reply does not undo what others have bound since', async () => {
   const { client, proxy } = await openProxied(fixture.connectString)
   const names = new NameService(client, '/since', { codec: text })
   const other = await open('/since')
@@ -224,7 +224,7 @@ test('what is lost with the connection is repeated, once it is known not to have
   expect(losses).toBe(2)
 })
 
-test('a name that stands for nothing is rebound, where what was sent did not arrive', async () => {
+test('a name without a value is rebound if the request did not arrive', async () => {
   const { client, proxy } = await openProxied(fixture.connectString)
   const names = new NameService(client, '/nowhere', { codec: text })
   await client.sync()
@@ -236,7 +236,7 @@ test('a name that stands for nothing is rebound, where what was sent did not arr
   expect(await names.lookup('folder/a')).toBe('x')
 })
 
-test('a name is rebound though the reply is lost', async () => {
+test('a name is rebound even if the reply is lost', async () => {
   const { client, proxy } = await openProxied(fixture.connectString)
   await client.ensure('/rebound')
   const names = new NameService(client, '/rebound', { codec: text })
@@ -253,7 +253,7 @@ test('a name is rebound though the reply is lost', async () => {
   expect(await other.lookup('a')).toBe('set')
 })
 
-test('a lost reply to the release of a name spares whoever waited for it', async () => {
+test('a lost reply to releasing a name spares the next owner', async () => {
   const { client, proxy } = await openProxied(fixture.connectString)
   const first = await new NameService(client, '/handed', { codec: text }).register('a', 'first')
   const other = await fixture.open()
@@ -271,7 +271,7 @@ test('a lost reply to the release of a name spares whoever waited for it', async
   expect(second.token).toBe(token)
 })
 
-test('who lost a name to somebody else does not take it away by releasing it', async () => {
+test('an owner that lost a name to somebody else does not remove it by releasing', async () => {
   const client = await fixture.open()
   const held = await new NameService(client, '/lost-name', { codec: text }).register('a', 'first')
   const other = await fixture.open()
@@ -286,7 +286,7 @@ test('who lost a name to somebody else does not take it away by releasing it', a
   expect((await other.exists(held.path))?.czxid).toBe(stat?.czxid)
 })
 
-test('a registered name lives as long as its program, through its sessions', async () => {
+test('a registered name survives the sessions of its program', async () => {
   const client = await fixture.open()
   const names = new NameService(client, '/registered', { codec: text })
   const other = await open('/registered')
@@ -300,7 +300,7 @@ test('a registered name lives as long as its program, through its sessions', asy
   await live.until((value) => value === undefined)
 })
 
-test('the deadline counts also where the connection is lost meanwhile', async () => {
+test('the deadline applies even if the connection is lost', async () => {
   const { client, proxy } = await openProxied(fixture.connectString)
   await client.ensure('/deadline')
   const names = new NameService(client, '/deadline', { codec: text })

@@ -24,8 +24,9 @@ export interface NameServiceOptions<T> {
 }
 
 /**
- * Names that stand for something: addresses, ids, whatever the codec makes of it. A name may have
- * parts, separated by slashes. Those before the last are folders: nodes without data, that stand for nothing.
+ * Names with values: addresses, ids, or whatever the codec encodes. A name may have parts,
+ * separated by slashes. All parts but the last are folders: nodes without data, which have no
+ * value.
  */
 export class NameService<T> {
   readonly path: string
@@ -39,8 +40,8 @@ export class NameService<T> {
   }
 
   /**
-   * Gives a name to something; answers false where it stands for something else already. Rejects
-   * with `notEmpty` where it is a folder with names in it.
+   * Binds a name to a value; resolves to false if it is bound to something else already. Rejects
+   * with `notEmpty` if it is a folder with names in it.
    */
   async bind(name: string, value: T, options: CallOptions = {}): Promise<boolean> {
     const at = joinPath(this.path, name)
@@ -51,9 +52,9 @@ export class NameService<T> {
   }
 
   /**
-   * Lets a name stand for something, whatever it stood for before. Where the reply is lost and
-   * somebody else has changed the name since, it rejects, with `mayHaveHappened`; with `notEmpty`
-   * where the name is a folder with names in it.
+   * Binds a name to a value, whatever it was bound to before. If the reply is lost and somebody
+   * else has changed the name since, it rejects with `mayHaveHappened`; with `notEmpty` if the name
+   * is a folder with names in it.
    */
   async rebind(name: string, value: T, options: CallOptions = {}): Promise<void> {
     const at = joinPath(this.path, name)
@@ -62,8 +63,8 @@ export class NameService<T> {
   }
 
   /**
-   * Answers whether the name stood for anything. Where the reply is lost and somebody else has
-   * bound the name since, it rejects, with `mayHaveHappened`.
+   * Resolves to whether the name was bound. If the reply is lost and somebody else has bound the
+   * name since, it rejects with `mayHaveHappened`.
    */
   unbind(name: string, options: CallOptions = {}): Promise<boolean> {
     const at = joinPath(this.path, name)
@@ -71,8 +72,8 @@ export class NameService<T> {
   }
 
   /**
-   * Holds a name for as long as this program lives, through one session after the other. Waits
-   * where somebody else holds it.
+   * Holds a name for as long as this program lives, in one session after the other. Waits while
+   * somebody else holds it.
    */
   register(name: string, value: T, options: CallOptions = {}): Promise<Registration<T>> {
     return limited(this.client, options, async (signal) => {
@@ -84,13 +85,13 @@ export class NameService<T> {
     })
   }
 
-  /** What the name stands for; undefined where it stands for nothing. */
+  /** The value of the name; undefined if it is not bound. */
   async lookup(name: string, options: ReadOptions = {}): Promise<T | undefined> {
     const found = await this.client.find(joinPath(this.path, name), options)
     return found && this.meaning(found.data)
   }
 
-  /** Waits until the name stands for something; rejects where that cannot be understood. */
+  /** Waits until the name is bound; rejects if its value cannot be decoded. */
   resolve(name: string, options: CallOptions = {}): Promise<T> {
     return limited(this.client, options, async (signal) => {
       const misfit = new AbortController()
@@ -104,7 +105,7 @@ export class NameService<T> {
     })
   }
 
-  /** What the name stands for, kept up to date until that is closed. */
+  /** The value of the name, kept up to date until it is closed. */
   live(name: string, options: LiveOptions = {}): Promise<Live<T | undefined>> {
     return openLiveNode<T | undefined>(
       this.client,
@@ -137,7 +138,7 @@ export class NameService<T> {
       }
       const before = await this.moment(signal)
       try {
-        // A folder may have come in its place, and what is said there would go with it.
+        // A folder may have replaced it, and its data would be lost.
         await client.set(at, data, { ifVersion: there.stat.version, signal })
         return
       } catch (error) {
@@ -146,7 +147,7 @@ export class NameService<T> {
           const found = await this.lookSince(before, at, signal)
           if (found !== undefined && isEqual(found.data, data)) return
           const changedAt = found?.stat.mzxid ?? (await this.folderChangedAt(at, signal))
-          // By this, and then by somebody else; or by somebody else alone.
+          // By this call, and then by somebody else; or by somebody else alone.
           if (changedAt > before.zxid) throw error
         }
       }
@@ -164,14 +165,17 @@ export class NameService<T> {
         if (await this.mayHaveHappened(error, signal)) {
           const found = await this.lookSince(before, at, signal)
           if (found === undefined) return true
-          // It was bound after the name was unbound by this; or before, and not seen yet.
+          // It was bound after this call unbound it; or before, and not seen yet.
           if (found.stat.czxid > before.zxid) throw error
         }
       }
     }
   }
 
-  /** Where what is there does not tell whether this was bound for a while, the loss is told. */
+  /**
+   * If the current state does not tell whether this call succeeded for a while, the error is passed
+   * on.
+   */
   private async create(
     at: string,
     data: Uint8Array,
@@ -189,7 +193,7 @@ export class NameService<T> {
       } catch (error) {
         if (error instanceof ConnectionLossError) {
           loss = error.mayHaveHappened ? error : loss
-          // Only a refusal comes from a server that has seen what was lost.
+          // Only an error comes from a server that has seen the lost request.
           folder = undefined
           continue
         }
@@ -203,13 +207,13 @@ export class NameService<T> {
         throw new OperationError('notEmpty', { path: at }, problem)
       }
       if (there === undefined || folder !== undefined) continue
-      // What is there may be ours, by a request whose reply was lost.
+      // It may be ours, by a request whose reply was lost.
       if (loss === undefined) return { isBound: false }
       return isEqual(there.data, data) ? { isBound: true } : { isBound: false, loss }
     }
   }
 
-  /** A folder is a container, and would go some time, with what it stands for. */
+  /** A folder is a container, and would be deleted some time, with its value. */
   private async replace(
     at: string,
     { stat: { version } }: Data,
@@ -220,7 +224,7 @@ export class NameService<T> {
       .transaction()
       .delete(at, { ifVersion: version })
       .create(at, data)
-    // Who would replace the same folder must not find its version.
+    // Another call that replaces the same folder must not find its version.
     if (version === 0) transaction.set(at, data)
     await transaction.commit({ signal })
   }
@@ -232,14 +236,16 @@ export class NameService<T> {
 
   // --- lost replies ----------------------------------------------------------------------------
 
-  /** What is known when something is sent: not before there is a session to send it in. */
+  /** What is known when a request is sent: not before there is a session for it. */
   private async moment(signal: AbortSignal): Promise<Moment> {
     await this.client.connected({ signal })
     const { lastZxid, session } = this.client
     return { zxid: lastZxid, session: session?.id }
   }
 
-  /** Whether it is worth looking; throws what is no lost reply, or cannot be looked at. */
+  /**
+   * Whether to look for the outcome; throws errors that are no lost reply, or cannot be resolved.
+   */
   private async mayHaveHappened(error: unknown, signal: AbortSignal): Promise<boolean> {
     if (error instanceof ConnectionLossError) return error.mayHaveHappened
     if (!(error instanceof SessionExpiredError) || error.mayHaveHappened) throw error
@@ -247,7 +253,7 @@ export class NameService<T> {
     return false
   }
 
-  /** The node, when it is decided what becomes of all that was sent since. */
+  /** The node, once the outcome of all sent requests is decided. */
   private async lookSince(
     before: Moment,
     at: string,
@@ -258,12 +264,12 @@ export class NameService<T> {
     const found = await findOut(client, signal, look).catch((error: unknown) => {
       if (!isRefusal(error, 'noNode')) throw error
     })
-    // In another session nothing keeps what is under way from happening later.
+    // In another session nothing prevents a pending request from happening later.
     if (client.session?.id !== before.session) throw new SessionExpiredError(true, { path: at })
     return found ?? undefined
   }
 
-  /** When something came or went last where a node that is not there would be. */
+  /** When a missing node's siblings were last created or deleted. */
   private async folderChangedAt(at: string, signal: AbortSignal): Promise<bigint> {
     const { client } = this
     for (let folder = parentPath(at); ; folder = parentPath(folder)) {
@@ -284,12 +290,12 @@ export class NameService<T> {
 }
 
 interface Moment {
-  /** The newest that this client has seen. */
+  /** The newest zxid that this client has seen. */
   readonly zxid: bigint
   readonly session: bigint | undefined
 }
 
-/** A node without data stands for nothing; one that somebody holds is no folder. */
+/** A node without data has no value; one that somebody holds is no folder. */
 function isFolder({ data, stat }: Data): boolean {
   return data.length === 0 && stat.ephemeralOwner === 0n
 }

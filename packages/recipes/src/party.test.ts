@@ -7,7 +7,7 @@ import { SetPartitioner } from './set-partitioner.ts'
 
 const fixture = useServer()
 
-test('who is present is seen, also twice, in the next session, and beside nodes of kazoo', async () => {
+test('members are seen, also twice, in the next session, and next to nodes of kazoo', async () => {
   const client = await fixture.open()
   const other = await fixture.open()
   const party = new Party(client, '/party')
@@ -27,7 +27,7 @@ test('who is present is seen, also twice, in the next session, and beside nodes 
   expect(ann.path).toMatch(/^\/party\/[0-9a-f]{32}__party__$/)
 })
 
-test('a set is divided, and divided anew when members come and go; each item has one owner', async () => {
+test('a set is divided, and divided again when members come and go; each item has one owner', async () => {
   const items = ['a', 'b', 'c', 'd', 'e']
   const owners = new Map<string, string>()
   const shares = new Map<string, readonly string[]>()
@@ -73,7 +73,7 @@ test('a set is divided, and divided anew when members come and go; each item has
   expect(await bob.client.children(joinPath('/partitioned', 'party'))).toEqual([])
 })
 
-test('who has no item waits, and does not hinder the others', async () => {
+test('a member without items waits, and does not affect the others', async () => {
   const client = await fixture.open()
   const controller = new AbortController()
   const seen: number[] = []

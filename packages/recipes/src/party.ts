@@ -3,12 +3,12 @@ import { checkPath, makeGuid } from '@zabra/client/internal'
 import { joinGroup, watchGroup, type Membership } from './group.ts'
 import { mapLive, type Live } from './live/live.ts'
 
-/** What kazoo puts behind the guid of a member. */
+/** The suffix after the guid of a member, as in kazoo. */
 const mark = '__party__'
 
 /**
- * Who is present, by ids that need not be unique: the same program may be present several times. The
- * layout is that of kazoo's Party, so that programs in Python see each other and these.
+ * Who is present, by ids that need not be unique: the same program may be present several times.
+ * The layout is that of kazoo's Party, so that Python programs and these see each other.
  *
  *     const party = new Party(client, '/workers')
  *     await using present = await party.join('host-17')
@@ -24,7 +24,7 @@ export class Party {
     this.path = checkPath(path)
   }
 
-  /** Is present until that is released, also in the sessions to come. */
+  /** Joins until released, also in later sessions. */
   join(
     id: string = this.client.host.processName ?? '',
     options: CallOptions = {},
@@ -34,7 +34,7 @@ export class Party {
     return joinGroup(client, path, id, { ...options, codec: text, name: `${guid}${mark}` })
   }
 
-  /** The ids of those who are present, sorted, kept up to date until that is closed. */
+  /** The ids of the members, sorted, kept up to date until it is closed. */
   async watch(options: CallOptions = {}): Promise<Live<readonly string[]>> {
     const members = await watchGroup(this.client, this.path, { ...options, codec: text })
     return mapLive(this.client, members, (all) =>
@@ -45,7 +45,7 @@ export class Party {
     )
   }
 
-  /** Who is present now. */
+  /** The current members. */
   async members(options: CallOptions = {}): Promise<readonly string[]> {
     await using guests = await this.watch(options)
     return guests.current

@@ -11,7 +11,7 @@ const fixture = useServer({
 const isElsewhere = process.env['ZABRA_TEST_CONNECT'] !== undefined
 const codec = text
 
-test('a persistent node comes again after an expiry, and where somebody deletes it', async () => {
+test('a persistent node comes back after an expiry, and after somebody deletes it', async () => {
   const client = await fixture.open()
   const other = await fixture.open()
   const node = await PersistentNode.open(client, '/kept/node', 'a', { codec })
@@ -28,7 +28,7 @@ test('a persistent node comes again after an expiry, and where somebody deletes 
 })
 
 test.skipIf(isElsewhere)(
-  'a persistent TTL node outlives its session, and goes when nobody keeps it',
+  'a persistent TTL node survives its session, and is deleted when nobody keeps it',
   async () => {
     const client = await fixture.open()
     const other = await fixture.open()
@@ -55,7 +55,7 @@ test.skipIf(isElsewhere)(
   },
 )
 
-test.skipIf(isElsewhere)('a persistent TTL node that is deleted comes again', async () => {
+test.skipIf(isElsewhere)('a persistent TTL node that is deleted comes back', async () => {
   const client = await fixture.open()
   const node = await PersistentTtlNode.open(client, '/kept-again/node', 'a', { codec, ttlMs: 150 })
   const there = new Promise<void>((resolve) => {
@@ -70,7 +70,7 @@ test.skipIf(isElsewhere)('a persistent TTL node that is deleted comes again', as
   expect(await client.exists('/kept-again/node')).toBeUndefined()
 })
 
-test('a TTL that is none is refused', async () => {
+test('an invalid TTL is refused', async () => {
   const client = await fixture.open()
   const open = PersistentTtlNode.open(client, '/no-ttl', 'a', { codec, ttlMs: 0 })
   await expect(open).rejects.toThrow('ttlMs is a whole number of milliseconds from 1 on, not 0')

@@ -19,14 +19,14 @@ export interface PersistentNodeOptions<T> extends CallOptions {
 }
 
 /**
- * An ephemeral node that is there as long as this program is: created again in each session, and where
- * somebody deletes it. What it holds can be updated. As Curator's PersistentNode.
+ * An ephemeral node that exists as long as this program runs: it is created again in each session,
+ * and if somebody deletes it. Its data can be updated. Like Curator's PersistentNode.
  *
  *     await using node = await PersistentNode.open(client, '/status/host-17', 'up', { codec: text })
  *     await node.update('draining')
  */
 export const PersistentNode = {
-  /** Waits while another session has a node of this name. */
+  /** Waits while another session has a node with this name. */
   open<T>(
     { patient: client }: Client,
     path: string,
@@ -44,18 +44,19 @@ export const PersistentNode = {
 } as const
 
 export interface PersistentTtlNodeOptions<T> extends PersistentNodeOptions<T> {
-  /** How long the node outlives this program. */
+  /** How long the node survives this program. */
   readonly ttlMs: number
 }
 
-/** What Curator names it too. */
+/** The name that Curator uses as well. */
 const touchName = 'touch'
 const touchesPerTtl = 3
 
 /**
- * A node that outlives its session, and goes some time after the program that keeps it: a container
- * whose one child has a TTL, and is touched again and again. As Curator's PersistentTtlNode. The servers
- * must allow TTL nodes (`extendedTypesEnabled`), and look for what is over once a minute by default.
+ * A node that survives its session, and is deleted some time after its program has ended: a
+ * container with one child that has a TTL, and is touched again and again. Like Curator's
+ * PersistentTtlNode. The servers must allow TTL nodes (`extendedTypesEnabled`), and delete expired
+ * nodes once a minute by default.
  *
  *     await using node = await PersistentTtlNode.open(client, '/status/batch', 'running', {
  *       codec: text,
@@ -102,12 +103,12 @@ export class PersistentTtlNode<T> implements AsyncDisposable {
     return node
   }
 
-  /** Aborts when nobody keeps it any more; the reason says why. */
+  /** Aborts when the node is no longer kept; the reason says why. */
   get signal(): AbortSignal {
     return this.ending.signal
   }
 
-  /** Changes what the node holds. */
+  /** Changes the data of the node. */
   update(value: T, options: CallOptions = {}): Promise<void> {
     this.value = value
     const { client, path } = this
@@ -115,13 +116,13 @@ export class PersistentTtlNode<T> implements AsyncDisposable {
     return limited(client, options, set, true, { path, what: 'not updated' })
   }
 
-  /** Keeps it no longer: it goes when its time is over. */
+  /** Stops keeping it: it is deleted when its time is over. */
   async close(): Promise<void> {
     this.end(new LostError('released', this.path))
     await this.keeping
   }
 
-  /** Keeps it no longer, and deletes it. */
+  /** Stops keeping it, and deletes it. */
   async delete(options: CallOptions = {}): Promise<void> {
     await this.close()
     await retry(this.client, (limits) => this.client.deleteTree(this.path, limits), options)
@@ -157,7 +158,7 @@ export class PersistentTtlNode<T> implements AsyncDisposable {
     )
   }
 
-  /** Where somebody has deleted it, it comes again. */
+  /** If somebody has deleted it, it is created again. */
   private async touch(signal: AbortSignal): Promise<void> {
     try {
       await retry(this.client, () => this.touchOnce(), { signal })

@@ -7,7 +7,7 @@ import { Queue } from './queue.ts'
 const fixture = useServer()
 const open = async (path: string) => new PriorityQueue(await fixture.open(), path, { codec: text })
 
-test('the lowest number is handed out first, the same in their order', async () => {
+test('the lowest number is delivered first, equal ones in order', async () => {
   const queue = await open('/priorities')
   await queue.put('late', 900)
   await queue.put('first', 5)
@@ -18,14 +18,14 @@ test('the lowest number is handed out first, the same in their order', async () 
     const item = await queue.take()
     taken.push(item.value)
     await item.complete()
-    // What comes in between is handed out before all that can wait.
+    // An item put in between is delivered before the waiting ones.
     if (i === 1) await queue.put('urgent', 0)
   }
   expect(taken).toEqual(['first', 'middle 1', 'urgent', 'middle 2'])
   expect(await queue.size()).toBe(1)
 })
 
-test('an item given back keeps its place', async () => {
+test('a released item keeps its place', async () => {
   const queue = await open('/back')
   await queue.put('a', 1)
   await queue.put('b', 2)
@@ -37,7 +37,7 @@ test('an item given back keeps its place', async () => {
   expect((await queue.take()).value).toBe('b')
 })
 
-test('a plain queue is one of priority 100', async () => {
+test('a plain queue uses priority 100', async () => {
   const queue = await open('/mixed')
   await queue.put('after', 101)
   await new Queue(await fixture.open(), '/mixed', { codec: text }).put('plain')

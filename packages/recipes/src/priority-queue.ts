@@ -4,8 +4,8 @@ import { ItemStore, priorityMark } from './items/item-store.ts'
 import type { PutOptions, QueueOptions } from './queue.ts'
 
 /**
- * A queue whose items have priorities, from 0, which is handed out first, to 999. Items of the same
- * priority are handed out in their order. In all else it is like a Queue.
+ * A queue whose items have priorities from 0, delivered first, to 999. Items of the same priority
+ * are delivered in order. Otherwise it is like a Queue.
  */
 export class PriorityQueue<T> extends ItemQueue<T> {
   constructor(client: Client, path: string, options: QueueOptions<T>) {

@@ -23,7 +23,7 @@ async function drain(queue: Queue<string>): Promise<string[]> {
   return values
 }
 
-/** A queue whose only item is in somebody's hands. */
+/** A queue whose only item a consumer works on. */
 async function takeOne(path: string) {
   const client = await fixture.open()
   const queue = open(client, path)
@@ -31,7 +31,7 @@ async function takeOne(path: string) {
   return { client, queue, item: await queue.take() }
 }
 
-test('what is put in first is handed out first', async () => {
+test('the first item in is the first one out', async () => {
   const queue = open(await fixture.open(), '/order')
   const values = Array.from({ length: 30 }, (_, i) => `${i}`)
   await Promise.all(values.map((value) => queue.put(value)))
@@ -67,7 +67,7 @@ test('order survives the overflow of sequence numbers', async () => {
   ])
 })
 
-test('an item that somebody works on is handed to nobody else, until it is given back', async () => {
+test('an item that somebody works on is given to nobody else, until it is released', async () => {
   const queue = open(await fixture.open(), '/worked-on')
   const other = open(await fixture.open(), '/worked-on')
   await queue.put('a')
@@ -86,7 +86,7 @@ test('an item that somebody works on is handed to nobody else, until it is given
   expect(await queue.size()).toBe(0)
 })
 
-test('consumers that wait are woken one by one, in the order of their waiting', async () => {
+test('waiting consumers are woken one by one, in order', async () => {
   const producer = open(await fixture.open(), '/waiting')
   const served: number[] = []
   const lined = await fixture.open()
@@ -111,7 +111,7 @@ test('consumers that wait are woken one by one, in the order of their waiting', 
   await expect.poll(() => lined.children('/waiting/line')).toEqual([])
 })
 
-test('a new item disturbs only the first in line', async () => {
+test('a new item wakes only the first in line', async () => {
   const producer = open(await fixture.open(), '/herd')
   const first = await openProxied(fixture.connectString)
   const second = await openProxied(fixture.connectString)
@@ -131,14 +131,14 @@ test('a new item disturbs only the first in line', async () => {
   const item = await served
   await item.complete()
   await expect.poll(lineLength).toBe(1)
-  // It hears that the one before it has left the line, and of nothing else.
+  // It notices that its predecessor has left the line, and nothing else.
   await second.client.sync()
   expect(second.proxy.notifications - before).toBe(1)
   await producer.put('b')
   expect((await waiting).value).toBe('b')
 })
 
-test('the item of a consumer that crashes is handed out again, and a waiting one gets it', async () => {
+test('the item of a crashed consumer is delivered again, also to a waiter', async () => {
   const crashing = await fixture.open()
   const other = open(await fixture.open(), '/crash')
   await other.put('a')
@@ -161,7 +161,7 @@ test('the item of a consumer that crashes is handed out again, and a waiting one
   expect(await other.size()).toBe(0)
 })
 
-test('an item put while the reply is lost is there once', async () => {
+test('an item put with a lost reply exists once', async () => {
   const { client, proxy } = await openProxied(fixture.connectString)
   const queue = open(client, '/put-lost')
   const other = open(await fixture.open(), '/put-lost')
@@ -176,7 +176,7 @@ test('an item put while the reply is lost is there once', async () => {
   expect(await drain(other)).toEqual(['0', '1', '2', '3'])
 })
 
-test('an item taken while the reply is lost is known to be taken', async () => {
+test('an item taken with a lost reply is known to be taken', async () => {
   const { client, proxy } = await openProxied(fixture.connectString)
   const observer = await fixture.open()
   const queue = open(client, '/take-lost')
@@ -200,7 +200,7 @@ test('an item taken while the reply is lost is known to be taken', async () => {
   expect(await observer.children('/take-lost/taken')).toEqual([])
 })
 
-test('a lost reply to giving an item back takes it from nobody who was given it since', async () => {
+test('a lost reply to releasing an item takes it from nobody who got it since', async () => {
   const { client, proxy } = await openProxied(fixture.connectString)
   const queue = open(client, '/release-lost')
   await queue.put('a')
@@ -221,7 +221,7 @@ test('a lost reply to giving an item back takes it from nobody who was given it 
   expect(await queue.size()).toBe(0)
 })
 
-test('who learns that an item is completed has completed it, where the mark is deleted meanwhile', async () => {
+test('a completion that resolves has completed the item, even if its mark was deleted in the meantime', async () => {
   const { client, proxy } = await openProxied(fixture.connectString)
   const queue = open(client, '/complete-lost')
   await queue.put('a')
@@ -247,7 +247,7 @@ test('who learns that an item is completed has completed it, where the mark is d
   await second.complete()
 })
 
-test('a mark deleted by hand frees the item, and the guard tells the next consumer from the last', async () => {
+test('a mark deleted by hand frees the item, and the guard distinguishes the next consumer', async () => {
   const { client, queue, item } = await takeOne('/by-hand')
   const other = await fixture.open()
   await other.delete(item.path)
@@ -265,7 +265,7 @@ test('a mark deleted by hand frees the item, and the guard tells the next consum
   expect(await client.children('/by-hand/taken')).toEqual([])
 })
 
-test('so it does where the next consumer is of kazoo', async () => {
+test('the same if the next consumer uses kazoo', async () => {
   const { client, queue, item } = await takeOne('/by-kazoo')
   const kazoo = await fixture.open()
   await kazoo
@@ -282,7 +282,7 @@ test('so it does where the next consumer is of kazoo', async () => {
   await (await queue.take()).complete()
 })
 
-test('a lost connection makes an item uncertain, or not, by choice; completing it goes on', async () => {
+test('a lost connection makes an item uncertain, or not, by policy; completing it continues', async () => {
   const { client, proxy } = await openProxied(fixture.connectString)
   const careful = open(client, '/suspended')
   const bold = new Queue(client, '/suspended', { codec: text, lostOn: 'expired' })
@@ -300,7 +300,7 @@ test('a lost connection makes an item uncertain, or not, by choice; completing i
   expect(await careful.size()).toBe(0)
 })
 
-test('a waiting consumer outlasts its session', async () => {
+test('a waiting consumer survives its session', async () => {
   const client = await fixture.open()
   const producer = open(await fixture.open(), '/outlasts')
   const waiting = open(client, '/outlasts').take()
@@ -312,7 +312,7 @@ test('a waiting consumer outlasts its session', async () => {
   await item.complete()
 })
 
-test('who gives up waiting leaves the line, and takes nothing', async () => {
+test('giving up waiting leaves the line, and takes nothing', async () => {
   const client = await fixture.open()
   const queue = open(client, '/given-up')
   await expect(queue.take({ timeoutMs: 50 })).rejects.toMatchObject({ code: 'timeout' })
@@ -341,12 +341,12 @@ test('an ephemeral item goes with its producer, a persistent one stays', async (
   const item = (await queue.tryTake())!
   expect(item.value).toBe('gone')
   await producer.close()
-  // It was being worked on: completing it does no harm.
+  // Somebody worked on it: completing it does no harm.
   await item.complete()
   expect(await drain(queue)).toEqual(['stays'])
 })
 
-test('after closing nothing is left but items, once those that were taken are given back', async () => {
+test('after closing only items are left, once the taken ones are released', async () => {
   const { client, queue, item } = await takeOne('/left')
   await queue.close()
   const left = await client.children('/left/clients')
@@ -357,7 +357,7 @@ test('after closing nothing is left but items, once those that were taken are gi
   expect(await queue.size()).toBe(1)
 })
 
-test('what the codec does not understand can be thrown away', async () => {
+test('an item that cannot be decoded can be discarded', async () => {
   const client = await fixture.open()
   const queue = new Queue(client, '/poison', { codec: json<number>() })
   await open(client, '/poison').put('{')
@@ -368,7 +368,7 @@ test('what the codec does not understand can be thrown away', async () => {
   expect((await queue.take()).value).toBe(7)
 })
 
-test('who gave up waiting for an item to be completed learns afterwards that it is', async () => {
+test('a completion that was not awaited can be awaited again', async () => {
   const { queue, item } = await takeOne('/impatient')
   const controller = new AbortController()
   const completed = item.complete({ signal: controller.signal })
@@ -379,7 +379,7 @@ test('who gave up waiting for an item to be completed learns afterwards that it 
   expect(await queue.size()).toBe(0)
 })
 
-test('who gave up before an item was asked for is not told that it is completed', async () => {
+test('a completion given up before it was sent does not count', async () => {
   const { client, queue, item } = await takeOne('/never-asked')
   await expect(item.complete({ signal: AbortSignal.abort(new Error('no')) })).rejects.toThrow('no')
   await client.delete(item.path)
@@ -387,7 +387,7 @@ test('who gave up before an item was asked for is not told that it is completed'
   expect(await queue.size()).toBe(1)
 })
 
-test('who asks for an item to be completed is not told that somebody else gave up', async () => {
+test('a completion does not fail because another call gave up', async () => {
   const { queue, item } = await takeOne('/impatient-other')
   const controller = new AbortController()
   const given = item.complete({ signal: controller.signal })
@@ -399,7 +399,7 @@ test('who asks for an item to be completed is not told that somebody else gave u
   expect(await queue.size()).toBe(0)
 })
 
-test('who gives up waiting for a completion by somebody else leaves it as it is', async () => {
+test('giving up waiting for somebody else's completion changes nothing', async () => {
   const { item } = await takeOne('/impatient-second')
   const controller = new AbortController()
   const completed = item.complete()
@@ -412,7 +412,7 @@ test('who gives up waiting for a completion by somebody else leaves it as it is'
   await item.complete()
 })
 
-/** An item that was asked to be completed without a connection, in vain. */
+/** An item whose completion was requested without a connection, in vain. */
 async function completeInVain(path: string) {
   const { client, proxy } = await openProxied(fixture.connectString, {
     sessionTimeoutMs: longerThanTests,
@@ -427,7 +427,7 @@ async function completeInVain(path: string) {
   return { proxy, item, other, others: open(other, path) }
 }
 
-test('who gave an item back is not told that it is completed when somebody else has done so', async () => {
+test('after a release, somebody else's completion does not count as ours', async () => {
   const { proxy, item, others } = await completeInVain('/given-back')
   const released = item.release()
   proxy.heal()
@@ -436,7 +436,7 @@ test('who gave an item back is not told that it is completed when somebody else 
   await expect(item.complete()).rejects.toMatchObject({ code: 'lost', reason: 'released' })
 })
 
-test('so it is where the item is being given back when that is asked', async () => {
+test('the same while the item is being released', async () => {
   const { client, proxy } = await openProxied(fixture.connectString)
   const queue = open(client, '/giving-back')
   await queue.put('a')
@@ -444,7 +444,7 @@ test('so it is where the item is being given back when that is asked', async () 
   proxy.drop()
   await nextState(client, 'suspended')
   await client.connected()
-  // Both the request to complete it and the reply to giving it back are lost.
+  // Both the request to complete it and the reply to the release are lost.
   const transaction = client.transaction.bind(client)
   const suspended = nextState(client, 'suspended')
   client.transaction = () => {
@@ -467,7 +467,7 @@ test('so it is where the item is being given back when that is asked', async () 
   await released
 })
 
-test('who asked for nothing that could be sent is not told that the item is completed', async () => {
+test('a completion that could not be sent does not count', async () => {
   const { proxy, item, other, others } = await completeInVain('/never-sent')
   await other.delete(item.path)
   await (await others.take()).complete()
@@ -475,7 +475,7 @@ test('who asked for nothing that could be sent is not told that the item is comp
   await expect(item.complete()).rejects.toMatchObject({ code: 'lost' })
 })
 
-test('an item that somebody gave up taking is the next to be taken', async () => {
+test('an item whose taking was given up is the next to be taken', async () => {
   const client = await fixture.open()
   const queue = open(client, '/untaken')
   for (const value of ['a', 'b', 'c']) await queue.put(value)
@@ -488,7 +488,7 @@ test('an item that somebody gave up taking is the next to be taken', async () =>
   expect((await queue.take()).value).toBe('b')
 })
 
-test('an item is completed together with what else shall happen', async () => {
+test('an item is completed together with other operations', async () => {
   const { client, queue, item } = await takeOne('/also')
   await client.create('/also-there')
   await expect(
@@ -523,7 +523,7 @@ test('nothing is lost and nothing done twice, while consumers crash and connecti
         if (i % 11 === n) await expire(client, fixture.connectString)
         await item.complete({ also: (tx) => tx.create(`/chaos-done/${item.value}`) })
       } catch (error) {
-        // Twice would be refused: the record is there.
+        // Doing it twice would be refused: the record exists.
         if (isRefusal(error)) refusals.push(error)
       }
       if ((await producer.size()) === 0) over.abort()

@@ -8,20 +8,20 @@ export interface QueueOptions<T> extends HoldOptions {
 }
 
 export interface PutOptions extends CallOptions {
-  /** The item goes with this session, unless it is taken out before. */
+  /** The item is deleted with this session, unless it is taken before. */
   readonly ephemeral?: boolean | undefined
 }
 
 /**
- * A queue: what is put in first is handed out first, each item to one consumer at a time. An item
- * stays until it is completed: where its consumer crashes it is handed out again.
+ * A first-in first-out queue that gives each item to one consumer at a time. An item stays until it
+ * is completed: if its consumer crashes, it is delivered again.
  */
 export class Queue<T> extends ItemQueue<T> {
   constructor(client: Client, path: string, options: QueueOptions<T>) {
     super(new ItemStore(client, path, 'inOrder', options))
   }
 
-  /** Resolves when the item is in the queue; there it is once, also where a reply was lost. */
+  /** Resolves when the item is in the queue; it is there once, even if a reply was lost. */
   put(value: T, options: PutOptions = {}): Promise<void> {
     return this.store.put(value, priorityMark(), options)
   }

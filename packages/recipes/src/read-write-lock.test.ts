@@ -5,7 +5,7 @@ import { ReadWriteLock } from './read-write-lock.ts'
 
 const fixture = useServer()
 
-/** Whether a promise is still pending once the client has heard all that the server had to say. */
+/** Whether a promise is still pending once the client has received everything from the server. */
 async function isPending(promise: Promise<unknown>, settle: () => Promise<unknown>) {
   await settle()
   const pending = Symbol('pending')
@@ -31,7 +31,7 @@ test('readers share the lock, a writer has it alone, and nobody overtakes', asyn
   await reader.release()
 })
 
-test('nodes are named as Curator names them', async () => {
+test('nodes have the names of Curator', async () => {
   const lock = new ReadWriteLock(await fixture.open(), '/names')
   await using reader = await lock.read.acquire()
   expect(reader.path).toMatch(/^\/names\/_c_[0-9a-f-]{36}-__READ__\d{10}$/)
@@ -40,7 +40,7 @@ test('nodes are named as Curator names them', async () => {
   expect(writer.path).toMatch(/^\/names\/_c_[0-9a-f-]{36}-__WRIT__\d{10}$/)
 })
 
-test('a reader is woken by the last writer before it, and by nobody else', async () => {
+test('a reader is woken only by the last writer before it', async () => {
   const client = await fixture.open()
   const lock = new ReadWriteLock(client, '/calm')
   const first = await lock.read.acquire()
@@ -75,7 +75,7 @@ test('a writer that gives up lets the readers behind it in', async () => {
   await first.release()
 })
 
-test('trying does not wait, and writers that wait count', async () => {
+test('tryAcquire does not wait, and waiting writers count', async () => {
   const client = await fixture.open()
   const lock = new ReadWriteLock(client, '/tried')
   const reader = await lock.read.tryAcquire()
@@ -101,7 +101,7 @@ test('the read and write locks of kazoo on the same path count', async () => {
   expect(await lock.read.tryAcquire()).toBeUndefined()
 })
 
-test('a write lock that is downgraded keeps its place: readers come in, and no writer before them', async () => {
+test('a downgraded write lock keeps its place: readers come in, and no writer before them', async () => {
   const client = await fixture.open()
   const lock = new ReadWriteLock(client, '/rw/downgraded')
   const writing = await lock.write.acquire()
@@ -136,7 +136,7 @@ test('a downgrade that is not answered in time leaves no node behind', async () 
   await untilChildren(other, '/rw/late', 0)
 })
 
-test('what is no write lock, or no longer one, is not downgraded', async () => {
+test('anything but a held write lock cannot be downgraded', async () => {
   const client = await fixture.open()
   const lock = new ReadWriteLock(client, '/rw/not-downgraded')
   const reading = await lock.read.acquire()
@@ -147,7 +147,7 @@ test('what is no write lock, or no longer one, is not downgraded', async () => {
   await expect(lock.downgrade(writing)).rejects.toMatchObject({ code: 'lost' })
 })
 
-test('a downgrade whose reply is lost is found', async () => {
+test('a downgrade with a lost reply is found', async () => {
   const { client, proxy } = await openProxied(fixture.connectString)
   const lock = new ReadWriteLock(client, '/rw/found')
   const other = await fixture.open()

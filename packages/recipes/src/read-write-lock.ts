@@ -14,8 +14,8 @@ export const writerMarks = ['__WRIT__', '__lock__']
 const numbersLeftMin = 1_000_000
 
 /**
- * Many readers at a time, or one writer, in the order of asking: a reader waits for the last
- * writer before it, a writer for everybody before it. The layout is that of Curator's
+ * Many readers at a time, or one writer, in the order of calls: a reader waits for the last writer
+ * before it, a writer for everybody before it. The layout is that of Curator's
  * InterProcessReadWriteLock; kazoo's read and write locks on the same path count as well.
  *
  *     const lock = new ReadWriteLock(client, '/locks/catalogue')
@@ -41,7 +41,7 @@ export class ReadWriteLock {
   /**
    * Turns a held write lock into a read lock in one step: no other writer comes in between, and
    * waiting readers come in. The write lock counts as released, and the read lock keeps its token.
-   * When this rejects, no read lock is left behind.
+   * If this rejects, no read lock is left behind.
    *
    *     await using writing = await lock.write.acquire()
    *     await using reading = await lock.downgrade(writing)
@@ -57,13 +57,14 @@ export class ReadWriteLock {
       const { id = '', acl } = this.options
       const look = () => client.exists(node, { signal, consistency: 'session' })
       const exchange = async () => {
-        // The place in the line is in the name, and so the reader keeps that of the writer.
+        // The place in the line is in the name, so the reader keeps that of the writer.
         const swap = writing.guard(client.transaction())
         const [made] = await swap
           .create(node, id, { ephemeral: true, acl })
           .delete(writing.path)
           .commit({ signal })
-        // Servers before ZooKeeper 3.5 answer without it. A failure of this read must not repeat the swap.
+        // Servers before ZooKeeper 3.5 do not return it. A failure of this read must not repeat the
+        // swap.
         return made.stat ?? retry(client, look, { signal })
       }
       try {
@@ -76,7 +77,7 @@ export class ReadWriteLock {
         // The token is that of the place: a writer that waits behind it has a larger one.
         return new HeldByNode(client, { path: node, stat, token: writing.token }).judgeBy(lostOn)
       } catch (error) {
-        // The swap may have happened, or happen yet, and nobody would give the reader back.
+        // The swap may have happened, or happen later, and nobody would release the reader.
         deleteOwn(client, node, holder.sessionId).catch(() => {})
         throw error
       }
@@ -85,7 +86,7 @@ export class ReadWriteLock {
   }
 }
 
-/** The number of a holder's node, which says where in the line it stands. */
+/** The number of a holder's node, which is its place in the line. */
 function placeOf(parent: string, held: Held): string {
   const { path, signal } = held
   signal.throwIfAborted()
@@ -95,8 +96,8 @@ function placeOf(parent: string, held: Held): string {
   if (!(held instanceof HeldByNode) || !isOwn || mark === undefined)
     throw new TypeError(`not a write lock of ${parent}: ${path}`)
   const sequence = sequenceOf(name, mark)!
-  // Past the last number the zxids tell the order, and that of the reader would be too late. Those
-  // who queue up behind it need numbers too.
+  // After the last number the zxids tell the order, and that of the reader would be too late. Those
+  // that queue up behind it need numbers too.
   if (sequence < 0 || sequence > sequenceMax - numbersLeftMin)
     throw new RangeError(`the numbers of ${parent} are used up: release, and acquire anew`)
   return String(sequence).padStart(10, '0')

@@ -13,7 +13,7 @@ const aborted = (signal: AbortSignal): Promise<unknown> =>
     else signal.addEventListener('abort', () => resolve(signal.reason), { once: true })
   })
 
-test('workers wait until the master has said where it is', async () => {
+test('workers wait until the master has announced its value', async () => {
   const [caller, master, worker] = await Promise.all([
     fixture.open(),
     fixture.open(),
@@ -28,7 +28,7 @@ test('workers wait until the master has said where it is', async () => {
   expect(late.over.aborted).toBe(false)
 })
 
-test('it is said once', async () => {
+test('a value is announced only once', async () => {
   const client = await fixture.open()
   const place = await openRendezvous(client, '/once')
   expect(await fillRendezvous(client, place.path, { port: 1 }, { codec })).toBe(true)
@@ -36,7 +36,7 @@ test('it is said once', async () => {
   expect((await joinRendezvous(client, place.path, { codec })).value).toEqual({ port: 1 })
 })
 
-test('what is said is known to be said, though the reply is lost', async () => {
+test('an announcement is known to be made even if the reply is lost', async () => {
   const { client, proxy } = await openProxied(fixture.connectString)
   const other = await fixture.open()
   const place = await openRendezvous(other, '/reply-lost')
@@ -49,7 +49,7 @@ test('what is said is known to be said, though the reply is lost', async () => {
   expect(await filled).toBe(true)
 })
 
-test('when the caller goes, the meeting is over, and whoever still waits is told', async () => {
+test('when the host goes, the meeting is over, and waiters are told', async () => {
   const caller = await fixture.open()
   const worker = await fixture.open()
   const place = await openRendezvous(caller, '/over', { lostOn: 'expired' })
@@ -68,7 +68,7 @@ test('when the caller goes, the meeting is over, and whoever still waits is told
   })
 })
 
-test('a worker that loses its connection and its session still hears of it', async () => {
+test('a worker that loses its connection and its session still gets the value', async () => {
   const caller = await fixture.open()
   const { client: worker, proxy } = await openProxied(fixture.connectString)
   const place = await openRendezvous(caller, '/away')
@@ -95,7 +95,7 @@ test('waiting has a deadline', async () => {
   })
 })
 
-test('saying has one, also where the connection is lost meanwhile', async () => {
+test('announcing has a deadline, even if the connection is lost', async () => {
   const place = await openRendezvous(await fixture.open(), '/late')
   const { client, proxy } = await openProxied(fixture.connectString)
   const outcome = await outlived(proxy, (limits) =>

@@ -17,18 +17,18 @@ export interface RendezvousOptions<T> extends CallOptions {
   readonly codec: Codec<T>
 }
 
-/** What was said at the place, and until when it holds. */
+/** The announced value, and how long it is valid. */
 export interface Meeting<T> extends AsyncDisposable {
   readonly value: T
-  /** Aborts when the place is gone, or when this client is closed and cannot know. */
+  /** Aborts when the place is deleted, or when this client is closed and cannot know. */
   readonly over: AbortSignal
   /** Stops watching the place, as `await using` does: `over` aborts. */
   close(): Promise<void>
 }
 
 /**
- * Makes a place whose path can be handed on before it is known what will be said there. It goes
- * with this session, or when it is released.
+ * Creates a place whose path can be passed on before its value is known. It is deleted with this
+ * session, or when it is released.
  */
 export function openRendezvous(
   { patient: client }: Client,
@@ -43,8 +43,8 @@ export function openRendezvous(
 }
 
 /**
- * Says what the others wait for. That can be said once: answers false where something else was
- * said before. Rejects with `noNode` where the place is gone.
+ * Announces the value that the others wait for. That is possible once: resolves to false if another
+ * value was announced before. Rejects with `noNode` if the place does not exist.
  */
 export async function fillRendezvous<T>(
   { patient: client }: Client,
@@ -73,7 +73,7 @@ export async function fillRendezvous<T>(
   return limited(client, options, say, true)
 }
 
-/** Waits until it is said. Rejects with `noNode` where the place is gone, or goes meanwhile. */
+/** Waits for the value. Rejects with `noNode` if the place does not exist, or is deleted. */
 export function joinRendezvous<T>(
   { patient: client }: Client,
   path: string,
@@ -84,7 +84,7 @@ export function joinRendezvous<T>(
     return node.stat.version === 0 ? undefined : { value: options.codec.decode(node.data) }
   }
   return limited(client, options, async (signal) => {
-    // The path came by other ways, perhaps sooner than the place came to this server.
+    // The path may have come faster than the place came to this server.
     await persist(client, signal, () => client.sync(path, { signal }))
     const said = await openLiveNode(client, path, interpret, { signal })
     return {

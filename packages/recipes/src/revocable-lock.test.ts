@@ -11,7 +11,7 @@ import { RefusedError, RevocableLock } from './revocable-lock.ts'
 
 const fixture = useServer()
 
-test('holders that are asked give the lock back', async () => {
+test('holders that are asked release the lock', async () => {
   const [first, second, third] = await Promise.all(Array.from({ length: 3 }, () => fixture.open()))
   let asked = 0
   const onAsked = (held: { release(): Promise<void> }): void => {
@@ -32,7 +32,7 @@ test('holders that are asked give the lock back', async () => {
   await held.release()
 })
 
-test('nobody is asked by who does not want to', async () => {
+test('without `revoke` nobody is asked', async () => {
   const [first, second] = await Promise.all([fixture.open(), fixture.open()])
   const reader = await new RevocableLock(first, '/patient').read.acquire({
     onAsked: () => expect.unreachable(),
@@ -44,7 +44,7 @@ test('nobody is asked by who does not want to', async () => {
   await (await waiting).release()
 })
 
-test('a holder may refuse, and who asked is told or goes on waiting', async () => {
+test('a holder may refuse, and the requester is told or continues to wait', async () => {
   const first = await fixture.open()
   const pending = new Set<number>()
   const timer: typeof first.host.timer = (ms, run) => {
@@ -67,7 +67,7 @@ test('a holder may refuse, and who asked is told or goes on waiting', async () =
   const waiting = lock.write.acquire({ revoke: { removeAfterMs: 60_000 } })
   await untilRefused(2)
   await roundTrips(second, 3)
-  // Nobody counts the time any more after which the reader would be removed.
+  // The time after which the reader would be removed no longer runs.
   expect([...pending].filter((ms) => ms > 50_000)).toEqual([])
   expect(reader.signal.aborted).toBe(false)
   await reader.release()
@@ -92,7 +92,7 @@ test('a holder that does not answer is removed when its time is over, and is tol
   await expect(late).rejects.toMatchObject({ code: 'lost', reason: 'deleted' })
 })
 
-test('a refusal does not help where the limit counts for everybody', async () => {
+test('a refusal does not help if the limit applies to everybody', async () => {
   const [first, second] = await Promise.all([fixture.open(), fixture.open()])
   const reader = await new RevocableLock(first, '/forced').read.acquire({
     onAsked: (held) => void held.refuse(),
@@ -103,7 +103,7 @@ test('a refusal does not help where the limit counts for everybody', async () =>
   expect(await aborted(reader.signal)).toMatchObject({ reason: 'deleted' })
 })
 
-test('who comes to hold the lock while somebody asks for it is asked too', async () => {
+test('a new holder is asked too while somebody requests the lock', async () => {
   const [first, second, third] = await Promise.all(Array.from({ length: 3 }, () => fixture.open()))
   const asked: string[] = []
   const polite = (name: string) => ({
@@ -124,7 +124,7 @@ test('who comes to hold the lock while somebody asks for it is asked too', async
   expect(middle.signal.reason).toMatchObject({ reason: 'released' })
 })
 
-test('a holder can be asked by the word that Curator writes', async () => {
+test('a holder can be asked with the data that Curator writes', async () => {
   const [first, second] = await Promise.all([fixture.open(), fixture.open()])
   const asked = new Promise<void>((resolve) => {
     void new RevocableLock(first, '/curator').write.acquire({ onAsked: () => resolve() })
@@ -134,7 +134,7 @@ test('a holder can be asked by the word that Curator writes', async () => {
   await asked
 })
 
-test('a holder whose answer is slow is asked once, though another gives it back meanwhile', async () => {
+test('a holder whose reply is slow is asked once, even if another one releases in the meantime', async () => {
   const [first, second, third] = await Promise.all(Array.from({ length: 3 }, () => fixture.open()))
   const quick = await new RevocableLock(first!, '/slow').read.acquire({
     onAsked: (held) => void held.release(),
@@ -146,7 +146,7 @@ test('a holder whose answer is slow is asked once, though another gives it back 
     const [path, , { signal }] = args as [string, string, { signal: AbortSignal }]
     const stat = await set(...args)
     if (path === slow.path) {
-      // The reply comes when the other one has gone, and who asks has heard of it.
+      // The reply comes when the other one has gone, and the requester has noticed.
       await quickIsGone()
       await roundTrips(third!, 2)
       signal.throwIfAborted()
@@ -166,7 +166,7 @@ test('a holder whose answer is slow is asked once, though another gives it back 
   }
 })
 
-test('a refusal whose reply is lost is no error', async () => {
+test('a refusal with a lost reply is no error', async () => {
   const { client, proxy } = await openProxied(fixture.connectString)
   const asker = await fixture.open()
   let refusing: Promise<void> | undefined
@@ -187,7 +187,7 @@ test('a refusal whose reply is lost is no error', async () => {
   expect(holder.signal.aborted).toBe(false)
 })
 
-test('a refusal waits no longer than it may', async () => {
+test('a refusal waits no longer than its deadline', async () => {
   const { client, proxy } = await openProxied(fixture.connectString, {
     sessionTimeoutMs: longerThanTests,
   })
@@ -207,7 +207,7 @@ test('a refusal waits no longer than it may', async () => {
   expect(givenUp).toBeInstanceOf(DOMException)
 })
 
-test('whose client is closed has nothing to refuse', async () => {
+test('a closed client has nothing to refuse', async () => {
   const [client, asker] = await Promise.all([fixture.open(), fixture.open()])
   let isAsked = (): void => {}
   const asked = new Promise<void>((resolve) => (isAsked = resolve))

@@ -20,35 +20,38 @@ import { readerLine, writerLine, writerMarks } from './read-write-lock.ts'
 import { runHeld } from './holding/run-held.ts'
 import { checkedOptions, takeTurn, type Line, type LockOptions, type Wait } from './turns/turn.ts'
 
-/** What Curator's Revoker writes as well. */
+/** The data that Curator's Revoker writes as well. */
 const revokeWord = '__REVOKE__'
 const refusedWord = '__REFUSED__'
 
 export interface RevocableHeld extends Held {
   /**
-   * Says no to whoever asked for it, over the next connection where this one is lost. Does nothing
-   * where nobody has asked, or nothing is left to refuse.
+   * Refuses the request, over the next connection if this one is lost. Does nothing if nobody has
+   * asked, or nothing is left to refuse.
    */
   refuse(options?: CallOptions): Promise<void>
 }
 
 export interface RevocableOptions extends AcquireOptions {
-  /** Called each time somebody asks for what is held: release it, or refuse, or be removed. */
+  /** Called each time somebody asks for the lock: release it, or refuse, or be removed. */
   readonly onAsked?: ((held: RevocableHeld) => void) | undefined
-  /** Ask those who hold it now to give it back; else one waits as for any lock. */
+  /** Ask the current holders to release it; otherwise wait as for any lock. */
   readonly revoke?: RevokeOptions | boolean | undefined
 }
 
 export interface RevokeOptions {
-  /** Who does not give it back so long after being asked loses it. Nobody does by default. */
+  /**
+   * A holder that does not release the lock within this time of being asked is removed. Off by
+   * default.
+   */
   readonly removeAfterMs?: number | undefined
-  /** Also who has refused. */
+  /** Includes holders that have refused. */
   readonly evenIfRefused?: boolean | undefined
-  /** What to do about a refusal: wait all the same, by default, or reject with a RefusedError. */
+  /** After a refusal: wait nevertheless, by default, or reject with a RefusedError. */
   readonly ifRefused?: 'wait' | 'reject' | undefined
 }
 
-/** The holder was asked to give something back, and will not. */
+/** The holder was asked to release something, and refuses. */
 export class RefusedError extends ZabraError {
   static {
     markErrorKind(this, 'RefusedError')
@@ -63,8 +66,8 @@ export class RefusedError extends ZabraError {
 }
 
 /**
- * A read/write lock whose holders can be asked to give it back. The question and the refusal are
- * the data of the holder's node; the question is that of Curator's Revoker. On the same path as a
+ * A read/write lock whose holders can be asked to release it. The request and the refusal are the
+ * data of the holder's node; the request is that of Curator's Revoker. On the same path as a
  * ReadWriteLock it is the same lock.
  *
  *     const lock = new RevocableLock(client, '/locks/printer')
@@ -96,7 +99,7 @@ export class RevocableSide {
     this.options = options
   }
 
-  /** Waits until it is held; with `revoke`, asks those who hold it to give it back. */
+  /** Waits until it is held; with `revoke`, asks the holders to release it. */
   async acquire(options: RevocableOptions = {}): Promise<RevocableHeld> {
     const { client, line } = this
     const { revoke = false, onAsked } = options
@@ -107,7 +110,7 @@ export class RevocableSide {
     return answering(client, held, onAsked)
   }
 
-  /** As `Lock.run`. */
+  /** Like `Lock.run`. */
   run<T>(
     work: (held: RevocableHeld) => Promise<T> | T,
     options: RevocableOptions = {},
@@ -116,7 +119,7 @@ export class RevocableSide {
   }
 }
 
-/** Those ahead who hold the lock now: the first writer, or all readers before it. */
+/** The current holders ahead: the first writer, or all readers before it. */
 function holdersOf(ahead: readonly Contender[]): readonly Contender[] {
   const firstWriter = ahead.findIndex(({ mark }) => writerMarks.includes(mark))
   if (firstWriter < 0) return ahead
@@ -128,7 +131,7 @@ class Asking {
   private readonly client: Client
   private readonly path: string
   private readonly options: RevokeOptions
-  /** By name, when each was asked, once that is known. */
+  /** When each holder was asked, by name, once that is known. */
   private readonly askedAtMs = new Map<string, Promise<number>>()
 
   constructor(client: Client, path: string, options: RevokeOptions) {
@@ -137,7 +140,9 @@ class Asking {
     this.options = options
   }
 
-  /** Resolves when something has changed: a holder is gone or has answered, the blocker is gone. */
+  /**
+   * Resolves when something has changed: a holder is gone or has answered, or the blocker is gone.
+   */
   async wait({ client, ahead, blocker, signal }: Wait): Promise<void> {
     const first = new AbortController()
     try {
@@ -151,7 +156,7 @@ class Asking {
     }
   }
 
-  /** The question is put also where one stops waiting for this holder before it is answered. */
+  /** The request is sent even if the caller stops waiting for this holder before the reply. */
   private async urge(name: string, asking: AbortSignal, signal: AbortSignal): Promise<void> {
     const path = joinPath(this.path, name)
     const { removeAfterMs, evenIfRefused = false, ifRefused } = this.options
@@ -166,7 +171,7 @@ class Asking {
         await this.client.delete(path, { ifVersion: stat.version, signal })
       else await this.untilChangedOrLate(path, stat.version, leftMs, signal)
     } catch (error) {
-      // It is gone, or has answered in this moment.
+      // It is gone, or has just answered.
       if (!isRefusal(error, 'noNode', 'badVersion')) throw error
     }
   }
@@ -202,7 +207,7 @@ class Asking {
   }
 }
 
-/** Hears what is asked, and can refuse it. */
+/** Receives requests, and can refuse them. */
 function answering(
   client: Client,
   held: HeldByNode,
@@ -217,7 +222,7 @@ function answering(
       try {
         await persist(client, signal, say)
       } catch (error) {
-        // Nothing is left to refuse, it was said before, or there is a newer question.
+        // Nothing is left to refuse, it was refused before, or there is a newer request.
         const isNeedless = error instanceof ClosedError || isRefusal(error, 'noNode', 'badVersion')
         if (!isNeedless) throw error
       }

@@ -7,7 +7,7 @@ import { Semaphore } from './semaphore.ts'
 
 const fixture = useServer()
 
-test('no more hold it than there are permits, and everybody gets one', async () => {
+test('never more holders than permits, and everybody gets one', async () => {
   const clients = await Promise.all(Array.from({ length: 4 }, () => fixture.open()))
   let holders = 0
   let most = 0
@@ -31,13 +31,13 @@ test('no more hold it than there are permits, and everybody gets one', async () 
   await untilChildren(clients[0]!, '/pool/locks', 0)
 })
 
-test('leases are named as Curator names them', async () => {
+test('leases have the names of Curator', async () => {
   const semaphore = new Semaphore(await fixture.open(), '/names', 1)
   await using held = await semaphore.acquire()
   expect(held.path).toMatch(/^\/names\/leases\/_c_[0-9a-f-]{36}-lease-\d{10}$/)
 })
 
-test('several permits come together, and are given back together', async () => {
+test('several permits are acquired and released together', async () => {
   const client = await fixture.open()
   const semaphore = new Semaphore(client, '/several', 3)
   const two = await semaphore.acquire({ permits: 2 })
@@ -68,7 +68,7 @@ test('losing one of several permits loses them all', async () => {
   expect(await client.children('/one-of/leases')).toEqual([])
 })
 
-test('who gives up waiting leaves nothing behind, neither in the queue nor among the leases', async () => {
+test('giving up waiting leaves nothing behind, neither in the queue nor among the leases', async () => {
   const client = await fixture.open()
   const semaphore = new Semaphore(client, '/given-up', 1)
   const held = await semaphore.acquire()
@@ -85,7 +85,7 @@ test('who gives up waiting leaves nothing behind, neither in the queue nor among
   await held.release()
 })
 
-test('one waits for the leases, the others for their turn: a release wakes one only', async () => {
+test('one waits for leases, the others for their turn: a release wakes only one', async () => {
   const holder = await fixture.open()
   const held = await new Semaphore(holder, '/calm', 1).acquire()
   const waiters = await Promise.all(
@@ -104,7 +104,7 @@ test('one waits for the leases, the others for their turn: a release wakes one o
   await untilChildren(holder, '/calm/leases', 2)
   await Promise.all(waiters.map(({ client }) => client.sync()))
   const told = waiters.map(({ proxy }, i) => proxy.notifications - before[i]!)
-  // The first hears of the lease, then of its own lock's end; the second of the first's lock.
+  // The first notices the lease, then the end of its own lock; the second the first's lock.
   expect(told[0]).toBeLessThanOrEqual(2)
   expect(told[1]).toBeLessThanOrEqual(2)
   expect(told.slice(2)).toEqual([0, 0])

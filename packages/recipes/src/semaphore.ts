@@ -31,14 +31,14 @@ import {
 } from './turns/turn.ts'
 
 export interface PermitOptions {
-  /** How many at once; 1 by default. */
+  /** Number of permits to acquire; 1 by default. */
   readonly permits?: number | undefined
 }
 
 /**
- * So many permits, for whoever asks first. Who asks takes the lock under `locks`, makes nodes
- * under `leases`, and keeps the lock until they fit: so only one waits for the leases to become
- * fewer, the others queue behind. The layout is that of Curator's InterProcessSemaphoreV2.
+ * A number of permits, in the order of calls. To acquire, it takes the lock under `locks`, creates
+ * nodes under `leases`, and keeps the lock until they fit: so only one waits for leases to be
+ * released, the others queue behind it. The layout is that of Curator's InterProcessSemaphoreV2.
  */
 export class Semaphore {
   private readonly client: Client
@@ -48,7 +48,7 @@ export class Semaphore {
   private readonly permits: number
   private readonly options: LockOptions
 
-  /** All who use the same path must agree on the number of permits. */
+  /** All users of the same path must agree on the number of permits. */
   constructor(client: Client, path: string, permits: number, options: LockOptions = {}) {
     this.client = client.patient
     this.path = checkPath(path)
@@ -58,7 +58,7 @@ export class Semaphore {
     this.options = checkedOptions(client, 'Semaphore', options)
   }
 
-  /** Several permits come together or not at all; who asks for many is not overtaken. */
+  /** Several permits are acquired together or not at all; a request for many is not overtaken. */
   acquire(options: TurnOptions & PermitOptions = {}): Promise<Held> {
     const { permits = 1 } = options
     if (!this.canGrant(permits)) return Promise.reject(this.badCount(permits))
@@ -76,7 +76,7 @@ export class Semaphore {
     return limited(this.client, options, wait, false, { path: this.path, what: 'not acquired' })
   }
 
-  /** As `Lock.run`. */
+  /** Like `Lock.run`. */
   run<T>(
     work: (held: Held) => Promise<T> | T,
     options: TurnOptions & PermitOptions = {},
@@ -84,7 +84,7 @@ export class Semaphore {
     return runHeld(() => this.acquire(options), work)
   }
 
-  /** Undefined where there are too few, or somebody waits for some. */
+  /** Undefined if there are too few, or somebody waits for some. */
   tryAcquire(options: CallOptions & HoldOptions & PermitOptions = {}): Promise<Held | undefined> {
     const { permits = 1 } = options
     if (!this.canGrant(permits)) return Promise.reject(this.badCount(permits))
@@ -102,7 +102,7 @@ export class Semaphore {
     return limited(this.client, options, attempt, false, { path: this.path })
   }
 
-  /** How many are free now; less than none where somebody waits. */
+  /** Number of free permits; negative if somebody waits. */
   async free(options: CallOptions = {}): Promise<number> {
     return this.permits - (await this.taken(options))
   }
@@ -165,7 +165,7 @@ export class Semaphore {
     for (;;) {
       if (signal.aborted) throw signal.reason
       try {
-        // Without a watch first: who gets its permit at once wants to hear of nobody.
+        // Without a watch first: if the permit is free, no watch is needed.
         const names = await client.children(leases, { signal })
         const lost = made.find(({ path }) => !names.some((name) => path.endsWith(`/${name}`)))
         if (lost !== undefined) throw new LostError('deleted', lost.path)

@@ -12,7 +12,7 @@ async function discover(base: string, options: Parameters<typeof discoverService
   return service
 }
 
-test('an instance is registered as Curator writes it', async () => {
+test('an instance is registered in the format of Curator', async () => {
   const client = await fixture.open()
   const before = Date.now()
   await registerService(client, '/curator', {
@@ -53,7 +53,7 @@ test('an instance is registered as Curator writes it', async () => {
   expect(await listServices(client, '/curator')).toEqual(['web'])
 })
 
-test('what Java programs have registered is understood, old and new', async () => {
+test('registrations of Java programs are understood, old and new', async () => {
   const client = await fixture.open()
   await client.ensure('/java/web')
   const old = `{"name":"web","id":"old","address":"h","port":1,"sslPort":null,"payload":
@@ -103,7 +103,7 @@ test('instances come, change and go, through the sessions of their programs', as
   await service.until((instances) => instances.length === 0)
 })
 
-test('instances are chosen in turn, by chance, or always the same', async () => {
+test('instances are chosen in turn, at random, or always the same', async () => {
   const client = await fixture.open()
   for (const id of ['a', 'b', 'c']) await registerService(client, '/chosen', { name: 'web', id })
   const inTurn = await discover('/chosen')
@@ -118,7 +118,7 @@ test('instances are chosen in turn, by chance, or always the same', async () => 
   expect(own.choose()!.id).toBe('c')
 })
 
-test('an instance that did not work is left out for a while, unless there is no other', async () => {
+test('a failing instance is skipped for a while, unless there is no other', async () => {
   const client = await fixture.open()
   for (const id of ['a', 'b']) await registerService(client, '/errors', { name: 'web', id })
   const service = await discover('/errors', { strategy: (all) => all[0], errorsLastMs: 500 })
@@ -137,7 +137,7 @@ test('an instance that did not work is left out for a while, unless there is no 
   expect(patient.choose()!.id).toBe('a')
 })
 
-test('only what goes with its session can be registered', async () => {
+test('only dynamic instances can be registered', async () => {
   const client = await fixture.open()
   // @ts-expect-error: as from JavaScript.
   const registered = registerService(client, '/typed', { name: 'web', serviceType: 'PERMANENT' })
@@ -153,7 +153,7 @@ test.each([{ name: 'a/b' }, { name: '' }, { name: 'web', id: 'a/b' }])(
   },
 )
 
-test('a payload is checked by whoever wants to, where there is one', async () => {
+test('a payload is checked on request, if there is one', async () => {
   const client = await fixture.open()
   await registerService(client, '/checked', { name: 'web', id: 'c' })
   await registerService(client, '/checked', { name: 'web', id: 'a', payload: { zone: 1 } })

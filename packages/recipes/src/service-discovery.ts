@@ -9,13 +9,13 @@ import type { ProblemListener } from './live/problem.ts'
 import { Registration } from './holding/registration.ts'
 import { instanceCodec, type ServiceInstance } from './service-instance.ts'
 
-/** What to register; all but the name has a default. It goes with its session: it is dynamic. */
+/** What to register; all but the name has a default. It is dynamic: deleted with its session. */
 export type ServiceOffer<Payload> = Partial<Omit<ServiceInstance<Payload>, 'serviceType'>> & {
   readonly name: string
   readonly serviceType?: 'DYNAMIC' | undefined
 }
 
-/** Which of several instances to take; `sticky` stays with one as long as it is there. */
+/** How to choose among several instances; `sticky` stays with one as long as it exists. */
 export type Strategy<Payload> =
   | 'roundRobin'
   | 'random'
@@ -25,30 +25,30 @@ export type Strategy<Payload> =
 export interface DiscoverOptions<Payload> extends CallOptions {
   /** `roundRobin` by default. */
   readonly strategy?: Strategy<Payload> | undefined
-  /** Answers the payload if it is as it should be, and throws if not. Where there is none, it is not asked. */
+  /** Returns the payload if it is valid, and throws if not. Not called without a payload. */
   readonly check?: ((payload: unknown) => Payload) | undefined
-  /** After so many errors an instance is not chosen for a while. 2 by default, as in Curator. */
+  /** After this many errors an instance is skipped for a while. 2 by default, as in Curator. */
   readonly errorsMax?: number | undefined
   /** How long errors count. 30 s by default. */
   readonly errorsLastMs?: number | undefined
-  /** Hears of nodes that are no instances. */
+  /** Called for nodes that are no instances. */
   readonly onProblem?: ProblemListener | undefined
 }
 
-/** The instances of a service that want to be chosen, in the order of their ids. */
+/** The enabled instances of a service, in the order of their ids. */
 export interface Service<Payload> extends Live<readonly ServiceInstance<Payload>[]> {
   readonly name: string
-  /** One of them, by the strategy; undefined where there is none. */
+  /** One of them, by the strategy; undefined if there is none. */
   choose(): ServiceInstance<Payload> | undefined
-  /** Waits until there is one to choose. */
+  /** Waits until there is one. */
   chosen(options?: CallOptions): Promise<ServiceInstance<Payload>>
-  /** Says that an instance did not work, so that for a while others are chosen. */
+  /** Reports that an instance failed, so that for a while others are chosen. */
   noteError(instance: ServiceInstance<Payload>): void
 }
 
 /**
- * Offers a service, through one session after the other, until that is released. The layout is that
- * of Curator's discovery, `/base/name/id`, where Java programs find it as well.
+ * Offers a service, in one session after the other, until released. The layout is that of Curator's
+ * discovery, `/base/name/id`, so Java programs find it as well.
  */
 export function registerService<Payload>(
   { patient: client }: Client,
@@ -60,7 +60,7 @@ export function registerService<Payload>(
     const { id = makeGuid(() => client.host.random()), serviceType = 'DYNAMIC' } = offer
     checkName(offer.name, 'a service')
     checkName(id, 'an instance')
-    // Others outlast their session, in Curator.
+    // In Curator, the other types survive their session.
     if (serviceType !== 'DYNAMIC')
       throw new TypeError(`only DYNAMIC services can be registered, not ${String(serviceType)}`)
     const folder = joinPath(base, offer.name)
@@ -82,7 +82,7 @@ export function registerService<Payload>(
   })
 }
 
-/** Follows the instances of a service until that is closed. */
+/** Follows the instances of a service until it is closed. */
 export async function discoverService<Payload = unknown>(
   client: Client,
   base: string,
@@ -129,7 +129,7 @@ export async function discoverService<Payload = unknown>(
   }
 }
 
-/** The services that somebody offers, or has offered lately. */
+/** The services that somebody offers, or has offered recently. */
 export async function listServices(
   { patient: client }: Client,
   base: string,
@@ -143,7 +143,7 @@ export async function listServices(
   }
 }
 
-/** By the server's clock, which is the same for all: the folder is touched to see it. */
+/** By the server's clock, which all clients share: touching the folder returns it. */
 function timeOfServer(client: Client, folder: string, signal: AbortSignal): Promise<number> {
   return persist(client, signal, async () => {
     const { mtime } = await below(client, folder, { signal }, () =>
@@ -153,7 +153,7 @@ function timeOfServer(client: Client, folder: string, signal: AbortSignal): Prom
   })
 }
 
-/** Who did not work lately. */
+/** Instances that failed recently. */
 class Errors {
   private readonly client: Client
   private readonly max: number
@@ -172,7 +172,7 @@ class Errors {
     else this.byId.set(id, { count: 1, since: this.client.nowMs() })
   }
 
-  /** All of them where none would be left: one that may work is better than none. */
+  /** All of them if none would be left: one that may work is better than none. */
   without<Payload>(
     instances: readonly ServiceInstance<Payload>[],
   ): readonly ServiceInstance<Payload>[] {

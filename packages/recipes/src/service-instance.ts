@@ -1,9 +1,9 @@
 import { json, type Codec } from '@zabra/client'
 
-/** One who offers a service, with the fields of Curator's ServiceInstance. */
+/** An instance of a service, with the fields of Curator's ServiceInstance. */
 export interface ServiceInstance<Payload = unknown> {
   readonly name: string
-  /** Of this instance, unique in its service. */
+  /** The id of this instance, unique in its service. */
   readonly id: string
   readonly address: string | null
   readonly port: number | null
@@ -17,14 +17,14 @@ export interface ServiceInstance<Payload = unknown> {
   readonly enabled: boolean
 }
 
-/** A pattern of addresses, as Curator has it: text, and names of fields to put in. */
+/** A pattern of addresses, as in Curator: text, and names of fields to insert. */
 export interface UriSpec {
   readonly parts: readonly { readonly value: string; readonly variable: boolean }[]
 }
 
 /**
- * The bytes that Curator's JsonInstanceSerializer writes and reads. `check` says whether a payload
- * is what it should be: it answers it, or throws.
+ * The JSON that Curator's JsonInstanceSerializer writes and reads. `check` validates the payload:
+ * it returns it, or throws.
  */
 export function instanceCodec<Payload>(
   check: (payload: unknown) => Payload = (payload) => payload as Payload,
@@ -40,7 +40,7 @@ export function instanceCodec<Payload>(
   }
 }
 
-/** In Curator's order, with all fields; those before its release 4 did not have `enabled`. */
+/** In Curator's order, with all fields; releases before 4 did not have `enabled`. */
 function inOrder<Payload>(instance: Partial<ServiceInstance<Payload>>): ServiceInstance<Payload> {
   if (typeof instance.name !== 'string' || typeof instance.id !== 'string')
     throw new TypeError('a service instance has a name and an id')

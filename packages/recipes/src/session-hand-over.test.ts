@@ -6,7 +6,7 @@ import { adopt, parseTicket, writeTicket } from './session-hand-over.ts'
 
 const fixture = useServer()
 
-test('the next process goes on with the session: nodes do not flap, and a lock stays held', async () => {
+test('the next process continues the session: nodes stay, and a lock remains held', async () => {
   const witness = await fixture.open()
   const first = await fixture.open({ sessionTimeoutMs: 4000 })
   const { id } = first.session!
@@ -36,7 +36,7 @@ test('the next process goes on with the session: nodes do not flap, and a lock s
   await (await waiting).release()
 })
 
-test('what is not of this session is not adopted, and what is no ticket is none', async () => {
+test('nodes of other sessions are not adopted, and invalid tickets are refused', async () => {
   const client = await fixture.open()
   const other = await fixture.open()
   await other.create('/of-another', '', { ephemeral: true })
@@ -46,7 +46,7 @@ test('what is not of this session is not adopted, and what is no ticket is none'
     expect(parseTicket(text)).toBeUndefined()
 })
 
-test('a client that is detached cannot be used any more, and one without a session has no ticket', async () => {
+test('a detached client cannot be used any more, and one without a session has no ticket', async () => {
   const client = await fixture.open()
   await writeTicket(client)
   await expect(client.get('/')).rejects.toMatchObject({ code: 'closed' })

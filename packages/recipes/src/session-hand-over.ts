@@ -3,9 +3,9 @@ import { checkPath } from '@zabra/client/internal'
 import { hold, LostError, type Held, type HoldOptions } from './holding/held.ts'
 
 /**
- * Ends a client and writes down its session, so that the next process can go on with it: see
- * `parseTicket`. Undefined where there is no session. The ticket is a secret: with it anybody can act
- * as this session.
+ * Closes a client and writes its session down, so that the next process can continue it: see
+ * `parseTicket`. Undefined without a session. The ticket is a secret: with it anybody can act as
+ * this session.
  *
  *     const ticket = await writeTicket(client)
  *     if (ticket !== undefined) await writeFile('session.ticket', ticket, { mode: 0o600 })
@@ -22,8 +22,8 @@ export async function writeTicket(
 }
 
 /**
- * The session of a ticket, for the option `session` of a client; undefined where the text is no
- * ticket, as after a crash that left half of it.
+ * The session of a ticket, for the option `session` of a client; undefined if the text is no
+ * ticket, for example after a crash in the middle of writing it.
  *
  *     const session = parseTicket(await readFile('session.ticket', 'utf8').catch(() => ''))
  *     const client = await connect(servers, { session })
@@ -42,8 +42,8 @@ export function parseTicket(ticket: string): ResumableSession | undefined {
 }
 
 /**
- * Holds what an ephemeral node gives a right to that an earlier process of the same session created.
- * Rejects with a LostError where the node does not exist, or belongs to another session.
+ * Holds the right of an ephemeral node that an earlier process of the same session created. Rejects
+ * with a LostError if the node does not exist, or belongs to another session.
  *
  *     const lock = await adopt(client, pathOfTheLock)
  */

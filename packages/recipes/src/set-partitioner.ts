@@ -12,16 +12,16 @@ export interface Share {
   readonly items: readonly string[]
   /** Aborts when members come or go, when the part is lost, and when the caller's signal aborts. */
   readonly signal: AbortSignal
-  /** The locks of all its items; undefined where there are more members than items. */
+  /** The locks of all its items; undefined if there are more members than items. */
   readonly held: Held | undefined
-  /** The lock of each item. What belongs to one item goes by the token of that lock. */
+  /** The lock of each item. Resources of one item check the token of that lock. */
   readonly locks: ReadonlyMap<string, Held>
 }
 
 export interface SetPartitionerOptions extends LockOptions {
-  /** The name of this member, which no other has; one that nobody else has, by default. */
+  /** The name of this member, which must be unique; random by default. */
   readonly id?: string | undefined
-  /** How long nobody must have come or gone before the set is divided anew. 1 s by default. */
+  /** How long the members must be unchanged before the set is divided again. 1 s by default. */
   readonly settleMs?: number | undefined
 }
 
@@ -32,9 +32,9 @@ export interface RunOptions {
 const settleMsDefault = 1000
 
 /**
- * Divides a set among those who are there: each item is one member's at a time. When members come or
- * go, everybody stops, and the set is divided anew. Who works on an item holds its lock, so that two
- * never have the same item, whatever they believe about who is there.
+ * Divides a set among its members: each item belongs to one member at a time. When members come or
+ * go, everybody stops, and the set is divided again. A member holds the lock of each of its items,
+ * so that two never work on the same item, whatever they believe about the other members.
  *
  *     const partitioner = new SetPartitioner(client, '/crawlers', ['a-m', 'n-z'])
  *     await partitioner.run(async ({ items, signal }) => crawl(items, signal), { signal })
@@ -47,7 +47,7 @@ export class SetPartitioner {
   private readonly settleMs: number
   private readonly options: LockOptions
 
-  /** All members must name the same items. */
+  /** All members must list the same items. */
   constructor(
     client: Client,
     path: string,
@@ -65,9 +65,9 @@ export class SetPartitioner {
   }
 
   /**
-   * Is a member until the signal aborts or the client is closed, and does the work on one part after
-   * another: it is called with each, and called again once it has ended and the part is another. Work
-   * that ends before its part does is not called again for it.
+   * Stays a member until the signal aborts or the client is closed, and does the work on one part
+   * after another: it is called with each part, and called again once it has ended and the part has
+   * changed. Work that ends before its part does is not called again for it.
    */
   async run(
     work: (share: Share) => Promise<unknown>,
@@ -95,7 +95,7 @@ export class SetPartitioner {
           if (now.join() !== members.join()) changed.abort(new Error('members have come or gone'))
         })
         try {
-          // Between the look and the listening somebody may have come.
+          // Somebody may have joined between the read and the listener.
           if (guests.current.join() !== members.join()) continue
           await underAll([end, changed.signal], (either) => this.workOn(members, work, either))
         } catch (error) {
@@ -107,7 +107,7 @@ export class SetPartitioner {
     })
   }
 
-  /** As kazoo does it: every n-th item of the sorted set, by the place among the sorted members. */
+  /** As in kazoo: every n-th item of the sorted set, by the position among the sorted members. */
   private itemsOf(members: readonly string[]): readonly string[] {
     const place = members.indexOf(this.id)
     if (place < 0) return []
@@ -125,7 +125,7 @@ export class SetPartitioner {
     }
   }
 
-  /** Until the part is another. */
+  /** Waits until the part changes. */
   private async workOn(
     members: readonly string[],
     work: (share: Share) => Promise<unknown>,
@@ -144,14 +144,14 @@ export class SetPartitioner {
     await underAll([end, held.signal], async (signal) => {
       await settled(() => work({ items, signal, held, locks }), signal)
       await orAborted(never, signal).catch((error: unknown) => {
-        // Lost: taken anew, with whoever is there then.
+        // Lost: divided again among the current members.
         if (end.aborted || error !== held.signal.reason) throw error
       })
     })
   }
 }
 
-/** What the work throws because it is told to stop is no failure. */
+/** Errors of the work after it was aborted are ignored. */
 async function settled(work: () => Promise<unknown>, signal: AbortSignal): Promise<void> {
   try {
     await work()

@@ -2,7 +2,7 @@ import type { Client, Codec } from '@zabra/client'
 import { checkPath } from '@zabra/client/internal'
 import { AtomicValue } from './atomic-value.ts'
 
-/** Four bytes, the highest first, as Curator writes it. */
+/** Four bytes, big-endian, as in Curator. */
 const int32: Codec<number> = {
   encode(value) {
     if ((value | 0) !== value) throw new RangeError(`${value} is no whole number of 32 bits`)
@@ -17,16 +17,16 @@ const int32: Codec<number> = {
 }
 
 /**
- * A whole number that several clients see and set, with its version: `set` whatever it was,
- * `compareAndSet` where it is as it was read, `live` to follow it. The layout is that of Curator's
- * SharedCount. To count up and down, a `Counter` says what is meant.
+ * A whole number that several clients see and set, with its version: `set` sets it unconditionally,
+ * `compareAndSet` only if it is unchanged since it was read, and `live` follows it. The layout is
+ * that of Curator's SharedCount. To count up and down, use a `Counter`.
  *
  *     const limit = new SharedCount(client, '/limits/uploads', 10)
  *     const seen = await limit.get()
  *     await limit.compareAndSet(seen, seen.value * 2)
  */
 export class SharedCount extends AtomicValue<number> {
-  /** `initial` is what it is before anybody has set it. */
+  /** `initial` is the number before anybody has set it. */
   constructor(client: Client, path: string, initial = 0) {
     super(client, checkPath(path), { codec: int32, initial })
   }

@@ -32,7 +32,7 @@ test('one holds it at a time, and tokens grow', async () => {
   await untilChildren(clients[0]!, '/simple', 0)
 })
 
-test('trying does not wait', async () => {
+test('tryAcquire does not wait', async () => {
   const client = await fixture.open()
   const lock = new SimpleLock(client, '/tried')
   const held = await lock.tryAcquire()
@@ -42,7 +42,7 @@ test('trying does not wait', async () => {
   expect(await lock.tryAcquire()).toBeDefined()
 })
 
-test('the guard tells one holder from the next, also where the node was deleted by hand', async () => {
+test('the guard distinguishes one holder from the next, even if the node was deleted by hand', async () => {
   const [first, second] = await Promise.all([fixture.open(), fixture.open()])
   const old = await new SimpleLock(first, '/by-hand').acquire()
   await old.guard(first.transaction().create('/by-hand-1')).commit()
@@ -60,7 +60,7 @@ test('the guard tells one holder from the next, also where the node was deleted 
   await untilChildren(second, '/by-hand', 0)
 })
 
-test('a holder gives it back, also where somebody has set the data of its parent', async () => {
+test('a holder releases it even if somebody has set the data of its parent', async () => {
   const [first, second] = await Promise.all([fixture.open(), fixture.open()])
   const held = await new SimpleLock(first, '/set').acquire()
   const waiting = new SimpleLock(second, '/set').acquire()
@@ -83,7 +83,7 @@ test('the end of the session loses it', async () => {
   expect(next.signal.aborted).toBe(false)
 })
 
-test('a lock whose making was not confirmed is found again, and given back if nobody wants it', async () => {
+test('a lock whose creation was not confirmed is found again, and released if nobody wants it', async () => {
   const other = await fixture.open()
   const { client, proxy } = await openProxied(fixture.connectString)
   const lock = new SimpleLock(client, '/unconfirmed')
@@ -109,12 +109,12 @@ test('a lock whose making was not confirmed is found again, and given back if no
   await untilChildren(other, '/unconfirmed', 0)
 })
 
-test('what became of it is asked for until there is an answer', async () => {
+test('its outcome is looked for until there is an answer', async () => {
   const client = await fixture.open()
   const other = await fixture.open()
   await client.ensure('/refused-look')
   const lock = new SimpleLock(client, '/refused-look')
-  // The making is waiting for room on the server's disk when its connection is lost.
+  // The create waits for space on the server's disk when its connection is lost.
   let room!: () => void
   const hasRoom = new Promise<void>((resolve) => (room = resolve))
   const transaction = client.transaction.bind(client)
@@ -144,7 +144,7 @@ test('what became of it is asked for until there is an answer', async () => {
   await untilChildren(other, '/refused-look', 0)
 })
 
-test('who has lost it again before it is confirmed waits for the one that has it now', async () => {
+test('a lock that is lost before it is confirmed is waited for again', async () => {
   const other = await fixture.open()
   const { client, proxy } = await openProxied(fixture.connectString, {
     sessionTimeoutMs: longerThanTests,
@@ -167,7 +167,7 @@ test('who has lost it again before it is confirmed waits for the one that has it
   await untilChildren(other, '/passed-on', 0)
 })
 
-test('a waiter whose session ends while it looks who has the lock looks again in the next', async () => {
+test('a waiter whose session ends while it reads the lock reads again in the next', async () => {
   const { client, proxy } = await openProxied(fixture.connectString)
   const other = await fixture.open()
   const held = await new SimpleLock(other, '/waits').acquire()
@@ -185,7 +185,7 @@ test('a waiter whose session ends while it looks who has the lock looks again in
   expect((await acquiring).token).toBeGreaterThan(held.token)
 })
 
-test('an option that is not given leaves the one of the lock', async () => {
+test('an option that is left out keeps the default of the lock', async () => {
   const { client, proxy } = await openProxied(fixture.connectString)
   const lock = new SimpleLock(client, '/option', { lostOn: 'expired' })
   const held = await lock.acquire({ lostOn: undefined })

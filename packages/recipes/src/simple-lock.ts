@@ -18,9 +18,9 @@ import { runHeld } from './holding/run-held.ts'
 import { checkedOptions, type LockOptions } from './turns/turn.ts'
 
 /**
- * A lock that is one node of a fixed name: who makes it has the lock, all others watch it. Simple
- * to look at and to take away by hand, but every release wakes all who wait, and nothing says who
- * of them is next. For more than a few contenders use `Lock`.
+ * A lock that is one node with a fixed name: its creator has the lock, all others watch it. It is
+ * easy to inspect and to remove by hand, but every release wakes all waiters, and nothing decides
+ * which of them is next. For more than a few contenders use `Lock`.
  */
 export class SimpleLock {
   private readonly client: Client
@@ -46,7 +46,7 @@ export class SimpleLock {
     return limited(client, options, wait, false, { path, what: 'not acquired' })
   }
 
-  /** As `Lock.run`. */
+  /** Like `Lock.run`. */
   run<T>(
     work: (held: Held) => Promise<T> | T,
     options: CallOptions & HoldOptions = {},
@@ -54,13 +54,13 @@ export class SimpleLock {
     return runHeld(() => this.acquire(options), work)
   }
 
-  /** Undefined where somebody else has it. */
+  /** Undefined if somebody else has it. */
   tryAcquire(options: CallOptions & HoldOptions = {}): Promise<Held | undefined> {
     const { client, path } = this
     return limited(client, options, (signal) => this.attempt(signal, options), false, { path })
   }
 
-  /** Who gives up meanwhile gives back what comes of it. */
+  /** If the caller gives up, a lock that is still acquired is released. */
   private async attempt(signal: AbortSignal, options: HoldOptions): Promise<Held | undefined> {
     const lostOn = policyOf(options, this.options)
     const made = this.make().then((parts) => parts && this.held(parts, lostOn))
@@ -71,9 +71,9 @@ export class SimpleLock {
   }
 
   /**
-   * The node of the fixed name lets one in at a time. The second, whose name is the holder's own,
-   * tells whether a lost reply was a success. The third, a new version of the parent, tells one
-   * holder from the next, should somebody delete the first by hand.
+   * The node with the fixed name lets one in at a time. The second, with a unique name, tells
+   * whether a lost reply was a success. The third, a new version of the parent, distinguishes one
+   * holder from the next if somebody deletes the first by hand.
    */
   private async make(): Promise<Parts | undefined> {
     const { client, path } = this
@@ -88,7 +88,7 @@ export class SimpleLock {
           .create(own, '', { ephemeral: true, acl })
           .set(path, id)
           .commit()
-        // Made by one transaction, both have the same zxid and owner.
+        // Created by one transaction, both have the same zxid and owner.
         const stat = await readStat(client, own)
         return stat && { node, own, stat, version }
       } catch (error) {
@@ -112,10 +112,10 @@ export class SimpleLock {
     return undefined
   }
 
-  /** The version that the parent has under this holder; undefined where it is the holder no more. */
+  /** The version of the parent under this holder; undefined if it is not the holder any more. */
   private async versionOf({ node, stat }: Pick<Parts, 'node' | 'stat'>) {
     const parent = await readStat(this.client, this.path)
-    // Looked at last: as long as it is ours, no version is the next holder's.
+    // Read last: as long as the node is ours, no version is the next holder's.
     const first = await readStat(this.client, node)
     return first?.czxid === stat.czxid ? parent?.version : undefined
   }
@@ -156,18 +156,19 @@ interface Parts {
   readonly node: string
   readonly own: string
   readonly stat: Stat
-  /** Of the parent. */
+  /** The version of the parent. */
   readonly version: number
 }
 
-/** Over whatever connection there is, also where one was lost since the node was made. */
+/** Over any connection, even after the one that created the node was lost. */
 async function readStat(client: Client, path: string): Promise<Stat | undefined> {
   for (;;) {
     try {
       return await client.exists(path, { consistency: 'session' })
     } catch (error) {
       if (error instanceof ConnectionLossError) continue
-      // A server that cannot tell now will be able to later; and what it had begun may come to be.
+      // A server that cannot answer now will be able to later; and an earlier request may still be
+      // executed.
       if (!isRefusal(error) || isRefusal(error, 'noAuth')) throw error
     }
     await pause(client.host, refusedPauseMs)

@@ -10,7 +10,7 @@ const textOf = (data: Uint8Array): string => Buffer.from(data).toString()
 const brief = (changes: readonly TreeChange[]): string[] =>
   changes.map(({ type, path }) => `${type} ${path}`)
 
-/** What the cache shows, and what is there. */
+/** The content of the cache, and of the server. */
 function shown(cache: TreeCache): Record<string, string> {
   return Object.fromEntries(
     [...cache].map(({ path, data, stat }) => [path, `${stat.czxid} ${stat.mzxid} ${textOf(data)}`]),
@@ -31,7 +31,7 @@ async function open(client: Client, path: string): Promise<TreeCache> {
   return cache
 }
 
-test('a cache begins complete, with parents before children', async () => {
+test('a cache starts complete, with parents before children', async () => {
   const client = await fixture.open()
   await client.ensure('/begin/b/c')
   await client.ensure('/begin/a')
@@ -50,7 +50,7 @@ test('a cache begins complete, with parents before children', async () => {
   expect(cache.isLive).toBe(true)
 })
 
-test('a cache of a tree that is not there is empty, and sees it come and go', async () => {
+test('a cache of a missing tree is empty, and sees it come and go', async () => {
   const client = await fixture.open()
   const cache = await open(client, '/later')
   expect(cache.size).toBe(0)
@@ -62,7 +62,7 @@ test('a cache of a tree that is not there is empty, and sees it come and go', as
   expect([cache.size, cache.children('/later')]).toEqual([0, []])
 })
 
-test('changes are told after they are visible, removals from the leaves on', async () => {
+test('changes are reported after they are visible, removals from the leaves up', async () => {
   const client = await fixture.open()
   await client.ensure('/told/old/leaf')
   const cache = await open(client, '/told')
@@ -91,7 +91,7 @@ test('changes are told after they are visible, removals from the leaves on', asy
   ])
 })
 
-test('a transaction that is told of in pieces becomes visible at once all the same', async () => {
+test('a transaction that is reported in pieces becomes visible at once', async () => {
   const writer = await fixture.open()
   const { client, proxy } = await openProxied(fixture.connectString)
   await writer.ensure('/pieces/old')
@@ -104,7 +104,7 @@ test('a transaction that is told of in pieces becomes visible at once all the sa
   expect(told).toEqual([['removed /pieces/old', 'added /pieces/new']])
 })
 
-test('what one transaction changes becomes visible at once', async () => {
+test('the changes of one transaction become visible together', async () => {
   const writer = await fixture.open()
   const reader = await fixture.open()
   await writer.ensure('/atomic/a')
@@ -118,7 +118,7 @@ test('what one transaction changes becomes visible at once', async () => {
   for (let i = 0; i < 200; i++) {
     await writer.transaction().set('/atomic/a', `${i}`).set('/atomic/b', `${i}`).commit()
     if (i === 99) {
-      // Servers that do not tell the zxid of a change leave it to a pause.
+      // Servers that do not report the zxid of a change leave it to a pause.
       if (fixture.server !== undefined) expect(pairs.size).toBeGreaterThan(1)
       await cache.sync()
     }
@@ -129,7 +129,7 @@ test('what one transaction changes becomes visible at once', async () => {
   expect(pairs).toContain('199 199')
 })
 
-test('a slow reader gets all that changed as one', async () => {
+test('a slow reader gets all changes as one', async () => {
   const client = await fixture.open()
   await client.ensure('/slow/a')
   const cache = await open(client, '/slow')
@@ -149,7 +149,7 @@ test('a slow reader gets all that changed as one', async () => {
   expect((await changes.next()).done).toBe(true)
 })
 
-test('a node deleted and made anew is told as changed, with another czxid', async () => {
+test('a node deleted and created again is reported as changed, with another czxid', async () => {
   const client = await fixture.open()
   await client.ensure('/anew/a')
   const cache = await open(client, '/anew')
@@ -160,7 +160,7 @@ test('a node deleted and made anew is told as changed, with another czxid', asyn
   expect(change!.node!.stat.czxid).not.toBe(change!.before!.stat.czxid)
 })
 
-test('what happened while the connection was lost becomes visible in one piece', async () => {
+test('changes during a lost connection become visible together', async () => {
   const { client, proxy } = await openProxied(fixture.connectString)
   const other = await fixture.open()
   await other.ensure('/away/gone/deep')
@@ -183,7 +183,7 @@ test('what happened while the connection was lost becomes visible in one piece',
   ])
 })
 
-test('a cache goes on in the next session', async () => {
+test('a cache continues in the next session', async () => {
   const client = await fixture.open()
   const other = await fixture.open()
   await other.ensure('/renewed/a')
@@ -198,7 +198,7 @@ test('a cache goes on in the next session', async () => {
 })
 
 test.each(['get', 'exists'] as const)(
-  'a cache goes on after a server has refused for a while, asked by: %s',
+  'a cache continues after a server has refused for a while, asked by: %s',
   async (operation) => {
     const client = await fixture.open()
     const path = `/refused-${operation}`
@@ -216,7 +216,7 @@ test.each(['get', 'exists'] as const)(
   },
 )
 
-test('iterations fail when the client is closed, and opening can be given up', async () => {
+test('iterations fail when the client is closed, and opening can be aborted', async () => {
   const { client, proxy } = await openProxied(fixture.connectString)
   const cache = await openTreeCache(client, '/closing')
   const failed = expect(cache.changes().next()).rejects.toMatchObject({ code: 'closed' })
@@ -229,7 +229,7 @@ test('iterations fail when the client is closed, and opening can be given up', a
   await expect(cache.sync()).rejects.toMatchObject({ code: 'closed' })
 })
 
-test('waiting for a view of one moment can be given up', async () => {
+test('waiting for a consistent view can be aborted', async () => {
   const { client, proxy } = await openProxied(fixture.connectString, { sessionTimeoutMs: 400 })
   const cache = await open(client, '/patient')
   const expired = nextState(client, 'expired')

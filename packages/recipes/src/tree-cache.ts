@@ -5,13 +5,13 @@ import { limited, orAborted } from './waiting/limits.ts'
 import { findOut, persist, readNode, type NodeState } from './nodes/node.ts'
 import { watchedPart, type TreeScopeOptions } from './live/tree-scope.ts'
 
-/** What became of a node from one view of the tree to the next. */
+/** A change of a node from one view of the tree to the next. */
 export interface TreeChange {
   readonly type: 'added' | 'changed' | 'removed'
   readonly path: string
-  /** Undefined where it was added. Another `czxid` means that it was deleted and made anew. */
+  /** Undefined if it was added. Another `czxid` means that it was deleted and created again. */
   readonly before: NodeState | undefined
-  /** Undefined where it was removed. */
+  /** Undefined if it was removed. */
   readonly node: NodeState | undefined
 }
 
@@ -19,22 +19,22 @@ export type TreeListener = (changes: readonly TreeChange[]) => void
 
 export interface TreeCacheOptions extends CallOptions, TreeScopeOptions {
   /**
-   * How long to wait for a moment at which all that is known belongs together, where the tree
-   * changes faster than it can be read; then what there is becomes visible. 1 s by default.
+   * How long to wait for a consistent view if the tree changes faster than it can be read; then the
+   * known state becomes visible. 1 s by default.
    */
   readonly patienceMs?: number | undefined
 }
 
-/** A node that was told to have changed, and is not visible as it is now. */
+/** A node that was reported as changed, and whose current state is not visible yet. */
 interface Unsettled {
-  /** The transactions that were told of and are not in what was read. */
+  /** The reported transactions that are not in the state that was read. */
   events: bigint[]
-  /** What was read, and since which transaction the node is so; undefined where nobody told. */
+  /** The state that was read, and the transaction it dates from; undefined if unknown. */
   read: { readonly node: NodeState | undefined; readonly since: bigint | undefined } | undefined
-  /** Up to this transaction the node is as it is visible; undefined for as long as is known. */
+  /** The visible state is valid up to this transaction; undefined means as long as is known. */
   changedAt: bigint | undefined
   isReading: boolean
-  /** The node was deleted while it was read: what comes may be from before. */
+  /** The node was deleted while it was read: the answer may be from before. */
   isVoid: boolean
 }
 
@@ -43,13 +43,13 @@ interface Waiter {
   readonly reject: (reason: unknown) => void
 }
 
-/** Some transaction, nobody told which one. */
+/** Some transaction of unknown zxid. */
 const unknown = 0n
-/** Where more nodes than this change at once, they become visible when all are read. */
+/** If more nodes than this change together, they become visible when all are read. */
 const partialMax = 1000
 const defaultPatienceMs = 1000
 
-/** Mirrors the node and what is below it in memory; resolves when the mirror is complete. */
+/** Mirrors a node and everything below it in memory; resolves when the mirror is complete. */
 export async function openTreeCache(
   client: Client,
   path: string,
@@ -66,8 +66,8 @@ export async function openTreeCache(
 }
 
 /**
- * A tree in memory. Changes are gathered until all that was told is read, and then become visible
- * at once: what is seen is the tree as it was at one moment, as this client's server had it.
+ * A tree in memory. Changes are collected until everything reported is read, and then become
+ * visible together: the view is the tree as it was at one moment on this client's server.
  */
 export class TreeCache implements AsyncDisposable {
   readonly path: string
@@ -117,24 +117,27 @@ export class TreeCache implements AsyncDisposable {
     return this.nodes.size
   }
 
-  /** There is a connection, and all that was told over it is visible. */
+  /** There is a connection, and everything reported over it is visible. */
   get isLive(): boolean {
     return this.client.state.name === 'connected' && this.isConsistent && this.unsettled.size === 0
   }
 
-  /** Aborts when the mirror is not kept up to date any more; the reason says why. */
+  /** Aborts when the mirror is no longer kept up to date; the reason says why. */
   get signal(): AbortSignal {
     return this.ending.signal
   }
 
-  // --- what becomes of it ----------------------------------------------------------------------
+  // --- changes -----------------------------------------------------------------------------------
 
-  /** Calls back after each change of the view, with all of it; answers how to stop that. */
+  /**
+   * Calls back after each change of the view, with all changes. Returns a function that removes the
+   * listener.
+   */
   onChange(listener: TreeListener): () => void {
     return this.listeners.add(listener)
   }
 
-  /** The changes from now on; what a slow reader missed comes to it as one. */
+  /** The changes from now on; a slow reader gets missed ones merged into one. */
   changes({ signal }: Pick<CallOptions, 'signal'> = {}): AsyncIterableIterator<
     readonly TreeChange[],
     undefined
@@ -150,7 +153,7 @@ export class TreeCache implements AsyncDisposable {
     return feed
   }
 
-  /** Resolves when all that was committed before the call is visible here. */
+  /** Resolves when everything that was committed before the call is visible here. */
   sync(options: CallOptions = {}): Promise<void> {
     return limited(this.client, options, async (signal) => {
       await persist(this.client, signal, () => this.client.sync(this.path, { signal }))
@@ -158,12 +161,12 @@ export class TreeCache implements AsyncDisposable {
     })
   }
 
-  /** Resolves when all that this client was told of is visible. */
+  /** Resolves when everything that was reported to this client is visible. */
   consistent(options: CallOptions = {}): Promise<void> {
     return limited(this.client, options, (signal) => this.untilConsistent(signal))
   }
 
-  /** Stops following; what was seen last stays. */
+  /** Stops updates; the last view stays. */
   async close(): Promise<void> {
     this.finish(undefined)
     await this.changesAtServer.return()
@@ -184,7 +187,7 @@ export class TreeCache implements AsyncDisposable {
       if (change.type === 'deleted') this.noteDeleted(change.path, zxid)
       else if (change.type !== 'children' && change.type !== 'sessionExpired')
         this.noteChanged(change.path, zxid)
-      // Asked before the check: only then can there be nothing left to be told.
+      // Requested before the check: only then can nothing be left to report.
       next = this.changesAtServer.next()
       this.publishIfConsistent()
     }
@@ -200,8 +203,8 @@ export class TreeCache implements AsyncDisposable {
   }
 
   /**
-   * Nothing has to be read of what was removed, but the rest of its transaction may still be on its
-   * way, in another packet. An answer to something asked now comes behind it.
+   * A removed node need not be read, but the rest of its transaction may still be on its way, in
+   * another packet. The answer to a new request comes after it.
    */
   private async hearTheRest(): Promise<void> {
     this.readingCount++
@@ -245,7 +248,7 @@ export class TreeCache implements AsyncDisposable {
     this.readingCount++
     while (node.events.length > 0) {
       node.isVoid = false
-      // A server tells of a change before it shows it: these are in what it will answer.
+      // A server reports a change before it shows it, so these are in its later answers.
       const { length: covered } = node.events
       const found = await findOut(this.client, this.signal, () => readNode(this.client, path))
       if (this.end !== undefined) return
@@ -262,16 +265,16 @@ export class TreeCache implements AsyncDisposable {
 
   private losePatience(): void {
     this.stopPatience = undefined
-    // Without a connection there is nothing newer to show: the view stays one of one moment.
+    // Without a connection there is nothing newer to show: the view stays consistent.
     if (this.client.state.name === 'connected') this.publish(() => true)
   }
 
   // --- becoming visible ------------------------------------------------------------------------
 
   /**
-   * A server tells of a change before it answers anything that could show it. So when all that
-   * was told is read, and nothing was told since, the nodes are as they were together at the time
-   * of the last answer.
+   * A server reports a change before it answers anything that could show it. So when everything
+   * reported is read, and nothing was reported since, the nodes are consistent as of the last
+   * answer.
    */
   private get isConsistent(): boolean {
     return this.readingCount === 0 && this.changesAtServer.isDrained
@@ -304,7 +307,9 @@ export class TreeCache implements AsyncDisposable {
     } else if (this.unsettled.size <= partialMax) this.publishUpToUnread()
   }
 
-  /** After a reconnection it may turn out that nothing else was missed, and no change tells so. */
+  /**
+   * After a reconnection it may turn out that nothing else was missed, and no change reports that.
+   */
   private publishWhenDrained(): void {
     if (this.isWaitingForCalm) return
     this.isWaitingForCalm = true
@@ -318,8 +323,8 @@ export class TreeCache implements AsyncDisposable {
   }
 
   /**
-   * Under steady change there is always something unread. The tree as it was right before the
-   * first transaction of that can be shown, unless a node was read that is newer already.
+   * Under steady change something is always unread. The tree right before the first unread
+   * transaction can be shown, unless a newer state of some node was read already.
    */
   private publishUpToUnread(): void {
     let firstUnread: bigint | undefined
@@ -381,7 +386,7 @@ export class TreeCache implements AsyncDisposable {
     return [{ type: 'changed', path, before, node }]
   }
 
-  /** The names at the node's parent, where the cache has that. */
+  /** The names at the node's parent, if the cache has them. */
   private siblings(path: string): Set<string> | undefined {
     if (path === this.path) return undefined
     const parent = parentPath(path)

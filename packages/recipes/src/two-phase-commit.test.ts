@@ -16,7 +16,7 @@ const clients = (count: number): Promise<Client[]> =>
 describe.each<CommitForm>(['everyone', 'coordinator'])('with votes counted by: %s', (form) => {
   const at = (name: string): string => `/${form}/${name}`
 
-  test('all agree, all commit, and then it can be forgotten', async () => {
+  test('all agree, all commit, and then the transaction can be deleted', async () => {
     const [proposer, ...rest] = await clients(4)
     const path = at('agreed')
     const commit = await proposeCommit(proposer!, path, proposal, { codec, sites, form })
@@ -52,7 +52,7 @@ describe.each<CommitForm>(['everyone', 'coordinator'])('with votes counted by: %
       'abort',
     ])
     await commit.forget()
-    // What is not there any more was aborted.
+    // A transaction that no longer exists was aborted.
     expect(await second.decision()).toBe('abort')
     expect(await first.vote('commit')).toBe('abort')
   })
@@ -96,7 +96,7 @@ describe.each<CommitForm>(['everyone', 'coordinator'])('with votes counted by: %
     await forgotten
   })
 
-  test('a site that never comes is given up where asked', async () => {
+  test('a site that never comes is given up if configured', async () => {
     const [proposer, a] = await clients(2)
     const path = at('never')
     const two = ['a', 'b']
@@ -129,7 +129,7 @@ describe.each<CommitForm>(['everyone', 'coordinator'])('with votes counted by: %
     expect(await heir.decision()).toBe('commit')
   })
 
-  test('only what was decided can be acknowledged', async () => {
+  test('only the decision can be acknowledged', async () => {
     const client = await fixture.open()
     const two = ['a', 'b']
     const propose = async (path: string) => {
@@ -160,7 +160,7 @@ describe.each<CommitForm>(['everyone', 'coordinator'])('with votes counted by: %
     expect(await refused.decisions()).toEqual(['abort', 'abort', 'abort'])
   })
 
-  test('one abort outweighs all else that is written', async () => {
+  test('one abort outweighs everything else', async () => {
     const client = await fixture.open()
     const path = at('outweighed')
     await proposeCommit(client, path, proposal, { codec, sites: ['a', 'b'], form })
@@ -169,20 +169,20 @@ describe.each<CommitForm>(['everyone', 'coordinator'])('with votes counted by: %
     expect(await (await openCommit(client, path)).decision()).toBe('abort')
   })
 
-  test('votes that cannot be counted reject the decision', async () => {
+  test('votes that cannot be decoded reject the decision', async () => {
     const client = await fixture.open()
     const path = at('uncountable')
     const commit = await proposeCommit(client, path, proposal, { codec, sites: ['a', 'b'], form })
     const site = await joinCommit(client, path, 'a', { codec })
     const decided = commit.decision().catch((error: unknown) => error)
-    // By then it follows the votes.
+    // By then it watches the votes.
     await roundTrips(client, 20)
     await client.set(path, 'garbage')
     await site.vote('commit')
     expect(await decided).toMatchObject({ code: 'codec' })
   })
 
-  test('a site may give up those that never come', async () => {
+  test('a site may give up sites that never come', async () => {
     const [proposer, a] = await clients(2)
     const path = at('given-up-by-site')
     await proposeCommit(proposer!, path, proposal, { codec, sites: ['a', 'b'], form })
@@ -193,7 +193,7 @@ describe.each<CommitForm>(['everyone', 'coordinator'])('with votes counted by: %
     expect(await late.vote('commit')).toBe('abort')
   })
 
-  test('a vote whose reply is lost counts, and connections may break at any time', async () => {
+  test('a vote with a lost reply counts, and connections may break at any time', async () => {
     const [proposer, b] = await clients(2)
     const { client: a, proxy } = await openProxied(fixture.connectString)
     const path = at('broken')
@@ -215,7 +215,7 @@ describe.each<CommitForm>(['everyone', 'coordinator'])('with votes counted by: %
   })
 })
 
-test('with a coordinator the sites watch nothing but it and the outcome', async () => {
+test('with a coordinator the sites watch only it and the outcome', async () => {
   const [proposer, b] = await clients(2)
   const { client: a, proxy } = await openProxied(fixture.connectString)
   const path = '/quiet'
@@ -236,7 +236,7 @@ test('with a coordinator the sites watch nothing but it and the outcome', async 
   expect(proxy.notifications - before).toBeLessThanOrEqual(2)
 })
 
-test('who gives up proposing does not keep the sites waiting for a coordinator', async () => {
+test('giving up proposing does not keep the sites waiting for a coordinator', async () => {
   const [proposer, a] = await clients(2)
   const path = '/unproposed'
   const controller = new AbortController()
@@ -288,7 +288,7 @@ test.each(['at once', 'later'])(
   },
 )
 
-test('who votes does not wait for a connection past the deadline', async () => {
+test('voting does not wait for a connection past the deadline', async () => {
   const { client, proxy } = await openProxied(fixture.connectString, {
     sessionTimeoutMs: longerThanTests,
   })
@@ -324,7 +324,7 @@ test('a coordinator that has decided says so without waiting for a connection', 
 })
 
 test.each([['a/b'], [''], ['..'], ['a', 'a']])(
-  'sites of these names are refused: %j, %j',
+  'invalid site names are refused: %j, %j',
   async (...names) => {
     const client = await fixture.open()
     const proposed = proposeCommit(client, '/named', proposal, { codec, sites: names })
@@ -333,7 +333,7 @@ test.each([['a/b'], [''], ['..'], ['a', 'a']])(
   },
 )
 
-test('what is no vote is refused', async () => {
+test('an invalid vote is refused', async () => {
   const client = await fixture.open()
   await proposeCommit(client, '/no-vote', proposal, { codec, sites: ['a'] })
   const site = await joinCommit(client, '/no-vote', 'a', { codec })
@@ -354,7 +354,7 @@ test('a transaction that may not be read is refused, not missing', async () => {
   await expect(joinCommit(client, '/unread', 'a', { codec })).rejects.toMatchObject(refused)
 })
 
-test('past its deadline, what writes says that it may have happened', async () => {
+test('past its deadline, a write says that it may have happened', async () => {
   const { client, proxy } = await openProxied(fixture.connectString)
   const path = '/written'
   const commit = await proposeCommit(client, path, proposal, { codec, sites: ['a'] })
@@ -367,7 +367,7 @@ test('past its deadline, what writes says that it may have happened', async () =
   expect(await outlived(proxy, (limits) => commit.forget(limits))).toMatchObject(late)
 })
 
-test('a proposal is there once, though the reply is lost, and a second one is refused', async () => {
+test('a proposal with a lost reply exists once, and a second one is refused', async () => {
   const { client, proxy } = await openProxied(fixture.connectString)
   const observer = await fixture.open()
   await client.ensure('/proposed')
@@ -386,7 +386,7 @@ test('a proposal is there once, though the reply is lost, and a second one is re
 })
 
 test.each(['create', 'set'] as const)(
-  'who gives up joining leaves nobody alive behind, though the reply to a %s is lost',
+  'giving up joining leaves no site behind, even if the reply to a %s is lost',
   async (operation) => {
     const path = `/given-up-${operation}`
     const other = await fixture.open()

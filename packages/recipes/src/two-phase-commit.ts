@@ -32,18 +32,18 @@ import { openTreeCache, type TreeCache } from './tree-cache.ts'
 
 export interface ProposeOptions<T> extends CallOptions {
   readonly codec: Codec<T>
-  /** The names of those whose agreement is needed. */
+  /** The names of the sites whose agreement is needed. */
   readonly sites: readonly string[]
   /** `everyone` by default. */
   readonly form?: CommitForm | undefined
 }
 
 export interface DecisionOptions extends CallOptions {
-  /** After so long `abort` is written for every site that has not voted. Never, by default. */
+  /** After this time `abort` is written for every site that has not voted. Never, by default. */
   readonly abortAfterMs?: number | undefined
 }
 
-/** Proposes a transaction to its sites: all of it is there at once, or nothing. */
+/** Proposes a transaction to its sites: all its nodes are created at once, or none. */
 export async function proposeCommit<T>(
   { patient: client }: Client,
   path: string,
@@ -85,7 +85,7 @@ export async function proposeCommit<T>(
   try {
     await limited(client, { signal, timeoutMs }, makeOnce, true)
   } catch (error) {
-    // It may be there nevertheless. Then its sites must not wait for one who has given up.
+    // It may exist nevertheless. Then its sites must not wait for a proposer that has given up.
     if (form === 'coordinator' && !isRefusal(error))
       stepDown(client, at.coordinator).catch(() => {})
     throw error
@@ -93,7 +93,7 @@ export async function proposeCommit<T>(
   return new CommitProposal(client, path, form)
 }
 
-/** Goes on with a transaction that somebody has proposed before. */
+/** Continues with a transaction that was proposed before. */
 export async function openCommit(
   { patient: client }: Client,
   path: string,
@@ -105,7 +105,7 @@ export async function openCommit(
   })
 }
 
-/** Takes part as one of the sites, or goes on where an earlier process of it has ended. */
+/** Takes part as one of the sites, or continues where an earlier process of it has ended. */
 export async function joinCommit<T>(
   { patient: client }: Client,
   path: string,
@@ -125,7 +125,7 @@ export async function joinCommit<T>(
       return new CommitSite(client, path, form, site, proposal, undefined)
     const alive = await announce(client, at.alive(site), signal)
     try {
-      // Only now: whoever has joined and is not alive has failed.
+      // Only now: a site that has joined and is not alive counts as failed.
       if (stateOf(own) === '') await writeState(client, at.site(site), 'joined', own, signal)
     } catch (error) {
       alive.release().catch(() => {})
@@ -135,7 +135,7 @@ export async function joinCommit<T>(
   })
 }
 
-/** A transaction as the one sees it who has proposed it. */
+/** A transaction as its proposer sees it. */
 export class CommitProposal {
   readonly path: string
   readonly form: CommitForm
@@ -153,8 +153,8 @@ export class CommitProposal {
   }
 
   /**
-   * Deletes all of it: after a commit when every site has carried it out, for until then each may
-   * come and ask; after an abort at once, as what is not there was aborted.
+   * Deletes all of it: after a commit when every site has carried it out, because until then each
+   * may come and ask; after an abort at once, because a missing transaction was aborted.
    */
   forget(options: CallOptions = {}): Promise<void> {
     const remove = async (signal: AbortSignal): Promise<void> => {
@@ -172,7 +172,7 @@ export class CommitProposal {
     return limited(this.client, options, remove, true)
   }
 
-  /** In one step: votes of which some are gone would say something else. */
+  /** In one step: a part of the votes would mean something else. */
   private async deleteAtOnce(cache: TreeCache, signal: AbortSignal): Promise<boolean> {
     const transaction = this.client.transaction()
     const paths = [...cache].map(({ path }) => path)
@@ -182,7 +182,7 @@ export class CommitProposal {
       await transaction.commit({ signal })
       return true
     } catch (error) {
-      // Somebody came or went: look again.
+      // Somebody came or went: read again.
       const isTemporary = isRefusal(error, 'noNode', 'notEmpty')
       if (!isTemporary && !(error instanceof ConnectionLossError)) throw error
       return false
@@ -216,8 +216,8 @@ export class CommitSite<T> implements AsyncDisposable {
   }
 
   /**
-   * Votes, once and for all. Answers the vote that counts, which is `abort` where this site was
-   * given up before. Whoever votes `commit` must be able to carry it out, whatever happens.
+   * Votes, once and for all. Resolves to the vote that counts, which is `abort` if this site was
+   * given up before. A site that votes `commit` must be able to carry it out, whatever happens.
    */
   async vote(vote: Decision, options: CallOptions = {}): Promise<Decision> {
     checkDecision(vote)
@@ -227,7 +227,7 @@ export class CommitSite<T> implements AsyncDisposable {
         const own = await readNode(this.client, at, signal, 'session')
         const counted = own === undefined ? 'abort' : voteIn(stateOf(own))
         if (own === undefined || counted !== undefined) {
-          // From here on the vote stands for itself.
+          // From here on the vote counts even without the site.
           if (this.alive !== undefined) await orAborted(this.alive.release(), signal)
           return counted ?? 'abort'
         }
@@ -237,12 +237,14 @@ export class CommitSite<T> implements AsyncDisposable {
     return limited(this.client, options, cast, true)
   }
 
-  /** Waits until it is decided. With a coordinator that fails, takes its place if need be. */
+  /** Waits until it is decided. Replaces a coordinator that fails. */
   decision(options: DecisionOptions = {}): Promise<Decision> {
     return awaitDecision(this.client, this.path, this.form, options)
   }
 
-  /** Says that this site has carried out what was decided; rejects where that is something else. */
+  /**
+   * Records that this site has carried out the decision; rejects if the decision is another one.
+   */
   async acknowledge(decision: Decision, options: CallOptions = {}): Promise<void> {
     checkDecision(decision)
     const done = decision === 'commit' ? 'committed' : 'aborted'
@@ -287,7 +289,7 @@ function awaitDecision(
   )
 }
 
-/** The outcome as it is written down; by this client, where nobody else is there to do it. */
+/** The written outcome; this client writes it if nobody else is there to do it. */
 async function awaitOutcome(
   client: Client,
   path: string,
@@ -311,7 +313,7 @@ async function awaitOutcome(
       try {
         return await coordinate(client, path, signal, leftMs())
       } finally {
-        // It is decided, or somebody else may do it now. What is decided is known without this.
+        // It is decided, or somebody else may do it now. A decision is known without this.
         deleteOwn(client, coordinator, session).catch(() => {})
       }
     }
@@ -323,7 +325,7 @@ async function awaitOutcome(
         place.release().catch(() => {})
       }
     }
-    // Whoever has the place may know of no such limit.
+    // The site that has the place may not know of such a limit.
     if (leftMs() === 0) return coordinate(client, path, signal, 0)
     await persist(client, signal, () =>
       firstOf(signal, (either) => [
@@ -343,13 +345,13 @@ async function becomeCoordinator(
   try {
     return await makeOwn(client, path, signal)
   } catch (error) {
-    // What became of the transaction is seen by looking again.
+    // The outcome of the transaction is seen by reading again.
     if (isRefusal(error, 'noNode')) return undefined
     throw error
   }
 }
 
-/** Takes away the node of a coordinator, where it is this session's. */
+/** Deletes the node of a coordinator, if it belongs to this session. */
 async function stepDown(client: Client, path: string): Promise<void> {
   const look = () => client.exists(path, { consistency: 'session' })
   const stat = await findOut(client, undefined, look)
@@ -357,7 +359,7 @@ async function stepDown(client: Client, path: string): Promise<void> {
   if (stat !== undefined && stat.ephemeralOwner === session) await deleteOwn(client, path, session)
 }
 
-/** Two at a time do no harm: what follows from the votes is the same for both. */
+/** Two at a time do no harm: both derive the same decision from the votes. */
 async function coordinate(
   client: Client,
   path: string,
@@ -376,8 +378,8 @@ async function coordinate(
 }
 
 /**
- * Shows that this site is there, as long as its session lasts. Waits where an earlier process of
- * it seems to be there still.
+ * Shows that this site is alive, as long as its session lasts. Waits while an earlier process of it
+ * still seems to be.
  */
 async function announce(client: Client, path: string, signal: AbortSignal): Promise<Held> {
   for (;;) {
@@ -387,7 +389,7 @@ async function announce(client: Client, path: string, signal: AbortSignal): Prom
   }
 }
 
-/** Undefined where another session has the node, or where it went in this moment. */
+/** Undefined if another session has the node, or if it was deleted in this moment. */
 async function makeOwn(
   client: Client,
   path: string,
@@ -398,7 +400,7 @@ async function makeOwn(
   try {
     return await orAborted(made, signal)
   } catch (error) {
-    // Nobody is there: what still comes of it is deleted.
+    // No caller is left: a node that still appears is deleted.
     made.then((own) => own?.release()).catch(() => {})
     throw error
   }

@@ -17,7 +17,7 @@ const acl: readonly Acl[] = [{ perms: permissions.all, id: { scheme: 'auth', id:
 const options = { acl }
 const auth = [{ scheme: 'digest', credentials: 'me:secret' }]
 
-// Nobody else may, where the server outlasts the test.
+// Nobody else has access, if the server outlives the test.
 afterAll(async () => {
   const client = new Client({ servers: fixture.connectString, auth })
   for (const name of await client.children('/')) await client.deleteTree(`/${name}`)
@@ -35,7 +35,7 @@ const recipes: readonly [string, (client: Client, path: string) => Promise<unkno
   ['a double barrier', (client, path) => new DoubleBarrier(client, path, 1, options).enter()],
 ]
 
-test.each(recipes)('the nodes of %s have the ACL that was asked for', async (name, use) => {
+test.each(recipes)('the nodes of %s have the requested ACL', async (name, use) => {
   const path = `/${name.replaceAll(/\W/g, '-')}/node`
   const client = await fixture.open({ auth })
   await use(client, path)

@@ -32,7 +32,7 @@ const makers: Record<string, Make> = {
     new PriorityQueue(client, path, { codec: text, ...options }),
 }
 
-test('what is not a path is refused at once, as it was given', async () => {
+test('an invalid path is refused at once, as it was given', async () => {
   const client = await fixture.open()
   const all = { ...makers, Barrier: (...args: Parameters<Make>) => new Barrier(...args) }
   for (const [name, make] of Object.entries(all)) {
@@ -50,7 +50,7 @@ test('what is not a path is refused at once, as it was given', async () => {
   await expect(leading).rejects.toMatchObject({ code: 'badArguments' })
 })
 
-test('when something counts as lost is one of two words', async () => {
+test('the loss policy is one of two words', async () => {
   const client = await fixture.open()
   const lostOn = 'suspend' as LossPolicy
   const refusal = new TypeError("lostOn is 'suspended' or 'expired', not suspend")
@@ -72,7 +72,7 @@ test('when something counts as lost is one of two words', async () => {
   expect(await client.exists('/lost-on')).toBeUndefined()
 })
 
-test('so many are a whole number', async () => {
+test('numbers of permits and members are whole numbers', async () => {
   const client = await fixture.open()
   for (const count of [0, -1, 1.5, Number.NaN, undefined as unknown as number]) {
     expect(() => new Semaphore(client, '/count', count)).toThrow(

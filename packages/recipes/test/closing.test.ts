@@ -30,7 +30,7 @@ const openers: readonly [string, (client: Client) => Promise<Closable>][] = [
   ['a service', (client) => discoverService(client, '/services', 'web')],
 ]
 
-test.each(openers)('%s that is followed can be closed by name', async (_, open) => {
+test.each(openers)('following %s can be closed by name', async (_, open) => {
   const live = await open(await fixture.open())
   await live.close()
   expect(live.signal.aborted).toBe(true)

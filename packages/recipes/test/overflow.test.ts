@@ -31,7 +31,7 @@ async function open(): Promise<Client> {
   return client
 }
 
-test('a lock whose numbers have come to their end goes on, one at a time and in order', async () => {
+test('a lock continues after the end of its numbers, one at a time and in order', async () => {
   const clients = await Promise.all(Array.from({ length: 4 }, open))
   const lock = new Lock(clients[0]!, '/lock')
   const turns: Promise<Held>[] = []
@@ -99,7 +99,7 @@ async function drain(queue: Queue<string> | PriorityQueue<string>): Promise<stri
   return values
 }
 
-test('a queue whose numbers have come to their end goes on, in order and without a loss', async () => {
+test('a queue continues after the end of its numbers, in order and without a loss', async () => {
   const [one, two] = await Promise.all([open(), open()])
   const producers = [one, two].map((client) => new Queue(client, '/queue', { codec: text }))
   const [first, second] = producers as [Queue<string>, Queue<string>]
@@ -108,7 +108,7 @@ test('a queue whose numbers have come to their end goes on, in order and without
     values.push(value)
     await queue.put(value)
   }
-  // One by one, by turns; then many in one transaction.
+  // One by one, in turn; then many in one transaction.
   for (let i = 0; i < 8; i++) await put(i % 2 === 0 ? first : second, `${i}`)
   await Promise.all(counted(300, 'together ').map((value) => put(first, value)))
   await put(second, 'after')
@@ -121,7 +121,7 @@ test('a queue whose numbers have come to their end goes on, in order and without
   await item.release()
   expect(await drain(new Queue(await open(), '/queue', { codec: text }))).toEqual(values)
 
-  // Who waits is woken; and the last number is free again.
+  // The waiter is woken, and the last number is free again.
   const consumer = new Queue(await open(), '/queue', { codec: text })
   for (const value of counted(5, 'waited for ')) {
     const waiting = consumer.take()
@@ -136,7 +136,7 @@ test('a queue whose numbers have come to their end goes on, in order and without
   expect(await drain(consumer)).toEqual(late)
 })
 
-test('items put together as the numbers come to their end are there once', async () => {
+test('items put as the numbers end exist once', async () => {
   const client = await open()
   const queue = new Queue(client, '/refused', { codec: text })
   const values = counted(10)
@@ -145,7 +145,7 @@ test('items put together as the numbers come to their end are there once', async
   expect(await drain(queue)).toEqual(values)
 })
 
-test('a priority queue goes on, too', async () => {
+test('a priority queue continues, too', async () => {
   const client = await open()
   const queue = new PriorityQueue(client, '/priorities', { codec: text })
   const puts: { value: string; priority: number }[] = []

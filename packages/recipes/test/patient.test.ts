@@ -35,12 +35,12 @@ import { nextState, openProxied, untilChildren } from './support/trouble.ts'
 const fixture = useServer()
 const openHasty = () => openProxied(fixture.connectString, { callTimeoutMs: 100 })
 
-/** Resolves when all that was asked before would have failed by the default deadline. */
+/** Resolves when all earlier requests would have failed by the default deadline. */
 async function defaultDeadline(client: Client): Promise<void> {
   await expect(client.get('/')).rejects.toMatchObject({ code: 'timeout' })
 }
 
-test('a lock is given back, however long the connection is away', async () => {
+test('a lock is released, however long the connection is lost', async () => {
   const { client, proxy } = await openHasty()
   const held = await new Lock(client, '/released').acquire({ lostOn: 'expired' })
   const suspended = nextState(client, 'suspended')
@@ -55,7 +55,7 @@ test('a lock is given back, however long the connection is away', async () => {
   expect(await new Lock(other, '/released').queue()).toEqual([next.path])
 })
 
-test('who gives up while the connection is away leaves the line when it is back', async () => {
+test('giving up while the connection is lost leaves the line when it is back', async () => {
   const other = await fixture.open()
   const held = await new Lock(other, '/given-up').acquire()
   const { client, proxy } = await openHasty()
@@ -74,7 +74,7 @@ test('who gives up while the connection is away leaves the line when it is back'
   expect(await new Lock(other, '/given-up').queue()).toEqual([held.path])
 })
 
-test('what is held is watched, though the first answer is late', async () => {
+test('a held node is watched, even if the first answer is late', async () => {
   const { client, proxy } = await openHasty()
   const other = await fixture.open()
   const node = await client.patient.create('/late', '', { ephemeral: true })

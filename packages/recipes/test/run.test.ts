@@ -9,7 +9,7 @@ import { SimpleLock } from '../src/simple-lock.ts'
 
 const fixture = useServer()
 
-test('work that is run under a lock has it, and gives it back', async () => {
+test('run does the work under the lock, and releases it', async () => {
   const client = await fixture.open()
   const lock = new Lock(client, '/run/lock')
   const rights = [
@@ -32,14 +32,14 @@ test('work that is run under a lock has it, and gives it back', async () => {
   await lock.run((held) => held.release())
 })
 
-test('work that was not protected to its end is not said to be done', async () => {
+test('run rejects if the lock was lost before the work ended', async () => {
   const client = await fixture.open()
   const lock = new Lock(client, '/run/lost')
   const lost = lock.run(() => expire(client, fixture.connectString))
   await expect(lost).rejects.toMatchObject({ code: 'lost' })
 })
 
-test('who queues is named by host and process, where nothing else is said', async () => {
+test('a contender is named by host and process by default', async () => {
   const client = await fixture.open()
   const held = await new Lock(client, '/run/named').acquire()
   const { data } = await client.get(held.path)

@@ -1,6 +1,6 @@
 /**
  * A program may have two copies of the client: its own, and the one that the recipes were installed
- * with. Both are built here, each into a file of its own, so that no class is shared.
+ * with. Both are built here, each into a file of its own, so that they share no class.
  */
 import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'

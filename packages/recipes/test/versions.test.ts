@@ -23,7 +23,7 @@ const server = useServerWithLog((log) => {
 const versionAt = async (client: Client, path: string): Promise<number | undefined> =>
   (await client.exists(path))?.version
 
-test('a value is changed on after the highest version', async () => {
+test('a value can be changed after the highest version', async () => {
   const client = await server.open()
   const value = new AtomicValue(client, '/highest', { codec: text, initial: '' })
   expect(await value.set('a')).toEqual({ value: 'a', version: highest })
@@ -32,21 +32,21 @@ test('a value is changed on after the highest version', async () => {
   expect(await value.get()).toEqual({ value: 'bc', version: await versionAt(client, '/highest') })
 })
 
-test('a counter counts on past the version that means any', async () => {
+test('a counter counts past the version that means any', async () => {
   const client = await server.open()
   await using counter = new Counter(client, '/zero')
   for (const count of [1n, 2n, 3n, 4n]) expect(await counter.increment()).toBe(count)
   expect(await versionAt(client, '/zero')).toBe(2)
 })
 
-test('no count is lost where many count past it', async () => {
+test('no concurrent count is lost at that version', async () => {
   const clients = await Promise.all(Array.from({ length: 4 }, () => server.open()))
   const counters = clients.map((client) => new Counter(client, '/raced'))
   await Promise.all(counters.flatMap((counter) => [counter.increment(), counter.increment()]))
   expect(await counters[0]!.get()).toBe(8n)
 })
 
-test('what others change at the version that means any is not overwritten unseen', async () => {
+test('a concurrent change at the version that means any is not overwritten unseen', async () => {
   const client = await server.open()
   const value = new AtomicValue(client, '/compared', { codec: text, initial: '' })
   const seen = await value.get()

@@ -10,7 +10,7 @@ async function open(path: string): Promise<LeaderCoordinator> {
   return coordinator
 }
 
-test('of all instances the leader runs a job, once for each time', async () => {
+test('only the leader among all instances runs a job, once for each scheduled time', async () => {
   const first = await open('/cron/job')
   await first.elected()
   const second = await open('/cron/job')
@@ -23,7 +23,7 @@ test('of all instances the leader runs a job, once for each time', async () => {
   expect(runs).toEqual(['0 a'])
 })
 
-test('a method runs where its class leads; without a coordinator it does not run', async () => {
+test('a decorated method runs if its instance leads, and never without a coordinator', async () => {
   const coordinator = await open('/cron/method')
   await coordinator.elected()
   class Tasks {

@@ -4,18 +4,21 @@ import type { LeaderCoordinator } from './leader-coordinator.ts'
 export interface CoordinatedOptions {
   /** The name of the task, the same in all instances. */
   readonly name: string
-  /** Times are cut to this, so that instances that fire a little apart mean the same one. 1 s by default. */
+  /**
+   * Scheduled times are rounded down to this, so that instances that fire a little apart mean the
+   * same time. 1 s by default.
+   */
   readonly everyMs?: number | undefined
-  /** Hears why a time was left out: the tree could not be asked. */
+  /** Called with the reason why a run was skipped: the servers could not be asked. */
   readonly onSkipped?: ((error: ZabraError) => void) | undefined
 }
 
 const everyMsDefault = 1000
 
 /**
- * A job for schedulers that ask nobody, such as NestJS's: it does its work only where this instance
- * leads, and once for each time. The coordinator may be given by a function, for one that is opened
- * later than the job is declared.
+ * Wraps a job for schedulers without coordination of their own, such as NestJS's: it runs only on
+ * the instance that leads, and once per scheduled time. The coordinator may be given by a function,
+ * if it is opened after the job is declared.
  *
  *     registry.addCronJob('backup', new CronJob('0 3 * * *', coordinated(coordinator, { name: 'backup' }, backUp)))
  */
@@ -29,7 +32,7 @@ export function coordinated<Args extends readonly unknown[]>(
   return async (...args) => {
     const one = typeof coordinator === 'function' ? coordinator() : coordinator
     if (one === undefined) return
-    // oxlint-disable-next-line no-restricted-globals -- writes a time down, and reads no clock
+    // oxlint-disable-next-line no-restricted-globals -- formats a time, and reads no clock
     const time = new Date(Math.floor(one.wallMs() / everyMs) * everyMs).toISOString()
     let isOurs: boolean
     try {
@@ -43,14 +46,14 @@ export function coordinated<Args extends readonly unknown[]>(
   }
 }
 
-/** What the decorator needs of the class whose method it is on. */
+/** What the decorator needs from the class of its method. */
 export interface HasCoordinator {
   readonly coordinator: LeaderCoordinator | undefined
 }
 
 /**
- * The same as a decorator, below `@Cron`: the method runs only where this instance leads. The class
- * has the coordinator in a property of that name.
+ * The same as a decorator, below `@Cron`: the method runs only on the instance that leads. The
+ * class has the coordinator in a property with that name.
  *
  *     @Cron('0 3 * * *')
  *     @OnLeader({ name: 'backup' })

@@ -1,6 +1,6 @@
 /**
  * Adapters for schedulers, so that a task runs on one instance of a program at a time: node-cron's
- * `runCoordinator`, and jobs and methods for those that ask nobody, such as NestJS's.
+ * `runCoordinator`, and wrappers for schedulers without coordination, such as NestJS's.
  */
 export {
   coordinated,

@@ -3,25 +3,27 @@ import type { Term } from '../election.ts'
 import { leaderOnly } from '../leader-only.ts'
 
 export interface LeaderCoordinatorOptions {
-  /** The name of this instance, for those who want to know who leads. The host and the process, by default. */
+  /**
+   * The name of this instance, shown to others when it leads. The host and the process, by default.
+   */
   readonly id?: string | undefined
 }
 
-/** What node-cron asks for, version 4 and newer: its `RunCoordinator`. */
+/** The interface of node-cron, version 4 and newer: its `RunCoordinator`. */
 interface RunCoordinator {
   shouldRun(key: string): Promise<boolean>
 }
 
 /**
- * Decides which instance of a program runs a task at a time: the leader. The time is written down under
- * the leadership when the task begins, so that none is served twice, neither by a leader that was
- * deposed without knowing it nor by its successor whose clock is behind. A time at which there is no
- * leader is left out.
+ * Decides which instance of a program runs a task: the leader. It records each scheduled time under
+ * its leadership when the task begins, so that no time runs twice, neither on a deposed leader that
+ * does not know it yet nor on a successor whose clock is behind. Times without a leader are
+ * skipped.
  *
  *     const coordinator = await LeaderCoordinator.open(client, '/cron')
  *     schedule('0 3 * * *', backUp, { name: 'backup', distributed: true, runCoordinator: coordinator })
  *
- *     /cron/election       who would lead
+ *     /cron/election       the candidates
  *     /cron/begun/TASK     the last time for which the task was begun
  */
 export class LeaderCoordinator implements RunCoordinator, AsyncDisposable {
@@ -51,7 +53,7 @@ export class LeaderCoordinator implements RunCoordinator, AsyncDisposable {
     return new LeaderCoordinator(client, path, id)
   }
 
-  /** While this instance leads: its signal and guard are for what the task does. */
+  /** The leadership of this instance, if it leads: its signal and guard are for the task. */
   get term(): Term | undefined {
     return this.current
   }
@@ -68,7 +70,7 @@ export class LeaderCoordinator implements RunCoordinator, AsyncDisposable {
     return host.wallMs?.() ?? host.nowMs()
   }
 
-  /** Called by node-cron with `TASK:TIME`. What it rejects with makes node-cron leave the time out. */
+  /** Called by node-cron with `TASK:TIME`. If it rejects, node-cron skips the run. */
   async shouldRun(key: string): Promise<boolean> {
     const { current: term, failure } = this
     if (failure !== undefined) throw failure.error
@@ -77,7 +79,7 @@ export class LeaderCoordinator implements RunCoordinator, AsyncDisposable {
     const node = joinPath(this.path, 'begun', encodeURIComponent(task))
     try {
       const last = await this.lastBegun(node)
-      // Times in this form are in order as text.
+      // Times in this form sort as text.
       if (last !== undefined && last.time >= time) return false
       const transaction = this.client.transaction()
       const claim =
@@ -92,7 +94,7 @@ export class LeaderCoordinator implements RunCoordinator, AsyncDisposable {
     }
   }
 
-  /** Leads no longer, and stands for election no longer. */
+  /** Gives up leadership, and leaves the election. */
   async close(): Promise<void> {
     this.controller.abort()
     await this.leading

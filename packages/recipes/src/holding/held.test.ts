@@ -19,7 +19,7 @@ test('any ephemeral node can be held', async () => {
   expect(await client.exists('/mine')).toBeUndefined()
 })
 
-test('giving back spares a node that somebody else has made in its place', async () => {
+test('releasing spares a node that somebody else has created in its place', async () => {
   const { client, proxy } = await openProxied(fixture.connectString)
   const other = await fixture.open()
   const make = (maker: Client) => maker.create('/place', '', { ephemeral: true })
@@ -43,7 +43,7 @@ test('giving back spares a node that somebody else has made in its place', async
   expect((await other.exists('/place'))?.czxid).toBe(next.stat.czxid)
 })
 
-test('a node that outlasts its session is not held', async () => {
+test('a node that outlives its session is not held', async () => {
   const client = await fixture.open()
   const node = await client.create('/persistent')
   expect(() => hold(client, node)).toThrow(
@@ -51,7 +51,7 @@ test('a node that outlasts its session is not held', async () => {
   )
 })
 
-test('what an earlier session made is not held', async () => {
+test('a node of an earlier session is not held', async () => {
   const client = await fixture.open()
   const node = await client.create('/earlier', '', { ephemeral: true })
   await expire(client, fixture.connectString)
@@ -59,7 +59,7 @@ test('what an earlier session made is not held', async () => {
   expect(hold(client, node).signal.reason).toMatchObject({ reason: 'expired' })
 })
 
-test('the deadline moves on as the server answers, and is past once it is lost', async () => {
+test('the deadline moves with each answer of the server, and is past once the node is lost', async () => {
   const { client, proxy } = await openProxied(fixture.connectString)
   const held = await new Lock(client, '/deadline').acquire()
   const first = held.deadlineMs
@@ -72,7 +72,7 @@ test('the deadline moves on as the server answers, and is past once it is lost',
   expect(held.deadlineMs).toBe(0)
 })
 
-test('a closed client holds nothing, and giving back is quiet', async () => {
+test('a closed client holds nothing, and releasing succeeds', async () => {
   const client = await fixture.open()
   const held = await new Lock(client, '/closed').acquire()
   await client.close()
@@ -80,7 +80,7 @@ test('a closed client holds nothing, and giving back is quiet', async () => {
   await held.release()
 })
 
-test('who closes its client has lost what it held before the next one has it', async () => {
+test('closing a client aborts the signal before somebody else can have the right', async () => {
   const client = await fixture.open()
   const other = await fixture.open()
   const held = await new Lock(client, '/closing').acquire()
@@ -95,7 +95,7 @@ test('who closes its client has lost what it held before the next one has it', a
   await closing
 })
 
-test('who waits when its client is closed is told so at once', async () => {
+test('a waiter is told at once when its client is closed', async () => {
   const [client, other] = [await fixture.open(), await fixture.open()]
   await new Lock(other, '/closing-line').acquire()
   const waiting = new Lock(client, '/closing-line').acquire().catch((error: unknown) => error)
@@ -104,7 +104,7 @@ test('who waits when its client is closed is told so at once', async () => {
   expect(await waiting).toBeInstanceOf(ClosedError)
 })
 
-test('what comes to be held while the client is being closed is lost', async () => {
+test('a right that is acquired while the client is being closed is lost', async () => {
   const client = await fixture.open()
   const made = await client.create('/too-late', '', { ephemeral: true })
   const closing = client.close()
@@ -113,7 +113,7 @@ test('what comes to be held while the client is being closed is lost', async () 
   await closing
 })
 
-test('several are held as one', async () => {
+test('several rights are held as one', async () => {
   const client = await fixture.open()
   const one = await new Lock(client, '/one').acquire()
   const two = await new Lock(client, '/two').acquire()
@@ -130,7 +130,7 @@ test('several are held as one', async () => {
   expect(await client.exists(two.path)).toBeUndefined()
 })
 
-test('what is held, and why it ended, is published; a place in a queue is not', async () => {
+test('acquired and lost rights are published; a place in a queue is not', async () => {
   const messages: unknown[] = []
   const listen = (message: unknown): void => void messages.push(message)
   subscribe('zabra:recipes:held', listen)
@@ -145,7 +145,7 @@ test('what is held, and why it ended, is published; a place in a queue is not', 
   expect(messages.slice(1)).toEqual([{ event: 'ended', path, token, reason: 'deleted' }])
 })
 
-test('that somebody deletes the node is noticed also where the server would not watch it at first', async () => {
+test('a deletion by somebody else is noticed even if the server refused the watch at first', async () => {
   const [client, other] = [await fixture.open(), await fixture.open()]
   const node = await client.create('/unwatched', '', { ephemeral: true })
   const exists = client.exists.bind(client)

@@ -14,36 +14,39 @@ import { markErrorKind, pause } from '@zabra/client/internal'
 import { deleteMade } from '../nodes/give-back.ts'
 import { refusedPauseMs } from '../waiting/pause.ts'
 
-/** A right that one has until it is given back or lost: a lock, a permit, a leadership. */
+/** A right until it is released or lost: a lock, a permit, a leadership. */
 export interface Held extends AsyncDisposable {
-  /** Only grows from one holder to the next: what has seen a larger one refuses a smaller. */
+  /**
+   * A fencing token: it grows from one holder to the next, so a resource that has seen a larger one
+   * refuses a smaller one.
+   */
   readonly token: bigint
-  /** Aborts the moment the right may be lost, or is given back; the reason is a LostError. */
+  /** Aborts the moment the right may be lost, or is released; the reason is a LostError. */
   readonly signal: AbortSignal
   /**
-   * By `client.nowMs()`: until then the session cannot have expired on the server that it is kept
-   * by, whatever happened since. Every answer of the server moves it on; 0 once the signal aborted.
+   * By `client.nowMs()`: the session's server cannot have expired it before this time, whatever
+   * happened since. Every answer of the server moves it; 0 once the signal aborted.
    */
   readonly deadlineMs: number
-  /** Of the node that gives the right. */
+  /** The path of the node that gives the right. */
   readonly path: string
   /**
-   * Lets the transaction fail as a whole, with a LostError, unless the right is held when it happens.
-   * Adds no results.
+   * Makes the transaction fail as a whole, with a LostError, unless the right is held when it
+   * executes. Adds no results.
    *
    *     const [changed] = await held.guard(client.transaction().set('/stock', '41')).commit()
    */
   guard<Guarded extends AnyTransaction>(transaction: Guarded): Guarded
-  /** Gives it back. A second time it does nothing. */
+  /** Releases it. Calling it again does nothing. */
   release(): Promise<void>
   [Symbol.asyncDispose](): Promise<void>
 }
 
 /**
- * When a right counts as lost. `suspended`: as soon as there is no connection, for from then on
- * nobody can tell. `expired`: when the session is over by the client's own clock, which is earlier
- * than the server's as long as both run equally fast, and no follower answers that has lost its
- * leader without knowing it yet.
+ * When a right counts as lost. `suspended`: as soon as there is no connection, because nobody can
+ * tell from then on. `expired`: when the session has expired by the client's own clock. That is
+ * earlier than on the server as long as both clocks run equally fast, and no follower answers that
+ * has lost its leader without knowing it yet.
  */
 export type LossPolicy = 'suspended' | 'expired'
 
@@ -78,19 +81,19 @@ export class LostError extends ZabraError {
   }
 }
 
-/** What there is to know of an ephemeral node that gives a right. */
+/** Describes an ephemeral node that gives a right. */
 export interface HeldNode {
   readonly path: string
-  /** Of its creation. */
+  /** The zxid of its creation. */
   readonly stat: Stat
   /** The czxid of the node by default. */
   readonly token?: bigint | undefined
   /**
-   * What must be so for the right to be held; that the node is there, by default, which will do
-   * for names that nobody else ever uses.
+   * The condition for holding the right. By default the node must exist, which is enough for names
+   * that nobody else ever uses.
    */
   readonly checks?: readonly Check[] | undefined
-  /** How to give it back, by default by deleting the node. It must not fail where nothing is left. */
+  /** Releases it, by default by deleting the node. It must succeed if nothing is left. */
   readonly giveBack?: (() => Promise<void>) | undefined
 }
 
@@ -99,21 +102,21 @@ export interface Check {
   readonly version?: number | undefined
 }
 
-/** Holds what an ephemeral node of this client's present session gives a right to. */
+/** Holds the right that an ephemeral node of this client's current session gives. */
 export function hold(client: Client, node: HeldNode, options: HoldOptions = {}): Held {
   if (node.stat.ephemeralOwner === 0n)
     throw new TypeError(`the node is not ephemeral, and so no session holds it: ${node.path}`)
   return new HeldByNode(client, node).judgeBy(policyOf(options))
 }
 
-/** What the first of these says that says anything. */
+/** The first defined value. */
 export function policyOf(...options: readonly HoldOptions[]): LossPolicy {
   const lostOn = options.find((one) => one.lostOn !== undefined)?.lostOn ?? 'suspended'
   if (lostOn === 'suspended' || lostOn === 'expired') return lostOn
   throw new TypeError(`lostOn is 'suspended' or 'expired', not ${String(lostOn)}`)
 }
 
-/** Published on the channel `zabra:recipes:held`: somebody holds something, or does no longer. */
+/** Published on the channel `zabra:recipes:held`: a right was acquired, released or lost. */
 export interface HeldTrace {
   readonly event: 'held' | 'ended'
   readonly path: string
@@ -122,13 +125,13 @@ export interface HeldTrace {
   readonly reason: LossReason | undefined
 }
 
-/** At first no more than a place in some queue, which outlasts a lost connection. */
+/** At first only a place in a queue, which survives a lost connection. */
 export class HeldByNode implements Held {
   readonly token: bigint
   readonly path: string
   private readonly client: Client
   private readonly node: HeldNode
-  /** None as long as it is only a place. */
+  /** Undefined while it is only a place. */
   private policy: LossPolicy | undefined
   private readonly controller = new AbortController()
   private readonly stopListening: () => void
@@ -196,7 +199,7 @@ export class HeldByNode implements Held {
     return this
   }
 
-  /** Does what deletes the node on purpose: for whoever listens it is given back, not lost. */
+  /** Runs something that deletes the node on purpose: listeners see a release, not a loss. */
   async handOn<T>(act: () => Promise<T>): Promise<T> {
     this.isHandingOn = true
     try {
@@ -209,7 +212,7 @@ export class HeldByNode implements Held {
   private judge(state: State): void {
     if (state.name === 'closed') this.lose('closed')
     else if (state.name === 'expired' || state.name === 'connecting') this.lose('expired')
-    // A session made since does not have the node.
+    // A later session does not own the node.
     else if (state.session.id !== this.node.stat.ephemeralOwner) this.lose('expired')
     else if (state.name === 'suspended' && this.policy === 'suspended') this.lose('suspended')
   }
@@ -228,11 +231,11 @@ export class HeldByNode implements Held {
     channel.publish({ event, path, token, reason } satisfies HeldTrace)
   }
 
-  /** Somebody else may delete the node: an operator, or whoever is tired of waiting. */
+  /** Watches for deletion by others: an operator, or somebody tired of waiting. */
   private watchNode(): void {
     const again = (event?: WatchEvent): void => {
       if (this.signal.aborted) return
-      // Nothing is left to be watched then, and a watch on nothing would stay for ever.
+      // The node is gone, and a watch on a missing node would stay forever.
       if (event?.type === 'deleted') this.lose(this.isHandingOn ? 'released' : 'deleted')
       else this.watchNode()
     }
@@ -243,9 +246,9 @@ export class HeldByNode implements Held {
       },
       (error: unknown) => {
         if (error instanceof ConnectionLossError) again()
-        // It was being closed before there was anything to be told of that.
+        // The client was being closed before the listener was added.
         else if (error instanceof ClosedError) this.lose('closed')
-        // A server that cannot tell now will be able to later.
+        // A server that cannot answer now will be able to later.
         else if (isRefusal(error) && !isRefusal(error, 'noAuth'))
           pause(this.client.host, refusedPauseMs, this.signal).then(
             () => again(),
@@ -256,7 +259,7 @@ export class HeldByNode implements Held {
   }
 
   private async giveBack(): Promise<void> {
-    // Whoever works under the signal must have been told before anybody else can begin.
+    // The work under the signal must be told before anybody else can begin.
     this.lose('released')
     const { client, node, signal } = this
     const isDoubtful = (signal.reason as LostError).reason === 'deleted'

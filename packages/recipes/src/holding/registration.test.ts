@@ -6,7 +6,7 @@ import { Registration } from './registration.ts'
 const fixture = useServer()
 const { signal } = new AbortController()
 
-test('a registration ends when its client begins to be closed', async () => {
+test('a registration ends when its client begins to close', async () => {
   const [client, other] = [await fixture.open(), await fixture.open()]
   const there = new Registration(client, '/closing/there', text, '')
   await there.registered(signal)
@@ -20,7 +20,7 @@ test('a registration ends when its client begins to be closed', async () => {
   await closing
 })
 
-test('who gives up leaves nothing behind, also where the server refuses to tell for a while', async () => {
+test('giving up leaves nothing behind, even if the server does not answer for a while', async () => {
   const client = await fixture.open()
   await client.ensure('/orphan')
   const registration = new Registration(client, '/orphan/one', text, '')

@@ -22,18 +22,18 @@ import { ensureParent } from '../nodes/parents.ts'
 import { refusedPauseMs } from '../waiting/pause.ts'
 
 /**
- * Whether others see the node. `present`: it is there. `uncertain`: the connection is lost, the
+ * Whether others see the node. `present`: it exists. `uncertain`: the connection is lost, and the
  * node stays until the session expires. `absent`: it is gone, and comes back with the next session.
  */
 export type Presence = 'present' | 'uncertain' | 'absent'
 
 /**
- * What is being given back, by its path: the next registration of the name waits for that, as a
- * node of the same session would be taken for what is to be cleared up.
+ * Pending releases by path: the next registration of the name waits for them, because the cleanup
+ * could take a node of the same session for its own.
  */
 const clearings = new WeakMap<Client, Map<string, Promise<unknown>>>()
 
-/** An ephemeral node under a name of its own, made anew in each session, until it is released. */
+/** An ephemeral node with a fixed name, created again in each session, until it is released. */
 export class Registration<T> implements Held {
   readonly path: string
   readonly name: string
@@ -41,12 +41,12 @@ export class Registration<T> implements Held {
   private readonly parent: string
   private readonly codec: Codec<T>
   private data: Uint8Array
-  /** What the node was made or set with last. */
+  /** The data with which the node was last created or set. */
   private written: Uint8Array | undefined
   private readonly ending = new AbortController()
   private readonly status: LiveCell<Presence>
   private readonly stopListening: () => void
-  /** All sessions that this client had since; a node that one of them left may be taken over. */
+  /** All sessions of this client since; a node that one of them left may be taken over. */
   private readonly ownSessions = new Set<bigint>()
   private node: Held | undefined
   private readonly first: Promise<void>
@@ -87,7 +87,7 @@ export class Registration<T> implements Held {
     })
   }
 
-  /** Resolves when the node is there for the first time; who gives up leaves nothing behind. */
+  /** Resolves when the node exists for the first time; giving up leaves nothing behind. */
   async registered(signal: AbortSignal): Promise<void> {
     try {
       await orAborted(this.first, signal)
@@ -97,7 +97,7 @@ export class Registration<T> implements Held {
     }
   }
 
-  /** Of the node in its present session, or in the last one. */
+  /** The owner and czxid of the node in its current session, or in the last one. */
   get token(): bigint {
     return this.node?.token ?? 0n
   }
@@ -123,8 +123,8 @@ export class Registration<T> implements Held {
   }
 
   /**
-   * Changes what the node holds, in this session and in those to come. Whoever gives up waiting
-   * takes nothing back: it is written as soon as that can be.
+   * Changes the data of the node, in this session and in later ones. If the caller stops waiting,
+   * it still happens as soon as possible.
    */
   async update(value: T, options: CallOptions = {}): Promise<void> {
     this.signal.throwIfAborted()
@@ -145,7 +145,7 @@ export class Registration<T> implements Held {
     return this.release()
   }
 
-  // --- keeping it ------------------------------------------------------------------------------
+  // --- keeping the node --------------------------------------------------------------------------
 
   private async keep(begun: () => void): Promise<void> {
     while (!this.signal.aborted) {
@@ -153,7 +153,7 @@ export class Registration<T> implements Held {
       if (this.signal.aborted) break
       const node = hold(this.client, created, { lostOn: 'expired' })
       this.node = node
-      // Who said something else meanwhile has relied on this.
+      // Whoever called update in the meantime relies on its data.
       while (this.written !== this.data && !node.signal.aborted)
         await this.insist(() => this.write())
       this.judge()
@@ -165,7 +165,7 @@ export class Registration<T> implements Held {
     await this.sweep()
   }
 
-  /** A node that came to be when nobody waited for it any more must not stay. */
+  /** Deletes a node that was created after the caller stopped waiting. */
   private async sweep(): Promise<void> {
     const { client, path } = this
     const id = client.session?.id
@@ -174,11 +174,11 @@ export class Registration<T> implements Held {
       const stat = await client.exists(path, { consistency: 'session' })
       if (stat?.ephemeralOwner === id) await deleteMade(client, { path, stat })
     }
-    // Whoever may not delete it leaves it to the end of the session.
+    // Without the permission to delete it, it stays until the end of the session.
     await giveBackIn(client, id, remove).catch(() => {})
   }
 
-  /** Who was there once comes back, also where the server refuses for a while. */
+  /** Once created, it comes back even if the server refuses for a while. */
   private async insist<R>(act: () => Promise<R>): Promise<R> {
     for (;;) {
       try {
@@ -191,14 +191,14 @@ export class Registration<T> implements Held {
     }
   }
 
-  /** Rejects where the session or the connection is lost over it: then it is tried again. */
+  /** Rejects if the session or the connection is lost; then the caller tries again. */
   private async make(): Promise<Created> {
     for (;;) {
       const { signal } = this
       await orAborted(clearings.get(this.client)?.get(this.path) ?? Promise.resolve(), signal)
       await this.client.connected({ signal })
       const { session } = this.client
-      // The connection that was waited for may be lost by now, and the session with it.
+      // The connection may be lost again by now, and the session with it.
       if (session === undefined) continue
       this.ownSessions.add(session.id)
       const { data } = this
@@ -214,13 +214,14 @@ export class Registration<T> implements Held {
         const own = await this.whoseIsIt()
         if (own !== undefined) return own
       } catch (error) {
-        // It went meanwhile: an earlier registration of this name may still be clearing up.
+        // It was deleted in the meantime: an earlier registration of this name may still be
+        // cleaning up.
         if (!isRefusal(error, 'noNode')) throw error
       }
     }
   }
 
-  /** The node, where it is this session's; where it is somebody else's, waits until it goes. */
+  /** The node if it belongs to this session; waits while it belongs to somebody else's. */
   private async whoseIsIt(): Promise<Created | undefined> {
     const { client, path, signal } = this
     const stat = await client.exists(path, { signal, consistency: 'session' })
@@ -232,7 +233,7 @@ export class Registration<T> implements Held {
       return { path, stat }
     }
     if (this.ownSessions.has(stat.ephemeralOwner)) {
-      // Left by a session that is over for us, though not yet for the server.
+      // It belongs to a session that is over for us, though not yet on the server.
       await client.delete(path, { ifVersion: stat.version, signal }).catch((error: unknown) => {
         if (!isRefusal(error, 'noNode', 'badVersion')) throw error
       })
@@ -240,7 +241,7 @@ export class Registration<T> implements Held {
     return undefined
   }
 
-  /** Where the node is not there, it is being made anew with what it shall hold. */
+  /** A missing node is being created again with the new data. */
   private async write(): Promise<void> {
     const { node, data } = this
     if (node === undefined || node.signal.aborted) return

@@ -1,9 +1,9 @@
 import { LostError, type Held } from './held.ts'
 
 /**
- * Does some work under a right, and gives the right back. Rejects with what the work throws; where the
- * right was lost before the work came to its end, with a LostError, whatever the work resolved to: it
- * was not protected all along.
+ * Does work under a right, and releases it. Rejects with the error of the work. If the right was
+ * lost before the work ended, rejects with a LostError even if the work succeeded, because it was
+ * not protected all the time.
  */
 export async function runHeld<H extends Held, T>(
   acquire: () => Promise<H>,
@@ -12,7 +12,7 @@ export async function runHeld<H extends Held, T>(
   await using held = await acquire()
   const result = await work(held)
   if (held.signal.aborted && held.signal.reason instanceof LostError) {
-    // The work itself may have given it back.
+    // The work itself may have released it.
     if (held.signal.reason.reason !== 'released') throw held.signal.reason
   }
   return result

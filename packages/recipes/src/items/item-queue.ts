@@ -3,7 +3,7 @@ import type { ItemStore } from './item-store.ts'
 import { ItemTurns } from './item-turns.ts'
 import type { QueueItem } from './queue-item.ts'
 
-/** What queues have in common: how items are taken out. */
+/** The consuming side, which all queues share. */
 export abstract class ItemQueue<T> implements AsyncDisposable {
   protected readonly store: ItemStore<T>
 
@@ -11,19 +11,19 @@ export abstract class ItemQueue<T> implements AsyncDisposable {
     this.store = store
   }
 
-  /** Waits for an item. Who waits stands in line: a new item wakes the first only. */
+  /** Waits for an item. Waiters form a line: a new item wakes only the first. */
   take(options: CallOptions = {}): Promise<QueueItem<T>> {
     return this.store.take(options)
   }
 
-  /** Undefined where there is no item that nobody works on. */
+  /** Undefined if there is no item that nobody works on. */
   tryTake(options: CallOptions = {}): Promise<QueueItem<T> | undefined> {
     return this.store.tryTake(options)
   }
 
   /**
-   * Takes one item after another, and waits where there is none. Whoever reads completes them: one
-   * that was not completed is given back when the next is asked for, or the iteration ends.
+   * Takes one item after another, and waits while there is none. The reader completes each item:
+   * one that was not completed is released when the next is requested, or when the iteration ends.
    */
   items({ signal }: Pick<CallOptions, 'signal'> = {}): AsyncIterableIterator<
     QueueItem<T>,
@@ -32,12 +32,12 @@ export abstract class ItemQueue<T> implements AsyncDisposable {
     return new ItemTurns((options) => this.take(options), signal)
   }
 
-  /** How many items there are, with those that somebody works on. */
+  /** The number of items, including those that somebody works on. */
   size(options: CallOptions = {}): Promise<number> {
     return this.store.size(options)
   }
 
-  /** Takes away what this object keeps on the tree besides items; what is held stays so. */
+  /** Removes the nodes of this object; items and held items stay. */
   close(): Promise<void> {
     return this.store.close()
   }

@@ -27,18 +27,21 @@ export type Order = 'inOrder' | 'byPriority' | 'byTime'
 
 interface ItemName {
   readonly name: string
-  /** What is handed out first: smaller numbers. In a delay queue, when it is due. */
+  /**
+   * The sort key: items with smaller numbers are delivered first. In a delay queue, the time when
+   * the item is due.
+   */
   readonly priority: number
-  /** The id of its producer's, in an id queue. */
+  /** The id given by the producer, in an id queue. */
   readonly id: string | undefined
   readonly sequence: number
-  /** In the transaction by which it was put in when all numbers were used up. */
+  /** The index within the transaction that created it, if sequence numbers were used up. */
   readonly place: number | undefined
 }
 
 /**
- * Items and who works on them, as kazoo's LockingQueue lays them out: `entries` has the items,
- * `taken` an ephemeral node of the same name for each that somebody works on.
+ * Items and their consumers, in the layout of kazoo's LockingQueue: `entries` has the items,
+ * `taken` an ephemeral node of the same name for each item that somebody works on.
  */
 export class ItemStore<T> {
   private readonly client: Client
@@ -51,13 +54,13 @@ export class ItemStore<T> {
   private readonly lostOn: LossPolicy
   private readonly id: string
   private readonly outbox: Outbox
-  /** Who waits: only the first in line watches for items. */
+  /** The line of waiters: only the first one watches for items. */
   private readonly line: TurnLock
   private readonly claims: Witness
   private readonly claiming = new Serial()
   /** Listed and not tried yet. */
   private candidates: string[] = []
-  /** Of items whose numbers do not tell their order, and whose names never come again. */
+  /** Zxids of items whose numbers do not tell their order, and whose names never come again. */
   private czxids: ReadonlyMap<string, bigint> = new Map()
 
   constructor(
@@ -87,7 +90,7 @@ export class ItemStore<T> {
     this.claims = new Witness(client, this.clients)
   }
 
-  /** `mark` stands in the name before the number: see `priorityMark` and its siblings. */
+  /** `mark` precedes the number in the name: see `priorityMark` and similar functions. */
   put(
     value: T,
     mark: string,
@@ -127,9 +130,9 @@ export class ItemStore<T> {
     await this.claiming.run(() => this.claims.close())
   }
 
-  // --- waiting ---------------------------------------------------------------------------------
+  // --- waiting -----------------------------------------------------------------------------------
 
-  /** Undefined where the place in the line was lost. */
+  /** Undefined if the place in the line was lost. */
   private async waitInLine(signal: AbortSignal): Promise<QueueItem<T> | undefined> {
     const place = await this.line.acquire({ signal, requeue: true, lostOn: 'expired' })
     try {
@@ -144,12 +147,12 @@ export class ItemStore<T> {
       if (signal.aborted || !place.signal.aborted) throw error
       return undefined
     } finally {
-      // Nobody needs to wait for this but the next in line.
+      // Only the next in line waits for this.
       place.release().catch(() => {})
     }
   }
 
-  /** Until there may be an item that nobody works on. */
+  /** Waits until there may be an item that nobody works on. */
   private async untilChanged(signal: AbortSignal): Promise<void> {
     const [entries, taken] = await this.listBoth(signal)
     const free = freeAmong(entries, taken)
@@ -174,7 +177,7 @@ export class ItemStore<T> {
     return items.filter(({ priority }) => priority <= nowMs)
   }
 
-  /** Waits until the next item is due, where there is one. */
+  /** Waits until the next item is due, if there is one. */
   private untilDue(items: readonly ItemName[], signal: AbortSignal): readonly Promise<void>[] {
     if (this.order !== 'byTime' || items.length === 0) return []
     const nextMs = Math.min(...items.map(({ priority }) => priority))
@@ -186,7 +189,7 @@ export class ItemStore<T> {
     return host.wallMs?.() ?? host.nowMs()
   }
 
-  /** Takes out the items of an id that nobody works on; returns how many those were. */
+  /** Removes the items with an id that nobody works on; returns how many. */
   remove(id: string, options: CallOptions): Promise<number> {
     const act = async (signal: AbortSignal): Promise<number> => {
       const [entries, taken] = await this.listBoth(signal)
@@ -204,7 +207,7 @@ export class ItemStore<T> {
     return limited(this.client, options, act, true, { path: this.path, what: 'not removed' })
   }
 
-  /** Whether there is an item of this id, also one that somebody works on. */
+  /** Whether an item with this id exists, even if somebody works on it. */
   async has(id: string, options: CallOptions): Promise<boolean> {
     const names = await limited(this.client, options, (signal) => this.list(this.entries, signal))
     return names.some((name) => parse(name)?.id === id)
@@ -223,7 +226,7 @@ export class ItemStore<T> {
       const free = this.dueAmong(freeAmong(entries, taken))
       if (free.length === 0) return undefined
       const candidates = await this.sorted(free, signal)
-      // What is listed now stays right for later, unless something may come before it.
+      // The listing stays valid for later, unless something may come before it.
       if (this.order === 'inOrder') this.candidates = candidates
       const item = await this.takeOneOf(candidates, signal)
       if (item !== undefined) return item
@@ -241,7 +244,7 @@ export class ItemStore<T> {
     return undefined
   }
 
-  /** Where the caller gives up, the item is given back as soon as it is known to be taken. */
+  /** If the caller gives up, the item is released as soon as it is known to be taken. */
   private async takeThis(name: string, signal: AbortSignal): Promise<QueueItem<T> | undefined> {
     const taking = this.claiming.run(async () => {
       if (signal.aborted) return undefined
@@ -250,7 +253,7 @@ export class ItemStore<T> {
     try {
       return await orAborted(taking, signal)
     } catch (error) {
-      // It comes before what was listed with it.
+      // It comes before the other listed items.
       const listAnew = (): void => void (this.candidates = [])
       taking.then((item) => item?.release()).then(listAnew, listAnew)
       if (error instanceof SessionExpiredError && !signal.aborted) return undefined
@@ -268,13 +271,13 @@ export class ItemStore<T> {
       return item.filled(entry, this.lostOn)
     } catch (error) {
       await item.release()
-      // An ephemeral item that went with its producer, or a session that is over.
+      // An ephemeral item whose producer is gone, or an expired session.
       if (isRefusal(error, 'noNode') || error instanceof LostError) return undefined
       throw error
     }
   }
 
-  /** Makes the nodes that say who works on it; undefined where somebody does already. */
+  /** Creates the nodes that mark the item as taken; undefined if somebody has taken it. */
   private async mark(name: string): Promise<Taking | undefined> {
     const { client, id } = this
     const entry = joinPath(this.entries, name)
@@ -287,13 +290,14 @@ export class ItemStore<T> {
       const own = joinPath(this.clients, ownName)
       try {
         const { results } = await this.claims.commit((transaction) => {
-          // Set besides, as nobody does but these consumers: its version tells it from kazoo's.
+          // Also sets the node, as only these consumers do: its version distinguishes it from
+          // kazoo's.
           const marked = transaction.check(entry).create(taken, '', ephemeral).set(taken, id)
           for (const path of stale) marked.delete(path)
           marked.create(holder, ownName, ephemeral).create(own, '', ephemeral)
           return marked
         })
-        // Made by one transaction, all have the same zxid and owner.
+        // Created by one transaction, all have the same zxid and owner.
         const stat =
           results?.[1].stat ?? (await persist(client, undefined, () => client.exists(own)))
         return stat && { entry, taken, holder, own, stat }
@@ -309,8 +313,8 @@ export class ItemStore<T> {
   }
 
   /**
-   * What is left of a consumer whose node under `taken` somebody has deleted: whoever takes the
-   * item next deletes it, so that it gives no right any more.
+   * The leftover of a consumer whose node under `taken` somebody has deleted: whoever takes the
+   * item next deletes it, so that it no longer gives a right.
    */
   private async leftBy(holder: string): Promise<string[]> {
     const { client } = this
@@ -341,7 +345,9 @@ export class ItemStore<T> {
     }
   }
 
-  /** By priority, and in the order of putting. Where numbers do not tell that, zxids do. */
+  /**
+   * By priority, then in the order of insertion. Zxids decide if the numbers do not tell the order.
+   */
   private async sorted(items: readonly ItemName[], signal: AbortSignal): Promise<string[]> {
     const isTold = items.every(hasTellingNumber)
     const czxids = isTold ? new Map<string, bigint>() : await this.readCzxids(items, signal)
@@ -380,25 +386,27 @@ export class ItemStore<T> {
   }
 }
 
-/** In the middle, as kazoo has it. */
+/** In the middle, as in kazoo. */
 const plainPriority = 100
 
-/** What stands in the name of an item, as kazoo writes it. */
+/** The part of an item's name with its priority, as kazoo writes it. */
 export function priorityMark(priority = plainPriority): string {
   return `${String(priority).padStart(3, '0')}-`
 }
 
-/** An item that is due at a time, in ms since 1970: 15 digits are enough for 30,000 years. */
+/**
+ * An item that is due at a time, in milliseconds since 1970: 15 digits are enough for 30,000 years.
+ */
 export function dueMark(dueMs: number): string {
   return `@${String(Math.ceil(dueMs)).padStart(15, '0')}-`
 }
 
-/** An item that is found again by an id. */
+/** An item that is found by an id. */
 export function idMark(id: string): string {
   return `${priorityMark()}~${encodeURIComponent(id).replaceAll('~', '%7E')}~`
 }
 
-/** Those that nobody works on, in no order. */
+/** The entries that nobody works on, unordered. */
 function freeAmong(entries: readonly string[], taken: readonly string[]): ItemName[] {
   const isTaken = new Set(taken)
   return entries.filter((name) => !isTaken.has(name)).flatMap((name) => parse(name) ?? [])
@@ -418,7 +426,7 @@ function parse(name: string): ItemName | undefined {
   }
 }
 
-/** The counter stays at its end, or goes on with negative numbers: see `lineUp` of contenders. */
+/** The counter stays at its end, or continues with negative numbers: see `lineUp` of contenders. */
 function hasTellingNumber({ sequence }: ItemName): boolean {
   return sequence >= 0 && sequence < sequenceMax
 }

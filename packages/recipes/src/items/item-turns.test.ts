@@ -15,7 +15,7 @@ async function filled(path: string, ...values: readonly string[]) {
   return { client, queue }
 }
 
-test('an iteration hands out one item after another, and waits for those to come', async () => {
+test('an iteration delivers one item after another, and waits for more', async () => {
   const { client, queue } = await filled('/one-by-one', 'a', 'b')
   const producer = open(await fixture.open(), '/one-by-one')
   const values: string[] = []
@@ -32,7 +32,7 @@ test('an iteration hands out one item after another, and waits for those to come
   expect(await queue.size()).toBe(0)
 })
 
-test('that of a priority queue begins with the most urgent each time', async () => {
+test('that of a priority queue starts with the most urgent each time', async () => {
   const queue = new PriorityQueue(await fixture.open(), '/urgent', { codec: text })
   await queue.put('late', 900)
   await queue.put('first', 5)
@@ -46,7 +46,7 @@ test('that of a priority queue begins with the most urgent each time', async () 
   expect(values).toEqual(['first', 'urgent', 'late'])
 })
 
-test('an item that a turn did not complete is given back before the next begins', async () => {
+test('an item that was not completed is released before the next one', async () => {
   const { client, queue } = await filled('/forgotten', 'a', 'b')
   const seen: string[] = []
   let forgotten: AbortSignal | undefined
@@ -64,7 +64,7 @@ test('an item that a turn did not complete is given back before the next begins'
   expect(seen).toEqual(['a', 'b', 'a'])
 })
 
-test('one that was completed without waiting for it is completed, not given back', async () => {
+test('an item completed without awaiting is completed, not released', async () => {
   const { queue } = await filled('/unawaited', 'a', 'b')
   const completed: Promise<void>[] = []
   for await (const item of queue.items()) {
@@ -75,7 +75,7 @@ test('one that was completed without waiting for it is completed, not given back
   expect(await queue.size()).toBe(0)
 })
 
-test('one that was given back in its turn stays so', async () => {
+test('an item that was released in its turn stays released', async () => {
   const { queue } = await filled('/returned', 'a')
   const other = open(await fixture.open(), '/returned')
   for await (const item of queue.items()) {
@@ -86,7 +86,7 @@ test('one that was given back in its turn stays so', async () => {
   expect(await queue.size()).toBe(0)
 })
 
-test('to leave the loop gives the item back, by itself or by an error', async () => {
+test('leaving the loop releases the item, normally or by an error', async () => {
   const { client, queue } = await filled('/left', 'a')
   for await (const item of queue.items()) {
     expect(item.value).toBe('a')
@@ -101,7 +101,7 @@ test('to leave the loop gives the item back, by itself or by an error', async ()
   expect(await queue.size()).toBe(1)
 })
 
-test('a signal ends the wait with its reason, and the place in line is given up', async () => {
+test('a signal ends the wait with its reason, and leaves the line', async () => {
   const client = await fixture.open()
   const controller = new AbortController()
   const waiting = open(client, '/given-up').items({ signal: controller.signal }).next()
@@ -111,7 +111,7 @@ test('a signal ends the wait with its reason, and the place in line is given up'
   await untilChildren(client, '/given-up/line', 0)
 })
 
-test('a signal that aborts during a turn lets it finish, and there is no other', async () => {
+test('a signal that aborts during a turn lets it finish, and starts no other', async () => {
   const { queue } = await filled('/last-turn', 'a', 'b')
   const controller = new AbortController()
   const seen: string[] = []
@@ -128,7 +128,7 @@ test('a signal that aborts during a turn lets it finish, and there is no other',
   await expect(queue.items({ signal: controller.signal }).next()).rejects.toThrow('enough')
 })
 
-test('who ends an iteration by hand is waited for by nobody', async () => {
+test('an iteration that is ended by hand leaves no waiter', async () => {
   const client = await fixture.open()
   const items = open(client, '/by-hand').items()
   const waiting = items.next()
@@ -139,7 +139,7 @@ test('who ends an iteration by hand is waited for by nobody', async () => {
   await untilChildren(client, '/by-hand/line', 0)
 })
 
-test('an iteration that waits outlasts its session', async () => {
+test('a waiting iteration survives its session', async () => {
   const client = await fixture.open()
   const items = open(client, '/outlasts').items()
   const waiting = items.next()
@@ -152,7 +152,7 @@ test('an iteration that waits outlasts its session', async () => {
   await items.return!()
 })
 
-test('where the session expires in a turn the item is for another, and the next turn is of the next session', async () => {
+test('if the session expires in a turn, the item goes to another consumer, and the iteration continues', async () => {
   const { client, queue } = await filled('/crash', 'a')
   const other = open(await fixture.open(), '/crash')
   const seen: string[] = []
@@ -174,7 +174,7 @@ test('where the session expires in a turn the item is for another, and the next 
   expect(await queue.size()).toBe(0)
 })
 
-test('to leave the loop while there is no connection gives the item back over the next', async () => {
+test('leaving the loop without a connection releases the item over the next one', async () => {
   const { client, proxy } = await openProxied(fixture.connectString)
   const other = open(await fixture.open(), '/unconnected')
   await other.put('a')
@@ -194,7 +194,7 @@ test('to leave the loop while there is no connection gives the item back over th
   expect((await other.tryTake())?.value).toBe('a')
 })
 
-test('the end of the client is that of the iteration', async () => {
+test('closing the client ends the iteration', async () => {
   const client = await fixture.open()
   const waiting = open(client, '/closed').items().next()
   await untilChildren(client, '/closed/line', 1)

@@ -3,8 +3,8 @@ import { underAll } from '../waiting/limits.ts'
 import type { QueueItem } from './queue-item.ts'
 
 /**
- * One item after another. Each is its reader's until the next is asked for or the iteration ends;
- * then it is given back, unless it was completed.
+ * Delivers one item after another. Each belongs to the reader until it requests the next one or
+ * ends the iteration; then it is released, unless it was completed.
  */
 export class ItemTurns<T>
   implements AsyncIterableIterator<QueueItem<T>, undefined>, AsyncDisposable
@@ -27,7 +27,7 @@ export class ItemTurns<T>
     return this.turns.next()
   }
 
-  /** Ends it, for whoever waits too; resolves when the last item is given back. */
+  /** Ends the iteration, also for waiters; resolves when the last item is released. */
   return(): Promise<IteratorResult<QueueItem<T>, undefined>> {
     this.leaving.abort(new Error('the iteration has ended'))
     return this.turns.return(undefined)

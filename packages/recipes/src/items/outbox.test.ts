@@ -8,7 +8,7 @@ const fixture = useServer()
 const { signal } = new AbortController()
 const letter: Letter = { name: 'letter-', data: new Uint8Array(0), ephemeral: false, signal }
 
-test('what is posted in the moment in which all is sent is sent as well', async () => {
+test('a letter posted just when everything is sent is sent as well', async () => {
   const client = await fixture.open()
   await client.ensure('/letters')
   const turnsMax = 12
@@ -23,7 +23,7 @@ test('what is posted in the moment in which all is sent is sent as well', async 
   expect(await client.children('/witnesses')).toEqual([])
 })
 
-test('nobody waits behind letters that all who posted them have given up', async () => {
+test('nobody waits behind letters whose senders have all given up', async () => {
   const { client, proxy } = await openProxied(fixture.connectString, {
     sessionTimeoutMs: longerThanTests,
   })
@@ -40,14 +40,14 @@ test('nobody waits behind letters that all who posted them have given up', async
   one.abort(new Error('first'))
   two.abort(new Error('second'))
   expect(await outcomes).toMatchObject([{ status: 'rejected' }, { status: 'rejected' }])
-  // It waits for nothing of this.
+  // It does not wait for the first batch.
   await outbox.close()
   proxy.heal()
   await outbox.post(letter)
   expect(await client.children('/given-up')).toHaveLength(1)
 })
 
-test('letters given up on their way are made once at most, and hold up nobody', async () => {
+test('letters given up on their way are created once at most, and delay nobody', async () => {
   const other = await fixture.open()
   const { client, proxy } = await openProxied(fixture.connectString, {
     sessionTimeoutMs: longerThanTests,

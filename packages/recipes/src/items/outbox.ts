@@ -4,7 +4,7 @@ import { ensureParent } from '../nodes/parents.ts'
 import { sequenceMax } from '../nodes/sequence.ts'
 import { Witness } from '../nodes/witness.ts'
 
-/** A node to be made under the folder, its name followed by a number. */
+/** A node to create under the folder; a number is appended to its name. */
 export interface Letter {
   readonly name: string
   readonly data: Uint8Array
@@ -20,12 +20,12 @@ interface Waiting extends Letter {
 /** Servers refuse requests of a megabyte and more. */
 const batchBytesMax = 256 * 1024
 const batchMax = 200
-/** What a letter takes of a request besides its path and data, at most: ACL, lengths, number. */
+/** The maximum size of a letter in a request besides its path and data: ACL, lengths, number. */
 const letterBytesExtra = 128
 
 /**
- * Makes sequential nodes, each once also where a reply is lost, in the order of asking. What comes
- * while a transaction is under way goes into the next one together.
+ * Creates sequential nodes, each once even if a reply is lost, in the order of calls. Letters
+ * posted while a transaction is pending share the next one.
  */
 export class Outbox {
   private readonly client: Client
@@ -34,7 +34,7 @@ export class Outbox {
   private readonly witness: Witness
   private readonly waiting: Waiting[] = []
   private sending: Promise<void> | undefined
-  /** The counter of the folder has come to its end, and gives the same number to everybody. */
+  /** The counter of the folder has reached its end, and gives the same number to everybody. */
   private isCounterUsedUp = false
 
   constructor(client: Client, folder: string, witnesses: string) {
@@ -57,11 +57,11 @@ export class Outbox {
   }
 
   private async sendAll(): Promise<void> {
-    // What is posted in the same breath shares the first transaction.
+    // Letters posted in the same turn share the first transaction.
     await Promise.resolve()
     for (let batch = this.nextBatch(); batch.length > 0; batch = this.nextBatch())
       await this.send(batch)
-    // In the same breath as the last look: what is posted from now on is for the next one.
+    // In the same turn as the last check: later letters start another loop.
     this.sending = undefined
   }
 
@@ -90,7 +90,7 @@ export class Outbox {
       await this.sendTogether(batch, givenUp.signal)
       for (const { resolve } of batch) resolve()
     } catch (error) {
-      // Nothing of it happened. One alone may be to blame.
+      // None of them happened. One alone may be to blame.
       if ((isRefusal(error) || error instanceof RangeError) && batch.length > 1) {
         for (const letter of batch) await this.send([letter])
         return
@@ -127,7 +127,7 @@ export class Outbox {
   }
 }
 
-/** Nobody waits for the batch any more: whoever comes next shall not wait for it either. */
+/** Nobody waits for the batch any more: new letters must not wait for it either. */
 function whenAllGivenUp(batch: readonly Letter[]) {
   const controller = new AbortController()
   let left = batch.length
@@ -142,14 +142,14 @@ function whenAllGivenUp(batch: readonly Letter[]) {
   return { signal: controller.signal, stop }
 }
 
-/** What is made by one transaction has one zxid; the place in it tells the order. */
+/** Nodes created by one transaction have one zxid; the index in it tells the order. */
 function beyondCounter(path: string, unique: string, place: number): string {
   return `${path}${sequenceMax}-${unique}-${String(place).padStart(3, '0')}`
 }
 
 /**
- * What stands behind such a name: the number, which tells the order if it is less than the last,
- * and the place in the transaction, where it was made when the counter had come to its end.
+ * The end of such a name: the number, which tells the order if it is less than the last one, and
+ * the index in the transaction, if it was created after the counter had reached its end.
  */
 export function numberOf(
   rest: string,

@@ -15,35 +15,38 @@ import { giveBackIn } from '../nodes/give-back.ts'
 import { limited, orAborted } from '../waiting/limits.ts'
 import { findOut } from '../nodes/node.ts'
 
-/** An item and the nodes by which it was taken, all but the first ephemeral. */
+/** An item and the nodes that mark it as taken, all but the first ephemeral. */
 export interface Taking {
   /** The item. */
   readonly entry: string
-  /** That somebody works on it. */
+  /** Marks the item as taken. */
   readonly taken: string
-  /** Who does: tells the name of the next one. */
+  /** Identifies the consumer: distinguishes it from the next one. */
   readonly holder: string
-  /** Of a name that no other taking has: what is there or not only with this one. */
+  /** A name that no other attempt uses: it exists only together with the others of this attempt. */
   readonly own: string
-  /** Of the creation of the last three. */
+  /** The zxid that created the last three. */
   readonly stat: Stat
 }
 
-/** Of the node under `taken`: kazoo leaves its own at 0. */
+/** The version of the node under `taken`: kazoo leaves its own at 0. */
 const takenVersion = 1
 
 export interface CompleteOptions extends CallOptions {
-  /** Adds what shall happen in the same step, or not at all: the result of the work, for example. */
+  /**
+   * Adds operations that happen together with the completion, or not at all: the result of the
+   * work, for example.
+   */
   readonly also?: ((transaction: Transaction<readonly unknown[]>) => unknown) | undefined
 }
 
 /**
- * An item that this consumer works on. `complete` takes it out of the queue; `release`, or the end
- * of a block with `await using`, gives it back if it was not completed.
+ * An item that this consumer works on. `complete` removes it from the queue; `release`, or the end
+ * of a block with `await using`, returns it if it was not completed.
  */
 export class QueueItem<T> implements Held {
   readonly entryPath: string
-  /** As it lies in the queue. */
+  /** The raw data in the queue. */
   data: Uint8Array = new Uint8Array(0)
   private readonly client: Client
   private readonly taking: Taking
@@ -52,11 +55,11 @@ export class QueueItem<T> implements Held {
   private readonly right: HeldByNode
   private completing: Promise<void> | undefined
   private releasing: Promise<void> | undefined
-  /** A reply to `complete` was lost, or not waited for. */
+  /** The reply to a `complete` was lost, or not awaited. */
   private isUncertain = false
-  /** It was given back, as far as anybody can tell: whoever completes it then is somebody else. */
+  /** It was released, as far as anybody can tell: a later completion is somebody else's. */
   private mayBeGivenBack = false
-  /** The nodes are not there any more. */
+  /** The nodes no longer exist. */
   private isGone = false
 
   constructor(client: Client, taking: Taking, codec: Codec<T>) {
@@ -70,7 +73,7 @@ export class QueueItem<T> implements Held {
     this.right = new HeldByNode(client, { path, stat, checks, giveBack })
   }
 
-  /** Throws where the codec does not understand it. Such an item can still be completed. */
+  /** Throws if the codec cannot decode it. Such an item can still be completed. */
   get value(): T {
     return this.codec.decode(this.data)
   }
@@ -96,13 +99,14 @@ export class QueueItem<T> implements Held {
   }
 
   /**
-   * The work is done: takes the item out of the queue. Rejects with a LostError where somebody
-   * else may have been given it meanwhile; then it is theirs. Whoever gives up waiting may ask again.
+   * Removes the item from the queue, because the work is done. Rejects with a LostError if somebody
+   * else may have got it in the meantime; then it is theirs. It may be called again after giving up
+   * waiting.
    */
   complete({ also, ...limits }: CompleteOptions = {}): Promise<void> {
     const attempt = (signal: AbortSignal): Promise<void> => {
       const takeOut = (): Promise<void> => this.takeOut(also, signal)
-      // Whoever asked before and gave up does not speak for whoever asks now.
+      // An earlier caller that gave up does not speak for the current one.
       this.completing = this.completing?.catch(takeOut) ?? takeOut()
       return orAborted(this.completing, signal)
     }
@@ -135,7 +139,7 @@ export class QueueItem<T> implements Held {
       this.assertHeld()
       const sending = watchSending(this.client)
       try {
-        // These first: where it has happened before, they are what is refused.
+        // First: if it has happened before, these are refused.
         const nodes = this.client
           .transaction()
           .delete(own)
@@ -148,7 +152,7 @@ export class QueueItem<T> implements Held {
         this.isGone = true
         break
       } catch (error) {
-        // What was sent goes on without whoever gives up waiting.
+        // A sent request continues even if the caller stops waiting.
         if (signal.aborted && error === signal.reason) this.isUncertain ||= sending.mayHaveLeft()
         if (error instanceof ConnectionLossError) this.isUncertain ||= error.mayHaveHappened
         else if (!(error instanceof TransactionError) || error.index > 3) throw error
@@ -164,25 +168,25 @@ export class QueueItem<T> implements Held {
     await this.release()
   }
 
-  /** What was asked for before it was given back may have been done before, too. */
+  /** A completion requested before the release may have succeeded, too. */
   private async assertNotGivenBack(releasing: Promise<void>, signal: AbortSignal): Promise<void> {
     const settled = releasing.catch(() => {})
     if (this.isUncertain) await orAborted(settled, signal)
     if (!this.isUncertain || this.mayBeGivenBack) throw new LostError('released', this.taking.taken)
   }
 
-  /** Being suspended is no reason not to try: the transaction tells. */
+  /** A suspended session is no reason not to try: the transaction decides. */
   private assertHeld(): void {
     const { taken, stat } = this.taking
     const reason = this.signal.reason as LostError | undefined
-    // It is deleted by what is being asked for here, too; of what was given back we know already.
+    // A completion deletes it as well; of a release we know already.
     const isOwnDoing =
       this.isUncertain && (reason?.reason === 'deleted' || reason?.reason === 'released')
     if (reason instanceof LostError && reason.reason !== 'suspended' && !isOwnDoing) throw reason
     if (this.client.session?.id !== stat.ephemeralOwner) throw new LostError('expired', taken)
   }
 
-  /** As long as it is, nobody has completed it. */
+  /** While it exists, nobody has completed the item. */
   private async isInQueue(signal: AbortSignal): Promise<boolean> {
     const { client, taking, entryCzxid } = this
     const look = () => client.exists(taking.entry, { signal, consistency: 'session' })
@@ -204,7 +208,7 @@ export class QueueItem<T> implements Held {
         } catch (error) {
           if (error instanceof ConnectionLossError) this.mayBeGivenBack ||= error.mayHaveHappened
           if (!isRefusal(error, 'noNode', 'badVersion')) throw error
-          // It is given back, or somebody else's: nothing else is ours any more either.
+          // It was released, or belongs to somebody else: nothing else is ours any more either.
           if (error.path === own) return
           others = others.filter(({ path }) => path !== error.path)
         }
@@ -213,7 +217,7 @@ export class QueueItem<T> implements Held {
   }
 }
 
-/** Whether what is asked for from now on may have left: it cannot while there is no connection. */
+/** Whether requests from now on can be sent: not without a connection. */
 function watchSending(client: Client) {
   let wasConnected = client.state.name === 'connected'
   const stop = client.onState(({ name }) => {

@@ -1,8 +1,8 @@
 import { Readers } from '@zabra/client/internal'
 
 /**
- * An iteration over what is pushed. A slow reader does not make it grow: what comes before it asks
- * again is merged into one.
+ * An iteration over pushed values. A slow reader does not make it grow: unread values are merged
+ * into one.
  */
 export class Feed<T> implements AsyncIterableIterator<T, undefined>, AsyncDisposable {
   private readonly merge: (before: T, next: T) => T
@@ -33,7 +33,7 @@ export class Feed<T> implements AsyncIterableIterator<T, undefined>, AsyncDispos
     return this.readers.next(waiting)
   }
 
-  /** Ends it; whoever waits is told that there is no more. */
+  /** Ends it; pending readers get the end. */
   return(): Promise<IteratorResult<T, undefined>> {
     this.end()
     return this.readers.end()
@@ -43,7 +43,7 @@ export class Feed<T> implements AsyncIterableIterator<T, undefined>, AsyncDispos
     await this.return()
   }
 
-  /** Ends it; the next to ask, or whoever waits, is told why. */
+  /** Fails it; pending readers, or the next one, get the error. */
   fail(reason: unknown): void {
     if (this.isOver) return
     this.end()

@@ -47,7 +47,7 @@ test.each([
   },
 )
 
-test('a name that cannot be understood is not waited for', async () => {
+test('waiting for a name rejects if its value cannot be decoded', async () => {
   const client = await fixture.open()
   const names = new NameService(client, '/unclear', { codec })
   const resolved = expect(names.resolve('name')).rejects.toMatchObject({ code: 'codec' })
@@ -57,7 +57,7 @@ test('a name that cannot be understood is not waited for', async () => {
   await resolved
 })
 
-test('a meeting lasts until the place is gone, whatever is written there', async () => {
+test('a meeting lasts until its node is deleted, whatever is written there', async () => {
   const client = await fixture.open()
   const place = await openRendezvous(client, '/place')
   await fillRendezvous(client, place.path, 1, { codec })
@@ -69,7 +69,7 @@ test('a meeting lasts until the place is gone, whatever is written there', async
   await aborted(over)
 })
 
-test('a live value goes on after a server has refused for a while', async () => {
+test('a live value continues after a server has refused for a while', async () => {
   const client = await fixture.open()
   await client.create('/refused', 'a')
   const value = new AtomicValue(client, '/refused', { codec: text, initial: '' })

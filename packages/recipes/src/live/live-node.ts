@@ -6,18 +6,18 @@ import { followNode, type NodeState } from '../nodes/node.ts'
 import { refusedPauseMs } from '../waiting/pause.ts'
 import { tellProblem, type ProblemListener } from './problem.ts'
 
-/** What a node means; undefined where it means nothing new. */
+/** Interprets a node; undefined means no new value. */
 export type Interpret<T> = (node: NodeState | undefined) => { readonly value: T } | undefined
 
 export interface LiveOptions extends CallOptions {
-  /** Hears of data that cannot be understood: the last good value stays. */
+  /** Called for data that cannot be decoded: the last valid value stays. */
   readonly onProblem?: ProblemListener | undefined
 }
 
 /**
- * The meaning of a node, kept up to date. Resolves when it has one, or rejects with what `interpret`
- * throws; from then on the last one stays where a node has none, and the end is where there is no
- * node and `interpret` throws.
+ * The value of a node, kept up to date. Resolves when there is one, or rejects if `interpret`
+ * throws. From then on the last value stays if the node has none, and it ends if the node is
+ * missing and `interpret` throws.
  */
 export function openLiveNode<T>(
   { patient: client }: Client,
@@ -62,7 +62,7 @@ export function openLiveNode<T>(
             try {
               return await followNode(client, path, ending.signal, tell)
             } catch (error) {
-              // A server that has too much to do is asked again.
+              // An overloaded server is asked again.
               const isTemporary = isRefusal(error) && !isRefusal(error, 'noNode', 'noAuth')
               if (cell === undefined || !isTemporary) throw error
             }

@@ -5,7 +5,7 @@ import { LiveCell } from './live.ts'
 const fixture = useServer()
 const cell = async (value: number) => new LiveCell(await fixture.open(), value)
 
-test('an iteration begins with how it is, and gives a slow reader the newest value only', async () => {
+test('an iteration starts with the current value, and gives a slow reader only the newest', async () => {
   const live = await cell(1)
   const values = live.values()
   expect((await values.next()).value).toBe(1)
@@ -17,7 +17,7 @@ test('an iteration begins with how it is, and gives a slow reader the newest val
   expect((await next).value).toBe(4)
 })
 
-test('until sees every value, also one that does not last', async () => {
+test('until sees every value, even a short-lived one', async () => {
   const live = await cell(1)
   expect(await live.until((value) => value === 1)).toBe(1)
   const two = live.until((value) => value === 2)
@@ -35,12 +35,12 @@ test('until sees every value, also one that does not last', async () => {
   await expect(thrown).rejects.toThrow('not four')
 })
 
-test('listeners are told once, with the value before, until they stop', async () => {
+test('listeners are called once per change, with the previous value, until they are removed', async () => {
   const live = await cell(1)
   const told: string[] = []
   const stop = live.onChange((now, before) => {
     told.push(`${before} ${now} ${live.current}`)
-    // Who begins meanwhile hears of the next change.
+    // A listener added in the meantime gets the next change.
     live.onChange((later) => told.push(`later ${later}`))
     stop()
   })
@@ -49,7 +49,7 @@ test('listeners are told once, with the value before, until they stop', async ()
   expect(told).toEqual(['1 2 2', 'later 3'])
 })
 
-test('what ends it ends iterations, waits and listeners, and the value stays', async () => {
+test('a failure ends iterations, waits and listeners, and the value stays', async () => {
   const live = await cell(1)
   const [ended, waiting] = [live.values(), live.until((value) => value > 1)]
   await ended.next()
@@ -63,7 +63,7 @@ test('what ends it ends iterations, waits and listeners, and the value stays', a
   expect(await live.until((value) => value === 1)).toBe(1)
 })
 
-test('disposing of it ends iterations quietly, and whatever keeps it up to date', async () => {
+test('disposing ends iterations without an error, and stops updates', async () => {
   let isStopped = false
   const live = new LiveCell(await fixture.open(), 1, async () => {
     isStopped = true

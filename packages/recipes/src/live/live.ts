@@ -5,23 +5,26 @@ import { limited } from '../waiting/limits.ts'
 
 export type LiveListener<T> = (value: T, before: T) => void
 
-/** A value that is kept up to date: how it is, and what becomes of it. */
+/** A value that is kept up to date. */
 export interface Live<T> extends AsyncIterable<T>, AsyncDisposable {
-  /** As this client knows it; while the connection is lost, as it was. */
+  /** As this client knows it; the last known value while the connection is lost. */
   readonly current: T
-  /** Aborts when it is not kept up to date any more; the reason says why. */
+  /** Aborts when it is no longer kept up to date; the reason says why. */
   readonly signal: AbortSignal
-  /** Calls back at every change, after `current` is the new value; answers how to stop that. */
+  /**
+   * Calls back at every change, after `current` has the new value. Returns a function that removes
+   * the listener.
+   */
   onChange(listener: LiveListener<T>): () => void
-  /** Begins with how it is; a slow reader gets the newest value, not each one. */
+  /** Starts with the current value; a slow reader gets the newest value, not each one. */
   values(options?: Pick<CallOptions, 'signal'>): AsyncIterableIterator<T, undefined>
-  /** The first value from now on of which this is true. */
+  /** The first value from now on for which this returns true. */
   until(isSo: (value: T) => boolean, options?: CallOptions): Promise<T>
-  /** Stops following, as `await using` does; what was seen last stays. */
+  /** Stops updates, as `await using` does; the last value stays. */
   close(): Promise<void>
 }
 
-/** What is behind a live value: whoever has it sets it. */
+/** The writing side of a live value. */
 export class LiveCell<T> implements Live<T> {
   private readonly client: Client
   private readonly listeners: Listeners<[value: T, before: T]>
@@ -104,7 +107,7 @@ export class LiveCell<T> implements Live<T> {
     })
   }
 
-  /** The value stays as it is; iterations end, with the reason if there is one. */
+  /** Keeps the last value; iterations end, with the reason if there is one. */
   fail(reason: unknown): void {
     if (this.end !== undefined) return
     this.end = { reason }
@@ -128,7 +131,7 @@ function finish<T>(feed: Feed<T>, reason: unknown): void {
   else feed.fail(reason)
 }
 
-/** What is made of another live value, and ends with it; closing it closes that one. */
+/** Derives a live value from another one, and ends with it; closing it closes that one. */
 export function mapLive<T, Made>(
   client: Client,
   source: Live<T>,

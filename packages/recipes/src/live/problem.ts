@@ -1,17 +1,17 @@
 import type { Client, Stat } from '@zabra/client'
 import { guarded } from '@zabra/client/internal'
 
-/** That what a node holds cannot be understood. */
+/** The data of a node cannot be decoded. */
 export interface Problem {
   readonly path: string
-  /** What the codec has thrown. */
+  /** The error of the codec. */
   readonly problem: unknown
   readonly stat: Stat
 }
 
 export type ProblemListener = (problem: Problem) => void
 
-/** What the listener throws is the program's own error: it must see it, and all else goes on. */
+/** If the listener throws, the program must see the error, and everything else continues. */
 export function tellProblem<P = Problem>(
   client: Client,
   listener: ((problem: P) => void) | undefined,

@@ -16,7 +16,7 @@ async function open(client: Client, path: string, options: TreeCacheOptions): Pr
 
 const paths = (cache: TreeCache): string[] => [...cache].map(({ path }) => path)
 
-/** The nodes that are asked about from now on. */
+/** Records the nodes that are read from now on. */
 function asked(client: Client): Set<string> {
   const seen = new Set<string>()
   for (const operation of ['get', 'exists', 'childrenWithStat'] as const) {
@@ -29,7 +29,7 @@ function asked(client: Client): Set<string> {
   return seen
 }
 
-/** What a cache tells from now on. */
+/** Records the changes that a cache reports from now on. */
 function told(cache: TreeCache): string[] {
   const all: string[] = []
   cache.onChange((changes) => all.push(...changes.map(({ type, path }) => `${type} ${path}`)))
@@ -57,7 +57,7 @@ test.each([
   },
 )
 
-test('changes that are too deep are not told, and those above them are', async () => {
+test('changes that are too deep are not reported, those above them are', async () => {
   const client = await fixture.open()
   await client.ensure('/too-deep/a/x')
   const cache = await open(client, '/too-deep', { depthMax: 1 })
@@ -75,7 +75,7 @@ test('changes that are too deep are not told, and those above them are', async (
   expect([...seen].toSorted()).toEqual(['/too-deep/a', '/too-deep/b'])
 })
 
-test('the node alone is watched alone: of what is below, the server does not tell', async () => {
+test('with depth 0 the server does not report what is below the node', async () => {
   const writer = await fixture.open()
   const { client, proxy } = await openProxied(fixture.connectString)
   const cache = await open(client, '/alone', { depthMax: 0 })
@@ -89,7 +89,7 @@ test('the node alone is watched alone: of what is below, the server does not tel
   await writer.delete('/alone/a/b')
   await cache.sync()
   expect(proxy.notifications).toBe(before)
-  // Of children that come and go it does; that is no change of the node.
+  // The server reports created and deleted children; that is no change of the node.
   const seen = asked(client)
   await writer.delete('/alone/a')
   await cache.sync()
@@ -99,7 +99,7 @@ test('the node alone is watched alone: of what is below, the server does not tel
   expect([changes, cache.size]).toEqual([['removed /alone'], 0])
 })
 
-test('what a filter leaves out is not there, and neither is what is below it', async () => {
+test('excluded nodes and everything below them are missing', async () => {
   const client = await fixture.open()
   await client.ensure('/filtered/in/x')
   await client.ensure('/filtered/out/in')
@@ -120,7 +120,7 @@ test('what a filter leaves out is not there, and neither is what is below it', a
   expect(cache.isLive).toBe(true)
 })
 
-test('the node itself is not asked about', async () => {
+test('the filter is not called for the node itself', async () => {
   const client = await fixture.open()
   await client.ensure('/itself/a')
   const cache = await open(client, '/itself', { include: () => false })
@@ -130,7 +130,7 @@ test('the node itself is not asked about', async () => {
   expect(cache.size).toBe(0)
 })
 
-test('what is included is of one moment, whatever is written together with it', async () => {
+test('included nodes show one moment, whatever is written together with them', async () => {
   const writer = await fixture.open()
   const names = ['left', 'out', 'right']
   for (const name of names) await writer.ensure(`/moment/${name}`)
@@ -151,7 +151,7 @@ test('what is included is of one moment, whatever is written together with it', 
   expect(pairs).toContain(`${stat.mzxid} ${stat.mzxid}`)
 })
 
-test('over lost connections and sessions the same is left out', async () => {
+test('filters survive lost connections and sessions', async () => {
   const { client, proxy } = await openProxied(fixture.connectString)
   const other = await fixture.open()
   await other.ensure('/away/in/deep')
@@ -178,7 +178,7 @@ test('over lost connections and sessions the same is left out', async () => {
   expect([...seen].toSorted()).toEqual(['/away', '/away/in', '/away/new'])
 })
 
-test('a filter that throws is a problem that is told, and its node is left out', async () => {
+test('a filter that throws is reported, and its node is excluded', async () => {
   const uncaught = catchUncaught()
   const client = await fixture.open()
   await client.ensure('/throwing/bad/x')
@@ -204,7 +204,7 @@ test('a filter that throws is a problem that is told, and its node is left out',
   expect([cache.signal.aborted, deaf.signal.aborted, uncaught]).toEqual([false, false, []])
 })
 
-test('what the listener of problems throws is an uncaught error, and the cache goes on', async () => {
+test('an error in onProblem is uncaught, and the cache continues', async () => {
   const uncaught = catchUncaught()
   const client = await fixture.open()
   await client.ensure('/throwing-more/a')
@@ -219,7 +219,7 @@ test('what the listener of problems throws is an uncaught error, and the cache g
   await expect.poll(() => uncaught).toContainEqual(new Error('listener'))
 })
 
-test('depths and filters that are none are refused', async () => {
+test('invalid depths and filters are refused', async () => {
   const client = await fixture.open()
   const seen = asked(client)
   for (const depthMax of [-1, 1.5, Number.NaN, '1' as unknown as number])

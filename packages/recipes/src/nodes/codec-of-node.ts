@@ -1,7 +1,7 @@
 import { CodecError, type Codec } from '@zabra/client'
 import { isExactly } from '@zabra/client/internal'
 
-/** The same codec; where it fails, the error says of which node. */
+/** The same codec; its errors name the node. */
 export function codecOfNode<T>(codec: Codec<T>, path: string): Codec<T> {
   return {
     encode: (value) => told(path, () => codec.encode(value)),
@@ -13,7 +13,7 @@ function told<T>(path: string, act: () => T): T {
   try {
     return act()
   } catch (error) {
-    // A subclass is the codec's own, and stays as it is.
+    // A subclass comes from the codec itself, and is passed through.
     if (isExactly(error, RangeError))
       throw new RangeError(`${error.message}: ${path}`, { cause: error })
     if (!isExactly(error, CodecError)) throw error

@@ -11,15 +11,15 @@ import { deleteOwn } from './give-back.ts'
 import { findOut, persist } from './node.ts'
 import { ensureParent } from './parents.ts'
 
-/** That this call has made the node; when its mark is gone as well. */
+/** This call has created the node; resolves when its mark is deleted as well. */
 export interface FirstValue {
   readonly cleared: Promise<void>
 }
 
 /**
- * Makes a node with its first value, once; undefined where it is there already. In the same
- * transaction it makes an ephemeral child with a name of its own. That tells whether it happened
- * where the reply was lost, whatever others have made of the value since.
+ * Creates a node with its first value, once; undefined if it exists already. The same transaction
+ * creates an ephemeral child with a unique name, which tells after a lost reply whether it
+ * happened, whatever others have made of the value since.
  */
 export async function makeFirst(
   client: Client,
@@ -37,7 +37,7 @@ export async function makeFirst(
     const isMade = await make(client, path, data, mark, attempt, signal)
     return isMade ? { cleared: clear() } : undefined
   } catch (error) {
-    // What still comes of it must not stay marked.
+    // A node that still appears must not stay marked.
     if (attempt.isUncertain) void clear()
     throw error
   }
@@ -58,7 +58,7 @@ async function make(
 ): Promise<boolean> {
   for (;;) {
     await client.connected({ signal })
-    // After a loss it is this session, and none other, in which it may still happen.
+    // After a loss, only this session can still execute it.
     if (!attempt.isUncertain) attempt.session = client.session?.id
     let refusal: unknown
     try {
@@ -72,7 +72,7 @@ async function make(
       if (error instanceof ConnectionLossError) attempt.isUncertain ||= error.mayHaveHappened
       else if (isRefusal(error)) refusal = error
       else if (!(error instanceof SessionExpiredError) || error.mayHaveHappened) {
-        // Who gives up waiting does not know either.
+        // After giving up, the outcome is unknown as well.
         attempt.isUncertain = true
         throw error
       }

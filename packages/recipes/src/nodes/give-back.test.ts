@@ -2,7 +2,7 @@ import { OperationError, type Client } from '@zabra/client'
 import { expect, test } from 'vitest'
 import { deleteOwn } from './give-back.ts'
 
-test('what is held is given back also where the server refuses for a while', async () => {
+test('a node is released even if the server refuses for a while', async () => {
   const answers = [new OperationError('systemError'), new OperationError('throttledOp')]
   let deletions = 0
   const client = {

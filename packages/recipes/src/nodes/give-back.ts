@@ -14,12 +14,12 @@ interface MadeNode {
   readonly stat: Stat
 }
 
-/** Deletes a node that belongs to this session, whatever the connection does meanwhile. */
+/** Deletes a node that belongs to this session, whatever happens to the connection. */
 export function deleteOwn(client: Client, path: string, sessionId: bigint): Promise<void> {
   return deleteIf(client, path, sessionId, ({ ephemeralOwner }) => ephemeralOwner === sessionId)
 }
 
-/** Deletes the node that was made with this stat; where it may be gone, nothing in its place. */
+/** Deletes the node that was created with this stat, and no other node in its place. */
 export function deleteMade(
   client: Client,
   { path, stat: { czxid, ephemeralOwner } }: MadeNode,
@@ -44,7 +44,8 @@ function deleteIf(
         await client.delete(path, { ifVersion: found.version })
     } catch (error) {
       if (isRefusal(error, 'noNode')) return
-      // It may have gone by the request whose reply was lost, and the name be somebody else's.
+      // It may have been deleted by a request whose reply was lost, and the name may be somebody
+      // else's.
       if (error instanceof ConnectionLossError) mustLook ||= error.mayHaveHappened
       throw error
     }
@@ -52,8 +53,8 @@ function deleteIf(
 }
 
 /**
- * Insists on giving back what belongs to this session. Once the session is over there is nothing
- * to give back: the server has done it.
+ * Insists on releasing something that belongs to this session. Once the session is over there is
+ * nothing to do: the server has released it.
  */
 export async function giveBackIn(
   client: Client,

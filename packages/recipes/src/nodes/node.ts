@@ -18,8 +18,8 @@ export interface NodeState {
 }
 
 /**
- * Reads a node, however often the connection or the session is lost meanwhile; undefined where
- * there is none, or none that this client may read.
+ * Reads a node, through lost connections and sessions; undefined if it does not exist, or this
+ * client may not read it.
  */
 export async function readNode(
   client: Client,
@@ -38,7 +38,7 @@ export async function readNode(
   }
 }
 
-/** Tells how a node is, now and after each change, until the signal aborts or the client is closed. */
+/** Reports a node, now and after each change, until the signal aborts or the client is closed. */
 export async function followNode(
   { patient: client }: Client,
   path: string,
@@ -51,8 +51,8 @@ export async function followNode(
 }
 
 /**
- * As `persist`, to find out what became of something; also where the server refuses for a while.
- * What it had begun before that may still come to be, so not to know would be to leave it behind.
+ * Like `persist`, to find out the outcome of something; also while the server refuses. An earlier
+ * request may still be executed, so not finding out would leave it behind.
  */
 export async function findOut<T>(
   client: Client,
@@ -69,7 +69,7 @@ export async function findOut<T>(
   }
 }
 
-/** Does again what may be done twice, on the next connection or in the next session. */
+/** Repeats something that is safe to repeat, on the next connection or in the next session. */
 export async function persist<T>(
   client: Client,
   signal: AbortSignal | undefined,
@@ -88,8 +88,8 @@ export async function persist<T>(
 }
 
 /**
- * Does something as long as the connection lasts over which it begins: with that it is given up,
- * as a lost connection, and nothing of it is sent over the next.
+ * Does something while the connection lasts over which it began: a lost connection fails it, and
+ * nothing of it is sent over the next.
  */
 export async function overOneConnection<T>(
   client: Client,

@@ -4,13 +4,13 @@ import { below } from './parents.ts'
 
 const fixture = useServer()
 
-test('a parent that is missing is made', async () => {
+test('a missing parent is created', async () => {
   const client = await fixture.open()
   await below(client, '/made/parent', {}, () => client.create('/made/parent/child'))
   expect(await client.children('/made/parent')).toEqual(['child'])
 })
 
-test('where something else than the parent is missing, that is told at once', async () => {
+test('if something else than the parent is missing, the error is passed on at once', async () => {
   const client = await fixture.open()
   let attempts = 0
   const deeper = below(client, '/there', {}, () => {
@@ -21,7 +21,7 @@ test('where something else than the parent is missing, that is told at once', as
   expect(attempts).toBe(1)
 })
 
-test('a parent that does not help is not made for ever', async () => {
+test('a parent that does not help is not created forever', async () => {
   const client = await fixture.open()
   const refused = below(client, '/helpless', {}, () => client.get('/helpless/child'))
   await expect(refused).rejects.toMatchObject({ reason: 'noNode', path: '/helpless/child' })

@@ -1,6 +1,6 @@
 import { isRefusal, parentPath, type Client, type EnsureOptions } from '@zabra/client'
 
-/** Makes the node that the others live under: a container, so that it goes when nobody is left. */
+/** Creates the common parent: a container, so that it is deleted when nobody is left. */
 export async function ensureParent(
   client: Client,
   path: string,
@@ -9,16 +9,16 @@ export async function ensureParent(
   try {
     await client.ensure(path, { ...options, container: true })
   } catch (error) {
-    // Servers before 3.5.3 know no containers.
+    // Servers before 3.5.3 have no containers.
     if (!isRefusal(error, 'unimplemented')) throw error
     await client.ensure(path, options)
   }
 }
 
-/** How often a parent may go before what needs it is done; then there is another reason. */
+/** How often a parent may be deleted before its child is created; then there is another reason. */
 const attemptsMax = 100
 
-/** Does what needs the parent, and makes it again where it went in between. */
+/** Does something that needs the parent, and creates it again if it was deleted in between. */
 export async function below<T>(
   client: Client,
   parent: string,
@@ -31,14 +31,14 @@ export async function below<T>(
     } catch (error) {
       if (!isRefusal(error, 'noNode') || attempt === attemptsMax) throw error
       const { path = parent } = error
-      // Where something else is missing, the parent does not help.
+      // If something else is missing, the parent does not help.
       if (path !== parent && parentPath(path) !== parent) throw error
     }
     await ensureParent(client, parent, options)
   }
 }
 
-/** Throws where this cannot be the name of one node. */
+/** Throws if this cannot be the name of one node. */
 export function checkName(name: string, what: string): void {
   if (name === '' || name === '.' || name === '..' || name.includes('/'))
     throw new TypeError(`'${name}' is no name of ${what}: it must not be empty or hold a slash`)

@@ -8,7 +8,7 @@ export interface OwnNode {
   readonly session: bigint
 }
 
-/** An ephemeral node with a name of its own: it is there only as long as the session that made it. */
+/** An ephemeral node with a unique name: it exists only as long as the session that created it. */
 export class SessionNode {
   private readonly client: Client
   private readonly parent: string
@@ -17,7 +17,7 @@ export class SessionNode {
   private node: Promise<OwnNode> | undefined
   private made: OwnNode | undefined
 
-  /** The parent is made as a container where it is missing, unless the caller knows better. */
+  /** A missing parent is created as a container, unless the caller does so. */
   constructor(client: Client, parent: string, name: string, makeParent?: () => Promise<void>) {
     this.client = client.patient
     this.parent = parent
@@ -25,7 +25,7 @@ export class SessionNode {
     this.makeParent = makeParent
   }
 
-  /** The node of the present session, made where there is none yet. */
+  /** The node of the current session, created if there is none yet. */
   async present(signal?: AbortSignal): Promise<OwnNode> {
     const { made } = this
     if (made !== undefined && made.session === this.client.session?.id) return made
@@ -33,7 +33,7 @@ export class SessionNode {
     return (this.made = await this.node)
   }
 
-  /** What is still on its way under this node must not happen any more: it is deleted. */
+  /** Deletes the node, so that pending requests that depend on it fail. */
   forget(node: OwnNode): void {
     if (this.made === node) this.made = undefined
     deleteOwn(this.client, node.path, node.session).catch(() => {})

@@ -2,13 +2,13 @@ import { ConnectionLossError, type Client } from '@zabra/client'
 import { expect, test } from 'vitest'
 import { Witness } from './witness.ts'
 
-test('what a transaction that was given up did is not taken for the doing of the next', async () => {
+test('a transaction that was given up is not taken for the next one', async () => {
   const nodes = new Map<string, number>()
   let transactions = 0
   const transaction = {
     set: () => transaction,
     commit: () => {
-      // The first happens, and nobody hears of it; the second is lost on its way at first.
+      // The first happens, but its reply is lost; the second is lost on its way at first.
       if (++transactions === 1) nodes.set([...nodes.keys()][0]!, 1)
       return transactions < 3
         ? Promise.reject(new ConnectionLossError(true))

@@ -9,15 +9,15 @@ import {
 import { findOut } from './node.ts'
 import { SessionNode, type OwnNode } from './session-node.ts'
 
-/** That a transaction happened; its results, unless the reply was lost. */
+/** A transaction that happened; with its results, unless the reply was lost. */
 export interface Happened<Results> {
   readonly results: Results | undefined
 }
 
 /**
- * Lets one know whether a transaction happened, also where its reply was lost. Each transaction
- * changes an ephemeral node of this client's own as well, whose version then tells. The old version
- * is a condition of it, so that of a transaction and its repetition never both happen.
+ * Finds out whether a transaction happened, even if its reply was lost. Each transaction also
+ * changes an ephemeral node of this client, whose version then tells. The old version is a
+ * condition of it, so a transaction and its repetition never both happen.
  *
  * One transaction at a time.
  */
@@ -27,15 +27,15 @@ export class Witness {
   private node: OwnNode | undefined
   private version = 0
 
-  /** The parent is made as a container where it is missing, unless the caller knows better. */
+  /** A missing parent is created as a container, unless the caller does so. */
   constructor(client: Client, parent: string, makeParent?: () => Promise<void>) {
     this.client = client.patient
     this.own = new SessionNode(client, parent, 'witness', makeParent)
   }
 
   /**
-   * Rejects where it is refused, and where the session ends or the signal aborts; what happened
-   * then is known only where the error says so.
+   * Rejects if it is refused, and if the session ends or the signal aborts; whether it happened is
+   * then known only if the error says so.
    */
   async commit<Results extends readonly unknown[]>(
     prepare: (transaction: Transaction) => Transaction<Results>,
@@ -45,7 +45,7 @@ export class Witness {
     try {
       return await this.attempt(prepare, signal, attempt)
     } catch (error) {
-      // What may still come of it would else be taken for the doing of the next transaction.
+      // Otherwise its late effect could be taken for the next transaction's.
       if (attempt.isUncertain && this.node !== undefined) this.own.forget(this.node)
       throw error
     }
@@ -80,7 +80,7 @@ export class Witness {
       }
       if (!attempt.isUncertain) continue
       const stat = await this.look(node, signal)
-      // In another session nothing keeps what is under way from happening later.
+      // In another session nothing prevents a pending request from happening later.
       if (stat === undefined || this.client.session?.id !== node.session)
         throw new SessionExpiredError(true, { path: node.path })
       if (stat.version > this.version) {
@@ -91,14 +91,14 @@ export class Witness {
     }
   }
 
-  /** Takes the node away; the next transaction makes another one. */
+  /** Deletes the node; the next transaction creates another one. */
   close(): Promise<void> {
     return this.own.close()
   }
 
   private mayTryAnew(error: unknown, node: OwnNode, isUncertain: boolean): boolean {
     if (isUncertain) return false
-    // Somebody has touched the witness itself.
+    // Somebody has changed the witness itself.
     if (isRefusal(error) && error.path === node.path) return true
     return error instanceof SessionExpiredError && !error.mayHaveHappened && this.isGoingOn
   }

@@ -3,12 +3,12 @@ import { compareSequence, sequenceMax, sequenceOf } from '../nodes/sequence.ts'
 
 export interface Contender {
   readonly name: string
-  /** What stands before the number. */
+  /** The prefix before the number. */
   readonly mark: string
   readonly sequence: number
 }
 
-/** Those of the names that have one of the marks and a number, in no order. */
+/** The names with one of the marks and a number, unordered. */
 export function contendersAmong(names: readonly string[], marks: readonly string[]): Contender[] {
   const found: Contender[] = []
   for (const name of names) {
@@ -22,7 +22,7 @@ export function contendersAmong(names: readonly string[], marks: readonly string
   return found
 }
 
-/** All who stand in a line now, in the order in which they came. */
+/** All contenders in a line, in the order in which they came. */
 export async function lineUp(
   client: Client,
   parent: string,
@@ -43,7 +43,7 @@ export async function lineUp(
     .map(({ contender }) => contender)
 }
 
-/** The same, where nobody stands in a line that is not there. */
+/** The same; empty if the line does not exist. */
 export async function lineUpIfAny(
   client: Client,
   parent: string,
@@ -60,8 +60,8 @@ export async function lineUpIfAny(
 
 /**
  * Whether the numbers tell the order. The counter of a parent ends at 2147483647. There it stays,
- * and gives the same number to everybody; old servers go on with negative ones, and those of
- * today give one now and then. Then only the zxids of the nodes tell.
+ * and gives the same number to everybody; old servers continue with negative ones, and current ones
+ * give one now and then. Then only the zxids of the nodes tell.
  */
 function areTelling(all: readonly Contender[]): boolean {
   const numbers = new Set(all.map(({ sequence }) => sequence))

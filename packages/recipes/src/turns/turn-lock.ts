@@ -4,10 +4,10 @@ import type { Held, HoldOptions } from '../holding/held.ts'
 import { runHeld } from '../holding/run-held.ts'
 import { takeTurn, tryTurn, type Line, type LockOptions, type TurnOptions } from './turn.ts'
 
-/** What waiting for a right takes. */
+/** What waiting for a right needs. */
 export type AcquireOptions = TurnOptions
 
-/** A right that is had in turn, by the order in a line: a lock, or one side of a read/write lock. */
+/** A right that contenders get in the order of a line: a lock, or one side of a read/write lock. */
 export class TurnLock {
   protected readonly client: Client
   protected readonly options: LockOptions
@@ -20,19 +20,22 @@ export class TurnLock {
     this.line = line
   }
 
-  /** Waits until it is held. Not reentrant: a second `acquire` of the same program waits for the first. */
+  /**
+   * Waits until it is held. Not reentrant: a second `acquire` of the same program waits for the
+   * first.
+   */
   acquire(options: AcquireOptions = {}): Promise<Held> {
     return takeTurn(this.client, this.line, this.options, options)
   }
 
-  /** Undefined where others hold it, or wait for it. */
+  /** Undefined if others hold it, or wait for it. */
   tryAcquire(options: CallOptions & HoldOptions = {}): Promise<Held | undefined> {
     return tryTurn(this.client, this.line, this.options, options)
   }
 
   /**
-   * Waits until it is held, does the work, and gives it back. Rejects with a LostError where it was
-   * lost before the work came to its end.
+   * Waits until it is held, does the work, and releases it. Rejects with a LostError if it was lost
+   * before the work ended.
    *
    *     await lock.run(async (held) => {
    *       await held.guard(client.transaction().set('/stock', '41')).commit()
@@ -42,7 +45,7 @@ export class TurnLock {
     return runHeld(() => this.acquire(options), work)
   }
 
-  /** The paths of the holders and of those who wait, in order. */
+  /** The paths of the holders and waiters, in order. */
   async queue(options: CallOptions = {}): Promise<string[]> {
     const { parent, marks } = this.line
     const all = await lineUpIfAny(this.client, parent, marks, options)

@@ -14,18 +14,21 @@ import { HeldByNode, LostError, policyOf, type HoldOptions } from '../holding/he
 import { limited, underAll } from '../waiting/limits.ts'
 import { below } from '../nodes/parents.ts'
 
-/** A line of ephemeral sequential nodes under one parent, in which each waits for some ahead. */
+/**
+ * A line of ephemeral sequential nodes under one parent, in which each waits for some of those
+ * ahead.
+ */
 export interface Line {
   readonly parent: string
-  /** Of an own node, before its number. */
+  /** The prefix of our own node's name. */
   readonly name: string
-  /** What stands before the number in the names of all who count, also those of other clients. */
+  /** The prefixes of all contenders that count, including those of other clients. */
   readonly marks: readonly string[]
-  /** Whom of those ahead to wait for, the last of them: nobody else needs to be watched. */
+  /** The last of those ahead to wait for: nobody else needs to be watched. */
   readonly blockerOf: (ahead: readonly Contender[]) => Contender | undefined
-  /** What to say where it is not one's turn in time; `not acquired` by default. */
+  /** The error text if the turn does not come in time; `not acquired` by default. */
   readonly late?: string | undefined
-  /** Waits for a change of the blocker. By default until it goes. */
+  /** Waits for a change of the blocker; by default until it is deleted. */
   readonly wait?: (wait: Wait) => Promise<void>
 }
 
@@ -36,17 +39,21 @@ export interface Wait {
   readonly signal: AbortSignal
 }
 
-/** What goes for every node that is made here. */
+/** Options for every node that is created here. */
 export interface LockOptions extends HoldOptions {
-  /** Who queues here, for people to read: the data of the node. The host and the process, by default. */
+  /**
+   * The data of the node, which tells people who queues here. The host and the process, by default.
+   */
   readonly id?: string | undefined
-  /** Of the nodes, also of parents that are missing. Everybody may do everything, by default. */
+  /** The ACL of the nodes, including missing parents. Everybody may do everything, by default. */
   readonly acl?: readonly Acl[] | undefined
 }
 
 const optionNames: Readonly<Record<keyof LockOptions, true>> = { id: true, acl: true, lostOn: true }
 
-/** The options with their defaults. A mistake is refused where the recipe is made, not when it waits. */
+/**
+ * The options with their defaults. A mistake is refused when the recipe is made, not when it waits.
+ */
 export function checkedOptions<Options extends LockOptions>(
   { host }: Client,
   recipe: string,
@@ -58,11 +65,11 @@ export function checkedOptions<Options extends LockOptions>(
 }
 
 export interface TurnOptions extends CallOptions, HoldOptions {
-  /** When the session expires while waiting, queue anew at the end; by default that rejects. */
+  /** If the session expires while waiting, queue again at the end; by default that rejects. */
   readonly requeue?: boolean | undefined
 }
 
-/** Queues up and waits for the turn. Whoever gives up leaves the line. */
+/** Queues up and waits for the turn. Giving up leaves the line. */
 export async function takeTurn(
   { patient: client }: Client,
   line: Line,
@@ -74,7 +81,9 @@ export async function takeTurn(
   return place.judgeBy(lostOn)
 }
 
-/** The same, where a lost connection does not matter yet: more is waited for before it is held. */
+/**
+ * The same, while a lost connection does not matter yet: more is needed before the right is held.
+ */
 export function takePlace(
   { patient: client }: Client,
   line: Line,
@@ -137,7 +146,7 @@ async function queueOnce(
   }
 }
 
-/** A place in the line outlasts a lost connection, as long as the session does. */
+/** A place in the line survives a lost connection, as long as the session does. */
 async function enterLine(
   client: Client,
   { parent, name }: Line,
@@ -164,7 +173,7 @@ async function untilFirst(
       if (blocker === undefined && client.state.name === 'connected') return
       if (blocker !== undefined) await wait({ client, blocker, ahead, signal })
     } catch (error) {
-      // The place is still there; what was read is read again over the next connection.
+      // The place still exists; the state is read again over the next connection.
       if (!(error instanceof ConnectionLossError)) throw error
     }
   }
@@ -188,7 +197,7 @@ async function look(
   return { blocker: blockerOf(ahead), ahead }
 }
 
-/** Leaves the line behind the back of the caller, who need not wait for a connection. */
+/** Leaves the line in the background: the caller need not wait for a connection. */
 function abandon(
   client: Client,
   place: HeldByNode,
@@ -200,7 +209,7 @@ function abandon(
   return told
 }
 
-/** What to tell somebody who held nothing yet but a place. */
+/** The error for a caller that only had a place. */
 export async function waiterError(
   client: Client,
   place: HeldByNode,
@@ -212,7 +221,7 @@ export async function waiterError(
   if (!(loss instanceof LostError)) return error
   if (loss.reason === 'closed') return new ClosedError({ path })
   if (loss.reason === 'deleted') {
-    // With a session the nodes go first, and the connection next: whoever asks learns which it is.
+    // With a session the nodes go first, then the connection, so asking tells which it is.
     const answer = await client.exists(path, { signal }).catch((reason: unknown) => reason)
     if (answer instanceof ClosedError) return answer
   }

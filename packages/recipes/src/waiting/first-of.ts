@@ -1,6 +1,6 @@
 import { underAll } from './limits.ts'
 
-/** Waits for the first of several, and stops waiting for the others. */
+/** Waits for the first of several promises, and stops waiting for the others. */
 export function firstOf(
   signal: AbortSignal,
   waits: (signal: AbortSignal) => readonly Promise<unknown>[],

@@ -14,7 +14,7 @@ import { SimpleLock } from '../simple-lock.ts'
 
 const fixture = useServer()
 
-test('the first of several signals ends what is done under them, and all are left alone after', async () => {
+test('the first of several signals aborts the work, and no listener remains', async () => {
   const [one, two] = [new AbortController(), new AbortController()]
   const doing = underAll([one.signal, two.signal], (signal) =>
     orAborted(new Promise(() => {}), signal),
@@ -33,7 +33,7 @@ test('a deadline that is no number of milliseconds is refused', async () => {
   }
 })
 
-test('who waits past its deadline is told what it has waited for', async () => {
+test('the error of a deadline says what was waited for', async () => {
   const client = await fixture.open()
   const limits = { timeoutMs: 20 }
   const barrier = new Barrier(client, '/late/barrier')

@@ -1,16 +1,16 @@
 import { TimeoutError, type CallOptions, type Client } from '@zabra/client'
 import { checkTimeout, onAbort } from '@zabra/client/internal'
 
-/** What the error of a deadline is about. */
+/** The subject of a deadline's error. */
 export interface Subject {
   readonly path?: string | undefined
-  /** What did not come to be: `not acquired`, for example. */
+  /** What did not happen: `not acquired`, for example. */
   readonly what?: string | undefined
 }
 
 /**
- * Carries out something under one signal that stands for the caller's signal and deadline. Past
- * the deadline it says whether it may have happened nevertheless.
+ * Runs something under one signal for both the caller's signal and deadline. Past the deadline the
+ * error says whether it may have happened nevertheless.
  */
 export async function limited<T>(
   client: Client,
@@ -36,7 +36,7 @@ export async function limited<T>(
   }
 }
 
-/** Carries out something under a signal that aborts with the first of these. */
+/** Runs something under a signal that aborts with the first of these. */
 export async function underAll<T>(
   signals: readonly AbortSignal[],
   act: (signal: AbortSignal) => Promise<T>,
@@ -54,7 +54,7 @@ export async function underAll<T>(
   }
 }
 
-/** The promise, or the signal's reason, whichever is first. */
+/** The promise, or the signal's reason, whichever comes first. */
 export function orAborted<T>(promise: Promise<T>, signal: AbortSignal): Promise<T> {
   return new Promise((resolve, reject) => {
     const stop = onAbort(signal, reject)

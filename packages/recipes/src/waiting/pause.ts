@@ -1,2 +1,2 @@
-/** How long to wait before asking again a server that refused: its disk is full, or it is busy. */
+/** How long to wait before asking a server again that refused: its disk is full, or it is busy. */
 export const refusedPauseMs = 500

@@ -1,4 +1,4 @@
-/** One thing after the other, in the order of asking; a failure does not hinder the next. */
+/** Runs tasks one after the other, in the order of calls; a failure does not affect the next. */
 export class Serial {
   private last: Promise<unknown> = Promise.resolve()
 

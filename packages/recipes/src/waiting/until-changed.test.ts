@@ -17,7 +17,7 @@ function puppet(answer: (watch: OneShotWatch) => Promise<Data>) {
 
 const node = { data: new Uint8Array(0), stat: {} } as Data
 
-test('news that come in one piece with the reply are heard', async () => {
+test('an event that comes together with the reply is noticed', async () => {
   const { client } = puppet((watch) => {
     const reply = Promise.resolve(node)
     watch(deleted)
@@ -26,7 +26,7 @@ test('news that come in one piece with the reply are heard', async () => {
   await untilChanged(client, '/node', never)
 })
 
-test('who waits for the same node again and again leaves one watch behind, not many', async () => {
+test('waiting for the same node again and again leaves one watch behind, not many', async () => {
   const { client, watches } = puppet(() => Promise.resolve(node))
   for (let i = 0; i < 3; i++) {
     const controller = new AbortController()
@@ -46,7 +46,7 @@ test('who waits for the same node again and again leaves one watch behind, not m
   expect(new Set(watches).size).toBe(2)
 })
 
-test('where there is no node, or no reason to wait, nobody waits', async () => {
+test('waiting resolves at once without a node, or without a reason to wait', async () => {
   const none = puppet(() => Promise.reject(new OperationError('noNode')))
   await untilChanged(none.client, '/node', never)
   const some = puppet(() => Promise.resolve(node))

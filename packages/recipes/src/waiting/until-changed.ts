@@ -1,7 +1,7 @@
 import { isRefusal, type Client, type Data, type OneShotWatch, type Stat } from '@zabra/client'
 import { onAbort } from '@zabra/client/internal'
 
-/** Something that rings once when a path has changed. */
+/** Notifies a waiter once when a path has changed. */
 interface Bell {
   readonly ring: OneShotWatch
   readonly listeners: Set<() => void>
@@ -9,8 +9,8 @@ interface Bell {
 }
 
 /**
- * One bell for each path and kind: a client keeps the same function once, so that whoever waits
- * again and again for the same node does not pile up watches.
+ * One function for each path and kind: a client keeps the same function only once, so waiting again
+ * and again for the same node does not pile up watches.
  */
 const bellsOf = new WeakMap<Client, Map<string, Bell>>()
 
@@ -32,8 +32,8 @@ function bellFor(client: Client, key: string): Bell {
 }
 
 /**
- * Reads under a watch. Where `stays` says so of what was read, waits until it may have changed,
- * which is also when nobody would tell any more.
+ * Reads with a watch. If `stays` returns true for the result, waits until it may have changed, or
+ * until no more changes would be reported.
  */
 async function readAndWait<T>(
   client: Client,
@@ -56,7 +56,7 @@ async function readAndWait<T>(
   }
 }
 
-/** From before the read: the news may come in one piece with the reply. */
+/** Before the read: the event may come together with the reply. */
 function listen(bell: Bell) {
   let hasRung = false
   let wake = (): void => {}
@@ -81,8 +81,8 @@ function listen(bell: Bell) {
 }
 
 /**
- * Waits for a change of a node that is there; resolves at once where there is none, or where what
- * it holds is no reason to wait.
+ * Waits for a change of an existing node; resolves at once if it does not exist, or its data is no
+ * reason to wait.
  */
 export async function untilChanged(
   client: Client,
@@ -99,7 +99,7 @@ export async function untilChanged(
   }
 }
 
-/** Waits until the node is not there. */
+/** Waits until the node does not exist. */
 export async function untilGone(client: Client, path: string, signal: AbortSignal): Promise<void> {
   for (;;) {
     const stat = await readExistence(client, path, signal, (there) => there !== undefined)
@@ -107,7 +107,7 @@ export async function untilGone(client: Client, path: string, signal: AbortSigna
   }
 }
 
-/** Waits until the node is there, and answers its stat. */
+/** Waits until the node exists, and resolves to its stat. */
 export async function untilThere(client: Client, path: string, signal: AbortSignal): Promise<Stat> {
   for (;;) {
     const stat = await readExistence(client, path, signal, (there) => there === undefined)
@@ -126,7 +126,7 @@ function readExistence(
   return readAndWait(client, `exists ${path}`, signal, read, stays)
 }
 
-/** Lists the children, and waits for a change of them where these are a reason to wait. */
+/** Lists the children, and waits for a change of them if they are a reason to wait. */
 export function childrenAndWait(
   client: Client,
   path: string,

@@ -9,7 +9,7 @@ import { afterAll, beforeAll, onTestFinished } from 'vitest'
 
 const openAcl = [{ perms: 31, id: { scheme: 'world', id: 'anyone' } }]
 
-/** What a log says has happened. */
+/** The transactions in a log. */
 export class PastLog {
   private readonly batch = new LogBatch()
   private zxid = 0n
@@ -42,7 +42,10 @@ export class PastLog {
   }
 }
 
-/** A server for all tests of a file, that starts from this log: two billion changes take too long. */
+/**
+ * A server for all tests of a file that starts from this log: making two billion changes takes too
+ * long.
+ */
 export function useServerWithLog(write: (log: PastLog) => void): { open(): Promise<Client> } {
   let dataDir: string
   let server: RunningServer

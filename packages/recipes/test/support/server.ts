@@ -7,8 +7,8 @@ import { afterAll, beforeAll, onTestFinished } from 'vitest'
 export const longerThanTests = 120_000
 
 /**
- * A server for all tests of a file, with a tree of its own for each client opened below it, or the
- * one that ZABRA_TEST_CONNECT names, which may be an Apache.
+ * A server for all tests of a file, with a separate tree for each client, or the server that
+ * ZABRA_TEST_CONNECT names, which may be an Apache.
  */
 export function useServer(config: Record<string, string | number> = {}) {
   const elsewhere = process.env['ZABRA_TEST_CONNECT']
@@ -35,15 +35,15 @@ export function useServer(config: Record<string, string | number> = {}) {
     await server?.stop()
   })
   return {
-    /** With the chroot. */
+    /** Includes the chroot. */
     get connectString() {
       return `${servers}${chroot}`
     },
-    /** Absent where the server is not ours to handle. */
+    /** Absent if the server is not under our control. */
     get server() {
       return server
     },
-    /** A client that does not outlive its test. */
+    /** A client that is closed at the end of its test. */
     async open(options: Partial<ClientOptions> = {}): Promise<Client> {
       const client = new Client({
         servers: `${servers}${chroot}`,

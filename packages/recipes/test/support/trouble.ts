@@ -6,7 +6,7 @@ import { Proxy } from '../../../client/test/support/proxy.ts'
 
 export { nextState }
 
-/** Ends the session of a client from elsewhere, as the server does when it was silent too long. */
+/** Ends the session of a client from elsewhere, as the server does when a session expires. */
 export async function expire(client: Client, connectString: string): Promise<void> {
   await client.connected()
   const { id, password, timeoutMs } = client.session!
@@ -21,13 +21,13 @@ export async function expire(client: Client, connectString: string): Promise<voi
     })
     await twin.connected().catch(() => {})
     await twin.close()
-    // The client may have been back before the twin could say good-bye: then once more.
+    // The client may have reconnected before the twin could close the session: then once more.
     await client.sync().catch(() => {})
   }
   await expired
 }
 
-/** A client whose connection can be broken and listened to. */
+/** A client whose connection can be broken and observed. */
 export async function openProxied(
   connectString: string,
   options: Partial<ClientOptions> = {},
@@ -46,8 +46,8 @@ export async function openProxied(
 }
 
 /**
- * How something ends whose reply is lost, and the connection with it, until it has ended. Afterwards
- * there may be connections again.
+ * The outcome of a call whose reply is lost with the connection. There are no connections until it
+ * has ended.
  */
 export async function outlived(
   proxy: Proxy,
@@ -63,7 +63,7 @@ export async function outlived(
   return result
 }
 
-/** Resolves when the node has so many children. */
+/** Resolves when the node has this many children. */
 export async function untilChildren(
   client: Client,
   path: string,
@@ -73,19 +73,19 @@ export async function untilChildren(
     let wake = (): void => {}
     const changed = new Promise<void>((resolve) => (wake = resolve))
     const isThere = (await client.exists(path, { watch: wake })) !== undefined
-    // A container may go in between.
+    // A container may be deleted in between.
     const children = isThere ? await client.children(path, { watch: wake }).catch(() => []) : []
     if (children.length === count) return children
     await changed
   }
 }
 
-/** Time enough for whatever the client does meanwhile, if it takes no more trips than these. */
+/** Time for a client to do something in the background that takes no more round trips than this. */
 export async function roundTrips(client: Client, count: number): Promise<void> {
   for (let i = 0; i < count; i++) await client.sync()
 }
 
-/** Resolves when the signal aborts, to its reason. */
+/** Resolves with the reason when the signal aborts. */
 export function aborted(signal: AbortSignal): Promise<unknown> {
   return new Promise((resolve) => {
     const done = (): void => resolve(signal.reason)

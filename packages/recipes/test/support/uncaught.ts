@@ -1,6 +1,6 @@
 import { onTestFinished } from 'vitest'
 
-/** What nobody catches until the end of the test, which would end the process otherwise. */
+/** Collects uncaught errors until the end of the test; otherwise they would end the process. */
 export function catchUncaught(): readonly unknown[] {
   const errors: unknown[] = []
   const before = process.listeners('uncaughtException')
