@@ -173,7 +173,7 @@ function describeZab(event: ZabEvent): string {
       return `handing over: ${event.reason}`
     case 'roleEnded':
       return `no longer: ${event.reason}`
-    case 'synchronising':
+    case 'synchronizing':
       return `bringing server ${event.sid} up to date (${event.plan})`
     case 'learnerDropped':
       return `dropped server ${event.sid}: ${event.reason}`
