@@ -36,6 +36,7 @@ const named: readonly Section[] = [
       ['docs/session-timeout.md'],
       ['docs/shutting-down.md'],
       ['docs/logging-and-tracing.md'],
+      ['docs/testing.md'],
       ['docs/embedding.md', 'A server inside your program'],
     ],
   },
@@ -49,7 +50,6 @@ const named: readonly Section[] = [
       ['docs/monitoring.md'],
       ['docs/log-messages.md'],
       ['docs/security.md'],
-      ['docs/threat-model.md'],
       ['docs/threat-model.md'],
       ['docs/troubleshooting.md'],
       ['docs/migration.md', 'Migrating from Apache'],
@@ -151,7 +151,11 @@ function documents(folder = ''): string[] {
 /** The README of the repository and those of packages are for GitHub and npm. */
 const isPage = (file: string): boolean => file !== 'README.md' && !file.startsWith('packages/')
 
-const listed = new Set([home, ...named.flatMap(({ pages }) => pages.map(([file]) => file))])
+/** The pages of the sections, in their order. */
+export const namedFiles: readonly string[] = named.flatMap(({ pages }) =>
+  pages.map(([file]) => file),
+)
+const listed = new Set([home, ...namedFiles])
 const unlisted = documents().filter((file) => isPage(file) && !listed.has(file))
 
 export const sections: readonly Section[] = [

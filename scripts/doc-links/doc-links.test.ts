@@ -1,11 +1,11 @@
-import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs'
+import { mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { dirname, join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { expect, test } from 'vitest'
 import { siteProblems } from '../../site/html-check.ts'
 import { anchorsOf, deadLinks, linksOf } from '../../site/markdown-links.ts'
-import { pageFiles, routeOf } from '../../site/pages.ts'
+import { namedFiles, pageFiles, routeOf } from '../../site/pages.ts'
 import { documentsOf } from '../doc-blocks/doc-blocks.ts'
 
 const root = join(dirname(fileURLToPath(import.meta.url)), '..', '..')
@@ -22,6 +22,17 @@ test('every page of the site has a document', () => {
 test('no two pages of the site have one address', () => {
   const routes = [...pageFiles].map(routeOf)
   expect(routes.filter((route, at) => routes.indexOf(route) !== at)).toEqual([])
+})
+
+test('the navigation lists no page twice', () => {
+  expect(namedFiles.filter((file, at) => namedFiles.indexOf(file) !== at)).toEqual([])
+})
+
+test('docs/README.md lists every document of its folder', () => {
+  const index = readFileSync(join(root, 'docs', 'README.md'), 'utf8')
+  const listed = new Set(linksOf(index).map(({ target }) => target))
+  const files = readdirSync(join(root, 'docs')).filter((name) => name.endsWith('.md'))
+  expect(files.filter((name) => name !== 'README.md' && !listed.has(name))).toEqual([])
 })
 
 test('anchors are those that GitHub makes', () => {

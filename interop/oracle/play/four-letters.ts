@@ -1,4 +1,4 @@
-import { askFourLetters } from '../../src/servers.ts'
+import { askFourLetters } from '../../src/four-letters.ts'
 import type { Stage } from './stage.ts'
 import type { Told } from './transcript.ts'
 
@@ -39,7 +39,9 @@ export async function tellFourLetters(stage: Stage, word: string): Promise<Told>
     case 'wchc':
       return lines.map((line) => maskSessionLine(stage, word, line)).toSorted()
     case 'conf':
-      return keys('=').toSorted()
+      return keys('=')
+        .filter((key) => key !== 'adminAddress')
+        .toSorted()
     case 'envi':
       return keys('=').filter((key) => /^(Environment|zookeeper.version|host.name|user)/.test(key))
     case 'cons':

@@ -53,6 +53,11 @@ async function done(...words: string[]): Promise<string> {
 
 describe('one node', () => {
   test('is made, read, changed and deleted', async () => {
+    const lonely = await zabra('create', '/no/parent')
+    expect([lonely.code, lonely.stderr]).toEqual([
+      4,
+      'zabra: cannot create /no/parent: /no does not exist\n  --parents (-p) also creates missing parents\n',
+    ])
     expect(await done('create', '/a', 'one')).toBe('/a\n')
     expect(await done('get', '/a')).toBe('one\n')
     expect(await done('get', '/a', '--raw')).toBe('one')

@@ -84,6 +84,11 @@ test('an ensemble survives the loss of a server, and everything is gone after Ct
   const { child, started, ended, stderr } = start('--servers', '3')
   const { servers, members, dataDir } = await started
   expect(members.map(({ role }) => role).toSorted()).toEqual(['follower', 'follower', 'leader'])
+  const status = await runZabra(['status', '--json', '--servers', servers], { env })
+  const seen = (JSON.parse(status.stdout) as { members: { id: string; mode: string }[] }).members
+  expect(seen.map(({ id, mode }) => `${id} ${mode}`)).toEqual(
+    members.map(({ id, role }) => `${id} ${role}`),
+  )
   process.kill(members.find(({ role }) => role === 'leader')!.pid, 'SIGKILL')
   const client = await connect(servers)
   await client.create('/still', 'here')

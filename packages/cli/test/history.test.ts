@@ -56,6 +56,15 @@ async function changesOf(path: string): Promise<Change[]> {
     .map((line) => JSON.parse(line) as Change)
 }
 
+test('the server names its admin port', async () => {
+  const [asked, named] = await Promise.all([
+    zabra('history', 'versions', '/app/config', '--json'),
+    zabra('history', 'versions', '/app/config', '--json', '--admin', server.adminAddress!),
+  ])
+  expect(asked.code).toBe(0)
+  expect(asked).toEqual(named)
+})
+
 test('changes are listed the same from a server and from its files', async () => {
   const { code, stdout } = await fromBoth('history', 'ls', '/app', '--data')
   expect(code).toBe(0)

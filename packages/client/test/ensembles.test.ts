@@ -1,11 +1,11 @@
 import { afterAll, beforeAll, expect, onTestFinished, test } from 'vitest'
+import { EmbeddedEnsemble } from '../../server/test/support/embedded-ensemble.ts'
 import { Client, type ClientOptions } from '../src/index.ts'
-import { Ensemble } from './support/ensemble.ts'
 import { nextState, textOf } from './support/fixture.ts'
 
-let ensemble: Ensemble
+let ensemble: EmbeddedEnsemble
 beforeAll(async () => {
-  ensemble = await Ensemble.start({ 'readonlymode.enabled': 'true' })
+  ensemble = await EmbeddedEnsemble.start({ tickTime: '200', 'readonlymode.enabled': 'true' })
 })
 afterAll(() => ensemble.dispose())
 
@@ -21,12 +21,12 @@ test('a client moves with its session when its server stops', async () => {
   const client = await open([1, 2, 3])
   await client.create('/moving', 'x', { ephemeral: true })
   const { state } = client
-  const id = state.name === 'connected' ? ensemble.idOf(state.server) : 0
+  const id = state.name === 'connected' ? ensemble.idAt(state.server) : 0
   const resumed = nextState(client, 'connected')
   await ensemble.stop(id)
   const { server, resumed: isResumed } = await resumed
   expect(isResumed).toBe(true)
-  expect(ensemble.idOf(server)).not.toBe(id)
+  expect(ensemble.idAt(server)).not.toBe(id)
   expect((await client.exists('/moving'))?.ephemeralOwner).toBe(client.session?.id)
   await ensemble.start(id)
 })
@@ -59,7 +59,11 @@ test('a client that may reads from a server without a quorum, and leaves it for 
 })
 
 test('members are changed, and a change of another configuration than the present one is refused', async () => {
-  await using changing = await Ensemble.start({ reconfigEnabled: 'true', skipACL: 'yes' })
+  await using changing = await EmbeddedEnsemble.start({
+    tickTime: '200',
+    reconfigEnabled: 'true',
+    skipACL: 'yes',
+  })
   const client = new Client({ servers: changing.connectString(2, 3) })
   onTestFinished(() => client.close())
   const before = await client.getConfig()

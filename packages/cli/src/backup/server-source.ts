@@ -1,7 +1,7 @@
 import type { IncomingMessage } from 'node:http'
 import { setTimeout as delay } from 'node:timers/promises'
 import type { ConnectionSettings } from '../connection/settings.ts'
-import { adminBases, openAdmin } from '../ensemble/admin.ts'
+import { openAdmin } from '../ensemble/admin.ts'
 import { CommandError } from '../framework/errors.ts'
 import { exitCodes } from '../framework/exit-codes.ts'
 import { hex } from '../node/stat.ts'
@@ -13,8 +13,8 @@ const roundsMax = 4
 const pauseMs = 1000
 
 export interface ServerSourceOptions {
-  /** The admin ports to ask, in order; those of the connection string without them. */
-  readonly admins: readonly string[] | undefined
+  /** The admin ports to ask, in order. */
+  readonly bases: readonly string[]
   readonly settings: ConnectionSettings
   readonly signal: AbortSignal
   readonly note: (text: string) => void
@@ -32,9 +32,8 @@ export class ServerSource implements BackupSource {
   private sentBytes = 0
 
   constructor(options: ServerSourceOptions) {
-    const { admins, settings } = options
     this.options = options
-    this.bases = adminBases(settings, admins)
+    this.bases = options.bases
   }
 
   get name(): string {

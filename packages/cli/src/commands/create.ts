@@ -1,10 +1,11 @@
 import { defineCommand } from '../framework/command.ts'
-import { UsageError } from '../framework/errors.ts'
+import { CommandError, UsageError } from '../framework/errors.ts'
+import { exitCodes } from '../framework/exit-codes.ts'
 import { parseAclList } from '../node/acl-text.ts'
 import { givenData } from '../node/input.ts'
 import { cleanPath } from '../node/paths.ts'
 import { statJson } from '../node/stat.ts'
-import { noData } from '@zabra/client'
+import { isRefusal, noData } from '@zabra/client'
 
 export const command = defineCommand({
   arguments: {
@@ -47,13 +48,23 @@ export const command = defineCommand({
     const path = sequential === true ? args.path : cleanPath(args.path)
     const data = await givenData(args.data, file, io)
     const client = await connect()
-    const made = await client.create(path, data ?? noData, {
+    const creating = client.create(path, data ?? noData, {
       sequential,
       ephemeral,
       container,
       ttlMs: ttl,
       parents: parents ?? false,
       acl: acl === undefined ? undefined : parseAclList(acl),
+    })
+    const made = await creating.catch((error: unknown) => {
+      if (!isRefusal(error, 'noNode') || parents === true) throw error
+      const parent = path.slice(0, path.lastIndexOf('/'))
+      throw new CommandError(`cannot create ${path}: ${parent} does not exist`, {
+        code: 'noNode',
+        exitCode: exitCodes.notFound,
+        hint: '--parents (-p) also creates missing parents',
+        cause: error,
+      })
     })
     if (out.json) await out.data({ path: made.path, stat: statJson(made.stat) })
     else out.line(made.path)

@@ -2,6 +2,7 @@ import { defineCommand } from '../framework/command.ts'
 import { CommandError } from '../framework/errors.ts'
 import { exitCodes } from '../framework/exit-codes.ts'
 import { adminBase, askAdmin } from '../ensemble/admin.ts'
+import { askOptions } from '../ensemble/ask-options.ts'
 import { survey } from '../ensemble/survey.ts'
 
 export const command = defineCommand({
@@ -9,7 +10,7 @@ export const command = defineCommand({
     admin: {
       type: 'text',
       value: 'URL',
-      help: 'the admin port of the leader (http://LEADER:8080)',
+      help: 'admin port of the leader (default: asked of the leader)',
     },
   },
   details: `The leader commits its proposals and lets an up-to-date follower lead. Clients reconnect within some tens of
@@ -41,7 +42,7 @@ needs a digest identity with every permission on /.`,
           exitCode: exitCodes.unavailable,
           hint: '`zabra status` shows the members',
         })
-      return adminBase(leader.member.client)
+      return adminBase(leader.member.client, await askOptions(connection, signal))
     }
   },
 })

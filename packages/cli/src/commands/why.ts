@@ -21,7 +21,7 @@ export const command = defineCommand({
       type: 'text',
       value: 'URL',
       many: true,
-      help: 'admin port of a server; repeat it for more (default: http://SERVER:8080 for each server)',
+      help: 'admin port of a server; repeat it for more (default: asked of each server)',
     },
     closed: { type: 'flag', help: 'sessions that were closed on request, too' },
     limit: { type: 'integer', short: 'n', help: 'show at most this many sessions (20)' },
@@ -41,7 +41,7 @@ heard of last. Servers keep the last 1000 in memory, until they are stopped. It 
     const bySession = new Map<string, { server: string; end: SeenEnd }[]>()
     let problem: Error | undefined
     let answers = 0
-    for (const base of adminBases(connection, options.admin)) {
+    for (const base of await adminBases(connection, options.admin, signal)) {
       try {
         const { sessions } = await askApi<{ sessions: readonly SeenEnd[] }>({
           base,

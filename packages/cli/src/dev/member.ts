@@ -38,9 +38,11 @@ function settingsOf(member: MemberPlan, all: readonly MemberPlan[]): string[] {
     '4lw.commands.whitelist=*',
   ]
   if (all.length === 1) return settings
-  const servers = all.map(
-    ({ id, quorumPort, electionPort }) => `server.${id}=${loopback}:${quorumPort}:${electionPort}`,
-  )
+  // With the client port, the configuration of the ensemble says which member a client port belongs to.
+  const servers = all.map(({ id, quorumPort, electionPort, clientPort: port }) => {
+    const clients = tlsLines === undefined ? `;${loopback}:${port}` : ''
+    return `server.${id}=${loopback}:${quorumPort}:${electionPort}${clients}`
+  })
   return [...settings, ...servers]
 }
 

@@ -4,6 +4,8 @@ import { exitCodes, type ExitCode } from '../framework/exit-codes.ts'
 import type { ConnectionSettings } from '../connection/settings.ts'
 import { tlsOptions } from '../connection/connect.ts'
 import { addressesOf, type Address } from './address.ts'
+import { askOptions } from './ask-options.ts'
+import { askWord, type AskOptions } from './four-letter.ts'
 
 export interface AdminRequest {
   /** `http://host:8080`. */
@@ -49,18 +51,32 @@ export async function askApi<T>(asked: ApiRequest): Promise<T> {
   return JSON.parse(await textOf(await openAdmin(asked))) as T
 }
 
-/** Where the admin ports of the servers of the connection string are, unless they are named. */
-export function adminBases(
+/** The admin ports of the servers of the connection string, unless they are named. */
+export async function adminBases(
   settings: ConnectionSettings,
   named: readonly string[] | undefined,
-): string[] {
+  signal: AbortSignal,
+): Promise<string[]> {
   if (named !== undefined && named.length > 0) return [...named]
-  return addressesOf(settings.servers).map(adminBase)
+  const options = await askOptions(settings, signal)
+  return Promise.all(addressesOf(settings.servers).map((server) => adminBase(server, options)))
 }
 
-/** Where the admin port of a server is unless it is configured. */
-export function adminBase({ host }: Pick<Address, 'host'>): string {
-  return `http://${host.includes(':') ? `[${host}]` : host}:8080`
+/** The admin port as the server itself names it in `conf`; the usual port if it does not. */
+export async function adminBase(server: Address, options: AskOptions): Promise<string> {
+  const conf = await askWord(server, 'conf', options).catch(() => '')
+  options.signal?.throwIfAborted()
+  const named = /^adminAddress=(.+)$/m.exec(conf)?.[1]
+  const url = named === undefined || !URL.canParse(named) ? undefined : new URL(named)
+  const host = server.host.includes(':') ? `[${server.host}]` : server.host
+  if (url === undefined) return `http://${host}:8080`
+  // On the loopback interface of another machine nothing can be reached; the error says so.
+  if (isAnyOrLoopback(url.hostname)) url.hostname = host
+  return url.origin
+}
+
+function isAnyOrLoopback(host: string): boolean {
+  return host === '0.0.0.0' || host === '[::]' || host === '[::1]' || host.startsWith('127.')
 }
 
 /** Opens a stream of the HTTP API; an error has the code that the server gave it. */
@@ -146,7 +162,7 @@ async function send(
         new CommandError(`${url.origin}: ${cause.code ?? cause.message}`, {
           code: 'unreachable',
           exitCode: exitCodes.unavailable,
-          hint: 'name the admin port with --admin http://HOST:PORT',
+          hint: 'an admin port listens on the loopback interface unless admin.serverAddress is set; --admin http://HOST:PORT names another',
           cause,
         }),
       ),

@@ -5,7 +5,7 @@ export const sourceOptions = {
   admin: {
     type: 'text',
     value: 'URL',
-    help: 'admin port of the server to ask (default: http://SERVER:8080)',
+    help: 'admin port of the server to ask (default: asked of the server)',
   },
   dataDir: {
     type: 'text',

@@ -90,6 +90,7 @@ export async function openSource(
   }
   const { serverSource } = await import('./server-source.ts')
   const connection = settings()
-  const [base = ''] = adminBases(connection, values.admin === undefined ? [] : [values.admin])
+  const named = values.admin === undefined ? [] : [values.admin]
+  const [base = ''] = await adminBases(connection, named, signal)
   return serverSource({ base, settings: connection, signal })
 }

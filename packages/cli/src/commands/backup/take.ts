@@ -17,7 +17,7 @@ export const command = defineCommand({
       type: 'text',
       value: 'URL',
       many: true,
-      help: 'admin port of a server; repeat it for more (default: http://SERVER:8080 for each server)',
+      help: 'admin port of a server; repeat it for more (default: asked of each server)',
     },
     dataDir: {
       type: 'text',
@@ -139,13 +139,14 @@ back to the last backup, or have a different history.`,
         return new DirectorySource(dataDir, options.dataLogDir, (text) => out.warn(text))
       }
       const { ServerSource } = await import('../../backup/server-source.ts')
-      const { admin: admins, rate } = options
+      const { adminBases } = await import('../../ensemble/admin.ts')
+      const connection = settings()
       return new ServerSource({
-        admins,
-        settings: settings(),
+        bases: await adminBases(connection, options.admin, signal),
+        settings: connection,
         signal,
         note: (text) => out.note(text),
-        rate,
+        rate: options.rate,
       })
     }
   },

@@ -18,7 +18,7 @@ export const command = defineCommand({
     admin: {
       type: 'text',
       value: 'URL',
-      help: 'admin port of the server to ask (default: http://SERVER:8080)',
+      help: 'admin port of the server to ask (default: asked of the server)',
     },
   },
   examples: [
@@ -29,7 +29,8 @@ export const command = defineCommand({
     const { version = -1 } = options
     if (version < -1) throw new UsageError('--version is -1 or more')
     const connection = settings()
-    const [base = ''] = adminBases(connection, options.admin === undefined ? [] : [options.admin])
+    const named = options.admin === undefined ? [] : [options.admin]
+    const [base = ''] = await adminBases(connection, named, signal)
     const path = cleanPath(args.path)
     const { zxid, node } = await askApi<{ zxid: string; node: { version: number } }>({
       base,

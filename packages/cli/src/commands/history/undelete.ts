@@ -23,7 +23,7 @@ export const command = defineCommand({
     admin: {
       type: 'text',
       value: 'URL',
-      help: 'admin port of the server to ask (default: http://SERVER:8080)',
+      help: 'admin port of the server to ask (default: asked of the server)',
     },
   },
   details: `Creates a deleted node again with all that was below it, with data, ACLs, containers and TTLs, by ordinary writes with the
@@ -34,7 +34,8 @@ rights of the identity. Nodes that exist are left alone; ephemeral nodes stay go
   ],
   async run({ args, options, out, settings, signal }) {
     const connection = settings()
-    const [base = ''] = adminBases(connection, options.admin === undefined ? [] : [options.admin])
+    const named = options.admin === undefined ? [] : [options.admin]
+    const [base = ''] = await adminBases(connection, named, signal)
     const path = cleanPath(args.path)
     const done = await askApi<Undeleted>({
       base,

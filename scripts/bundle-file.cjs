@@ -1,14 +1,15 @@
-import { statSync } from 'node:fs'
-import { fileURLToPath } from 'node:url'
+// Where the bundle of the command is. CommonJS, because bin/zabra loads this file at each start.
+const { statSync } = require('node:fs')
+const { join } = require('node:path')
 
-const inPackages = (path) => fileURLToPath(new URL(`../packages/${path}`, import.meta.url))
+const inPackages = (path) => join(__dirname, '..', 'packages', path)
 const sources = ['protocol', 'core', 'client', 'recipes', 'server', 'cli']
 
 /** As deep as the modules it is made of: they find their package.json from where they are. */
-export const bundle = inPackages('cli/dist/bundle/zabra.js')
+const bundle = inPackages('cli/dist/bundle/zabra.js')
 
 /** Whether nothing was compiled since. */
-export function isFresh() {
+function isFresh() {
   const madeMs = modifiedMs(bundle)
   const made = sources.map((name) => `${name}/tsconfig.tsbuildinfo`)
   return [...made, 'console/dist/index.js'].every((file) => modifiedMs(inPackages(file)) < madeMs)
@@ -17,3 +18,5 @@ export function isFresh() {
 function modifiedMs(path) {
   return statSync(path, { throwIfNoEntry: false })?.mtimeMs ?? 0
 }
+
+module.exports = { bundle, isFresh }
