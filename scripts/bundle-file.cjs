@@ -1,8 +1,8 @@
 // Where the bundle of the command is. CommonJS, because bin/zabra loads this file at each start.
 const { statSync } = require('node:fs')
-const { join } = require('node:path')
+const path = require('node:path')
 
-const inPackages = (path) => join(__dirname, '..', 'packages', path)
+const inPackages = (file) => path.join(__dirname, '..', 'packages', file)
 const sources = ['protocol', 'core', 'client', 'recipes', 'server', 'cli']
 
 /** As deep as the modules it is made of: they find their package.json from where they are. */
@@ -15,8 +15,8 @@ function isFresh() {
   return [...made, 'console/dist/index.js'].every((file) => modifiedMs(inPackages(file)) < madeMs)
 }
 
-function modifiedMs(path) {
-  return statSync(path, { throwIfNoEntry: false })?.mtimeMs ?? 0
+function modifiedMs(file) {
+  return statSync(file, { throwIfNoEntry: false })?.mtimeMs ?? 0
 }
 
 module.exports = { bundle, isFresh }

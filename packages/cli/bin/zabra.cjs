@@ -3,4 +3,4 @@
 require('node:module').enableCompileCache?.() // since Node 22.8
 const { main } = require('../dist/bundle/zabra.js')
 
-main(process.argv.slice(2)).then((code) => process.exit(code))
+void main(process.argv.slice(2)).then((code) => process.exit(code))

@@ -1,5 +1,5 @@
 /**
- * What recipes and simulations need of the client, and applications do not. It may change with any
+ * Parts of the client for recipes and simulations, not for applications. They may change with any
  * release.
  */
 export { onAbort } from './abort-signals.ts'

@@ -31,7 +31,7 @@ test('a client moves with its session when its server stops', async () => {
   await ensemble.start(id)
 })
 
-test('a linearizable read shows what was written elsewhere before', async () => {
+test('a linearizable read shows earlier writes of other clients', async () => {
   const [writer, reader] = await Promise.all([open([1]), open([2])])
   await writer.create('/fresh', '')
   await reader.sync()
@@ -42,7 +42,7 @@ test('a linearizable read shows what was written elsewhere before', async () => 
   }
 })
 
-test('a client that may reads from a server without a quorum, and leaves it for one that has it', async () => {
+test('a read-only client uses a server without a quorum, and leaves it for one with a quorum', async () => {
   const client = await open([1], { readOnly: true, sessionTimeoutMs: 2000 })
   await client.create('/read-only', 'x')
   await Promise.all([ensemble.stop(2), ensemble.stop(3)])
@@ -58,7 +58,7 @@ test('a client that may reads from a server without a quorum, and leaves it for 
   await client.set('/read-only', 'y')
 })
 
-test('members are changed, and a change of another configuration than the present one is refused', async () => {
+test('members are changed, and a change based on an old configuration is refused', async () => {
   await using changing = await EmbeddedEnsemble.start({
     tickTime: '200',
     reconfigEnabled: 'true',
@@ -68,7 +68,7 @@ test('members are changed, and a change of another configuration than the presen
   onTestFinished(() => client.close())
   const before = await client.getConfig()
   const lines = textOf(before.data).split('\n')
-  // With nothing to choose between them the last one leads: the first can go unnoticed.
+  // With equal histories the last one leads: the first can leave unnoticed.
   const line = lines.find((each) => each.startsWith('server.1='))!
   const first = `${line};${changing.connectString(1)}`
   const told = new Promise<void>((resolve) => {
