@@ -399,7 +399,7 @@ test('a completion does not fail because another call gave up', async () => {
   expect(await queue.size()).toBe(0)
 })
 
-test('giving up waiting for somebody else's completion changes nothing', async () => {
+test("giving up waiting for somebody else's completion changes nothing", async () => {
   const { item } = await takeOne('/impatient-second')
   const controller = new AbortController()
   const completed = item.complete()
@@ -427,7 +427,7 @@ async function completeInVain(path: string) {
   return { proxy, item, other, others: open(other, path) }
 }
 
-test('after a release, somebody else's completion does not count as ours', async () => {
+test("after a release, somebody else's completion does not count as ours", async () => {
   const { proxy, item, others } = await completeInVain('/given-back')
   const released = item.release()
   proxy.heal()
