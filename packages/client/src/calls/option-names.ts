@@ -3,8 +3,12 @@ import type { CreateOptions, WatchableReadOptions, WithCodec } from '../options.
 
 type Names = Readonly<Record<string, true>>
 
+/** The options of a call that has none. Most calls are like that, and there is nothing to check. */
+export const noOptions: Readonly<Record<never, never>> = Object.freeze({})
+
 /** Throws a TypeError where an option has none of the names. */
 export function checkOptionNames(what: string, options: object, names: Names): void {
+  if (options === noOptions) return
   for (const name in options) if (names[name] !== true) refuse(what, name, Object.keys(names))
 }
 
