@@ -5,7 +5,6 @@ import { Barrier } from '../src/barrier.ts'
 import { DoubleBarrier } from '../src/double-barrier.ts'
 import { Election } from '../src/election.ts'
 import { hold, type LossPolicy } from '../src/holding/held.ts'
-import { leaderOnly } from '../src/leader-only.ts'
 import { Lock } from '../src/lock.ts'
 import { PriorityQueue } from '../src/priority-queue.ts'
 import { Queue, type QueueOptions } from '../src/queue.ts'
@@ -46,7 +45,7 @@ test('what is not a path is refused at once, as it was given', async () => {
       'undefined is not a path: the path is not text',
     )
   }
-  const leading = leaderOnly(client, 'leader', () => Promise.resolve())
+  const leading = new Election(client, 'leader').run(() => Promise.resolve())
   await expect(leading).rejects.toMatchObject({ code: 'badArguments' })
 })
 
