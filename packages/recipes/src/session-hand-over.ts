@@ -55,7 +55,7 @@ export class SessionHandOver {
    * a LostError if the node does not exist, or belongs to another session.
    */
   async adopt(path: string, { lostOn, ...limits }: HoldOptions & CallOptions = {}): Promise<Held> {
-    const { client } = this
+    const client = this.client.patient
     checkPath(path)
     try {
       const { stat } = await client.get(path, { ...limits, consistency: 'session' })

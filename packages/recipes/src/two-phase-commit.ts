@@ -297,11 +297,15 @@ function awaitDecision(
   form: CommitForm,
   { abortAfterMs, ...options }: DecisionOptions,
 ): Promise<Decision> {
-  return limited(client, options, (signal) =>
+  const decision = limited(client, options, (signal) =>
     form === 'everyone'
       ? decide(client, path, signal, abortAfterMs)
       : awaitOutcome(client, path, signal, abortAfterMs),
   )
+  // A coordinator that gives up, even before it has begun, must not leave its place taken.
+  if (form === 'coordinator')
+    decision.catch(() => stepDown(client, layout(path).coordinator).catch(() => {}))
+  return decision
 }
 
 /** The outcome as it is written down; by this client, where nobody else is there to do it. */
