@@ -43,14 +43,14 @@ const patienceMs = 40_000
 const sayings: Record<Kind, Record<'leader' | 'learner', Record<Sync, RegExp>>> = {
   zabra: {
     leader: {
-      DIFF: /bringing server 3 up to date \(diff\)/g,
-      TRUNC: /bringing server 3 up to date \(trunc\)/g,
-      SNAP: /bringing server 3 up to date \(snap\)/g,
+      DIFF: /synchronizing learner server=3 plan=diff$/gm,
+      TRUNC: /synchronizing learner server=3 plan=trunc$/gm,
+      SNAP: /synchronizing learner server=3 plan=snap$/gm,
     },
     learner: {
-      DIFF: /taking over the history of server 2 \(diff\)/g,
-      TRUNC: /taking over the history of server 2 \(trunc\)/g,
-      SNAP: /taking over the history of server 2 \(snap\)/g,
+      DIFF: /synchronizing with leader leader=2 plan=diff$/gm,
+      TRUNC: /synchronizing with leader leader=2 plan=trunc$/gm,
+      SNAP: /synchronizing with leader leader=2 plan=snap$/gm,
     },
   },
   apache: {

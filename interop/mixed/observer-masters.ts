@@ -105,10 +105,12 @@ class Scene {
     await until('the observer is with the leader', async () => {
       if ((await this.observer.mode()) !== 'observer') return false
       if (this.observer.kind === 'zabra') {
-        const last = [...this.observer.server.log.matchAll(/following server (\d)/g)].at(-1)?.[1]
+        const last = [...this.observer.server.log.matchAll(/zab: following leader=(\d)/g)].at(
+          -1,
+        )?.[1]
         return last !== undefined && Number(last) !== leader.id
       }
-      const brought = /bringing server 4 up to date/
+      const brought = /synchronizing learner server=4/
       const followers = await this.followers()
       return (
         !brought.test(leader.server.log) && followers.some(({ server }) => brought.test(server.log))

@@ -6,7 +6,7 @@ const warning = 'WARN DataTree - Message:Digests are not matching. Value is Zxid
 test('a digest that does not match is a complaint, of Apache as of zabra', () => {
   const lines = [
     `[main] ${warning}`,
-    'error after 0x7 the tree has the digest 1, where 2 is expected',
+    'error tree: digest differs from that of the leader zxid=0x7 digest=1 expected=2',
     'all is well',
   ]
   expect(digestComplaints(lines.join('\n'))).toEqual(lines.slice(0, 2))

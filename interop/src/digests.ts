@@ -10,7 +10,7 @@ export async function rememberedDigests(
   return new Map(Array.from(pairs, ([, zxid = '', digest = '']) => [zxid, digest]))
 }
 
-const complaint = /digests? (are|is) not matching|has the digest/i
+const complaint = /digests? (are|is) not matching|tree: digest differs/i
 const bySnapshot = /Getting a snapshot from leader/
 const otherwise = /Getting a diff from the leader|Truncating log to get in sync/
 

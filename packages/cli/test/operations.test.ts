@@ -102,6 +102,31 @@ test('zabra sessions and top show this client', async () => {
   expect(sample.clients.map((each) => each.session)).toContain(session)
 })
 
+test('zabra sessions and top ask the HTTP API of a server that does not answer cons', async () => {
+  await using other = await startServer({
+    config: { 'admin.enableServer': 'true', 'admin.serverPort': 0 },
+  })
+  await using client = await connect(other.connectString)
+  await client.exists('/')
+  const session = `0x${BigInt.asUintN(64, client.session!.id).toString(16)}`
+  const there = ['--servers', other.connectString, '--json']
+  const { code, stdout } = await zabra('sessions', ...there)
+  expect(code).toBe(0)
+  expect(JSON.parse(stdout)).toEqual([
+    expect.objectContaining({ session, server: other.connectString, lastOperation: 'exists' }),
+  ])
+  const top = await zabra('top', '-n', '1', '-i', '50ms', ...there)
+  const { clients } = JSON.parse(top.stdout) as { clients: { session: string }[] }
+  expect(clients.map((each) => each.session)).toEqual([session])
+})
+
+test('zabra sessions says why a server shows nothing', async () => {
+  await using other = await startServer()
+  const { stdout, stderr } = await zabra('sessions', '--servers', other.connectString)
+  expect(stdout.split('\n')).toHaveLength(2)
+  expect(stderr).toMatch(/does not answer cons, and its admin port refuses: .*whitelist/)
+})
+
 test('zabra latency measures each server, and names the silent one', async () => {
   const dead = `127.0.0.1:${await deadPort()}`
   const servers = `${server.connectString},${dead}`

@@ -778,8 +778,7 @@ export class Client implements AsyncDisposable {
     const timeoutMs = options.timeoutMs ?? this.callTimeoutMs
     const guid = makeGuid(() => this.host.random())
     const { signal } = options
-    const { host, aborts } = this.live
-    return protectedCreate(port, path, guid, { signal, timeoutMs }, aborts, host)
+    return protectedCreate(port, path, guid, { signal, timeoutMs }, this.host)
   }
 
   private async addPersistent(serverPath: string, watch: PersistentWatch): Promise<void> {

@@ -2,11 +2,16 @@
  * What recipes and simulations need of the client, and applications do not. It may change with any
  * release.
  */
+export { onAbort } from './abort-signals.ts'
 export { checkCount, checkTimeout } from './calls/arguments.ts'
 export { checkOptionNames } from './calls/option-names.ts'
 export { isExactly, markErrorKind } from './error-kinds.ts'
+export { guarded } from './guarded.ts'
 export { makeGuid } from './guid.ts'
 export { inspect } from './hidden.ts'
 export type { Channel, Host, ServerAddress, Stream, StreamEvents } from './host.ts'
 export { nodeHost, type NodeHostOptions } from './node-host/node-host.ts'
+export { Listeners } from './listeners.ts'
+export { pause } from './pause.ts'
+export { Readers } from './readers.ts'
 export { checkPath } from './paths.ts'

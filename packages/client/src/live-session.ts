@@ -1,4 +1,6 @@
-import { AbortListeners } from './abort-listeners.ts'
+import { onAbort } from './abort-signals.ts'
+import { throwLater } from './guarded.ts'
+import { Listeners } from './listeners.ts'
 import { checkOptions } from './check-options.ts'
 import { checkTimeout } from './calls/arguments.ts'
 import { DefaultDeadlines } from './calls/deadlines.ts'
@@ -51,13 +53,12 @@ export class LiveSession {
   readonly host: Host
   readonly paths: Paths
   readonly watches: WatchRegistry
-  readonly aborts = new AbortListeners()
   readonly conversation: Conversation
   private readonly link: SessionLink
   private readonly renews: boolean
-  private readonly listeners = new Set<StateListener>()
-  private readonly closingListeners = new Set<() => void>()
-  private readonly authListeners = new Set<AuthListener>()
+  private readonly stateListeners: Listeners<Parameters<StateListener>>
+  private readonly closingListeners: Listeners<[]>
+  private readonly authListeners: Listeners<Parameters<AuthListener>>
   private readonly traces: Traces
   private readonly log: OperatorLog | undefined
   private readonly stats = new RequestStats()
@@ -95,10 +96,13 @@ export class LiveSession {
     this.connectTimeoutMs = options.connectTimeoutMs ?? defaultConnectTimeoutMs
     this.hasSessionToResume = options.session !== undefined
     this.host = options.host ?? nodeHost(options)
+    this.stateListeners = new Listeners(this.host)
+    this.closingListeners = new Listeners(this.host)
+    this.authListeners = new Listeners(this.host)
     this.paths = new Paths(chroot)
     this.traces = new Traces(this.host)
     this.renews = (options.onExpiry ?? 'renew') === 'renew'
-    this.watches = new WatchRegistry(this.paths.fromServer, (error) => this.report(error))
+    this.watches = new WatchRegistry(this.paths.fromServer, (error) => throwLater(this.host, error))
     const { logger, callTimeoutMs = defaultCallTimeoutMs } = options
     const timeoutMs = Math.min(
       options.sessionTimeoutMs ?? defaultSessionTimeoutMs,
@@ -200,20 +204,15 @@ export class LiveSession {
   }
 
   onState(listener: StateListener): () => void {
-    this.listeners.add(listener)
-    return () => this.listeners.delete(listener)
+    return this.stateListeners.add(listener)
   }
 
   onClosing(listener: () => void): () => void {
-    const own = (): void => listener()
-    this.closingListeners.add(own)
-    return () => this.closingListeners.delete(own)
+    return this.closingListeners.add(listener)
   }
 
   onAuthRefused(listener: AuthListener): () => void {
-    const own = (refusal: AuthRefusal): void => listener(refusal)
-    this.authListeners.add(own)
-    return () => this.authListeners.delete(own)
+    return this.authListeners.add(listener)
   }
 
   /** `hasDefault`: where no deadline is named, that of the client. */
@@ -237,7 +236,7 @@ export class LiveSession {
         }),
       )
       if (signal !== undefined)
-        stop.push(this.aborts.add(signal, () => settle(() => reject(signal.reason))))
+        stop.push(onAbort(signal, () => settle(() => reject(signal.reason))))
       if (timeoutMs === undefined) return
       const late = (): void => {
         const { lastProblem: cause, serverNames } = this
@@ -266,7 +265,7 @@ export class LiveSession {
     if (signal !== undefined || timeoutMs !== undefined) {
       checkTimeout(timeoutMs)
       if (signal?.aborted === true) return Promise.reject(signal.reason)
-      limit(call, { signal, timeoutMs }, this.aborts, this.host, this.problem)
+      limit(call, { signal, timeoutMs }, this.host, this.problem)
     }
     if (hasDefault && timeoutMs === undefined && this.deadlines !== undefined)
       call.deadlineTick = this.deadlines.next()
@@ -285,7 +284,7 @@ export class LiveSession {
     if (signal?.aborted === true) return Promise.reject(signal.reason)
     const call = new Call(authKind, identity)
     if (signal !== undefined || timeoutMs !== undefined)
-      limit(call, { signal, timeoutMs }, this.aborts, this.host, this.problem)
+      limit(call, { signal, timeoutMs }, this.host, this.problem)
     return this.conversation.authenticate(call)
   }
 
@@ -340,13 +339,13 @@ export class LiveSession {
       const last = new Call(kinds.exists, { path: '/', watch: false })
       this.conversation.submit(last).then(end, end)
       stop.push(this.host.timer(timeoutMs, end))
-      if (signal !== undefined) stop.push(this.aborts.add(signal, end))
+      if (signal !== undefined) stop.push(onAbort(signal, end))
     })
   }
 
   /** Before the server lets others have what this session holds. */
   private tellClosing(): void {
-    for (const listener of this.closingListeners) this.guarded(listener)
+    this.closingListeners.call()
   }
 
   private onIdentityRefused({ scheme, error, isTold }: IdentityRefusal): void {
@@ -354,7 +353,7 @@ export class LiveSession {
     this.traces.authRefused(refusal)
     this.log?.authRefused(scheme, this.serverName, error)
     if (isTold) return
-    for (const listener of this.authListeners) this.guarded(() => listener(refusal))
+    this.authListeners.call(refusal)
   }
 
   /** Ends everything at once, for this reason if there is one. */
@@ -450,12 +449,7 @@ export class LiveSession {
   private tell(state: State, before: State): void {
     this.traces.state(state, before)
     this.log?.state(state, this.lastProblem)
-    // Whoever begins to listen meanwhile hears of the next change, whoever stops of none.
-    const listeners = [...this.listeners]
-    for (const listener of listeners) {
-      if (!this.listeners.has(listener)) continue
-      this.guarded(() => listener(state, before))
-    }
+    this.stateListeners.call(state, before)
   }
 
   private async sayGoodbye(): Promise<void> {
@@ -469,21 +463,6 @@ export class LiveSession {
       cancel()
     }
     this.finish(undefined)
-  }
-
-  private guarded(act: () => void): void {
-    try {
-      act()
-    } catch (error) {
-      this.report(error)
-    }
-  }
-
-  /** An error of a caller's own function is theirs to hear of, but must not stop what runs here. */
-  private report(error: unknown): void {
-    this.host.defer(() => {
-      throw error
-    })
   }
 }
 

@@ -1,3 +1,4 @@
+import { guarded } from './guarded.ts'
 import type { Host } from './host.ts'
 import { formatZxid } from './stat.ts'
 import type { SessionInfo, State } from './state.ts'
@@ -156,13 +157,7 @@ export class OperatorLog {
       value === undefined ? [] : [` ${key}=${quoted(value)}`],
     )
     const { logger, host } = this
-    try {
-      logger[level]?.(`zabra client: ${what}${told.join('')}`)
-    } catch (error) {
-      host.defer(() => {
-        throw error
-      })
-    }
+    guarded(host, () => logger[level]?.(`zabra client: ${what}${told.join('')}`))
   }
 }
 

@@ -1,5 +1,4 @@
 import { expect, test } from 'vitest'
-import { AbortListeners } from './abort-listeners.ts'
 import { ConnectionLossError, OperationError, SessionExpiredError } from './errors.ts'
 import type { Host } from './host.ts'
 import { protectedCreate, type ProtectedPort } from './protected-create.ts'
@@ -35,8 +34,7 @@ test('a lost reply is looked for until there is an answer', async () => {
     expiries: () => 0,
     isClosed: () => false,
   }
-  const aborts = new AbortListeners()
-  const { path } = await protectedCreate(port, '/queue/item-', 'guid', {}, aborts, hastyHost)
+  const { path } = await protectedCreate(port, '/queue/item-', 'guid', {}, hastyHost)
   expect(path).toBe('/queue/_c_guid-item-')
   expect(creations).toBe(1)
 })
@@ -65,8 +63,7 @@ test('what comes of a create that was given up is deleted, though the server ref
   }
   const controller = new AbortController()
   const options = { signal: controller.signal }
-  const aborts = new AbortListeners()
-  const creating = protectedCreate(port, '/queue/item-', 'guid', options, aborts, hastyHost)
+  const creating = protectedCreate(port, '/queue/item-', 'guid', options, hastyHost)
   controller.abort(new Error('no more'))
   await expect(creating).rejects.toThrow('no more')
   made()
@@ -108,9 +105,8 @@ function expiringPort(expireAt: 'at once' | 'children' | 'exists'): ProtectedPor
 test.each(['at once', 'children', 'exists'] as const)(
   'where the session expires before it is known, nothing is made or found in the next one (%s)',
   async (moment) => {
-    const aborts = new AbortListeners()
     const port = expiringPort(moment)
-    const creating = protectedCreate(port, '/queue/item-', 'guid', {}, aborts, hastyHost)
+    const creating = protectedCreate(port, '/queue/item-', 'guid', {}, hastyHost)
     const error = await creating.catch((reason: unknown) => reason)
     expect(error).toBeInstanceOf(SessionExpiredError)
     expect(error).toMatchObject({ mayHaveHappened: true, path: '/queue/_c_guid-item-' })
@@ -141,8 +137,7 @@ test('what is given up and was made in a session that has expired is looked for 
   }
   const controller = new AbortController()
   const options = { signal: controller.signal }
-  const aborts = new AbortListeners()
-  const creating = protectedCreate(port, '/queue/item-', 'guid', options, aborts, hastyHost)
+  const creating = protectedCreate(port, '/queue/item-', 'guid', options, hastyHost)
   controller.abort(new Error('no more'))
   await expect(creating).rejects.toThrow('no more')
   lose()
@@ -168,7 +163,7 @@ test('a node that outlasts its session is deleted in the next one where that was
   }
   const controller = new AbortController()
   const options = { signal: controller.signal }
-  const creating = protectedCreate(port, '/q/n', 'guid', options, new AbortListeners(), hastyHost)
+  const creating = protectedCreate(port, '/q/n', 'guid', options, hastyHost)
   controller.abort(new Error('no more'))
   await expect(creating).rejects.toThrow('no more')
   expect(await isGone).toBe('/q/_c_guid-n')
@@ -193,7 +188,7 @@ test('a client whose last session has expired does not try to delete for ever', 
   }
   const controller = new AbortController()
   const options = { signal: controller.signal }
-  const creating = protectedCreate(port, '/q/n', 'guid', options, new AbortListeners(), hastyHost)
+  const creating = protectedCreate(port, '/q/n', 'guid', options, hastyHost)
   controller.abort(new Error('no more'))
   await expect(creating).rejects.toThrow('no more')
   await isTried

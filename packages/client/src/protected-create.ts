@@ -1,6 +1,6 @@
 import { nameOf, parentOf } from '@zabra/protocol'
 import type { Created } from './calls/kinds.ts'
-import type { AbortListeners } from './abort-listeners.ts'
+import { onAbort } from './abort-signals.ts'
 import { checkTimeout } from './calls/arguments.ts'
 import { ConnectionLossError, isRefusal, SessionExpiredError, TimeoutError } from './errors.ts'
 import type { Host } from './host.ts'
@@ -40,7 +40,6 @@ export function protectedCreate(
   path: string,
   guid: string,
   { signal, timeoutMs }: CallOptions,
-  aborts: AbortListeners,
   host: Host,
 ): Promise<Created> {
   checkTimeout(timeoutMs)
@@ -58,7 +57,7 @@ export function protectedCreate(
         .then((orphan) => orphan && remove(port, orphan.path, host))
         .catch(() => {})
     }
-    if (signal !== undefined) stop.push(aborts.add(signal, () => giveUp(() => signal.reason)))
+    if (signal !== undefined) stop.push(onAbort(signal, () => giveUp(() => signal.reason)))
     if (timeoutMs !== undefined) {
       const late = (mayHaveHappened: boolean): TimeoutError =>
         new TimeoutError(timeoutMs, mayHaveHappened, { path })

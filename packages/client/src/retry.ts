@@ -9,6 +9,7 @@ import {
   type Refusal,
 } from './errors.ts'
 import type { CallOptions } from './options.ts'
+import { pause } from './pause.ts'
 
 const firstPauseMs = 100
 const pauseMsMax = 2000
@@ -140,19 +141,7 @@ class Course {
   private pause(): Promise<void> {
     const { client, options } = this
     const ms = Math.min(pauseMsMax, firstPauseMs * 2 ** this.pauses++) * (1 + client.host.random())
-    const { signal } = options
     const leftMs = this.deadlineMs - client.nowMs()
-    return new Promise((resolve, reject) => {
-      const onAbort = (): void => {
-        cancel()
-        reject(signal?.reason)
-      }
-      const cancel = client.host.timer(Math.min(ms, leftMs), () => {
-        signal?.removeEventListener('abort', onAbort)
-        resolve()
-      })
-      if (signal?.aborted === true) onAbort()
-      else signal?.addEventListener('abort', onAbort, { once: true })
-    })
+    return pause(client.host, Math.min(ms, leftMs), options.signal)
   }
 }

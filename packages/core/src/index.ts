@@ -23,6 +23,8 @@ export { Guesses } from './service/guesses.ts'
 export { defaultLimits, limitNames, type LimitName, type ServiceLimits } from './service/limits.ts'
 export { Histogram, Summary } from './base/statistics.ts'
 export { ServerStats } from './service/server-stats.ts'
+export type { ClientCounts, Load, LoadReport, SlowRequest } from './service/load/load.ts'
+export type { Counted } from './service/load/top-counts.ts'
 export * from './ports.ts'
 export type { Trace, TraceEvent } from './service/trace.ts'
 export type { SnapshotSource } from './state/snapshot-source.ts'
@@ -52,11 +54,7 @@ export { ConfigFiles } from './storage/config-files.ts'
 export { MemoryDisk, type DiskCall, type Tear } from './storage/disk/memory-disk.ts'
 export { purge } from './storage/purge.ts'
 export { RecoveryError } from './storage/recovery/recovery-error.ts'
-export {
-  describeRecovery,
-  isRecoveryWarning,
-  type RecoveryEvent,
-} from './storage/recovery/recovery-events.ts'
+export { type RecoveryEvent } from './storage/recovery/recovery-events.ts'
 export {
   CopyError,
   copyRecords,

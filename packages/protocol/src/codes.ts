@@ -1,4 +1,4 @@
-/** The small numbers of the protocol that are neither operations nor errors. */
+/** Numeric constants of the protocol other than operations and errors. */
 
 export const createFlags = {
   persistent: 0,
@@ -27,7 +27,7 @@ export const eventTypes = {
 } as const
 export type EventType = (typeof eventTypes)[keyof typeof eventTypes]
 
-/** The only state that travels in a notification. */
+/** The only keeper state that a notification carries. */
 export const syncConnected = 3
 
 export const watcherTypes = {
@@ -40,13 +40,13 @@ export const watcherTypes = {
 
 export const addWatchModes = { persistent: 0, persistentRecursive: 1 } as const
 
-/** Request and reply ids with a meaning of their own. */
+/** Request and reply ids with a special meaning. */
 export const xids = { notification: -1, ping: -2, auth: -4, setWatches: -8 } as const
 
-/** A caller who does not care about the version says so with this one. */
+/** Matches any version. */
 export const anyVersion = -1
 
-/** What the owner field of a container holds in place of a session. */
+/** The ephemeralOwner of a container node, in place of a session id. */
 export const containerOwner = -0x8000000000000000n
 
 export const defaultFrameBytesMax = 0xfffff

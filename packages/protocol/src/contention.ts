@@ -1,30 +1,40 @@
 /**
- * Who holds a right and who waits for it, by the names of znodes in the layouts of zabra, Curator
- * and kazoo. Everything here follows from names and stats; reading them is up to the caller.
+ * Finds the holders and waiters of a lock, semaphore or election from the names of znodes, in the
+ * layouts of zabra, Curator and kazoo. Everything here follows from names and stats; the caller
+ * reads them.
  */
 import type { Stat } from './records/common.ts'
 import { joinPath } from './path.ts'
 
-export type LineKind = 'lock' | 'read/write lock' | 'election' | 'semaphore' | 'simple lock'
-export type Library = 'zabra or Curator' | 'kazoo' | 'zabra'
+export const lineKinds = [
+  'lock',
+  'read/write lock',
+  'election',
+  'semaphore',
+  'simple lock',
+  'queue',
+  'group',
+] as const
+export type LineKind = (typeof lineKinds)[number]
+export type Library = 'zabra or Curator' | 'zabra or kazoo' | 'kazoo' | 'zabra' | 'any'
 
-/** Somebody who holds a right or waits for it. */
+/** A client that holds a right or waits for it. */
 export interface Contender {
   readonly node: string
   readonly holds: boolean
-  /** How a contender of a read/write lock wants it. */
+  /** The side of a read/write lock that a contender asks for. */
   readonly mode: 'read' | 'write' | undefined
-  /** What it says of itself: the data of its node. */
+  /** The data of its node, in which it describes itself. */
   readonly id: string
   readonly session: bigint
-  /** The czxid: grows from one holder to the next. */
+  /** The czxid; it grows from one holder to the next. */
   readonly token: bigint
-  /** When it began to wait, in ms since 1970. */
+  /** When it began to wait, in milliseconds since 1970. */
   readonly sinceMs: number
   readonly library: Library
 }
 
-/** Those who hold a right and those who wait for it, in order. */
+/** The holders of a right and its waiters, in order. */
 export interface Line {
   readonly path: string
   readonly kind: LineKind
@@ -38,7 +48,7 @@ interface Mark {
   readonly mode?: 'read' | 'write'
 }
 
-/** What stands before the number in the names of contenders. Longer ones come first. */
+/** Prefixes before the sequence number in the names of contenders. Longer prefixes come first. */
 const marks: readonly Mark[] = [
   { text: '__READ__', kind: 'read/write lock', library: 'zabra or Curator', mode: 'read' },
   { text: '__WRIT__', kind: 'read/write lock', library: 'zabra or Curator', mode: 'write' },
@@ -49,10 +59,16 @@ const marks: readonly Mark[] = [
   { text: 'lock-', kind: 'lock', library: 'zabra or Curator' },
 ]
 
+/** Items of queues: of Curator's `DistributedQueue` and `SimpleDistributedQueue`, of kazoo and zabra. */
+const queueItems: readonly { readonly pattern: RegExp; readonly library: Library }[] = [
+  { pattern: /^(?:queue-.*|qn-)\d{10}$/, library: 'zabra or Curator' },
+  { pattern: /^entry-(?:\d{3}|@\d{15})-(?:~[^~]*~)?.*\d{10}$/, library: 'zabra or kazoo' },
+]
+
 const simpleLock: Mark = { text: '', kind: 'simple lock', library: 'zabra' }
 const simpleLockNode = 'held'
 
-/** A child that may be a contender, by its name. */
+/** A child that may be a contender, judged by its name. */
 export interface Candidate {
   readonly name: string
   readonly mark: Mark
@@ -80,10 +96,36 @@ function candidateOf(name: string): Candidate | undefined {
   return undefined
 }
 
+/** Whether a child with this name makes its parent a queue. */
+export function isQueueItem(name: string): boolean {
+  return queueItems.some(({ pattern }) => pattern.test(name))
+}
+
+/** The children of a queue that are its items, the next one first. */
+export function queueItemsAmong(children: readonly string[]): readonly Candidate[] {
+  const items = children.flatMap((name) => {
+    const form = queueItems.find(({ pattern }) => pattern.test(name))
+    return form === undefined
+      ? []
+      : [{ name, mark: { text: '', kind: 'queue', library: form.library } as const }]
+  })
+  return items.toSorted((a, b) => (a.name < b.name ? -1 : 1))
+}
+
+/** The members of a group: children that go with the sessions that made them. */
+export function groupMember(name: string): Candidate {
+  return { name, mark: { text: '', kind: 'group', library: 'any' } }
+}
+
 /** The line that candidates form; undefined where none of them stands any more. */
 export function lineOf(path: string, candidates: readonly Standing[]): Line | undefined {
   if (candidates.length === 0) return undefined
-  const standing = candidates.toSorted((a, b) => (a.stat.czxid < b.stat.czxid ? -1 : 1))
+  const [first] = candidates
+  // The items of a queue have an order of their own.
+  const standing =
+    first!.mark.kind === 'queue'
+      ? candidates
+      : candidates.toSorted((a, b) => (a.stat.czxid < b.stat.czxid ? -1 : 1))
   const kind = kindOf(path, standing)
   const holders = holdersIn(kind, standing)
   return {
@@ -104,16 +146,18 @@ export function lineOf(path: string, candidates: readonly Standing[]): Line | un
 
 function kindOf(path: string, standing: readonly Candidate[]): LineKind {
   const kinds = new Set(standing.map(({ mark }) => mark.kind))
-  // kazoo's writers look like its plain locks; a reader beside them tells.
+  // kazoo names writers like plain locks; only a reader next to them reveals a read/write lock.
   if (kinds.has('read/write lock')) return 'read/write lock'
-  if (kinds.has('semaphore') || path.endsWith('/leases')) return 'semaphore'
+  const isLeases = path.endsWith('/leases') && standing[0]!.mark.kind === 'lock'
+  if (kinds.has('semaphore') || isLeases) return 'semaphore'
   return standing[0]!.mark.kind
 }
 
-/** Which of those in order have what they wait for. */
+/** The contenders, in order, that hold what they wait for. */
 function holdersIn(kind: LineKind, standing: readonly Candidate[]): ReadonlySet<number> {
+  if (kind === 'queue') return new Set()
   // A lease is only made when there is room for it.
-  if (kind === 'semaphore') return new Set(standing.keys())
+  if (kind === 'semaphore' || kind === 'group') return new Set(standing.keys())
   if (kind !== 'read/write lock') return new Set([0])
   const firstWriter = standing.findIndex(({ mark }) => mark.mode !== 'read')
   if (firstWriter < 0) return new Set(standing.keys())
@@ -122,10 +166,77 @@ function holdersIn(kind: LineKind, standing: readonly Candidate[]): ReadonlySet<
 
 const shownMax = 60
 
-/** What a contender's data says, as one short line. */
+/** Data of a contender, as one short line. */
 export function contenderId(data: Uint8Array | null): string {
   const text = Buffer.from(data ?? [])
     .toString()
     .replaceAll(/\p{Cc}/gu, ' ')
   return text.length > shownMax ? `${text.slice(0, shownMax)}...` : text
+}
+
+/** A session waits for what another one holds. */
+export interface Wait {
+  readonly waiter: bigint
+  readonly holder: bigint
+  /** What it waits for. */
+  readonly path: string
+}
+
+/** Who waits for whom. Elections are left out: who does not lead goes on with other work. */
+export function waitsIn(lines: readonly Line[]): Wait[] {
+  return lines.flatMap(({ path, kind, contenders }) => {
+    if (kind === 'election' || kind === 'queue' || kind === 'group') return []
+    const holders = new Set(contenders.filter(({ holds }) => holds).map(({ session }) => session))
+    const waiters = new Set(contenders.filter(({ holds }) => !holds).map(({ session }) => session))
+    return [...waiters].flatMap((waiter) =>
+      [...holders]
+        .filter((holder) => holder !== waiter)
+        .map((holder) => ({ waiter, holder, path })),
+    )
+  })
+}
+
+/** Circles of waits: each waits for the holder of its own, who waits next. None shares a session. */
+export function deadlocksIn(waits: readonly Wait[]): Wait[][] {
+  const from = new Map<bigint, Wait[]>()
+  for (const wait of waits) from.set(wait.waiter, [...(from.get(wait.waiter) ?? []), wait])
+  const circles: Wait[][] = []
+  const done = new Set<bigint>()
+  for (const start of from.keys()) {
+    if (done.has(start)) continue
+    const circle = circleFrom(start, from, done)
+    if (circle !== undefined) circles.push(circle)
+  }
+  return circles
+}
+
+/** Goes down from a session, by depth; `done` are those from which no new circle begins. */
+function circleFrom(
+  start: bigint,
+  from: ReadonlyMap<bigint, readonly Wait[]>,
+  done: Set<bigint>,
+): Wait[] | undefined {
+  const way: Wait[] = []
+  const ahead: (Wait | 'back')[] = [...(from.get(start) ?? [])]
+  done.add(start)
+  for (let next = ahead.pop(); next !== undefined; next = ahead.pop()) {
+    if (next === 'back') {
+      way.pop()
+      continue
+    }
+    way.push(next)
+    const { holder } = next
+    const at = way.findIndex(({ waiter }) => waiter === holder)
+    if (at >= 0) {
+      for (const { waiter } of way) done.add(waiter)
+      return way.slice(at)
+    }
+    if (done.has(holder)) {
+      way.pop()
+      continue
+    }
+    done.add(holder)
+    ahead.push('back', ...(from.get(holder) ?? []))
+  }
+  return undefined
 }

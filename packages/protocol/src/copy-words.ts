@@ -1,4 +1,4 @@
-/** Up to here, copying word by word is cheaper than calling out of JavaScript. */
+/** Up to this length, copying word by word is faster than a call out of JavaScript. */
 export const wordCopyMax = 128
 
 /** Copies a short range, four bytes at a time. */

@@ -1,4 +1,4 @@
-/** The refusals of the protocol, by name. Numbers once used on the wire stay reserved. */
+/** The errors of the protocol, by name. Numbers once used on the wire stay reserved. */
 export const errorCodes = {
   ok: 0,
   systemError: -1,

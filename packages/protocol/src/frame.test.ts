@@ -6,7 +6,7 @@ import { MalformedError } from './jute.ts'
 
 const bytesMax = 1000
 
-/** Copies what it gets, and answers false after the frames it is told to stop at. */
+/** Copies what it receives, and returns false after the frames it is told to stop at. */
 class Collector implements FrameSink {
   readonly frames: string[] = []
   readonly stopAfter: ReadonlySet<number>
@@ -31,7 +31,7 @@ function framed(payload: Uint8Array): Buffer {
 const payloads = fc.array(fc.uint8Array({ maxLength: 40 }), { maxLength: 12 })
 const cuts = fc.array(fc.nat({ max: 60 }), { minLength: 1, maxLength: 30 })
 
-/** Pushes a stream in pieces of the given sizes, out of one array that is used again. */
+/** Pushes a stream in pieces of the given sizes, all through one reused array. */
 function pushInPieces(
   cutter: FrameCutter,
   stream: Uint8Array,
@@ -63,7 +63,7 @@ test('any split of a stream yields the same frames', () => {
   )
 })
 
-test('byte by byte is one of those splits', () => {
+test('splitting byte by byte yields the same frames', () => {
   const sent = [Buffer.from('hello'), Buffer.alloc(0), Buffer.alloc(700, 7)]
   const cutter = new FrameCutter(bytesMax)
   const sink = new Collector()
@@ -72,7 +72,7 @@ test('byte by byte is one of those splits', () => {
   expect(sink.frames).toEqual(sent.map((payload) => payload.toString('hex')))
 })
 
-test('an incomplete frame is kept until its rest arrives', () => {
+test('an incomplete frame is kept until the rest arrives', () => {
   const cutter = new FrameCutter(bytesMax)
   const sink = new Collector()
   const stream = framed(Buffer.from('abcdef'))
@@ -84,7 +84,7 @@ test('an incomplete frame is kept until its rest arrives', () => {
   expect(cutter.keptBytes).toBe(0)
 })
 
-test('a sink that answered false gets nothing more until it is resumed', () => {
+test('a sink that returned false gets nothing until it is resumed', () => {
   const cutter = new FrameCutter(bytesMax)
   const sink = new Collector([1])
   const stream = Buffer.concat([framed(Buffer.of(1)), framed(Buffer.of(2)), framed(Buffer.of(3))])
@@ -96,7 +96,7 @@ test('a sink that answered false gets nothing more until it is resumed', () => {
   expect(cutter.isHeld).toBe(false)
 })
 
-test('what arrives while the sink waits is kept for it, even if nothing was left over', () => {
+test('data that arrives while the sink waits is kept, even if nothing was left over', () => {
   const cutter = new FrameCutter(bytesMax)
   const sink = new Collector([1])
   cutter.push(framed(Buffer.of(1)), 5, sink)
@@ -108,7 +108,7 @@ test('what arrives while the sink waits is kept for it, even if nothing was left
   expect(sink.frames).toEqual(['01', '02', '03'])
 })
 
-test('wherever a sink stops, no frame is lost, repeated or out of order', () => {
+test('no frame is lost, repeated or reordered, wherever a sink stops', () => {
   const stops = fc.array(fc.nat({ max: 14 }), { maxLength: 8 })
   fc.assert(
     fc.property(payloads, cuts, stops, fc.boolean(), (sent, sizes, stopAfter, resumeAtOnce) => {
@@ -125,7 +125,7 @@ test('wherever a sink stops, no frame is lost, repeated or out of order', () => 
   )
 })
 
-test('resuming without having been stopped does nothing', () => {
+test('resuming a sink that was not stopped does nothing', () => {
   const sink = new Collector()
   new FrameCutter(bytesMax).resume(sink)
   expect(sink.frames).toEqual([])
@@ -150,14 +150,14 @@ test('the largest allowed frame passes, and so does an empty one', () => {
   expect(sink.frames.map((frame) => frame.length / 2)).toEqual([bytesMax, 0])
 })
 
-test('frames before a bad length are still handed on', () => {
+test('frames before an invalid length are still delivered', () => {
   const sink = new Collector()
   const stream = Buffer.concat([framed(Buffer.of(1)), Buffer.of(255, 255, 255, 255)])
   expect(() => new FrameCutter(bytesMax).push(stream, stream.length, sink)).toThrow(MalformedError)
   expect(sink.frames).toEqual(['01'])
 })
 
-test('memory grows with what has arrived, not with what is announced', () => {
+test('memory grows with received bytes, not with announced lengths', () => {
   const announced = 1 << 20
   const word = Buffer.alloc(8)
   word.writeInt32BE(announced)

@@ -1,24 +1,24 @@
 import { MalformedError } from './jute.ts'
 
-/** Takes frames as they become complete; answers false to get no more until `resume`. */
+/** Takes frames as they become complete; returns false to get no more until `resume`. */
 export interface FrameSink {
   frame(bytes: Uint8Array, start: number, end: number): boolean
-  /** Told how long a frame is going to be of which only a part is there; may throw. */
+  /** Called with the length of a frame that is still incomplete; may throw. */
   readonly announce?: ((bytes: number) => void) | undefined
 }
 
-/** The length of a frame is negative, or more than is allowed. */
+/** The length of a frame is negative or exceeds the limit. */
 export class FrameLengthError extends MalformedError {}
 
 const lengthBytes = 4
 const smallestStore = 512
 
 /**
- * Cuts a byte stream into frames: a length, then so many bytes.
+ * Cuts a byte stream into frames: a length, then that many bytes.
  *
- * Whole frames are handed on where they lie in the received chunk, without a copy; only what is
- * incomplete, or not wanted yet, is kept. Memory grows with what has arrived, never with what a
- * length word merely announces.
+ * Whole frames are passed on in place, within the received chunk. Only incomplete frames, and
+ * frames that the sink does not want yet, are copied. Memory grows with received bytes, never with
+ * an announced length.
  */
 export class FrameCutter {
   private readonly bytesMax: number
@@ -31,19 +31,19 @@ export class FrameCutter {
     this.bytesMax = bytesMax
   }
 
-  /** Bytes waiting for their frame to become complete, or for `resume`. */
+  /** Bytes that wait for their frame to become complete, or for `resume`. */
   get keptBytes(): number {
     return this.keptEnd - this.keptStart
   }
 
-  /** The sink answered false and waits for `resume`; what is pushed meanwhile is only kept. */
+  /** The sink returned false and waits for `resume`; pushed bytes are only kept in the meantime. */
   get isHeld(): boolean {
     return this.held
   }
 
   /**
-   * Takes received bytes, which the caller may reuse afterwards.
-   * Throws a MalformedError on a length that is negative or too large.
+   * Takes received bytes, which the caller may reuse afterwards. Throws a MalformedError if a
+   * length is negative or too large.
    */
   push(chunk: Uint8Array, end: number, sink: FrameSink): void {
     if (this.held || this.kept !== undefined) {
@@ -55,12 +55,12 @@ export class FrameCutter {
     if (rest < end) this.keep(chunk, rest, end)
   }
 
-  /** As if the sink had answered false. */
+  /** Stops delivery, as if the sink had returned false. */
   hold(): void {
     this.held = true
   }
 
-  /** Goes on after the sink answered false. */
+  /** Continues delivery after the sink returned false. */
   resume(sink: FrameSink): void {
     this.held = false
     const { kept } = this

@@ -1,9 +1,9 @@
 /**
- * Every byte format of ZooKeeper, as declarations: no I/O, and no state but what spares work that
- * was just done (`text-bytes.ts`, `remembered` in `jute.ts`).
+ * Every byte format of ZooKeeper, as declarations: no I/O, and no state except small caches of
+ * recent work (`text-bytes.ts`, `remembered` in `jute.ts`).
  *
- * Read `jute.ts` for the encoding, `records/` for what travels and what is stored,
- * `table.ts` for the table of operations, `frame.ts` for how a stream becomes frames.
+ * Read `jute.ts` for the encoding, `records/` for messages and stored records, `table.ts` for the
+ * table of operations, and `frame.ts` for how a stream becomes frames.
  */
 export { copyWords, wordCopyMax } from './copy-words.ts'
 export {
@@ -45,12 +45,19 @@ export { storedKind, storedTtlMs, type NodeKind } from './node-kind.ts'
 export {
   candidatesAmong,
   contenderId,
+  deadlocksIn,
+  groupMember,
+  isQueueItem,
+  lineKinds,
   lineOf,
+  queueItemsAmong,
+  waitsIn,
   type Candidate,
   type Contender,
   type Line,
   type LineKind,
   type Standing,
+  type Wait,
 } from './contention.ts'
 export {
   codes,

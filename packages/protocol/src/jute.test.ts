@@ -38,7 +38,7 @@ test('integers are big-endian and signed', () => {
   expect(decode(long, unhex('8000000000000000'))).toBe(-0x8000000000000000n)
 })
 
-test('a long written from its halves is the same long', () => {
+test('a long written as two halves is the same long', () => {
   fc.assert(
     fc.property(fc.bigInt({ min: -(1n << 63n), max: (1n << 63n) - 1n }), (value) => {
       const writer = new Writer()
@@ -48,7 +48,7 @@ test('a long written from its halves is the same long', () => {
   )
 })
 
-test('a boolean is written as 0 or 1, and anything but 0 is read as true', () => {
+test('a boolean is written as 0 or 1, and any byte but 0 reads as true', () => {
   expect(hex(encode(bool, true))).toBe('01')
   expect(hex(encode(bool, false))).toBe('00')
   for (let value = 0; value < 256; value++) {
@@ -56,7 +56,7 @@ test('a boolean is written as 0 or 1, and anything but 0 is read as true', () =>
   }
 })
 
-test('null and empty differ, for buffers, text and vectors', () => {
+test('null and empty differ for buffers, text and vectors', () => {
   for (const codec of [buffer, nullableText, nullableVector(int)] as Codec<unknown>[]) {
     expect(hex(encode(codec, null))).toBe('ffffffff')
     expect(decode(codec, unhex('ffffffff'))).toBeNull()
@@ -76,7 +76,7 @@ test('a vector with a negative count other than -1 is empty, as in Apache', () =
   expect(decode(vector(int), unhex('80000000'))).toEqual([])
 })
 
-test('text that is expected is skipped, and only that', () => {
+test('skipText skips the expected text and no other', () => {
   const text = fc.string({ unit: 'binary', maxLength: 6 })
   fc.assert(
     fc.property(text, text, fc.boolean(), (written, other, isSame) => {
@@ -89,7 +89,7 @@ test('text that is expected is skipped, and only that', () => {
       else expect(reader.ustring()).toBe(decode(ustring, encode(ustring, written)))
     }),
   )
-  // One byte that is no UTF-8 is not the character of the same number.
+  // A single byte that is invalid UTF-8 must not decode to the character with that number.
   expect(new Reader(unhex('00000001 e9')).skipText('\u00e9')).toBe(false)
   expect(new Reader(unhex('00000003 61 62')).skipText('abc')).toBe(false)
   expect(new Reader(unhex('0000')).skipText('')).toBe(false)
@@ -102,11 +102,11 @@ test('invalid UTF-8 becomes U+FFFD', () => {
   expect(decodeText(unhex('61 80 62'))).toBe('a\ufffdb')
 })
 
-test('half a surrogate pair is written as U+FFFD, so that what is sent is always UTF-8', () => {
+test('half a surrogate pair is written as U+FFFD, so the bytes are always valid UTF-8', () => {
   expect(decode(ustring, encode(ustring, 'a\ud800b'))).toBe('a\ufffdb')
 })
 
-test('text of any length and script survives', () => {
+test('text of any length and script survives a round trip', () => {
   fc.assert(
     fc.property(fc.string({ unit: 'binary', maxLength: 300 }), (text) => {
       const bytes = encode(ustring, text)
@@ -116,7 +116,7 @@ test('text of any length and script survives', () => {
   )
 })
 
-test('text on both sides of the bound of the short way is written alike', () => {
+test('text just below and above the bound of the short path is written alike', () => {
   for (const length of [0, 1, 63, 64, 65, 500]) {
     for (const text of ['x'.repeat(length), `${'x'.repeat(length)}é`, 'é'.repeat(length)]) {
       expect(decode(ustring, encode(ustring, text))).toBe(text)
@@ -124,7 +124,7 @@ test('text on both sides of the bound of the short way is written alike', () => 
   }
 })
 
-test('what follows a record is ignored', () => {
+test('bytes after a record are ignored', () => {
   const Pair = record({ a: int, b: ustring })
   expect(decode(Pair, unhex('00000007 00000001 78 deadbeef'))).toEqual({ a: 7, b: 'x' })
 })
@@ -145,7 +145,7 @@ test('a reader follows a view into a shared buffer, and can be pointed elsewhere
   expect(reader.reset(shared, 11, 12).remaining).toBe(1)
 })
 
-test('a buffer is a view of what was received, not a copy', () => {
+test('a buffer is a view of the received bytes, not a copy', () => {
   const bytes = unhex('00000002 6162').slice()
   const data = decode(buffer, bytes)!
   bytes[4] = 0x7a
@@ -154,7 +154,7 @@ test('a buffer is a view of what was received, not a copy', () => {
 
 // --- the writer ----------------------------------------------------------------------------------
 
-test('a writer grows to whatever is written, and can be used again', () => {
+test('a writer grows as needed, and can be reused', () => {
   const writer = new Writer(0)
   const large = new Uint8Array(5000).fill(7)
   for (let round = 0; round < 2; round++) {
@@ -171,7 +171,7 @@ test('a writer grows to whatever is written, and can be used again', () => {
   }
 })
 
-test('a buffer that was given back is the next one taken', () => {
+test('a released buffer is the next one used', () => {
   const first = new Writer(0)
   first.int(1)
   const { bytes } = first
@@ -211,7 +211,7 @@ test('writers that share buffers never write into one another', () => {
   )
 })
 
-test('a length that is known only at the end can be put in its place', () => {
+test('a length that is known only at the end can be filled in', () => {
   const writer = new Writer()
   writer.int(0)
   writer.ustring('abc')
@@ -245,7 +245,7 @@ const primitives = fc.constantFrom(
   both(ustring as Codec<unknown>, text),
 )
 
-/** Any declaration one could write, compiled and interpreted, with the values it describes. */
+/** Random declarations, compiled and interpreted, with values that match them. */
 const { shape } = fc.letrec<{ shape: Shape }>((tie) => ({
   shape: fc.oneof(
     { depthSize: 'small', withCrossShrink: true },
@@ -296,7 +296,7 @@ test('compiled and interpreted declarations write the same bytes and read the sa
   )
 })
 
-test('whatever the bytes, reading gives a value or a MalformedError', () => {
+test('reading any bytes gives a value or a MalformedError', () => {
   fc.assert(
     fc.property(shape, fc.uint8Array({ maxLength: 60 }), ({ compiled, looped }, garbage) => {
       expect(outcome(compiled, garbage)).toEqual(outcome(looped, garbage))
@@ -305,7 +305,7 @@ test('whatever the bytes, reading gives a value or a MalformedError', () => {
   )
 })
 
-/** Buffers come back as views of other classes; their bytes are what counts. */
+/** Buffers are read as views of other classes; only their bytes matter. */
 function plain(value: unknown): unknown {
   if (value instanceof Uint8Array) return `bytes ${hex(value)}`
   if (Array.isArray(value)) return value.map(plain)
@@ -333,7 +333,7 @@ test.each(hostileLengths)('a buffer or text of length 0x%s is refused', (length)
   }
 })
 
-test('a vector is refused as soon as its elements cannot fit into what is left', () => {
+test('a vector is refused as soon as its elements cannot fit into the remaining bytes', () => {
   const Wide = record({ a: long, b: long })
   for (const count of ['7fffffff', '00100000', '00000003', '00000002']) {
     const input = unhex(`${count} 00000001000000020000000300000004 0000000500000006`)
@@ -366,7 +366,7 @@ test.each([
   expect(new Reader(encode(buffer, given)).ustring()).toBe(expected)
 })
 
-test('a remembered value is read from the same encoded only, and shared', () => {
+test('a remembered value is reused only for the same bytes, and is shared', () => {
   const lists = remembered(nullableVector(int))
   const encoded = encode(lists, [1, 2])
   const first = decode(lists, encoded)

@@ -9,19 +9,19 @@
 import { copyWords, wordCopyMax } from './copy-words.ts'
 import { knownBytesOf, rememberText } from './text-bytes.ts'
 
-/** The bytes are not what the declaration says: a fault of whoever sent them. */
+/** The bytes do not match the declaration: the sender is at fault. */
 export class MalformedError extends Error {
   override readonly name = 'MalformedError'
 }
 
-/** The bytes are fine, but hold null where a value is required. */
+/** The bytes are well-formed, but contain null where a value is required. */
 export class NullError extends MalformedError {}
 
 const textDecoding = 'utf8'
 const shortText = 64
 const capacityMin = 512
 
-/** Makes copies that outlive the bytes they are made of. */
+/** Makes copies that outlive the original bytes. */
 export interface BufferKeeper {
   keep(source: DataView, start: number, end: number): Uint8Array
 }
@@ -30,12 +30,12 @@ export interface BufferKeeper {
 export class Reader {
   position = 0
   end = 0
-  /** Makes the buffers that are handed out; without one they are views of the reader's bytes. */
+  /** Makes the buffers that are returned; without it they are views of the reader's bytes. */
   keeper: BufferKeeper | undefined
   bytes: Uint8Array
-  /** The same bytes. */
+  /** A view of the same bytes. */
   view: DataView
-  /** The same again, made when the first text is decoded. */
+  /** Another view of the same bytes, made when the first text is decoded. */
   private text: Buffer | undefined
 
   constructor(bytes: Uint8Array = new Uint8Array(0), start = 0, end = bytes.length) {
@@ -127,14 +127,14 @@ export class Reader {
     return (all & 0x80808080) === 0
   }
 
-  /** Text where null makes no sense, a path for example. */
+  /** Text that must not be null, such as a path. */
   ustring(): string {
     const text = this.nullableText()
     if (text === null) throw new NullError('null where text is required')
     return text
   }
 
-  /** Reads text if it is this one, and ASCII; else nothing is read. */
+  /** Reads the text if it equals this ASCII one; otherwise reads nothing. */
   skipText(expected: string): boolean {
     const { position, bytes } = this
     const { length } = expected
@@ -149,7 +149,7 @@ export class Reader {
 
   /**
    * The number of elements of a vector; -1 is null. Other negative counts read as empty, as in
-   * Apache. `elementBytesMin` bounds what a hostile count can make the caller allocate.
+   * Apache. `elementBytesMin` limits what a hostile count can make the caller allocate.
    */
   count(elementBytesMin = 1): number {
     const count = this.int()
@@ -163,17 +163,17 @@ export class Reader {
 const noBytes = Buffer.alloc(0)
 const noView = new DataView(noBytes.buffer, noBytes.byteOffset, 0)
 
-/** Buffers that writers have given back, and their views; the last one is likely still in a cache. */
+/** Released buffers and their views. The last one is probably still in a CPU cache. */
 const spareBuffers: Buffer[] = []
 const spareViews: DataView[] = []
 let spareBytes = 0
 const spareBytesMax = 4 * 1024 * 1024
 
-/** Writes primitives into a buffer that grows; `written` hands out what was written. */
+/** Writes primitives into a buffer that grows; `written` returns the bytes. */
 export class Writer {
   position = 0
   bytes: Uint8Array = noBytes
-  /** The same bytes. */
+  /** A view of the same bytes. */
   view: DataView = noView
   private buffered: Buffer = noBytes
 
@@ -206,8 +206,9 @@ export class Writer {
   }
 
   /**
-   * Forgets what was written, and leaves the buffer to whichever writer needs one next: nobody may
-   * look at it any more. So many writers that write now and then share a few buffers.
+   * Discards what was written and releases the buffer to the next writer that needs one, so the
+   * caller must not use it any more. This lets many writers that write occasionally share a few
+   * buffers.
    */
   release(): void {
     const { buffered, view } = this
@@ -220,7 +221,7 @@ export class Writer {
     spareBytes += buffered.length
   }
 
-  /** Continues in another buffer; what was written so far stays with the old one. */
+  /** Continues in another buffer; the bytes written so far stay in the old one. */
   adopt(bytes: Uint8Array): void {
     this.bytes = bytes
     this.buffered = Buffer.isBuffer(bytes)
@@ -254,7 +255,7 @@ export class Writer {
     this.position += 4
   }
 
-  /** Overwrites an int written earlier: a length that is known only at the end. */
+  /** Overwrites an int written earlier, such as a length that is known only at the end. */
   intAt(position: number, value: number): void {
     this.view.setInt32(position, value)
   }
@@ -265,7 +266,7 @@ export class Writer {
     this.position += 8
   }
 
-  /** A long from its halves, for places where a bigint would be an allocation. */
+  /** A long as two halves, for places where a bigint would be an allocation. */
   longHalves(high: number, low: number): void {
     this.ensure(8)
     this.view.setInt32(this.position, high)
@@ -300,7 +301,7 @@ export class Writer {
     this.raw(source.subarray(start, end))
   }
 
-  /** The same from a view: cheaper while it is short, for nothing is made for it. */
+  /** The same from a view. It is faster for short ranges, because it allocates nothing. */
   rawView(source: DataView, start: number, end: number): void {
     const length = end - start
     this.ensure(length)
@@ -334,7 +335,7 @@ export class Writer {
         this.rawView(known.view, 0, known.length)
         return
       }
-      // Most text is short and ASCII: writing it here is cheaper than a call out of JavaScript.
+      // Most text is short and ASCII; writing it here is faster than a call out of JavaScript.
       this.ensure(length)
       const { bytes, position } = this
       let i = 0
@@ -353,11 +354,11 @@ export class Writer {
   }
 }
 
-/** How one kind of value is read and written. */
+/** Reads and writes one kind of value. */
 export interface Codec<T> {
   /** For a primitive, the method of Reader and Writer that handles it. */
   readonly primitive?: Primitive
-  /** The fewest bytes a value can take. */
+  /** The minimum encoded size of a value. */
   readonly bytesMin: number
   readonly read: (reader: Reader) => T
   readonly write: (writer: Writer, value: T) => void
@@ -365,7 +366,7 @@ export interface Codec<T> {
 
 type Primitive = 'byte' | 'bool' | 'int' | 'long' | 'buffer' | 'nullableText' | 'ustring'
 
-/** The TypeScript type of what a codec reads. */
+/** The TypeScript type of the values of a codec. */
 export type TypeOf<C> = C extends Codec<infer T> ? T : never
 
 function primitive<T>(name: Primitive, bytesMin: number): Codec<T> {
@@ -407,7 +408,7 @@ export function nullableVector<T>(element: Codec<T>): Codec<T[] | null> {
   }
 }
 
-/** A counted list where null makes no sense. */
+/** A counted list that must not be null. */
 export function vector<T>(element: Codec<T>): Codec<T[]> {
   const nullable = nullableVector(element)
   return {
@@ -424,8 +425,8 @@ export function vector<T>(element: Codec<T>): Codec<T[]> {
 const rememberedBytesMax = 64
 
 /**
- * For values that are mostly the same as the last one, and short: bytes that were read before are
- * not decoded again. Such a value is shared, so nobody may change it.
+ * For short values that usually repeat: bytes equal to the previous ones are not decoded again. The
+ * value is shared, so nobody may change it.
  */
 export function remembered<T extends object>(codec: Codec<T | null>): Codec<T | null> {
   let value: T | null = null
@@ -471,9 +472,9 @@ export type RecordOf<F> = { -readonly [Name in keyof F]: TypeOf<F[Name]> }
 /**
  * Declares a record: its fields in the order of the wire.
  *
- * The declaration is compiled, once and at load, into the straight-line code one would write by
- * hand; a loop over the fields costs about three times as much. Where code generation from
- * strings is switched off, the loop is used.
+ * The declaration is compiled once, at load, into the straight-line code that one would write by
+ * hand; a loop over the fields costs about three times as much. If code generation from strings is
+ * disabled, the loop is used.
  */
 // oxlint-disable-next-line typescript/no-explicit-any -- the only way to say "a codec of anything"
 export function record<const F extends Readonly<Record<string, Codec<any>>>>(
@@ -514,7 +515,7 @@ function compile(fields: AnyFields): Codec<Record<string, unknown>> {
   return make(...Object.values(fields))
 }
 
-/** The same by a loop: the fallback, and what the tests compare the compiled code with. */
+/** The same as a loop: the fallback, and the reference for tests of the compiled code. */
 export function interpret(fields: AnyFields): Codec<Record<string, unknown>> {
   const entries = Object.entries(fields)
   return {
@@ -535,7 +536,7 @@ export function encodeText(text: string): Uint8Array {
   return Buffer.from(text, textDecoding)
 }
 
-/** UTF-8 as text; what is invalid becomes U+FFFD. */
+/** UTF-8 as text; invalid bytes become U+FFFD. */
 export function decodeText(bytes: Uint8Array, start = 0, end = bytes.length): string {
   const source = Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength)
   return decodeBuffer(source, start, end)
@@ -543,7 +544,7 @@ export function decodeText(bytes: Uint8Array, start = 0, end = bytes.length): st
 
 const replacement = '\ufffd'
 
-/** As Java decodes: what is invalid becomes U+FFFD, and an encoded surrogate a single one. */
+/** As Java decodes: invalid bytes become U+FFFD, and an encoded surrogate becomes a single one. */
 function decodeBuffer(source: Buffer, start: number, end: number): string {
   const text = source.toString(textDecoding, start, end)
   if (!text.includes(replacement)) return text
@@ -563,7 +564,7 @@ export function encode<T>(codec: Codec<T>, value: T): Uint8Array {
   return writer.written()
 }
 
-/** A record from bytes that hold nothing before it; what follows it is ignored, as in Apache. */
+/** Decodes a record that starts at the first byte; trailing bytes are ignored, as in Apache. */
 export function decode<T>(codec: Codec<T>, bytes: Uint8Array): T {
   return codec.read(new Reader(bytes))
 }

@@ -63,7 +63,7 @@ const readOp: fc.Arbitrary<MultiOp> = fc.record(
 )
 const lists = fc.oneof(fc.array(writeOp, { maxLength: 5 }), fc.array(readOp, { maxLength: 5 }))
 
-test('a list of operations is read back as it was written', () => {
+test('a list of operations survives a round trip', () => {
   fc.assert(
     fc.property(lists, (ops) => {
       expect(decode(MultiRequest, encode(MultiRequest, ops))).toEqual(ops)
@@ -96,7 +96,7 @@ test('reads and writes do not mix', () => {
 })
 
 test.each([3, 6, 7, 9, 12, 14, 16, 20, 22, -1, 0, 1000])(
-  'operation %i has no place in a multi',
+  'operation %i is not allowed in a multi',
   (type) => {
     const head = Buffer.alloc(9, 0)
     head.writeInt32BE(type)
@@ -105,17 +105,17 @@ test.each([3, 6, 7, 9, 12, 14, 16, 20, 22, -1, 0, 1000])(
   },
 )
 
-test('no operations at all is the mark of the end alone', () => {
+test('an empty list is only the end mark', () => {
   expect(hex(encode(MultiRequest, []))).toBe('ffffffff01ffffffff')
   expect(hex(encode(MultiResponse, []))).toBe('ffffffff01ffffffff')
   expect(decode(MultiRequest, unhex('ffffffff 01 ffffffff'))).toEqual([])
 })
 
-test('what says done ends the list, whatever its other fields', () => {
+test('`done` ends the list, whatever its other fields', () => {
   expect(decode(MultiRequest, unhex('00000001 02 00000000'))).toEqual([])
 })
 
-test('an error stands twice in its result', () => {
+test('an error appears twice in its result', () => {
   const results: MultiResult[] = [{ err: 0 }, { err: -101 }, { err: -2 }]
   const bytes = encode(MultiResponse, results)
   expect(hex(bytes)).toBe(
@@ -144,7 +144,7 @@ const stat = {
   pzxid: 11n,
 }
 
-test('each kind of result is read back as it was written', () => {
+test('each kind of result survives a round trip', () => {
   const results: MultiResult[] = [
     { err: 0, type: 1, response: { path: '/a' } },
     { err: 0, type: 15, response: { path: '/b', stat } },
@@ -158,7 +158,7 @@ test('each kind of result is read back as it was written', () => {
   expect(decode(MultiResponse, encode(MultiResponse, results))).toEqual(results)
 })
 
-test('containers and TTL nodes answer as create2 does', () => {
+test('containers and TTL nodes answer like create2', () => {
   for (const type of [15, 19, 21] as const) {
     const writer = new Writer()
     writeMultiSuccess(writer, type)
@@ -166,13 +166,13 @@ test('containers and TTL nodes answer as create2 does', () => {
   }
 })
 
-test('results written piece by piece are the same as written at once', () => {
+test('results written one by one are the same as results written at once', () => {
   const writer = new Writer()
   writeMultiError(writer, -101)
   writeMultiEnd(writer)
   expect(hex(writer.written())).toBe(hex(encode(MultiResponse, [{ err: -101 }])))
 })
 
-test('a result of a kind that no multi gives is malformed', () => {
+test('a result kind that no multi returns is malformed', () => {
   expect(() => decode(MultiResponse, unhex('00000063 00 00000000'))).toThrow(MalformedError)
 })

@@ -1,4 +1,6 @@
-/** The lists of multi and multiRead: a header before each part, and one with `done` at the end. */
+/**
+ * The lists of multi and multiRead: each part has a header, and a header with `done` ends the list.
+ */
 import { MalformedError, type Codec, type Reader, type TypeOf, type Writer } from './jute.ts'
 import { errorCodes } from './errors.ts'
 import { singleReads, singleWrites } from './table.ts'
@@ -6,7 +8,7 @@ import { singleReads, singleWrites } from './table.ts'
 const endOfList = { type: -1, done: true, err: -1 } as const
 
 type Table = typeof singleWrites & typeof singleReads
-/** The operations of a table that a list may hold. */
+/** The operations of a table that a list may contain. */
 type Listed<Entries> = {
   [Name in keyof Entries]: Entries[Name] extends { inList: string } ? Name : never
 }[keyof Entries]
@@ -20,7 +22,7 @@ interface Part {
 
 const table: Table = { ...singleWrites, ...singleReads }
 
-/** The operations that a list may hold, by number, and what stands in their result. */
+/** The operations that a list may contain by number, with the records of their results. */
 const parts: (Part | undefined)[] = []
 for (const [name, entry] of Object.entries(table)) {
   if (!('inList' in entry)) continue
@@ -37,7 +39,7 @@ type Requests<Names extends keyof Table> = {
   [Name in Names]: { type: Table[Name]['code']; request: TypeOf<Table[Name]['request']> }
 }[Names]
 
-/** One operation of a multi, by its number. */
+/** One operation of a multi, with its number. */
 export type MultiWriteOp = Requests<Listed<typeof singleWrites>>
 /** One operation of a multiRead. */
 export type MultiReadOp = Requests<Listed<typeof singleReads>>
@@ -48,7 +50,7 @@ export function isMultiWrite(op: MultiOp): op is MultiWriteOp {
   return parts[op.type]!.isWrite
 }
 
-/** Whether a list may hold this operation. */
+/** Whether a list may contain this operation. */
 export const isMultiPart = (type: number): type is PartType => parts[type] !== undefined
 
 function readHeader(reader: Reader): { type: number; done: boolean; err: number } {
@@ -61,7 +63,10 @@ function writeHeader(writer: Writer, type: number, done: boolean, err: number): 
   writer.int(err)
 }
 
-/** A list of operations; reading refuses a kind that no multi may hold, and a mix of both kinds. */
+/**
+ * A list of operations. Reading refuses operations that no list may contain, and a mix of reads and
+ * writes.
+ */
 export const MultiRequest: Codec<MultiOp[]> = {
   bytesMin: 9,
   read(reader) {
@@ -95,7 +100,7 @@ export function writeMultiError(writer: Writer, err: number): void {
   writer.int(err)
 }
 
-/** Stands before a successful part's response; `type` is that of the request. */
+/** Precedes the response of a successful part; `type` is that of the request. */
 export function writeMultiSuccess(writer: Writer, type: PartType): void {
   writeHeader(writer, parts[type]!.resultType, false, 0)
 }

@@ -16,13 +16,13 @@ test('every operation is found by its number', () => {
   for (const [name, { code }] of Object.entries(operations)) expect(operationName(code)).toBe(name)
 })
 
-test('numbers without an operation have no name', () => {
+test('unused numbers have no name', () => {
   for (const code of [0, 10, 23, 99, 108, 1000, -2, -12]) {
     expect(operationName(code)).toBeUndefined()
   }
 })
 
-test('operations have the numbers that every client knows', () => {
+test('operations have the numbers of the ZooKeeper protocol', () => {
   const codes = Object.entries(operations).map(([name, { code }]) => [name, code])
   expect(Object.fromEntries(codes)).toEqual({
     create: 1,

@@ -1,4 +1,4 @@
-/** All operations: those of `table.ts`, and the lists of them. */
+/** All operations: those of `table.ts`, and the lists of them (multi and multiRead). */
 import type { TypeOf } from './jute.ts'
 import * as client from './records/client.ts'
 import { MultiRequest, MultiResponse } from './lists.ts'
@@ -7,7 +7,7 @@ import { MultiTxn } from './transactions.ts'
 
 export type { Operation } from './table.ts'
 
-/** Operations that become a transaction, are logged and replicated. */
+/** Operations that become a transaction, which is logged and replicated. */
 export const writes = {
   ...singleWrites,
   multi: { code: 14, request: MultiRequest, txn: MultiTxn, response: MultiResponse },
@@ -19,7 +19,7 @@ export const reads = {
   multiRead: { code: 22, request: MultiRequest, response: MultiResponse },
 } as const satisfies Record<string, Operation>
 
-/** Operations that concern the connection and are answered the moment they are read. */
+/** Operations that concern the connection and are answered as soon as they are read. */
 export const inline = {
   auth: { code: 100, request: client.AuthPacket, response: client.Empty },
   sasl: { code: 102, request: client.SaslToken, response: client.SaslToken },

@@ -23,7 +23,7 @@ const somePacket = fc.record({
   ),
 })
 
-test('packets come out as they went in, wherever the stream is cut', () => {
+test('packets survive a round trip, wherever the stream is cut', () => {
   fc.assert(
     fc.property(
       fc.array(somePacket, { maxLength: 20 }),
@@ -47,7 +47,7 @@ test('packets come out as they went in, wherever the stream is cut', () => {
   )
 })
 
-test('a packet with very many identities is read, in any number of pieces, at a cost that is linear', () => {
+test('a packet with very many identities is read in any number of pieces, at linear cost', () => {
   const authinfo = Array.from({ length: 50_000 }, (_, i) => ({ scheme: 'digest', id: `user-${i}` }))
   const bytes = encodePacket('request', 1n, unhex('01'), authinfo)
   const reader = new PacketReader()
@@ -62,7 +62,7 @@ test('a packet with very many identities is read, in any number of pieces, at a 
   expect(looked).toBeLessThan(5 * authinfo.length)
 })
 
-test('a packet stays as it was read while others follow', () => {
+test('a returned packet does not change while later ones arrive', () => {
   const reader = new PacketReader()
   reader.push(encodePacket('proposal', 1n, unhex('0101')))
   const first = reader.next()!
@@ -71,7 +71,7 @@ test('a packet stays as it was read while others follow', () => {
   expect(first.data).toEqual(Uint8Array.of(1, 1))
 })
 
-test('a snapshot passes through raw, and packets go on behind it', () => {
+test('a snapshot passes through raw, and packets continue after it', () => {
   const snap = encodePacket('snap', 5n)
   const snapshot = unhex('00000000 ffffffff 7fffffff')
   const after = encodePacket('newLeader', 6n)

@@ -1,7 +1,7 @@
 import { MalformedError, Reader } from './jute.ts'
 import { QuorumPacket } from './records/quorum.ts'
 
-/** What Apache accepts: jute.maxbuffer and as much again. */
+/** The limit in Apache: twice jute.maxbuffer. */
 export const defaultPacketFieldBytesMax = 2_097_150
 
 /**
@@ -9,31 +9,33 @@ export const defaultPacketFieldBytesMax = 2_097_150
  * of them is read, so that the leader can refuse the request instead of dropping the follower.
  */
 const packetBytesMax = 64 * 1024 * 1024
-/** Two lengths, of texts that are empty. */
+/** The lengths of two empty texts. */
 const identityBytesMin = 8
 const noBytes = new Uint8Array(0)
 const firstStoreBytes = 4096
 const storeBytes = 64 * 1024
 
-const fixedBytes = 16 // type, zxid, and the length of the data
+const fixedBytes = 16 // type, zxid and the length of the data
 
 /**
- * Cuts the byte stream of the quorum port into packets, which carry no outer length.
+ * Cuts the byte stream of the quorum port into packets, which have no outer length.
  *
- * `push` what arrives and ask for the `next` packet until there is none. After a SNAP packet the
- * stream holds a snapshot instead: take its bytes with `takeRaw`, and once the snapshot has ended,
- * give what lies behind its end back with `unread` and go on with `next`.
+ * `push` the received bytes, then ask for the `next` packet until it returns undefined. After a
+ * SNAP packet the stream contains a snapshot: take its bytes with `takeRaw`. Once the snapshot has
+ * ended, return the bytes after its end with `unread` and continue with `next`.
  */
 export class PacketReader {
   private readonly fieldBytesMax: number
   private store: Uint8Array = noBytes
   private start = 0
   private end = 0
-  /** Packets that were handed out lie in the store: it is not written to again. */
+  /** The buffer contains returned packets, so it must not be overwritten. */
   private isShared = false
-  /** A packet cannot be complete before so many bytes are here: saves looking at every chunk. */
+  /**
+   * A packet cannot be complete before this many bytes have arrived; saves looking at every chunk.
+   */
   private needed = fixedBytes
-  /** How much of the packet at hand was measured, and the fields of identities that follow. */
+  /** The measured part of the current packet, and the number of identity fields that follow. */
   private measured = 0
   private fieldsLeft = 0
   private readonly reader = new Reader()
@@ -42,7 +44,7 @@ export class PacketReader {
     this.fieldBytesMax = fieldBytesMax
   }
 
-  /** Bytes that have arrived and were not handed out. */
+  /** Bytes that have arrived and were not returned yet. */
   get keptBytes(): number {
     return this.end - this.start
   }
@@ -55,9 +57,8 @@ export class PacketReader {
   }
 
   /**
-   * The next complete packet. Its bytes are never written to again, but keeping them keeps
-   * everything that arrived at about the same time.
-   * Throws a MalformedError on a length that is negative or too large.
+   * The next complete packet. Its bytes never change, but holding them retains everything that
+   * arrived at about the same time. Throws a MalformedError if a length is negative or too large.
    */
   next(): QuorumPacket | undefined {
     if (this.keptBytes < this.needed) return undefined
@@ -72,14 +73,14 @@ export class PacketReader {
     return packet
   }
 
-  /** Everything that is here, as bytes of the caller's own, without looking at it. */
+  /** Everything that has arrived, as a copy, without parsing it. */
   takeRaw(): Uint8Array {
     const raw = this.store.slice(this.start, this.end)
     this.consume(raw.length)
     return raw
   }
 
-  /** Puts bytes back in front of whatever has arrived since. */
+  /** Puts bytes back in front of those that have arrived since. */
   unread(bytes: Uint8Array): void {
     const later = this.takeRaw()
     this.push(bytes)
@@ -87,8 +88,8 @@ export class PacketReader {
   }
 
   /**
-   * The length of the packet at hand, as far as it can be told: a packet is at least so long. What
-   * was measured before is not measured again: a packet may come in many pieces.
+   * The length of the current packet as far as it is known; the packet is at least that long. It
+   * continues where it stopped before, because a packet may come in many pieces.
    */
   private measure(): number {
     if (this.measured === 0) {
@@ -148,7 +149,7 @@ export class PacketReader {
     } else {
       let capacity = this.store === noBytes ? firstStoreBytes : storeBytes
       while (capacity < have + added) capacity *= 2
-      // Nothing is read of it that was not written before.
+      // Only bytes that were written before are ever read.
       const fresh = new Uint8Array(Buffer.allocUnsafeSlow(capacity).buffer)
       fresh.set(this.store.subarray(this.start, this.end))
       this.store = fresh

@@ -1,6 +1,6 @@
-/** What a legal path is, and its parts. */
+/** The rules for a legal path, and its parts. */
 
-/** The reason a path is refused, or undefined when it is legal. The rules are those of create. */
+/** The reason why a path is refused, or undefined if it is legal. The rules are those of create. */
 export function pathProblem(path: string): string | undefined {
   const { length } = path
   if (length === 0) return 'the path is empty'
@@ -35,7 +35,10 @@ function isForbidden(code: number): boolean {
   )
 }
 
-/** Where the last component begins: its slash, or -1. `lastIndexOf` is a call out of JavaScript. */
+/**
+ * The index of the slash before the last component, or -1. `lastIndexOf` is a call out of
+ * JavaScript.
+ */
 export function lastSlash(path: string): number {
   let at = path.length - 1
   while (at >= 0 && path.charCodeAt(at) !== 0x2f) at--

@@ -1,8 +1,7 @@
 /**
- * The table of operations: one entry each, with its number and its records. Dispatch on the
- * server, the calls of the client, the bodies in the log, and the names in logs and metrics all
- * follow from it. The entries that hold lists of other entries, multi and multiRead, are added in
- * `operations.ts`.
+ * The table of operations: one entry each, with its number and its records. Dispatch on the server,
+ * the calls of the client, the bodies in the log, and the names in logs and metrics all follow from
+ * it. `operations.ts` adds the entries that contain lists of other entries, multi and multiRead.
  */
 import type { Codec } from './jute.ts'
 import * as client from './records/client.ts'
@@ -13,7 +12,7 @@ export interface Operation {
   readonly code: number
   readonly request: Codec<any> // oxlint-disable-line typescript/no-explicit-any -- a table of different codecs
   readonly response: Codec<any> // oxlint-disable-line typescript/no-explicit-any -- a table of different codecs
-  /** The operation whose result header and response stand for this one inside a list. */
+  /** The operation whose result header and response replace this one's in a list. */
   readonly inList?: string
 }
 
@@ -21,7 +20,7 @@ export interface Write extends Operation {
   readonly txn: Codec<any> // oxlint-disable-line typescript/no-explicit-any -- a table of different codecs
 }
 
-/** Operations that become a transaction, are logged and replicated. */
+/** Operations that become a transaction, which is logged and replicated. */
 export const singleWrites = {
   create: {
     code: 1,

@@ -9,7 +9,7 @@ const anyText = fc.oneof(
   fc.constantFrom('', '/', '/a', 'x'.repeat(64), 'x'.repeat(65), 'ü'.repeat(500)),
 )
 
-test('the bytes of a text are its UTF-8, whatever was read, written or asked for before', () => {
+test('the bytes of a text are its UTF-8, whatever was read, written or looked up before', () => {
   const step = fc.record({ text: anyText, how: fc.constantFrom('ask', 'read', 'write') })
   fc.assert(
     fc.property(fc.array(step, { maxLength: 8 }), (steps) => {
@@ -32,7 +32,7 @@ test('the bytes of a text are its UTF-8, whatever was read, written or asked for
   )
 })
 
-test('a text that was read is known by its bytes, which the reader may reuse', () => {
+test('the bytes of a text that was read are cached, and the reader may reuse its buffer', () => {
   const writer = new Writer()
   writer.ustring('/app/one')
   const bytes = writer.written()

@@ -1,17 +1,17 @@
 import { copyWords, wordCopyMax } from './copy-words.ts'
 
 const capacityAtFirst = 256
-/** A character of a string becomes at most so many bytes. */
+/** Maximum number of bytes per UTF-16 unit of a string. */
 const bytesPerUnitMax = 3
 
-/** A text, and its bytes as UTF-8: those from 0 to `length`. */
+/** A text and its UTF-8 bytes, which are those from 0 to `length`. */
 export interface TextBytes {
   readonly text: string
   readonly bytes: Uint8Array
-  /** The same bytes. */
+  /** A view of the same bytes. */
   readonly view: DataView
   readonly length: number
-  /** Another number for each text that these have been. */
+  /** Changes whenever the entry gets another text. */
   readonly serial: number
 }
 
@@ -70,20 +70,20 @@ function viewOf({ buffer, byteOffset, byteLength }: Buffer): DataView {
 const last = new LastText()
 
 /**
- * The bytes of a text, until another one is asked for. To look at a string letter by letter is
- * what costs, and most that is asked for was just read, or asked for a moment ago.
+ * The bytes of a text, valid until the next call. Reading a string letter by letter is expensive,
+ * and most texts that are looked up were just read, or looked up a moment ago.
  */
 export function bytesOfText(text: string): TextBytes {
   if (text !== last.text) last.encode(text)
   return last
 }
 
-/** The same where somebody has asked for it, else undefined. */
+/** The cached bytes of a text, else undefined. */
 export function knownBytesOf(text: string): TextBytes | undefined {
   return text === last.text ? last : undefined
 }
 
-/** Says that these are the bytes of a text. */
+/** Caches these bytes for a text. */
 export function rememberText(text: string, source: DataView, start: number, length: number): void {
   last.remember(text, source, start, length)
 }

@@ -60,7 +60,7 @@ function bodyOf(txn: Txn): Uint8Array {
 
 const hexBody = (txn: Txn): string => Buffer.from(bodyOf(txn)).toString('hex')
 
-test('every transaction is read back as it was written, and what follows is left to the reader', () => {
+test('every transaction survives a round trip, and bytes after it are left to the reader', () => {
   const digest = encode(TxnDigest, { version: 2, treeDigest: 7n })
   fc.assert(
     fc.property(anyTxn, (txn) => {
@@ -81,7 +81,7 @@ test('a transaction cut short is malformed', () => {
       const isCreate = txn.type === 1 || txn.type === 15
       for (let end = 0; end < bytes.length; end++) {
         if (isCreate && end === bytes.length - 4) continue
-        // Nothing at all, or what looks like a digest alone, is an end of session without a list.
+        // An empty rest, or one that looks like a digest alone, is a closeSession without a list.
         if (txn.type === -11 && (end === 0 || end === 12)) continue
         const cut = new Reader(bytes.slice(0, end))
         expect(() => readTxnBody(cut, txn.type), `cut at ${end}`).toThrow(MalformedError)
@@ -91,7 +91,7 @@ test('a transaction cut short is malformed', () => {
   )
 })
 
-/** fast-check makes objects without a prototype; what is read has one. */
+/** fast-check makes objects without a prototype; decoded ones have one. */
 function normal<T>(value: T): T {
   if (value instanceof Uint8Array) return value
   if (Array.isArray(value)) return value.map(normal) as T
@@ -111,7 +111,7 @@ test('a create of a release before 3.4 lacks the counter of the parent', () => {
   expect(readTxnBody(old, 1)).toEqual({ type: 1, body: { ...txn.body, parentCVersion: -1 } })
 })
 
-test('an end of session without a list deletes whatever the session owns', () => {
+test('a closeSession without a list deletes whatever the session owns', () => {
   const bare = { type: -11, body: { paths2Delete: undefined } } as const
   expect(bodyOf(bare)).toHaveLength(0)
   expect(readTxnBody(new Reader(), -11)).toEqual(bare)
@@ -121,7 +121,7 @@ test('an end of session without a list deletes whatever the session owns', () =>
   expect(reader.remaining).toBe(12)
 })
 
-test('an end of session whose list is empty deletes nothing, with or without a digest', () => {
+test('a closeSession with an empty list deletes nothing, with or without a digest', () => {
   const empty = { type: -11, body: { paths2Delete: [] } } as const
   expect(readTxnBody(new Reader(bodyOf({ type: -11, body: { paths2Delete: [] } })), -11)).toEqual(
     empty,
@@ -136,7 +136,7 @@ test('unknown transactions, and unknown or missing parts of a multi, are malform
   expect(() => readTxnBody(unhex('000000010000006300000000'), 14)).toThrow(MalformedError)
   expect(() => readTxnBody(unhex('0000000100000002ffffffff'), 14)).toThrow(MalformedError)
   expect(() => readTxnBody(unhex('0000000100000002fffffffe'), 14)).toThrow(MalformedError)
-  // A multi within a multi would let a small record claim any depth.
+  // With nested multis a small record could claim any depth.
   expect(() => readTxnBody(unhex('000000010000000e0000000400000000'), 14)).toThrow(MalformedError)
   expect(() => readTxnBody(unhex('7fffffff00000002'), 14)).toThrow(MalformedError)
 })

@@ -1,4 +1,4 @@
-/** What the log holds: a transaction of one operation, or a multi of several. */
+/** The content of the log: transactions of one operation, or of several in a multi. */
 import { MalformedError, Reader, type Codec, type TypeOf, type Writer } from './jute.ts'
 import { digestVersion, txnDigestBytes, type CloseSessionTxn } from './records/transaction.ts'
 import { singleWrites } from './table.ts'
@@ -21,7 +21,7 @@ export type Txn = SimpleTxn | { type: typeof multiType; body: MultiTxn }
 const multiType = 14
 const { closeSession } = singleWrites
 
-/** The bodies by the low byte of the number: an array is faster than an object. */
+/** Codecs of bodies by the low byte of the number: an array is faster than an object. */
 const bodies: (Codec<SimpleTxn['body']> | undefined)[] = Array.from({ length: 256 })
 const simpleTypes = new Set<number>()
 for (const { code, txn } of Object.values(singleWrites)) {
@@ -31,7 +31,7 @@ for (const { code, txn } of Object.values(singleWrites)) {
 
 const isSimple = (type: number): type is SimpleTxn['type'] => simpleTypes.has(type)
 
-/** The parts of a multi, each the body of a transaction of its type behind a length. */
+/** The parts of a multi: each is the body of a transaction of its type, after a length. */
 export const MultiTxn: Codec<MultiTxn> = {
   bytesMin: 4,
   read(reader) {
@@ -66,7 +66,7 @@ export function writeTxnBody(writer: Writer, txn: Txn): void {
   bodies[txn.type & 0xff]!.write(writer, txn.body)
 }
 
-/** A body of the type that the header named. */
+/** A body of the type that the header gives. */
 export function readTxnBody(reader: Reader, type: number): Txn {
   if (type === multiType) return { type, body: MultiTxn.read(reader) }
   if (!isSimple(type)) throw new MalformedError(`a transaction of unknown type ${type}`)
@@ -74,7 +74,7 @@ export function readTxnBody(reader: Reader, type: number): Txn {
   return { type, body: bodies[type & 0xff]!.read(reader) } as Txn
 }
 
-/** Before 3.6, and where switched off since, the paths were not listed: undefined then. */
+/** The paths are not listed before 3.6, or if that is switched off: undefined then. */
 function readCloseSession(reader: Reader): CloseSessionTxn {
   const left = reader.remaining
   const isBare = left === 0 || (left === txnDigestBytes && startsWithDigest(reader))

@@ -8,13 +8,13 @@ import {
   type Stat,
   type Transaction,
 } from '@zabra/client'
+import { pause } from '@zabra/client/internal'
 import { codecOfNode } from './nodes/codec-of-node.ts'
 import { makeFirst } from './nodes/first-value.ts'
 import { limited, orAborted } from './waiting/limits.ts'
 import type { Live } from './live/live.ts'
 import { openLiveNode, type LiveOptions } from './live/live-node.ts'
 import { persist, type NodeState } from './nodes/node.ts'
-import { pause } from './waiting/pause.ts'
 import { Serial } from './waiting/serial.ts'
 import { Witness } from './nodes/witness.ts'
 
@@ -201,6 +201,6 @@ export class AtomicValue<T> implements AsyncDisposable {
   private waitAWhile(races: number, signal: AbortSignal): Promise<void> {
     const { host } = this.client
     const ms = Math.min(waitMsMax, 2 ** (races - racesBeforeWaiting)) * host.random()
-    return pause(this.client, ms, signal)
+    return pause(this.client.host, ms, signal)
   }
 }

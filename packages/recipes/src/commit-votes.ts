@@ -1,5 +1,5 @@
 import { isRefusal, joinPath, json, text, type Client } from '@zabra/client'
-import { onAbort } from './waiting/limits.ts'
+import { onAbort } from '@zabra/client/internal'
 import { persist, type NodeState } from './nodes/node.ts'
 import { TreeCache } from './tree-cache.ts'
 

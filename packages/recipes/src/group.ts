@@ -1,6 +1,6 @@
 import { joinPath, type CallOptions, type Client, type Codec } from '@zabra/client'
-import { checkPath, makeGuid } from '@zabra/client/internal'
-import { limited, onAbort } from './waiting/limits.ts'
+import { checkPath, makeGuid, onAbort } from '@zabra/client/internal'
+import { limited } from './waiting/limits.ts'
 import { LiveCell, type Live } from './live/live.ts'
 import type { NodeState } from './nodes/node.ts'
 import { checkName } from './nodes/parents.ts'

@@ -1,6 +1,6 @@
 import type { AnyTransaction } from '@zabra/client'
+import { onAbort } from '@zabra/client/internal'
 import type { Held } from './holding/held.ts'
-import { onAbort } from './waiting/limits.ts'
 
 /**
  * Several rights as one: lost with the first of them, given back together. Its token is the

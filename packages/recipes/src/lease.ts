@@ -12,11 +12,10 @@ import {
   type Client,
   type Stat,
 } from '@zabra/client'
-import { checkPath, makeGuid } from '@zabra/client/internal'
+import { checkPath, makeGuid, pause } from '@zabra/client/internal'
 import { LostError, type Held, type LossReason } from './holding/held.ts'
 import { limited, underAll } from './waiting/limits.ts'
 import { ensureParent } from './nodes/parents.ts'
-import { pause } from './waiting/pause.ts'
 import { runHeld } from './holding/run-held.ts'
 import { untilChanged } from './waiting/until-changed.ts'
 
@@ -261,7 +260,7 @@ class HeldLease implements Held {
     const { client, signal } = this
     const { path, beat, version, ttlMs } = this.parts
     for (;;) {
-      await pause(client, ttlMs / renewalsPerTtl, signal)
+      await pause(client.host, ttlMs / renewalsPerTtl, signal)
       const sentAtMs = client.nowMs()
       const timeoutMs = Math.max(0, this.untilMs - sentAtMs)
       try {

@@ -8,10 +8,9 @@ import {
   type Client,
   type Codec,
 } from '@zabra/client'
-import { checkPath } from '@zabra/client/internal'
+import { checkPath, pause } from '@zabra/client/internal'
 import { LostError } from './holding/held.ts'
 import { limited } from './waiting/limits.ts'
-import { pause } from './waiting/pause.ts'
 import { Registration } from './holding/registration.ts'
 import { below, checkName } from './nodes/parents.ts'
 
@@ -143,7 +142,7 @@ export class PersistentTtlNode<T> implements AsyncDisposable {
   private async keep(): Promise<void> {
     const { client, signal } = this
     for (;;) {
-      await pause(client, this.ttlMs / touchesPerTtl, signal)
+      await pause(client.host, this.ttlMs / touchesPerTtl, signal)
       await this.touch(signal)
     }
   }

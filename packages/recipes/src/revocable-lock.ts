@@ -9,7 +9,7 @@ import {
   type Client,
   type Data,
 } from '@zabra/client'
-import { checkPath, markErrorKind } from '@zabra/client/internal'
+import { checkPath, markErrorKind, guarded } from '@zabra/client/internal'
 import { untilChanged } from './waiting/until-changed.ts'
 import type { Contender } from './turns/contenders.ts'
 import type { Held, HeldByNode } from './holding/held.ts'
@@ -228,14 +228,7 @@ function answering(
   const hear = ({ data, stat }: Data): boolean => {
     if (stat.version > askedVersion && text.decode(data) === revokeWord) {
       askedVersion = stat.version
-      try {
-        onAsked?.(revocable)
-      } catch (error) {
-        // The caller's to hear of, not ours to stumble over.
-        client.host.defer(() => {
-          throw error
-        })
-      }
+      guarded(client.host, () => onAsked?.(revocable))
     }
     return true
   }

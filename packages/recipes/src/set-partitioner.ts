@@ -1,11 +1,10 @@
 import { joinPath, type Client } from '@zabra/client'
 import { checkName } from './nodes/parents.ts'
-import { checkPath } from '@zabra/client/internal'
+import { checkPath, pause } from '@zabra/client/internal'
 import type { Held } from './holding/held.ts'
 import { orAborted, underAll } from './waiting/limits.ts'
 import { MultiLock } from './multi-lock.ts'
 import { Party } from './party.ts'
-import { pause } from './waiting/pause.ts'
 import type { LockOptions } from './turns/turn.ts'
 
 /** The part of a set that one member works on, until `signal` aborts. */
@@ -121,7 +120,7 @@ export class SetPartitioner {
   ): Promise<readonly string[]> {
     for (;;) {
       const before = guests.current
-      await pause(this.client, this.settleMs, end)
+      await pause(this.client.host, this.settleMs, end)
       if (before.join() === guests.current.join() && before.includes(this.id)) return before
     }
   }

@@ -6,14 +6,14 @@ import {
   type Client,
   type Stat,
 } from '@zabra/client'
-import { checkPath, makeGuid } from '@zabra/client/internal'
+import { checkPath, makeGuid, pause } from '@zabra/client/internal'
 import { untilGone } from './waiting/until-changed.ts'
 import { hold, policyOf, type Held, type HoldOptions, type LossPolicy } from './holding/held.ts'
 import { deleteOwn, giveBackIn } from './nodes/give-back.ts'
 import { limited, orAborted } from './waiting/limits.ts'
 import { persist } from './nodes/node.ts'
 import { ensureParent } from './nodes/parents.ts'
-import { pause, refusedPauseMs } from './waiting/pause.ts'
+import { refusedPauseMs } from './waiting/pause.ts'
 import { runHeld } from './holding/run-held.ts'
 import { checkedOptions, type LockOptions } from './turns/turn.ts'
 
@@ -170,6 +170,6 @@ async function readStat(client: Client, path: string): Promise<Stat | undefined>
       // A server that cannot tell now will be able to later; and what it had begun may come to be.
       if (!isRefusal(error) || isRefusal(error, 'noAuth')) throw error
     }
-    await pause(client, refusedPauseMs)
+    await pause(client.host, refusedPauseMs)
   }
 }

@@ -1,7 +1,7 @@
 import { parentPath, type CallOptions, type Client, type Watching } from '@zabra/client'
+import { Listeners, onAbort } from '@zabra/client/internal'
 import { Feed } from './live/feed.ts'
-import { limited, onAbort, orAborted } from './waiting/limits.ts'
-import { Listeners } from './live/listeners.ts'
+import { limited, orAborted } from './waiting/limits.ts'
 import { findOut, persist, readNode, type NodeState } from './nodes/node.ts'
 import { watchedPart, type TreeScopeOptions } from './live/tree-scope.ts'
 
@@ -78,7 +78,7 @@ export class TreeCache implements AsyncDisposable {
   private constructor(client: Client, path: string, options: TreeCacheOptions) {
     this.client = client.patient
     this.path = path
-    this.listeners = new Listeners(client)
+    this.listeners = new Listeners(client.host)
     this.patienceMs = options.patienceMs ?? defaultPatienceMs
     const part = watchedPart(client, options)
     this.changesAtServer = client.watch(path, { ...part, initial: true })

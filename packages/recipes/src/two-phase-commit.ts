@@ -7,7 +7,7 @@ import {
   type Client,
   type Codec,
 } from '@zabra/client'
-import { checkPath, makeGuid } from '@zabra/client/internal'
+import { checkPath, makeGuid, pause } from '@zabra/client/internal'
 import {
   checkDecision,
   decide,
@@ -28,7 +28,6 @@ import { deleteOwn } from './nodes/give-back.ts'
 import { limited, orAborted } from './waiting/limits.ts'
 import { findOut, persist, readNode } from './nodes/node.ts'
 import { below, checkName } from './nodes/parents.ts'
-import { pause } from './waiting/pause.ts'
 import { TreeCache } from './tree-cache.ts'
 
 export interface TwoPhaseCommitOptions<T> {
@@ -350,7 +349,7 @@ async function awaitOutcome(
       firstOf(signal, (either) => [
         untilThere(client, outcome, either),
         untilGone(client, coordinator, either),
-        ...(lateAt === undefined ? [] : [pause(client, leftMs()!, either)]),
+        ...(lateAt === undefined ? [] : [pause(client.host, leftMs()!, either)]),
       ]),
     )
   }

@@ -1,21 +1,22 @@
 import { formatDiagnostic, loadConfig, type Overrides } from './config/config.ts'
+import { eventLogger } from './base/event-logger.ts'
 import { silent, type Logger } from './base/logger.ts'
 import { RunningServer } from './running/running-server.ts'
 
-/** Settings by their names in zoo.cfg, and what the server runs on. */
+/** The settings of an embedded server by their names in zoo.cfg, and its environment. */
 export interface StartOptions {
   /**
    * `clientPort`, `tickTime`, `dataDir`, `server.1` ... as in zoo.cfg. Port 0 is any free one.
    */
   readonly config?: Overrides
-  /** Keep nothing on disk. The default unless `dataDir` is set. */
+  /** Store nothing on disk. The default unless `dataDir` is set. */
   readonly inMemory?: boolean
   readonly logger?: Logger
 }
 
 /**
  * Starts a server inside this process: by default on a free port of the loopback interface, in
- * memory, without an admin port. Resolves when it serves.
+ * memory, without an admin port. Resolves once it serves.
  */
 export async function startServer(options: StartOptions = {}): Promise<RunningServer> {
   const { logger = silent, config: given = {} } = options
@@ -26,7 +27,7 @@ export async function startServer(options: StartOptions = {}): Promise<RunningSe
     ...(given['secureClientPort'] === undefined ? {} : { secureClientPortAddress: '127.0.0.1' }),
     maxClientCnxns: 0,
     'admin.enableServer': 'false',
-    // The loop is not the server's alone.
+    // The application shares the event loop.
     idlePollMicros: 0,
     ...(inMemory ? { dataDir: '/memory' } : {}),
   }
@@ -45,7 +46,9 @@ export async function startServer(options: StartOptions = {}): Promise<RunningSe
     throw new Error(problems.map(formatDiagnostic).join('\n'))
   }
   for (const diagnostic of diagnostics) {
-    if (diagnostic.severity === 'warning') logger.warn(formatDiagnostic(diagnostic))
+    if (diagnostic.severity !== 'warning') continue
+    const problem = formatDiagnostic(diagnostic)
+    eventLogger(logger).warn('config: questionable setting', { problem })
   }
   return RunningServer.start(config, { logger, inMemory })
 }

@@ -3,6 +3,7 @@ import { setFlagsFromString } from 'node:v8'
 import { RecoveryError } from '@zabra/core'
 import { flags, formatDiagnostic, loadConfig, type Overrides } from './config/config.ts'
 import { DirectoryInUseError } from './disk/lock.ts'
+import { eventLogger } from './base/event-logger.ts'
 import { outliveStreams, stderrLogger, writeOrLose } from './base/logger.ts'
 import { RunningServer } from './running/running-server.ts'
 import { StartError } from './base/start-error.ts'
@@ -43,15 +44,15 @@ export async function runServer(args: readonly string[]): Promise<number> {
   const started = performance.now()
   try {
     const server = await RunningServer.start(config, { logger: stderrLogger, inMemory: false })
-    // Before the announcement: whoever has read it may tell the server to stop.
+    // Registered before the announcement: whoever reads that may send the signal at once.
     const stopSignal = firstStopSignal()
     announce(server, performance.now() - started)
-    // Little on the heap lives long: collecting the rest early costs less than the memory it takes.
-    // Not before, though: while a snapshot is loaded hardly anything could be collected.
+    // Few objects on the heap live long, so collecting earlier costs less than the memory it saves.
+    // Not before this point: while a snapshot is loaded hardly anything can be collected.
     setFlagsFromString('--heap-growing-percent=80')
-    // A request goes through many small functions. V8 makes one of five times as many of them as it
-    // would of its own accord, which is a tenth of the time that a request takes. Not before, either:
-    // to compile so much would slow the start down.
+    // A request goes through many small functions. With this limit V8 inlines five times as many of
+    // them as by default, which saves a tenth of the time of a request. Not before this point:
+    // compiling that much would slow down the start.
     setFlagsFromString('--max-inlined-bytecode-size-cumulative=4600')
     return await untilStopped(server, stopSignal)
   } catch (error) {
@@ -103,13 +104,14 @@ async function untilStopped(
     stopSignal.then((name) => ({ name })),
     server.failed.catch((error: Error) => ({ error })),
   ])
+  const logger = eventLogger(stderrLogger)
   if ('error' in outcome) {
-    writeOrLose(process.stderr, `zabra server: stopping, because ${outcome.error.message}\n`)
+    logger.error('server: stopping after a failure', { error: outcome.error.message })
     return 1
   }
-  stderrLogger.info(`${outcome.name}: stopping`)
+  logger.info('server: stopping', { signal: outcome.name })
   await server.stop()
-  stderrLogger.info('stopped; everything acknowledged is on disk')
+  logger.info('server: stopped, all acknowledged writes are on disk')
   return 0
 }
 

@@ -38,7 +38,7 @@ test('a full disk refuses writes, serves the rest, and goes on when there is roo
 
       await server.failWrites('ENOSPC')
       const held = holder.call('setData', set('/node', 'held'))
-      await server.untilSays(/writes are refused until there is room/)
+      await server.untilSays(/disk: full, refusing writes/)
 
       expect((await other.call('setData', set('/node', 'refused'))).err).not.toBe(errorCodes.ok)
       expect(textOf((await other.must('getData', get('/node'))).data)).toBe('before')
@@ -50,7 +50,7 @@ test('a full disk refuses writes, serves the rest, and goes on when there is roo
 
       await server.failWrites()
       expect((await held).err).toBe(errorCodes.ok)
-      await server.untilSays(/there is room on the disk again/)
+      await server.untilSays(/disk: has room again/)
       expect(textOf((await resumed.must('getData', get('/node'))).data)).toBe('held')
       for (let i = 0; i < 100; i++) await resumed.must('setData', set('/node', `after ${i}`))
     },
@@ -71,7 +71,7 @@ test('a session does not expire while the disk is too full to say so', async () 
       await brief.create('/ephemeral', '', 1)
       await server.failWrites('ENOSPC')
       const held = other.call('setData', set('/', 'held'))
-      await server.untilSays(/writes are refused/)
+      await server.untilSays(/refusing writes/)
       const overdue = performance.now() + 1200
       while (performance.now() < overdue) await watcher.call('ping', {})
       await watcher.must('exists', { path: '/ephemeral', watch: true })
@@ -96,7 +96,7 @@ test('a disk that is full again and again takes every write once', async () => {
         const write = client.call('setData', set('/node', `${i}`))
         if (isFull) {
           const times = Math.ceil(i / 40)
-          await server.untilSays(new RegExp(`(writes are refused[^]*){${times}}`))
+          await server.untilSays(new RegExp(`(refusing writes[^]*){${times}}`))
           await server.failWrites()
         }
         expect((await write).err).toBe(errorCodes.ok)
@@ -118,7 +118,9 @@ test('a disk that fails ends the server with the reason, and nothing acknowledge
       const write = client.call('setData', set('/node', 'never acknowledged'))
       await expect(write).rejects.toThrow(ConnectionLostError)
       expect(await server.exited).toEqual({ code: 1, signal: null })
-      expect(server.output).toMatch(/stopping, because the transaction log .* EIO/)
+      expect(server.output).toMatch(
+        /server: stopping after a failure error="the transaction log .* EIO/,
+      )
     },
     async (client) => {
       const { data: content, stat } = await client.must('getData', get('/node'))

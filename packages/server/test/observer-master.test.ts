@@ -46,7 +46,7 @@ test.each([
     }
     await until(() => servers.every(({ peer }) => peer.isServing))
     const follower = servers.findIndex(({ ensembleState }) => ensembleState === 'following') + 1
-    expect(said.at(-1)).toBe(`following server ${follower} in epoch 1`)
+    expect(said.at(-1)).toBe(`zab: following leader=${follower} epoch=1`)
     const [observer] = servers.filter(({ ensembleState }) => ensembleState === 'observing')
     const client = await RawClient.connect(observer!.clientPort, { timeoutMs: 2000 })
     await client.create('/mine', 'x', 1)

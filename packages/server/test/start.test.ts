@@ -78,7 +78,7 @@ test('a misspelt setting of an embedded server is an error, and doubts are logge
   })
   await server.stop()
   expect(warnings).toEqual([
-    'command line: forceSync: is no: a power cut can lose acknowledged writes',
+    'config: questionable setting problem="command line: forceSync: is no: a power cut can lose acknowledged writes"',
   ])
 })
 

@@ -24,6 +24,6 @@ test('a clean stop waits for nobody who has nothing to wait for', async () => {
     expect(await server.stop()).toEqual({ code: 0, signal: null })
     expect(performance.now() - started).toBeLessThan(1500)
     await Promise.all(clients.map(({ ended }) => ended))
-    expect(server.output).toContain('everything acknowledged is on disk')
+    expect(server.output).toContain('server: stopped, all acknowledged writes are on disk')
   })
 })

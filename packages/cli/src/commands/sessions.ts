@@ -1,8 +1,8 @@
 import { defineCommand } from '../framework/command.ts'
-import { NotListedError } from '../ensemble/four-letter.ts'
+import { CommandError } from '../framework/errors.ts'
 import { addressText } from '../ensemble/address.ts'
 import { askOptions } from '../ensemble/ask-options.ts'
-import { connectionsOf } from '../ensemble/connections.ts'
+import { ConnectionLists, type ClientConnection } from '../ensemble/connections.ts'
 import { namedMembers, readMembers } from '../ensemble/members.ts'
 import { lasting } from '../output/ago.ts'
 
@@ -15,8 +15,9 @@ export const command = defineCommand({
     },
     limit: { type: 'integer', short: 'n', help: 'show only this many' },
   },
-  details: `Lists the sessions connected to any member, from the word cons of each: address, duration, number of requests, last
-operation and latency. Names the members that do not answer the word.`,
+  details: `Lists the sessions connected to any member: address, duration, number of requests, last operation and latency. Asks
+each member by the word cons or, if that is not on its whitelist, by the HTTP API of zabra, which may need the
+identity of an administrator. Names the members that do not answer.`,
   examples: [
     ['zabra sessions', 'every connected session'],
     ['zabra sessions --sort latency -n 10', 'the ten with the slowest answers'],
@@ -28,14 +29,15 @@ operation and latency. Names the members that do not answer the word.`,
       () => namedMembers(connection),
     )
     const asking = await askOptions(connection, signal)
+    const lists = new ConnectionLists(connection, asking, signal)
     const found = await Promise.all(
       members.map(async ({ client }) => {
         if (client === undefined) return []
         try {
-          return await connectionsOf(client, asking)
+          return await lists.of(client)
         } catch (error) {
           signal.throwIfAborted()
-          const hint = error instanceof NotListedError ? ` (${error.hint})` : ''
+          const hint = error instanceof CommandError && error.hint ? ` (${error.hint})` : ''
           out.warn(`${addressText(client)}: ${(error as Error).message}${hint}`)
           return []
         }
@@ -83,9 +85,7 @@ operation and latency. Names the members that do not answer the word.`,
   },
 })
 
-type Connection = Awaited<ReturnType<typeof connectionsOf>>[number]
-
-const orders: Readonly<Record<string, (a: Connection, b: Connection) => number>> = {
+const orders: Readonly<Record<string, (a: ClientConnection, b: ClientConnection) => number>> = {
   requests: (a, b) => b.received - a.received,
   latency: (a, b) => (b.latencyMs?.average ?? 0) - (a.latencyMs?.average ?? 0),
   age: (a, b) => (a.connectedAt?.getTime() ?? 0) - (b.connectedAt?.getTime() ?? 0),

@@ -4,7 +4,7 @@ import { showLive } from '../output/live.ts'
 import { formatTable } from '../output/table.ts'
 import { addressText } from '../ensemble/address.ts'
 import { askOptions } from '../ensemble/ask-options.ts'
-import { connectionsOf, type ClientConnection } from '../ensemble/connections.ts'
+import { ConnectionLists, type ClientConnection } from '../ensemble/connections.ts'
 import { namedMembers, readMembers, type Member } from '../ensemble/members.ts'
 import { askMembers, lagBehind, type Answered } from '../ensemble/server-status.ts'
 import type { AskOptions } from '../ensemble/four-letter.ts'
@@ -26,7 +26,7 @@ export const command = defineCommand({
     clients: { type: 'integer', help: 'how many of the busiest clients to show (10)' },
   },
   details: `Shows requests per second of every member and of the busiest clients, with latencies, lag and queues, until Ctrl-C.
-Clients are shown if the servers answer the word cons.`,
+Clients are shown if the servers answer the word cons, or let you list sessions by the HTTP API of zabra.`,
   examples: [
     ['zabra top', 'live on a terminal'],
     ['zabra top -n 5 -i 10s --json', 'five updates for a program, one line each'],
@@ -40,10 +40,11 @@ Clients are shown if the servers answer the word cons.`,
       () => namedMembers(connection),
     )
     const asking = await askOptions(connection, signal)
+    const lists = new ConnectionLists(connection, asking, signal)
     let before: Sample | undefined
     // The first look only gives the numbers that the second is compared with.
     await showLive(out, { intervalMs: interval, count, signal }, async () => {
-      const now = await look(members, asking)
+      const now = await look(members, asking, lists)
       const earlier = before
       before = now
       if (earlier === undefined) return undefined
@@ -59,14 +60,18 @@ Clients are shown if the servers answer the word cons.`,
   },
 })
 
-async function look(members: readonly Member[], asking: AskOptions): Promise<Sample> {
+async function look(
+  members: readonly Member[],
+  asking: AskOptions,
+  lists: ConnectionLists,
+): Promise<Sample> {
   const atMs = performance.now()
   const servers = await askMembers(members, asking)
   const clients = await Promise.all(
     servers.map(async ({ member, status }) =>
       status === undefined || member.client === undefined
         ? []
-        : connectionsOf(member.client, asking).catch(() => []),
+        : lists.of(member.client).catch(() => []),
     ),
   )
   return { atMs, servers, clients: clients.flat() }

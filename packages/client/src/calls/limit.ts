@@ -1,4 +1,4 @@
-import type { AbortListeners } from '../abort-listeners.ts'
+import { onAbort } from '../abort-signals.ts'
 import { TimeoutError } from '../errors.ts'
 import type { Host } from '../host.ts'
 import type { Call } from '../machine/call.ts'
@@ -20,13 +20,12 @@ export function lateError<Request, Result>(
 export function limit<Request, Result>(
   call: Call<Request, Result>,
   { signal, timeoutMs }: CallOptions,
-  aborts: AbortListeners,
   host: Host,
   /** What keeps an answer from coming, where that is known. */
   causeOf: () => Error | undefined,
 ): void {
   const stopListening =
-    signal === undefined ? undefined : aborts.add(signal, () => call.fail(signal.reason))
+    signal === undefined ? undefined : onAbort(signal, (reason) => call.fail(reason))
   const cancel =
     timeoutMs === undefined
       ? undefined

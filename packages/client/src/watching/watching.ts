@@ -3,6 +3,7 @@ import { ConnectionLossError, isRefusal, SessionExpiredError } from '../errors.t
 import type { PersistentWatch, WatchEvent } from '../machine/watch-registry.ts'
 import { joinPath } from '../paths.ts'
 import { ChangeQueue, childrenOf, type Change } from './change.ts'
+import { Readers } from '../readers.ts'
 import type { Stat } from '../stat.ts'
 import { Scope, type ScopeOptions } from './scope.ts'
 
@@ -45,11 +46,6 @@ interface Waiter {
   readonly reject: (reason: unknown) => void
 }
 
-interface Reader {
-  readonly resolve: (result: IteratorResult<Change, undefined>) => void
-  readonly reject: (reason: unknown) => void
-}
-
 const unknownZxid = -1n
 const nothingTold: Known = { czxid: unknownZxid, mzxid: unknownZxid, pzxid: unknownZxid }
 
@@ -81,7 +77,7 @@ export class LiveWatching implements Watching, PersistentWatch {
   private readonly renews: boolean
   private readonly scope: Scope
   private readonly queue = new ChangeQueue()
-  private readonly readers: Reader[] = []
+  private readonly readers = new Readers<Change>()
   private readonly known = new Map<string, Known>()
   /**
    * While it is behind: the nodes, and the `childrenOf` nodes, of which something was told since
@@ -108,7 +104,6 @@ export class LiveWatching implements Watching, PersistentWatch {
   /** How things were at first is known. */
   private hasLooked = false
   private isOver = false
-  private failure: { readonly reason: unknown } | undefined
   private readonly onAbort = (): void => this.fail(this.options.signal?.reason)
 
   constructor(port: WatchPort, path: string, options: WatchOptions) {
@@ -137,22 +132,13 @@ export class LiveWatching implements Watching, PersistentWatch {
 
   next(): Promise<IteratorResult<Change, undefined>> {
     const change = this.queue.shift()
-    if (change !== undefined) return Promise.resolve({ value: change, done: false })
-    const { failure } = this
-    if (failure !== undefined) {
-      this.failure = undefined
-      return Promise.reject(failure.reason)
-    }
-    if (this.isOver) return Promise.resolve({ value: undefined, done: true })
-    const next = new Promise<IteratorResult<Change, undefined>>((resolve, reject) =>
-      this.readers.push({ resolve, reject }),
-    )
+    const next = this.readers.next(change === undefined ? undefined : { value: change })
     this.tellCalm()
     return next
   }
 
   get isDrained(): boolean {
-    return !this.isBehind && this.queue.size === 0 && this.readers.length > 0
+    return !this.isBehind && this.queue.size === 0 && this.readers.size > 0
   }
 
   drained(): Promise<void> {
@@ -162,10 +148,8 @@ export class LiveWatching implements Watching, PersistentWatch {
 
   return(): Promise<IteratorResult<Change, undefined>> {
     this.end()
-    for (const { resolve } of this.readers.splice(0)) resolve({ value: undefined, done: true })
     for (const { resolve } of [this.whenReady, ...this.waitingForCalm.splice(0)]) resolve()
-    for (const { resolve } of this.waitingForCalm.splice(0)) resolve()
-    return Promise.resolve({ value: undefined, done: true })
+    return this.readers.end()
   }
 
   async [Symbol.asyncDispose](): Promise<void> {
@@ -402,9 +386,7 @@ export class LiveWatching implements Watching, PersistentWatch {
   // --- telling ---------------------------------------------------------------------------------
 
   private tell(change: Change, isNew: boolean): void {
-    const reader = this.readers.shift()
-    if (reader === undefined) this.queue.push(change, isNew)
-    else reader.resolve({ value: change, done: false })
+    if (!this.readers.offer(change)) this.queue.push(change, isNew)
   }
 
   private tellCalm(): void {
@@ -415,10 +397,7 @@ export class LiveWatching implements Watching, PersistentWatch {
   private fail(reason: unknown): void {
     if (this.isOver) return
     this.end()
-    const [first, ...others] = this.readers.splice(0)
-    if (first === undefined) this.failure = { reason }
-    else first.reject(reason)
-    for (const { resolve } of others) resolve({ value: undefined, done: true })
+    this.readers.fail(reason)
     for (const { reject } of [this.whenReady, ...this.waitingForCalm.splice(0)]) reject(reason)
   }
 

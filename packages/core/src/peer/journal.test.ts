@@ -5,7 +5,7 @@ import { MemoryDisk } from '../storage/disk/memory-disk.ts'
 import { TxnLog } from '../storage/log/txn-log.ts'
 import { Deferred } from '../base/deferred.ts'
 import { Database } from '../state/database.ts'
-import { Journal, type BatchSource } from './journal.ts'
+import { Journal, type BatchSource, type JournalOptions } from './journal.ts'
 
 const directory = 'data/version-2'
 
@@ -56,6 +56,7 @@ function idleJournal(
   log = new TxnLog(disk, { directory, preAllocBytes: 0 }),
   by: Host = host,
   requests: () => number = () => 0,
+  options: Partial<JournalOptions> = {},
 ): { journal: Journal; waiting: LogBatch[]; logged: bigint[]; failures: Error[] } {
   const waiting: LogBatch[] = []
   const logged: bigint[] = []
@@ -88,6 +89,7 @@ function idleJournal(
       purges: false,
       snapshotMethod: 'plain',
       compression: undefined,
+      ...options,
     },
     (error) => failures.push(error),
   )
@@ -305,4 +307,22 @@ test('a purge that has yet to begin does for all who ask for one', async () => {
   await working
   await settle()
   expect(lists).toBe(2 * once)
+})
+
+test('a snapshot that replaces everything is not purged for its lower name', async () => {
+  const disk = new MemoryDisk({ forgetful: true })
+  await disk.makeDirectory(directory)
+  const db = emptyDatabase()
+  const log = new TxnLog(disk, { directory, preAllocBytes: 0, extentDirectory: directory })
+  const options = { retainCount: 1, purges: true }
+  const { journal } = idleJournal(disk, db, log, host, () => 0, options)
+  db.lastZxid = 9n
+  await journal.snapshotNow()
+  db.lastZxid = 5n
+  await journal.storeAlone()
+  await settle()
+  const names = await disk.list(directory)
+  expect(names.map(({ name }) => name).filter((name) => name.includes('snapshot'))).toEqual([
+    'snapshot.5',
+  ])
 })

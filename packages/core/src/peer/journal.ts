@@ -455,6 +455,24 @@ export class Journal {
     })
   }
 
+  /**
+   * Stores the database, which came from a leader, and removes everything that was stored before;
+   * undefined when it could not be stored. Its snapshot may have a lower name than those before it,
+   * so a purge at the same time would remove the one that is to stay.
+   */
+  storeAlone(): Promise<TakenSnapshot | undefined> {
+    const { disk, options, log } = this
+    return this.undisturbed(async () => {
+      const taken = await this.takeSnapshot()
+      if (taken === undefined) return undefined
+      await log.rebase(taken.zxid)
+      await this.markBreak(taken.zxid)
+      await forgetAllBut(disk, options, taken.zxid)
+      log.restart(taken.zxid)
+      return taken
+    })
+  }
+
   /** The snapshot under way, if any, fails: the database becomes what it must not contain. */
   abandonSnapshot(): void {
     this.abandonment.isAbandoned = true
@@ -479,7 +497,7 @@ export class Journal {
   }
 
   /** History is to know that what was before does not lead to the database of this zxid. */
-  async markBreak(zxid: bigint): Promise<void> {
+  private async markBreak(zxid: bigint): Promise<void> {
     const { disk, options } = this
     if (options.history === undefined) return
     try {

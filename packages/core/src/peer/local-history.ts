@@ -1,7 +1,6 @@
 import { Reader, TxnHeader } from '@zabra/protocol'
 import { assert } from '../base/assert.ts'
 import type { Database } from '../state/database.ts'
-import { forgetAllBut } from '../storage/disk/forget.ts'
 import { loadDatabase, LoadingDatabase } from '../storage/recovery/load.ts'
 import type { LogBatch } from '../storage/log/log-batch.ts'
 import { truncateAfter } from '../storage/log/truncate.ts'
@@ -134,17 +133,12 @@ export class LocalHistory {
 
   /** Stores what came from the leader, and nothing from before it stays. */
   async takeSnapshot(): Promise<void> {
-    const { disk, recovery, log, db } = this.parts
-    const taken = await this.parts.journal().snapshotNow()
+    const taken = await this.parts.journal().storeAlone()
     // Of whatever kind the trouble is, what was sent is large: it is not asked for in a storm.
     if (taken === undefined) {
       throw new NoRoomError('the snapshot from the leader could not be stored')
     }
-    await log.rebase(taken.zxid)
-    await this.parts.journal().markBreak(taken.zxid)
-    await forgetAllBut(disk, recovery, taken.zxid)
-    log.restart(db.lastZxid)
-    this.loggedZxid = this.appendedZxid = db.lastZxid
+    this.loggedZxid = this.appendedZxid = this.parts.db.lastZxid
   }
 }
 

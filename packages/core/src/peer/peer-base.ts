@@ -3,6 +3,7 @@ import type { Database } from '../state/database.ts'
 import { ClientPipeline, type Clock, type PipelineOptions } from '../service/client-pipeline.ts'
 import type { ClientConnection, ClientLink } from '../service/connection.ts'
 import type { ProposerOptions } from '../service/proposer.ts'
+import type { Load } from '../service/load/load.ts'
 import type { ServerStats } from '../service/server-stats.ts'
 import type { Auditor, Authenticator } from '../ports.ts'
 import { apachePasswords, type SessionPasswords } from '../service/sessions/password.ts'
@@ -86,6 +87,11 @@ export abstract class PeerBase implements BatchSource {
     return this.pipeline.stats
   }
 
+  /** Which paths and clients the requests are about, and which of them were slow. */
+  get load(): Load {
+    return this.pipeline.load
+  }
+
   get requestsReceived(): number {
     return this.stats.packetsReceived
   }
@@ -162,6 +168,7 @@ export abstract class PeerBase implements BatchSource {
   /** Time passed: silent connections are closed, sessions expire, old nodes are reclaimed. */
   tick(): void {
     this.stats.tick(this.clock.nowMs)
+    this.load.tick(this.clock.nowMs)
     this.pipeline.closeSilent()
     this.pipeline.touchHeld()
     this.db.watches.tick()

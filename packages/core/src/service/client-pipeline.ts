@@ -31,6 +31,7 @@ import { ConnectionThrottle, type ConnectionThrottleOptions } from './connection
 import { Replies, replyErrorAt } from './replies.ts'
 import { ServerStats } from './server-stats.ts'
 import { Guesses } from './guesses.ts'
+import { Load } from './load/load.ts'
 import { defaultLimits, weighedBytesMin, type LimitName, type ServiceLimits } from './limits.ts'
 import type { Upstream } from './upstream.ts'
 import type { WriteTicket } from './write-ticket.ts'
@@ -89,6 +90,7 @@ const { ok, unimplemented, marshallingError } = errorCodes
 export class ClientPipeline implements AdmissionHost {
   readonly db: Database
   readonly stats = new ServerStats()
+  readonly load: Load
   readonly connections = new Set<ClientConnection>()
   /** Undefined while this server does not serve: then it takes no handshake. */
   upstream: Upstream | undefined
@@ -137,6 +139,7 @@ export class ClientPipeline implements AdmissionHost {
     const { stats } = this
     this.db = parts.db
     this.clock = parts.clock
+    this.load = new Load(parts.clock)
     this.sessionEnds = new SessionEnds(parts.clock)
     this.sessionEnds.onEnd = (end) => this.trace({ type: 'sessionEnded', end })
     this.auditor = parts.auditor
@@ -321,6 +324,7 @@ export class ClientPipeline implements AdmissionHost {
     const type = reader.int()
     stats.packetsReceived++
     connection.packetsReceived++
+    if (--this.load.untilSample <= 0) this.load.sample(connection, type, reader)
     if (type === codes.auth || type === codes.sasl) return this.inline(connection, xid, type)
     if (!this.isPermitted(connection)) {
       this.auditRefusal(connection, type, errorCodes.sessionClosedRequireSaslAuth)
@@ -623,7 +627,9 @@ export class ClientPipeline implements AdmissionHost {
       writeResult(this.db.tree, txn, out)
     }
     this.replies.end(connection, frameAt, xid, type, receivedMs)
-    this.stats.writeLatency.add(this.clock.nowMs - receivedMs)
+    const tookMs = this.clock.nowMs - receivedMs
+    this.stats.writeLatency.add(tookMs)
+    if (tookMs >= this.load.slowMs) this.load.slowWrite(connection, type, txn, tookMs)
   }
 
   private sessionCreated(sessionId: bigint, ticket: WriteTicket | undefined): void {
@@ -876,6 +882,7 @@ export class ClientPipeline implements AdmissionHost {
       return
     }
     const { out } = connection
+    const requestAt = request.position
     const frameAt = this.replies.begin(out, type === codes.ping ? xids.ping : xid)
     const bodyAt = out.position
     let error: number
@@ -895,7 +902,11 @@ export class ClientPipeline implements AdmissionHost {
       }
     }
     this.replies.end(connection, frameAt, xid, type, receivedMs)
-    this.stats.readLatency.add(this.clock.nowMs - receivedMs)
+    const tookMs = this.clock.nowMs - receivedMs
+    this.stats.readLatency.add(tookMs)
+    if (tookMs < this.load.slowMs) return
+    request.position = requestAt
+    this.load.slowRead(connection, type, request, tookMs)
   }
 
   /** The reply says that the client has caught up, so it comes behind the notifications. */

@@ -201,7 +201,7 @@ test('the first transaction of a log: the start of a session', () => {
   expect(Buffer.from(writer.written())).toEqual(payload)
 })
 
-test('a refused write: header and error, no digest', () => {
+test('a refused write is a header and an error, without a digest', () => {
   const writer = new Writer()
   TxnHeader.write(writer, { clientId: 1n, cxid: 1, zxid: 8n, time: 1n, type: -1 })
   writeTxnBody(writer, { type: -1, body: { err: -101 } })
@@ -209,7 +209,7 @@ test('a refused write: header and error, no digest', () => {
   expect(decode(TxnHeader, writer.written()).type).toBe(-1)
 })
 
-test('a refused multi: what was fine keeps its body, the rest are errors', () => {
+test('in a refused multi, valid parts keep their body, the others are errors', () => {
   const create = '00000003 2f6d32 00000000 00000000 00 00000001'
   const length = (unhex(create).length >>> 0).toString(16).padStart(8, '0')
   const body = unhex(

@@ -1,4 +1,4 @@
-/** What travels between a client and a server. */
+/** Messages between a client and a server. */
 import {
   bool,
   buffer,
@@ -19,7 +19,10 @@ export const ReplyHeader = record({ xid: int, zxid: long, err: int })
 export const requestHeaderBytes = 8
 export const replyHeaderBytes = 16
 
-/** Left out by those who do not know the flag (3.3 and older), and then not answered either. */
+/**
+ * Clients that do not know the flag (3.3 and older) leave it out, and get no such field in the
+ * answer.
+ */
 const readOnlyFlag: Codec<boolean | undefined> = {
   bytesMin: 0,
   read: (reader) => (reader.remaining > 0 ? reader.bool() : undefined),
@@ -50,7 +53,7 @@ export interface ConnectResponse extends TypeOf<typeof ConnectResponse> {}
 
 export const Empty = record({})
 
-/** A path may be null where it is refused only after other checks, or in another way than usual. */
+/** A path may be null in operations that refuse null later, or with another error than usual. */
 export const CreateRequest = record({
   path: nullableText,
   data: buffer,
@@ -86,7 +89,7 @@ export const GetChildrenResponse = record({ children: vector(ustring) })
 export const GetChildren2Response = record({ children: vector(ustring), stat: Stat })
 export const GetAllChildrenNumberResponse = record({ totalNumber: int })
 
-/** The path of a sync is only echoed, so even null is welcome. */
+/** The path of a sync is only echoed, so null is valid. */
 export const SyncRequest = record({ path: nullableText })
 export const SyncResponse = record({ path: nullableText })
 
@@ -128,5 +131,5 @@ export const WhoAmIResponse = record({ clientInfo: vector(ClientInfo) })
 export const WatcherEvent = record({ type: int, state: int, path: ustring })
 export const ErrorResponse = record({ err: int })
 
-/** Stands before each part of a multi, and, with `done`, at its end. */
+/** Precedes each part of a multi, and ends the list with `done`. */
 export const MultiHeader = record({ type: int, done: bool, err: int })

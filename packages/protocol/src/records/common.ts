@@ -10,19 +10,19 @@ import {
   type TypeOf,
 } from '../jute.ts'
 
-/** Who: a scheme and an identity in it. */
+/** An identity: a scheme, and an id in that scheme. */
 export const Id = record({ scheme: nullableText, id: nullableText })
 export interface Id extends TypeOf<typeof Id> {}
 
-/** What they may do. */
+/** One entry of an ACL: permissions for an identity. */
 export const Acl = record({ perms: int, id: Id })
 export interface Acl extends TypeOf<typeof Acl> {}
 
 export const AclList = vector(Acl)
-/** Most clients use one list all the time. */
+/** Most clients always use the same list. */
 export const NullableAclList = remembered(nullableVector(Acl) as Codec<readonly Acl[] | null>)
 
-/** A znode's bookkeeping as clients see it; note that pzxid comes last. */
+/** The stat of a znode as clients see it; note that pzxid comes last. */
 export const Stat = record({
   czxid: long,
   mzxid: long,

@@ -47,7 +47,7 @@ test.each([
   expect(() => readInitialMessage(unhex(hex))).toThrow(MalformedError)
 })
 
-test('the longest initial message is whole at its bound', () => {
+test('the longest initial message is accepted', () => {
   const bytes = encodeInitialMessage({ serverId: 1n, addresses: ['h'.repeat(2048)] })
   expect(bytes).toHaveLength(initialMessageBytesMax)
   expect(readInitialMessage(bytes)?.length).toBe(initialMessageBytesMax)
@@ -56,7 +56,7 @@ test('the longest initial message is whole at its bound', () => {
 const vote = '0000000000000003 0000000100000007 0000000000000001'
 const config = 'c'.repeat(138)
 
-test('a notification is written as 3.5 and later write it', () => {
+test('a notification is written in the format of 3.5 and later', () => {
   const notification: Notification = {
     state: 'looking',
     leader: 3n,
@@ -92,7 +92,7 @@ test.each([
   expect(read).toMatchObject(expected)
 })
 
-test('what is proposed is written behind the rest, and nothing where nothing is', () => {
+test('a proposed configuration is appended to a notification, and nothing if there is none', () => {
   const told = {
     state: 'looking',
     leader: 3n,

@@ -1,22 +1,22 @@
-/** What servers of one ensemble say to each other on the election port. */
+/** Messages between servers on the election port. */
 import { decodeText, encodeText, MalformedError, Reader, Writer } from '../jute.ts'
 
-/** What a server is doing: looking for a leader, or what came of it. */
+/** The state of a server: looking for a leader, or its role. */
 export type ServerState = 'looking' | 'following' | 'leading' | 'observing'
 
 /** In the order of their numbers on the wire. */
 const states: readonly ServerState[] = ['looking', 'following', 'leading', 'observing']
 
-/** Where others have the id of a server, an observer without a name of its own has this. */
+/** Sent in place of a server id by an observer without an id. */
 export const anonymousServerId = 0x7fff_ffff_ffff_ffffn
 
-/** What stands in a vote for "nobody" and "nothing": the votes of those who do not count. */
+/** Marks a vote for nobody, from servers that do not count. */
 export const noVote = -0x8000_0000_0000_0000n
 
-/** The first message on a connection, from the server that dialled. */
+/** The first message on a connection, sent by the server that dialed. */
 export interface InitialMessage {
   readonly serverId: bigint
-  /** Where the dialler can be dialled, as `host:port`; none from releases before 3.5. */
+  /** Addresses of the dialing server, as `host:port`; none from releases before 3.5. */
   readonly addresses: readonly string[]
 }
 
@@ -25,12 +25,12 @@ const severalAddresses = -65_535n
 const addressBytesMax = 2048
 const initialBytesMin = 20
 
-/** The longest initial message there can be. */
+/** The maximum size of an initial message. */
 export const initialMessageBytesMax = initialBytesMin + addressBytesMax
 
 /**
- * Reads an initial message and says how many bytes it took; undefined while it is incomplete.
- * Throws a MalformedError when it cannot become one.
+ * Reads an initial message and returns its size; undefined while it is incomplete. Throws a
+ * MalformedError if it cannot become a valid message.
  */
 export function readInitialMessage(
   bytes: Uint8Array,
@@ -38,7 +38,7 @@ export function readInitialMessage(
   if (bytes.length < 8) return undefined
   const reader = new Reader(bytes)
   const version = reader.long()
-  // Releases before 3.5 sent their id and nothing else, and an id is never negative.
+  // Releases before 3.5 send only their id, and an id is never negative.
   if (version >= 0n) return { message: { serverId: version, addresses: [] }, length: 8 }
   if (version !== oneAddress && version !== severalAddresses) {
     throw new MalformedError(`an initial message of version ${version}`)
@@ -57,8 +57,8 @@ export function readInitialMessage(
 }
 
 /**
- * An initial message as bytes. Only with more than one address is it one that 3.5 cannot read;
- * without any it is one that releases before 3.5 can.
+ * An initial message as bytes. 3.5 cannot read one with more than one address; releases before 3.5
+ * can read one without any.
  */
 export function encodeInitialMessage({ serverId, addresses }: InitialMessage): Uint8Array {
   const writer = new Writer()
@@ -70,38 +70,38 @@ export function encodeInitialMessage({ serverId, addresses }: InitialMessage): U
   return writer.written()
 }
 
-/** A server's vote, as it tells it to another. */
+/** A vote, as a server announces it. */
 export interface Notification {
   readonly state: ServerState
-  /** Whom it votes for, or follows. */
+  /** The server that it votes for, or follows. */
   readonly leader: bigint
-  /** The last zxid logged by the one it votes for, as far as the voter knows. */
+  /** The last zxid in the log of that server, as far as the voter knows. */
   readonly zxid: bigint
-  /** Counts the sender's elections; the "election epoch" of Apache. */
+  /** Counts the elections of the sender; Apache calls it "election epoch". */
   readonly round: bigint
-  /** The current epoch of the one it votes for. */
+  /** The current epoch of the server that it votes for. */
   readonly peerEpoch: bigint
-  /** Of this message: 2 since 3.5; 0 for all that were sent before 3.4.6. */
+  /** Message version: 2 since 3.5; 0 for all that were sent before 3.4.6. */
   readonly version: number
   /** The sender's committed configuration, as text; undefined before version 2. */
   readonly config: string | undefined
   /**
-   * A configuration that is proposed and not known to be committed, for a server that has a vote in
-   * that one alone. It stands behind all that Apache reads, and Apache sends none.
+   * A proposed configuration that is not known to be committed, for a server that has a vote only
+   * in that one. It follows everything that Apache reads, and Apache does not send it.
    */
   readonly proposed?: string | undefined
 }
 
-/** What this server writes. */
+/** The version that this server writes. */
 export const notificationVersion = 2
 
-/** The longest message on the election port. */
+/** The maximum size of a message on the election port. */
 export const electionMessageBytesMax = 524_288
 
 const withoutEpochBytes = 28
 const withoutVersionBytes = 40
 
-/** Reads a notification of any release; undefined for one that is to be ignored. */
+/** Reads a notification of any release; undefined if it is to be ignored. */
 export function readNotification(payload: Uint8Array): Notification | undefined {
   try {
     return readParts(payload)
@@ -120,19 +120,19 @@ function readParts(payload: Uint8Array): Notification | undefined {
     return { ...vote, peerEpoch: vote.zxid >> 32n, version: 0, config: undefined }
   }
   const peerEpoch = reader.long()
-  // Apache takes this length for a message without a version, even though four bytes follow.
+  // Apache takes a message of this length for one without a version, even though four bytes follow.
   const version = payload.length === withoutVersionBytes ? 0 : reader.int()
   if (version <= 1) return { ...vote, peerEpoch, version, config: undefined }
   const config = reader.nullableText()
   if (config === null) return undefined
   const told = { ...vote, peerEpoch, version, config }
-  // What newer versions have behind is theirs.
+  // Newer versions may append fields; ignore them.
   const hasMore = version === notificationVersion && reader.remaining > 0
   const proposed = hasMore ? reader.nullableText() : null
   return proposed === null ? told : { ...told, proposed }
 }
 
-/** A notification as the payload of a message, in the form of 3.5 and later. */
+/** A notification as the payload of a message, in the format of 3.5 and later. */
 export function encodeNotification(notification: Omit<Notification, 'version'>): Uint8Array {
   const { state, leader, zxid, round, peerEpoch, config = '', proposed } = notification
   const writer = new Writer()

@@ -109,7 +109,7 @@ const samples: [what: string, hex: string, packet: Omit<QuorumPacket, 'type'>, P
   ],
 ]
 
-test.each(samples)('%s is written and read as Apache has it', (_, hex, packet, name) => {
+test.each(samples)('%s is written and read as in Apache', (_, hex, packet, name) => {
   const bytes = unhex(hex)
   const written = encodePacket(name, packet.zxid, packet.data, packet.authinfo)
   expect(Buffer.from(written).toString('hex')).toBe(bytes.toString('hex'))
@@ -118,14 +118,14 @@ test.each(samples)('%s is written and read as Apache has it', (_, hex, packet, n
   expect(encode(QuorumPacket, read)).toEqual(written)
 })
 
-test('every packet type has a number of its own', () => {
+test('every packet type has its own number', () => {
   const numbers = Object.values(packetTypes)
   expect(numbers).toEqual([...new Set(numbers)].toSorted((a, b) => a - b))
   expect(packetName(0)).toBeUndefined()
   expect(packetName(20)).toBeUndefined()
 })
 
-test('an introduction is read by its length', () => {
+test('the format of an introduction follows from its length', () => {
   const whole = unhex('0000000000000007 00010000 0000000100000002')
   expect(readLearnerInfo(whole)).toEqual({
     serverId: 7n,

@@ -1,4 +1,4 @@
-/** What servers of one ensemble say to each other on the quorum port. */
+/** Messages between servers on the quorum port. */
 import { buffer, encode, int, long, nullableVector, Reader, record, type TypeOf } from '../jute.ts'
 import { Id } from './common.ts'
 
@@ -32,12 +32,12 @@ const packetNames = new Map<number, PacketName>(
   Object.entries(packetTypes).map(([name, type]) => [type, name as PacketName]),
 )
 
-/** The name of a packet type; undefined for one that this table does not know. */
+/** The name of a packet type; undefined if this table does not have it. */
 export function packetName(type: number): PacketName | undefined {
   return packetNames.get(type)
 }
 
-/** One packet; what `zxid` and `data` mean depends on the type. */
+/** One packet; the meaning of `zxid` and `data` depends on the type. */
 export const QuorumPacket = record({
   type: int,
   zxid: long,
@@ -60,12 +60,12 @@ export function encodePacket(
 export const LearnerInfo = record({ serverId: long, protocolVersion: int, configVersion: long })
 export interface LearnerInfo extends TypeOf<typeof LearnerInfo> {}
 
-/** What this protocol calls itself, in LearnerInfo and in LEADERINFO. */
+/** The protocol version in LearnerInfo and in LEADERINFO. */
 export const quorumProtocolVersion = 0x10000
 
 /**
- * Reads an introduction by its length: releases before 3.5 send 12 bytes, older ones only the 8
- * of the server id. Undefined when there is not even that, and the leader has to make up an id.
+ * Reads an introduction by its length: releases before 3.5 send 12 bytes, older ones only the 8 of
+ * the server id. Undefined if it is shorter; the leader then makes up an id.
  */
 export function readLearnerInfo(data: Uint8Array | null): LearnerInfo | undefined {
   if (data === null || data.length < 8) return undefined
@@ -77,10 +77,10 @@ export function readLearnerInfo(data: Uint8Array | null): LearnerInfo | undefine
   }
 }
 
-/** One step of authentication, on either port, before anything else. */
+/** One step of authentication, before anything else, on the election and the quorum port. */
 export const QuorumAuthPacket = record({ magic: long, status: int, token: buffer })
 export interface QuorumAuthPacket extends TypeOf<typeof QuorumAuthPacket> {}
 
-/** What a QuorumAuthPacket begins with, and nothing else does. */
+/** The first bytes of a QuorumAuthPacket, and of nothing else. */
 export const quorumAuthMagic = 0x5f2435013501edccn
 export const quorumAuthStatuses = { inProgress: 0, success: 1, error: -1 } as const

@@ -7,8 +7,8 @@ import * as storage from './storage.ts'
 import * as transaction from './transaction.ts'
 
 /**
- * Reads values that were never written: each primitive is drawn at random. So any declaration,
- * given this reader, makes up a value of its own kind.
+ * A reader that returns random primitives. Given this reader, any declaration makes up a random
+ * value of its type.
  */
 class DrawingReader extends Reader {
   private readonly draw: GeneratorValue
@@ -18,7 +18,7 @@ class DrawingReader extends Reader {
     this.draw = draw
   }
 
-  /** Optional fields at the end of a record look here. */
+  /** Optional fields at the end of a record check this. */
   override get remaining(): number {
     return this.draw(fc.boolean) ? 100 : 0
   }
@@ -51,21 +51,24 @@ class DrawingReader extends Reader {
 const isCodec = (value: unknown): value is Codec<unknown> =>
   typeof value === 'object' && value !== null && 'read' in value && 'write' in value
 
-/** MultiTxn holds bodies behind lengths of their own: see transaction.test.ts. */
+/** MultiTxn stores bodies behind their own lengths: see transaction.test.ts. */
 const apart = new Set(['MultiTxn'])
 
 const records: [name: string, codec: Codec<unknown>][] = [client, common, storage, transaction]
   .flatMap((module) => Object.entries<unknown>(module))
   .filter((entry): entry is [string, Codec<unknown>] => isCodec(entry[1]) && !apart.has(entry[0]))
 
-/** How many bytes at the end of a record may be absent: fields that older releases do not know. */
+/**
+ * Number of bytes at the end of a record that may be absent: fields that older releases do not
+ * know.
+ */
 const optionalBytes: Readonly<Record<string, number>> = {
   ConnectRequest: 1,
   ConnectResponse: 1,
   CreateTxn: 4,
 }
 
-/** A value, or undefined where null was drawn for a list that must be there. */
+/** A value, or undefined if null was drawn for a list that is required. */
 function drawValue(codec: Codec<unknown>, draw: GeneratorValue): { value: unknown } | undefined {
   try {
     return { value: codec.read(new DrawingReader(draw)) }
@@ -85,11 +88,11 @@ const forAny = (codec: Codec<unknown>, check: (value: unknown) => void, numRuns 
   )
 }
 
-test('all records are here', () => {
+test('every record is tested', () => {
   expect(records.length).toBeGreaterThan(50)
 })
 
-test.each(records)('%s: what is written is what is read', (_name, codec) => {
+test.each(records)('%s survives a round trip', (_name, codec) => {
   forAny(codec, (value) => {
     const bytes = encode(codec, value)
     const reader = new Reader(bytes)
@@ -99,7 +102,7 @@ test.each(records)('%s: what is written is what is read', (_name, codec) => {
   })
 })
 
-test.each(records)('%s: cut short anywhere, it is malformed and nothing else', (name, codec) => {
+test.each(records)('%s is malformed if cut short anywhere', (name, codec) => {
   const optional = optionalBytes[name]
   forAny(
     codec,
@@ -114,7 +117,7 @@ test.each(records)('%s: cut short anywhere, it is malformed and nothing else', (
   )
 })
 
-test.each(records)('%s: with any four bytes replaced, it is read or malformed', (_name, codec) => {
+test.each(records)('%s with any four bytes replaced is read or malformed', (_name, codec) => {
   const hostile = [-2, -0x80000000, 0x7fffffff, 0x00100000, 1000]
   forAny(
     codec,
@@ -140,11 +143,11 @@ function expectReadOrMalformed(codec: Codec<unknown>, bytes: Uint8Array): void {
   }
 }
 
-/** A handshake of an old release, which has nothing optional left to lose. */
+/** A handshake of an old release, without the optional field. */
 const isBare = (value: unknown): boolean =>
   typeof value === 'object' && value !== null && 'readOnly' in value && value.readOnly === undefined
 
-/** Buffers come back as views of other classes; their bytes are what counts. */
+/** Buffers are read as views of other classes; only their bytes matter. */
 function plain(value: unknown): unknown {
   if (value instanceof Uint8Array) return `bytes ${Buffer.from(value).toString('hex')}`
   if (Array.isArray(value)) return value.map(plain)
@@ -152,7 +155,7 @@ function plain(value: unknown): unknown {
   return Object.fromEntries(Object.entries(value).map(([name, field]) => [name, plain(field)]))
 }
 
-test('the handshake has the flag or not, as the other side knows it', () => {
+test('the handshake has the flag if the other side knows it', () => {
   const request = {
     protocolVersion: 0,
     lastZxidSeen: 0n,
@@ -168,12 +171,12 @@ test('the handshake has the flag or not, as the other side knows it', () => {
   expect(encode(client.ConnectResponse, { ...response, readOnly: true })).toHaveLength(37)
 })
 
-test('what follows the flag of a handshake is ignored', () => {
+test('bytes after the flag of a handshake are ignored', () => {
   const bytes = Buffer.concat([new Uint8Array(28), Buffer.of(1, 2, 3)])
   expect(decode(client.ConnectRequest, bytes).readOnly).toBe(true)
 })
 
-test('records of fixed size have the size that others count on', () => {
+test('records of fixed size have the expected size', () => {
   expect(client.RequestHeader.bytesMin).toBe(client.requestHeaderBytes)
   expect(client.ReplyHeader.bytesMin).toBe(client.replyHeaderBytes)
   expect(common.Stat.bytesMin).toBe(common.statBytes)

@@ -1,4 +1,4 @@
-/** What stands in the files of a data directory, apart from the transactions themselves. */
+/** Records in the files of a data directory, other than transactions. */
 import { int, long, record, type TypeOf } from '../jute.ts'
 
 export const FileHeader = record({ magic: int, version: int, dbid: long })
@@ -9,7 +9,7 @@ export const logMagic = 0x5a4b4c47 // ZKLG
 export const snapshotMagic = 0x5a4b534e // ZKSN
 export const fileVersion = 2
 
-/** A znode's bookkeeping as stored; `cversion` counts creates only (see Stat for what clients see). */
+/** The stat of a znode as stored; `cversion` counts creates only (Stat has what clients see). */
 export const StatPersisted = record({
   czxid: long,
   mzxid: long,
@@ -24,5 +24,5 @@ export const StatPersisted = record({
 export interface StatPersisted extends TypeOf<typeof StatPersisted> {}
 export const statPersistedBytes = 60
 
-/** Ends every log record. */
+/** The last byte of every log record. */
 export const endOfRecord = 0x42

@@ -1,4 +1,7 @@
-/** What is logged and replicated: results, never intentions, so that replaying is harmless. */
+/**
+ * Logged and replicated transactions. They contain results, never intentions, so that replaying one
+ * twice is harmless.
+ */
 import {
   bool,
   buffer,
@@ -16,7 +19,9 @@ export const TxnHeader = record({ clientId: long, cxid: int, zxid: long, time: l
 export interface TxnHeader extends TypeOf<typeof TxnHeader> {}
 export const txnHeaderBytes = 32
 
-/** The digest of the whole tree after this transaction; absent from old and from error records. */
+/**
+ * The digest of the whole tree after this transaction; absent in old records and in error records.
+ */
 export const TxnDigest = record({ version: int, treeDigest: long })
 export interface TxnDigest extends TypeOf<typeof TxnDigest> {}
 export const txnDigestBytes = 12
@@ -31,7 +36,7 @@ const createTxn = record({
 })
 export interface CreateTxn extends TypeOf<typeof createTxn> {}
 
-/** Before 3.4 the parent's counter was not recorded: -1 then, which means "one more". */
+/** Before 3.4 the parent's counter was not recorded; it is then -1, which means "one more". */
 export const CreateTxn: Codec<CreateTxn> = {
   bytesMin: createTxn.bytesMin - 4,
   read(reader) {
@@ -65,7 +70,7 @@ export interface CreateTtlTxn extends TypeOf<typeof CreateTtlTxn> {}
 export const DeleteTxn = record({ path: ustring })
 export interface DeleteTxn extends TypeOf<typeof DeleteTxn> {}
 
-/** `version` is the new, absolute one. */
+/** `version` is the new version, not the expected one. */
 export const SetDataTxn = record({ path: ustring, data: buffer, version: int })
 export interface SetDataTxn extends TypeOf<typeof SetDataTxn> {}
 
@@ -79,7 +84,7 @@ export const CreateSessionTxn = record({ timeOut: int })
 export interface CreateSessionTxn extends TypeOf<typeof CreateSessionTxn> {}
 
 export interface CloseSessionTxn {
-  /** Undefined: whatever the session owns. */
+  /** Undefined: everything that the session owns. */
   paths2Delete: string[] | undefined
 }
 const pathList = vector(ustring)

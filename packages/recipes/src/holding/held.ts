@@ -10,9 +10,9 @@ import {
   type TransactionError,
   type WatchEvent,
 } from '@zabra/client'
-import { markErrorKind } from '@zabra/client/internal'
+import { markErrorKind, pause } from '@zabra/client/internal'
 import { deleteMade } from '../nodes/give-back.ts'
-import { pause, refusedPauseMs } from '../waiting/pause.ts'
+import { refusedPauseMs } from '../waiting/pause.ts'
 
 /** A right that one has until it is given back or lost: a lock, a permit, a leadership. */
 export interface Held extends AsyncDisposable {
@@ -247,7 +247,7 @@ export class HeldByNode implements Held {
         else if (error instanceof ClosedError) this.lose('closed')
         // A server that cannot tell now will be able to later.
         else if (isRefusal(error) && !isRefusal(error, 'noAuth'))
-          pause(this.client, refusedPauseMs, this.signal).then(
+          pause(this.client.host, refusedPauseMs, this.signal).then(
             () => again(),
             () => {},
           )

@@ -11,14 +11,15 @@ import {
   type Created,
   type TransactionError,
 } from '@zabra/client'
+import { onAbort, pause } from '@zabra/client/internal'
 import { untilGone } from '../waiting/until-changed.ts'
 import { hold, LostError, type Held } from './held.ts'
 import { deleteMade, giveBackIn } from '../nodes/give-back.ts'
-import { limited, onAbort, orAborted } from '../waiting/limits.ts'
+import { limited, orAborted } from '../waiting/limits.ts'
 import { LiveCell, type Live } from '../live/live.ts'
 import { persist } from '../nodes/node.ts'
 import { ensureParent } from '../nodes/parents.ts'
-import { pause, refusedPauseMs } from '../waiting/pause.ts'
+import { refusedPauseMs } from '../waiting/pause.ts'
 
 /**
  * Whether others see the node. `present`: it is there. `uncertain`: the connection is lost, the
@@ -186,7 +187,7 @@ export class Registration<T> implements Held {
         const isForever = !isRefusal(error) || isRefusal(error, 'noAuth')
         if (isForever || this.node === undefined) throw error
       }
-      await pause(this.client, refusedPauseMs, this.signal)
+      await pause(this.client.host, refusedPauseMs, this.signal)
     }
   }
 

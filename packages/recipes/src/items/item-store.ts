@@ -8,7 +8,7 @@ import {
   type Client,
   type Codec,
 } from '@zabra/client'
-import { checkPath, makeGuid } from '@zabra/client/internal'
+import { checkPath, makeGuid, pause } from '@zabra/client/internal'
 import { childrenAndWait } from '../waiting/until-changed.ts'
 import { firstOf } from '../waiting/first-of.ts'
 import { LostError, policyOf, type HoldOptions, type LossPolicy } from '../holding/held.ts'
@@ -20,7 +20,6 @@ import { numberOf, Outbox } from './outbox.ts'
 import { ensureParent } from '../nodes/parents.ts'
 import { QueueItem, type Taking } from './queue-item.ts'
 import { compareSequence, sequenceMax } from '../nodes/sequence.ts'
-import { pause } from '../waiting/pause.ts'
 import { Serial } from '../waiting/serial.ts'
 import { Witness } from '../nodes/witness.ts'
 
@@ -179,7 +178,7 @@ export class ItemStore<T> {
   private untilDue(items: readonly ItemName[], signal: AbortSignal): readonly Promise<void>[] {
     if (this.order !== 'byTime' || items.length === 0) return []
     const nextMs = Math.min(...items.map(({ priority }) => priority))
-    return [pause(this.client, Math.max(0, nextMs - this.wallMs()), signal)]
+    return [pause(this.client.host, Math.max(0, nextMs - this.wallMs()), signal)]
   }
 
   private wallMs(): number {

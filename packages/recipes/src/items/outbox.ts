@@ -1,6 +1,5 @@
 import { isRefusal, joinPath, text, type Client } from '@zabra/client'
-import { makeGuid } from '@zabra/client/internal'
-import { onAbort } from '../waiting/limits.ts'
+import { makeGuid, onAbort } from '@zabra/client/internal'
 import { ensureParent } from '../nodes/parents.ts'
 import { sequenceMax } from '../nodes/sequence.ts'
 import { Witness } from '../nodes/witness.ts'

@@ -1,7 +1,4 @@
-interface Reader<T> {
-  readonly resolve: (result: IteratorResult<T, undefined>) => void
-  readonly reject: (reason: unknown) => void
-}
+import { Readers } from '@zabra/client/internal'
 
 /**
  * An iteration over what is pushed. A slow reader does not make it grow: what comes before it asks
@@ -10,9 +7,8 @@ interface Reader<T> {
 export class Feed<T> implements AsyncIterableIterator<T, undefined>, AsyncDisposable {
   private readonly merge: (before: T, next: T) => T
   private readonly onEnd: (feed: Feed<T>) => void
-  private readonly readers: Reader<T>[] = []
+  private readonly readers = new Readers<T>()
   private waiting: { readonly value: T } | undefined
-  private failure: { readonly reason: unknown } | undefined
   private isOver = false
 
   constructor(merge: (before: T, next: T) => T, onEnd: (feed: Feed<T>) => void) {
@@ -26,31 +22,21 @@ export class Feed<T> implements AsyncIterableIterator<T, undefined>, AsyncDispos
 
   push(value: T): void {
     if (this.isOver) return
-    const reader = this.readers.shift()
-    if (reader !== undefined) reader.resolve({ value, done: false })
-    else if (this.waiting === undefined) this.waiting = { value }
-    else this.waiting = { value: this.merge(this.waiting.value, value) }
+    if (this.readers.offer(value)) return
+    const { waiting } = this
+    this.waiting = { value: waiting === undefined ? value : this.merge(waiting.value, value) }
   }
 
   next(): Promise<IteratorResult<T, undefined>> {
-    const { waiting, failure } = this
-    if (waiting !== undefined) {
-      this.waiting = undefined
-      return Promise.resolve({ value: waiting.value, done: false })
-    }
-    if (failure !== undefined) {
-      this.failure = undefined
-      return Promise.reject(failure.reason)
-    }
-    if (this.isOver) return Promise.resolve({ value: undefined, done: true })
-    return new Promise((resolve, reject) => this.readers.push({ resolve, reject }))
+    const { waiting } = this
+    this.waiting = undefined
+    return this.readers.next(waiting)
   }
 
   /** Ends it; whoever waits is told that there is no more. */
   return(): Promise<IteratorResult<T, undefined>> {
     this.end()
-    for (const { resolve } of this.readers.splice(0)) resolve({ value: undefined, done: true })
-    return Promise.resolve({ value: undefined, done: true })
+    return this.readers.end()
   }
 
   async [Symbol.asyncDispose](): Promise<void> {
@@ -61,10 +47,7 @@ export class Feed<T> implements AsyncIterableIterator<T, undefined>, AsyncDispos
   fail(reason: unknown): void {
     if (this.isOver) return
     this.end()
-    const [first, ...others] = this.readers.splice(0)
-    if (first === undefined) this.failure = { reason }
-    else first.reject(reason)
-    for (const { resolve } of others) resolve({ value: undefined, done: true })
+    this.readers.fail(reason)
   }
 
   private end(): void {

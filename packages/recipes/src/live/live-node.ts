@@ -1,8 +1,9 @@
 import { isRefusal, type CallOptions, type Client } from '@zabra/client'
-import { limited, onAbort } from '../waiting/limits.ts'
+import { onAbort, pause } from '@zabra/client/internal'
+import { limited } from '../waiting/limits.ts'
 import { LiveCell } from './live.ts'
 import { followNode, type NodeState } from '../nodes/node.ts'
-import { pause, refusedPauseMs } from '../waiting/pause.ts'
+import { refusedPauseMs } from '../waiting/pause.ts'
 import { tellProblem, type ProblemListener } from './problem.ts'
 
 /** What a node means; undefined where it means nothing new. */
@@ -65,7 +66,7 @@ export function openLiveNode<T>(
               const isTemporary = isRefusal(error) && !isRefusal(error, 'noNode', 'noAuth')
               if (cell === undefined || !isTemporary) throw error
             }
-            await pause(client, refusedPauseMs, ending.signal)
+            await pause(client.host, refusedPauseMs, ending.signal)
           }
         }
         follow().catch((error: unknown) => {

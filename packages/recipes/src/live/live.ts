@@ -1,7 +1,7 @@
 import type { CallOptions, Client } from '@zabra/client'
+import { Listeners, onAbort } from '@zabra/client/internal'
 import { Feed } from './feed.ts'
-import { limited, onAbort } from '../waiting/limits.ts'
-import { Listeners } from './listeners.ts'
+import { limited } from '../waiting/limits.ts'
 
 export type LiveListener<T> = (value: T, before: T) => void
 
@@ -38,7 +38,7 @@ export class LiveCell<T> implements Live<T> {
     whenClosed: () => PromiseLike<void> = () => Promise.resolve(),
   ) {
     this.client = client
-    this.listeners = new Listeners(client)
+    this.listeners = new Listeners(client.host)
     this.value = value
     this.whenClosed = whenClosed
   }

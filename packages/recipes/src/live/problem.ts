@@ -1,4 +1,5 @@
 import type { Client, Stat } from '@zabra/client'
+import { guarded } from '@zabra/client/internal'
 
 /** That what a node holds cannot be understood. */
 export interface Problem {
@@ -16,11 +17,5 @@ export function tellProblem<P = Problem>(
   listener: ((problem: P) => void) | undefined,
   problem: P,
 ): void {
-  try {
-    listener?.(problem)
-  } catch (error) {
-    client.host.defer(() => {
-      throw error
-    })
-  }
+  guarded(client.host, () => listener?.(problem))
 }

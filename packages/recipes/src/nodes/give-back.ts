@@ -6,7 +6,8 @@ import {
   type Client,
   type Stat,
 } from '@zabra/client'
-import { pause, refusedPauseMs } from '../waiting/pause.ts'
+import { pause } from '@zabra/client/internal'
+import { refusedPauseMs } from '../waiting/pause.ts'
 
 interface MadeNode {
   readonly path: string
@@ -68,6 +69,6 @@ export async function giveBackIn(
       if (error instanceof ConnectionLossError || isRefusal(error, 'badVersion')) continue
       if (!isRefusal(error) || isRefusal(error, 'noAuth')) throw error
     }
-    await pause(client, refusedPauseMs)
+    await pause(client.host, refusedPauseMs)
   }
 }

@@ -6,8 +6,9 @@ import {
   type Consistency,
   type Stat,
 } from '@zabra/client'
+import { pause } from '@zabra/client/internal'
 import { underAll } from '../waiting/limits.ts'
-import { pause, refusedPauseMs } from '../waiting/pause.ts'
+import { refusedPauseMs } from '../waiting/pause.ts'
 
 /** A node as it was read. */
 export interface NodeState {
@@ -64,7 +65,7 @@ export async function findOut<T>(
     } catch (error) {
       if (!isRefusal(error) || isRefusal(error, 'noNode', 'noAuth')) throw error
     }
-    await pause(client, refusedPauseMs, signal)
+    await pause(client.host, refusedPauseMs, signal)
   }
 }
 

@@ -5,32 +5,13 @@ import { useServer } from '../../test/support/server.ts'
 import { Barrier } from '../barrier.ts'
 import { DoubleBarrier } from '../double-barrier.ts'
 import { Election } from '../election.ts'
-import { limited, onAbort, orAborted, underAll } from './limits.ts'
+import { limited, orAborted, underAll } from './limits.ts'
 import { Lock } from '../lock.ts'
 import { Queue } from '../queue.ts'
 import { Semaphore } from '../semaphore.ts'
 import { SimpleLock } from '../simple-lock.ts'
 
 const fixture = useServer()
-
-test('many may wait on one signal with one listener, and nothing is left of those who stop', () => {
-  const controller = new AbortController()
-  const { signal } = controller
-  const heard: number[] = []
-  const stops = Array.from({ length: 20 }, (_, i) => onAbort(signal, () => void heard.push(i)))
-  expect(getEventListeners(signal, 'abort')).toHaveLength(1)
-  for (const stop of stops.splice(2)) stop()
-  controller.abort()
-  expect(heard).toEqual([0, 1])
-
-  const other = new AbortController()
-  for (const stop of [onAbort(other.signal, () => {}), onAbort(other.signal, () => {})]) stop()
-  expect(getEventListeners(other.signal, 'abort')).toHaveLength(0)
-  const again = onAbort(other.signal, (reason) => void heard.push(reason as number))
-  other.abort(7)
-  again()
-  expect(heard).toEqual([0, 1, 7])
-})
 
 test('the first of several signals ends what is done under them, and all are left alone after', async () => {
   const [one, two] = [new AbortController(), new AbortController()]

@@ -1,5 +1,5 @@
 import { TimeoutError, type CallOptions, type Client } from '@zabra/client'
-import { checkTimeout } from '@zabra/client/internal'
+import { checkTimeout, onAbort } from '@zabra/client/internal'
 
 /** What the error of a deadline is about. */
 export interface Subject {
@@ -52,40 +52,6 @@ export async function underAll<T>(
   } finally {
     for (const stop of undo) stop()
   }
-}
-
-type Callback = (reason: unknown) => void
-
-/** One listener for each signal, however many wait on it: Node warns of more than ten. */
-const groups = new WeakMap<AbortSignal, { callbacks: Set<Callback>; listener: () => void }>()
-
-/** Calls back when the signal aborts, or at once if it has; answers how to take that back. */
-export function onAbort(signal: AbortSignal, callback: Callback): () => void {
-  if (signal.aborted) {
-    callback(signal.reason)
-    return () => {}
-  }
-  // The same function may wait twice.
-  const own: Callback = (reason) => callback(reason)
-  const group = groups.get(signal) ?? listenTo(signal)
-  group.callbacks.add(own)
-  return () => {
-    if (!group.callbacks.delete(own) || group.callbacks.size > 0) return
-    signal.removeEventListener('abort', group.listener)
-    if (groups.get(signal) === group) groups.delete(signal)
-  }
-}
-
-function listenTo(signal: AbortSignal) {
-  const callbacks = new Set<Callback>()
-  const listener = (): void => {
-    groups.delete(signal)
-    for (const callback of callbacks) callback(signal.reason)
-  }
-  const group = { callbacks, listener }
-  signal.addEventListener('abort', listener, { once: true })
-  groups.set(signal, group)
-  return group
 }
 
 /** The promise, or the signal's reason, whichever is first. */

@@ -1,5 +1,5 @@
 import { isRefusal, type Client, type Data, type OneShotWatch, type Stat } from '@zabra/client'
-import { onAbort } from './limits.ts'
+import { onAbort } from '@zabra/client/internal'
 
 /** Something that rings once when a path has changed. */
 interface Bell {

@@ -71,7 +71,7 @@ describe('commands', () => {
 }`)
   })
 
-  test('tell 64-bit numbers as numbers, and lists on one line', async () => {
+  test('write 64-bit numbers as numbers, and lists on one line', async () => {
     await session.create('/a')
     await session.create('/e', '', ephemeral)
     await session.watch('/a')
@@ -84,7 +84,7 @@ describe('commands', () => {
     expect(await textOf('/commands/cons')).toContain('"secure_connections" : [ ],')
   })
 
-  test('that are unknown answer 200 with an error', async () => {
+  test('answer 200 with an error if they are unknown', async () => {
     const response = await get('/commands/nonsense')
     expect(response.status).toBe(200)
     expect(await response.text()).toBe(
@@ -92,7 +92,7 @@ describe('commands', () => {
     )
   })
 
-  test('say what is wrong first', async () => {
+  test('put the error first', async () => {
     expect(await textOf('/commands/lead')).toBe(
       '{\n  "error" : "server is not initialized",\n  "command" : "leader"\n}',
     )
@@ -130,7 +130,7 @@ describe('commands', () => {
     expect(answer).toHaveProperty([key])
   })
 
-  test('are asked for with the right method', async () => {
+  test('need the right method', async () => {
     expect((await get('/commands/ruok', { method: 'HEAD' })).status).toBe(200)
     expect((await get('/commands/ruok', { method: 'POST' })).status).toBe(405)
     expect((await get('/commands/ruok', { method: 'DELETE' })).status).toBe(405)
@@ -149,7 +149,7 @@ describe('commands', () => {
     expect(shown).not.toContain('D/InIHSb7yEEbrWz8b9l71RjZJU')
   })
 
-  test('nothing else is there', async () => {
+  test('nothing else is found', async () => {
     expect((await get('/index.html')).status).toBe(404)
     expect((await get('/commandsx')).status).toBe(404)
   })
@@ -158,7 +158,7 @@ describe('commands', () => {
 describe('snapshot', () => {
   const headers = { Authorization: 'digest user:password' }
 
-  test('needs an administrator, or somebody whom the root names', async () => {
+  test('needs an administrator, or an identity that the root ACL names', async () => {
     const missing = await get('/commands/snapshot')
     expect(missing.status).toBe(401)
     expect(await missing.text()).toContain('"error" : "Auth info is missing for the command"')
@@ -189,13 +189,13 @@ describe('snapshot', () => {
     expect(await command('last_snapshot')).toMatchObject({ zxid: '2' })
   })
 
-  test('is only taken when asked not to stream', async () => {
+  test('is only taken, not sent, with streaming=false', async () => {
     const response = await get('/commands/snapshot?streaming=false', { headers })
     expect(response.headers.get('last_zxid')).toBe('0x1')
     expect(await response.text()).toBe('{\n  "command" : "snapshot",\n  "error" : null\n}')
   })
 
-  test('is refused when it is asked for too often, or switched off', async () => {
+  test('is refused if requested too often, or if disabled', async () => {
     const limited = await startAnother({
       config: { ...withAdmin, 'admin.rateLimiterIntervalInMS': 60_000 },
     })
@@ -207,7 +207,7 @@ describe('snapshot', () => {
     expect((await fetch(`${off.adminAddress}/commands/snapshot`, { headers })).status).toBe(503)
   })
 
-  test('is refused where what is taken could not be restored', async () => {
+  test('is refused if it could not be restored', async () => {
     const without = await startAnother({
       config: { ...withAdmin, 'serializeLastProcessedZxid.enabled': 'false' },
     })
@@ -232,7 +232,7 @@ describe('restore', () => {
   const restore = (body: Uint8Array | string, url = server.adminAddress): Promise<Response> =>
     fetch(`${url}/commands/restore`, { method: 'POST', headers, body })
 
-  test('brings back what a snapshot holds, and tells its zxid as a number', async () => {
+  test('brings back the content of a snapshot, and returns its zxid as a number', async () => {
     await session.create('/kept')
     const taken = await take()
     await session.create('/later')
@@ -246,7 +246,7 @@ describe('restore', () => {
     expect(tree.find('/later')).toBe(0)
   })
 
-  test('goes on behind every zxid that was given out', async () => {
+  test('continues after every zxid in use', async () => {
     const taken = await take()
     await session.create('/later')
     const before = server.peer.lastZxid
@@ -257,7 +257,7 @@ describe('restore', () => {
     again.close()
   })
 
-  test('lets those sessions go on that the snapshot knows', async () => {
+  test('keeps the sessions that the snapshot contains', async () => {
     const known = await RawClient.connect(server.clientPort)
     await known.create('/mine', null, createFlags.ephemeral)
     const taken = await take()
@@ -283,7 +283,7 @@ describe('restore', () => {
     expect(server.peer.db.tree.find('/packed')).not.toBe(0)
   })
 
-  test('changes nothing when what is sent is damaged, cut off, empty, or no snapshot', async () => {
+  test('changes nothing if the body is damaged, cut off, empty, or no snapshot', async () => {
     await session.create('/kept')
     const taken = await take()
     const damaged = Uint8Array.from(taken)
@@ -297,7 +297,7 @@ describe('restore', () => {
     expect(await textOf('/metrics')).toContain('\nrestore_error_count 4\n')
   })
 
-  test('is refused when it is asked for too often, switched off, or without permission', async () => {
+  test('is refused if requested too often, if disabled, or without permission', async () => {
     const limited = await startAnother({
       config: { ...withAdmin, 'admin.rateLimiterIntervalInMS': 60_000 },
     })
@@ -310,7 +310,7 @@ describe('restore', () => {
     expect((await get('/commands/restore', { method: 'POST', body: taken })).status).toBe(401)
   })
 
-  test('is what a restart finds', async () => {
+  test('survives a restart', async () => {
     const dataDir = mkdtempSync(join(tmpdir(), 'zabra-restore-'))
     onTestFinished(() => rmSync(dataDir, { recursive: true, force: true }))
     await session.create('/restored')
@@ -341,7 +341,7 @@ describe('restore', () => {
 describe('administration', () => {
   const superUser = { 'DigestAuthenticationProvider.superDigest': digestOf('super:secret') }
   const asSuper = { Authorization: 'digest super:secret' }
-  /** Asks with headers that `fetch` does not let one set. */
+  /** Sends headers that `fetch` does not allow. */
   const raw = (url: string, method: string, headers: Record<string, string>): Promise<number> =>
     new Promise((resolve, reject) => {
       const sent = request(url, { method, headers }, (response) => {
@@ -352,7 +352,7 @@ describe('administration', () => {
       sent.end()
     })
 
-  test('is for the super user and for identities that are configured, whatever the root allows', async () => {
+  test('is for the super user and configured identities, whatever the root ACL says', async () => {
     const guarded = await startAnother({ config: { ...withAdmin, ...superUser } })
     const url = `${guarded.adminAddress}/commands/snapshot?streaming=false`
     const statusFor = async (authorization: string): Promise<number> =>
@@ -365,7 +365,7 @@ describe('administration', () => {
     expect(guarded.peer.stats.failedGuesses).toBe(3)
   })
 
-  test('is needed for whatever changes the server, also on this machine', async () => {
+  test('is needed for whatever changes the server, even on this machine', async () => {
     for (const name of ['srst', 'crst', 'orst', 'stmk?traceMask=1', 'snapshot']) {
       expect((await get(`/commands/${name}`)).status).toBe(401)
       expect((await get(`/commands/${name}`, { method: 'POST' })).status).toBe(401)
@@ -376,7 +376,7 @@ describe('administration', () => {
     expect(server.traceMask).toBe(1n)
   })
 
-  test('is needed to see clients, paths and settings where others reach the port', async () => {
+  test('is needed to see clients, paths and settings if others can reach the port', async () => {
     const open = await startAnother({
       config: { ...withAdmin, ...superUser, 'admin.serverAddress': '0.0.0.0' },
     })
@@ -391,7 +391,7 @@ describe('administration', () => {
     }
   })
 
-  test('is slowed down after many wrong passwords', async () => {
+  test('slows down after many wrong passwords', async () => {
     const guess = async (i: number): Promise<number> =>
       (await get('/commands/srst', { headers: { Authorization: `digest admin:${i}` } })).status
     const statuses = await Promise.all(Array.from({ length: 60 }, (_, i) => guess(i)))
@@ -424,7 +424,7 @@ describe('administration', () => {
     expect([await host('ZK2.example:8080'), await host('zk3.example')]).toEqual([200, 403])
   })
 
-  test('what a form can send changes nothing', async () => {
+  test('a request that an HTML form can send changes nothing', async () => {
     for (const type of ['text/plain', 'application/x-www-form-urlencoded', 'multipart/form-data']) {
       const headers = { ...authorized, 'Content-Type': type }
       expect((await get('/commands/srst', { method: 'POST', headers })).status).toBe(415)
@@ -433,7 +433,7 @@ describe('administration', () => {
     expect(taken.status).toBe(415)
   })
 
-  test('what is no snapshot does not keep the next restore waiting', async () => {
+  test('a body that is no snapshot does not count against the limit of restores', async () => {
     const limited = await startAnother({
       config: { ...withAdmin, 'admin.rateLimiterIntervalInMS': 60_000 },
     })
@@ -467,7 +467,7 @@ describe('probes', () => {
 })
 
 describe('metrics', () => {
-  test('are there for Prometheus', async () => {
+  test('are exposed for Prometheus', async () => {
     await session.create('/a')
     const response = await get('/metrics')
     expect(response.headers.get('content-type')).toBe('text/plain; version=0.0.4; charset=utf-8')
@@ -489,7 +489,7 @@ describe('metrics', () => {
     expect(text).toContain('quota_count_usage_per_namespace{key="app"} 1\n')
   })
 
-  test('have a port of their own where the Prometheus provider is configured', async () => {
+  test('have their own port if the Prometheus provider is configured', async () => {
     const lines: string[] = []
     const log = (line: string): void => void lines.push(line)
     const exporting = await startAnother({
@@ -507,7 +507,7 @@ describe('metrics', () => {
   })
 })
 
-test('a port in use is a warning, and the server serves all the same', async () => {
+test('an admin port in use is a warning, and the server starts without it', async () => {
   const holder = createServer()
   await new Promise<void>((resolve) => holder.listen(0, '127.0.0.1', resolve))
   onTestFinished(() => void holder.close())
@@ -518,5 +518,7 @@ test('a port in use is a warning, and the server serves all the same', async () 
     logger: { info() {}, warn: (line) => void warnings.push(line), error() {} },
   })
   expect(another.adminAddress).toBeUndefined()
-  expect(warnings.join()).toMatch(/the admin port is off: .*EADDRINUSE/)
+  expect(warnings.join()).toMatch(
+    /http: cannot open port, running without it port=admin .*EADDRINUSE/,
+  )
 })

@@ -1,5 +1,5 @@
 import type { IncomingMessage, ServerResponse } from 'node:http'
-import type { Logger } from '../base/logger.ts'
+import type { EventLogger } from '../base/event-logger.ts'
 import type { ServerView } from '../view/server-view.ts'
 import { ApiHandler } from '../api/handler.ts'
 import { isLoopback } from '../config/loopback.ts'
@@ -20,13 +20,13 @@ import type { HttpSecurity } from '../http/secure-http.ts'
 /** The HTTP ports of a server: commands, probes, metrics, the API and the console. */
 export class AdminServer {
   private readonly view: ServerView
-  private readonly logger: Logger
+  private readonly logger: EventLogger
   private readonly security: HttpSecurity | undefined
   private readonly api: ApiHandler | undefined
   private adminPort: HttpServer | undefined
   private metricsPort: HttpServer | undefined
 
-  constructor(view: ServerView, logger: Logger, security: HttpSecurity | undefined) {
+  constructor(view: ServerView, logger: EventLogger, security: HttpSecurity | undefined) {
     const { admin, api } = view.config
     this.view = view
     this.logger = logger
@@ -34,31 +34,35 @@ export class AdminServer {
     this.api = admin.enabled && api.enabled ? new ApiHandler(view, logger) : undefined
   }
 
-  /** Opens the ports that the configuration asks for. */
+  /** Opens the configured ports. */
   async open(): Promise<void> {
     const { view, logger, security, api } = this
     const { admin, metrics } = view.config
     const { idleTimeoutMs } = admin
     if (admin.enabled) {
       const { address: host, port } = admin
-      const options = { name: 'the admin port', host, port, idleTimeoutMs, security }
+      const options = { name: 'admin', host, port, idleTimeoutMs, security }
       this.adminPort = await listenHttp(adminHandler(view, api), options, logger)
       if (this.adminPort === undefined) api?.stop()
     }
     if (metrics.enabled) {
-      const options = { name: 'the metrics port', ...metrics, idleTimeoutMs, security }
+      const options = { name: 'metrics', ...metrics, idleTimeoutMs, security }
       this.metricsPort = await listenHttp(metricsHandler(view), options, logger)
     }
   }
 
-  /** Where commands, probes and metrics are answered; undefined if they are not. */
+  /** The URL of commands, probes and metrics; undefined if the port is off. */
   get url(): string | undefined {
     return this.adminPort?.url
   }
 
-  /** Where the console is; undefined if it is off. */
+  /** The URL of the console; undefined if it is off. */
   get consoleUrl(): string | undefined {
     return this.api === undefined || this.url === undefined ? undefined : `${this.url}/`
+  }
+
+  get consolePort(): number | undefined {
+    return this.consoleUrl === undefined ? undefined : Number(new URL(this.consoleUrl).port)
   }
 
   /** The port of ZooKeeper's Prometheus provider; undefined if it is not configured. */
@@ -82,7 +86,7 @@ function adminHandler(view: ServerView, api: ApiHandler | undefined): Handler {
     const { pathname, searchParams } = url
     const page = pages.get(pathname)
     if (page !== undefined) {
-      // Elsewhere orchestrators and Prometheus ask for them by any name.
+      // Orchestrators and Prometheus use any host name for these.
       const refusal = isLoopback(view.config.admin.address) ? browsers.refuse(request) : undefined
       if (refusal !== undefined) return sendText(response, refusal.status, `${refusal.error}\n`)
       return servePage(page, request, response)
@@ -95,10 +99,10 @@ function adminHandler(view: ServerView, api: ApiHandler | undefined): Handler {
       return api.answer(url, request, response)
     }
     if (api !== undefined && isOfConsole(pathname)) {
-      // The page itself tells nothing, but its origin must be one of this server.
+      // The page itself contains no data, but its origin must be a name of this server.
       const refusal = browsers.refuseHost(request)
       if (refusal !== undefined) return sendText(response, refusal.status, `${refusal.error}\n`)
-      return serveConsole(pathname, request, response)
+      return serveConsole(pathname, request, response, await api.originsOfMembers(request))
     }
     sendText(response, 404, 'not found\n')
   }
@@ -118,7 +122,7 @@ interface Page {
 }
 type MakePage = () => Page | Promise<Page>
 
-/** What is not a command of ZooKeeper's: for orchestrators and for Prometheus. */
+/** Endpoints that are no ZooKeeper commands: for orchestrators and for Prometheus. */
 function pagesOf(view: ServerView): ReadonlyMap<string, MakePage> {
   return new Map<string, MakePage>([
     ['/livez', () => ({ status: 200, text: 'ok\n' })],
@@ -144,7 +148,7 @@ async function servePage(
 }
 
 function urlOf(request: IncomingMessage): URL {
-  // What stands in the request line may be anything, also something that is no path.
+  // The request line may contain anything, even something that is no path.
   const url = request.url ?? '/'
   return URL.canParse(url, 'http://localhost')
     ? new URL(url, 'http://localhost')

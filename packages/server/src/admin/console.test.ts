@@ -10,7 +10,7 @@ beforeEach(async () => {
 })
 afterEach(() => server.stop())
 
-test('the console loads nothing but its own files, which may be kept', async () => {
+test('the console loads only its own files, which browsers may cache', async () => {
   const page = await fetch(server.consoleAddress!)
   expect(page.headers.get('content-type')).toBe('text/html; charset=utf-8')
   expect(page.headers.get('cache-control')).toBe('no-cache')
@@ -33,7 +33,7 @@ test('unknown files are not found', async () => {
   expect((await fetch(`${server.adminAddress}/assets/__proto__`)).status).toBe(404)
 })
 
-test('a host that is not ours does not get the console', async () => {
+test('a foreign Host header does not get the console', async () => {
   const { port } = new URL(server.consoleAddress!)
   const status = await new Promise((resolve, reject) => {
     request({ port, headers: { Host: 'rebound.example' } }, (response) => {

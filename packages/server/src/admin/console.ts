@@ -2,27 +2,32 @@ import { gunzipSync } from 'node:zlib'
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import { refuseMethod, sendText } from '../http/http-server.ts'
 
-/** Nothing from elsewhere, and no code or style but that of files. */
-const policy = [
-  "default-src 'none'",
-  "script-src 'self'",
-  "style-src 'self'",
-  "img-src 'self'",
-  "connect-src 'self'",
-  "base-uri 'none'",
-  "form-action 'none'",
-  "frame-ancestors 'none'",
-].join('; ')
+/**
+ * Nothing from elsewhere, and no code or style but that of files. The page may ask the other
+ * members, too: it goes to them when this server is gone.
+ */
+const policyOf = (members: readonly string[]): string =>
+  [
+    "default-src 'none'",
+    "script-src 'self'",
+    "style-src 'self'",
+    "img-src 'self'",
+    `connect-src ${["'self'", ...members].join(' ')}`,
+    "base-uri 'none'",
+    "form-action 'none'",
+    "frame-ancestors 'none'",
+  ].join('; ')
 
 export function isOfConsole(pathname: string): boolean {
   return pathname === '/' || pathname.startsWith('/assets/')
 }
 
-/** Answers with a file of the console. They are loaded when somebody first asks for one. */
+/** Answers with a file of the console. The files are loaded at the first request. */
 export async function serveConsole(
   pathname: string,
   request: IncomingMessage,
   response: ServerResponse,
+  members: readonly string[],
 ): Promise<void> {
   if (request.method !== 'GET' && request.method !== 'HEAD') {
     return refuseMethod(response, 'GET, HEAD')
@@ -42,7 +47,7 @@ export async function serveConsole(
     ...(takesGzip ? { 'Content-Encoding': 'gzip' } : {}),
     Vary: 'Accept-Encoding',
     'Cache-Control': isImmutable ? 'public, max-age=31536000, immutable' : 'no-cache',
-    'Content-Security-Policy': policy,
+    'Content-Security-Policy': policyOf(members),
     'X-Content-Type-Options': 'nosniff',
     'Referrer-Policy': 'no-referrer',
     'Cross-Origin-Opener-Policy': 'same-origin',

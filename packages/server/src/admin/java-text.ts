@@ -1,11 +1,11 @@
-/** How Java prints things, where tools rely on it. */
+/** Numbers and dates as Java prints them, since tools rely on that. */
 
 /** A double always has a fraction: `0.0`, `9.1739`. */
 export function doubleText(value: number): string {
   return Number.isInteger(value) ? value.toFixed(1) : String(value)
 }
 
-/** At most four decimals, which is what averages are told with. */
+/** At most four decimals, the format of averages. */
 export function rounded(value: number): number {
   return Math.round(value * 10_000) / 10_000
 }

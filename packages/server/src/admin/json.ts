@@ -1,6 +1,6 @@
 import { doubleText } from './java-text.ts'
 
-/** A fraction even when it is whole: Java prints `0.0`. */
+/** Has a fraction even if it is whole: Java prints `0.0`. */
 export class Double {
   readonly value: number
 
@@ -9,7 +9,7 @@ export class Double {
   }
 }
 
-/** An object whose members are made as they are written: there may be a million of them. */
+/** An object whose members are created while they are written: there may be a million of them. */
 export class Members {
   readonly entries: Iterable<readonly [string, Json]>
 
@@ -18,7 +18,7 @@ export class Members {
   }
 }
 
-/** What a command answers. Session ids and zxids are bigints and stay numbers. */
+/** The answer of a command. Session ids and zxids are bigints and are written as numbers. */
 export type Json =
   | string
   | number
@@ -31,8 +31,8 @@ export type Json =
   | { readonly [name: string]: Json }
 
 /**
- * JSON as ZooKeeper's admin server lays it out, piece by piece: two blanks a level, ` : ` between
- * name and value, lists on one line.
+ * JSON in the layout of ZooKeeper's admin server, piece by piece: two spaces per level, ` : `
+ * between name and value, lists on one line.
  */
 export function* writeJson(json: Json, level = 0): IterableIterator<string> {
   if (json === null || typeof json !== 'object') {

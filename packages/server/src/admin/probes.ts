@@ -1,9 +1,9 @@
 import type { ServerView } from '../view/server-view.ts'
 
-/** Whether clients should be sent here: it serves them, and can write what they change. */
+/** Whether to send clients here: the server serves them, and can write their changes. */
 export function readiness(view: ServerView): { status: number; text: string } {
   if (view.isStopping) return { status: 503, text: 'the server is stopping\n' }
-  // First: a server of an ensemble without room leaves its leader, and then has none.
+  // Checked first: a member without disk space leaves its leader, and then has none.
   if (!view.peer.canWrite) {
     return { status: 503, text: 'writes are suspended: there is no room on the disk\n' }
   }

@@ -1,13 +1,13 @@
 import { setImmediate as nextTurn } from 'node:timers/promises'
 
-/** So long a slice of work may keep the loop from serving clients. */
+/** How long a slice of work may keep the loop from serving clients. */
 const sliceMs = 4
 const piecesBetweenLooks = 256
 
 /**
- * Joins pieces that may be many, in slices between which requests are served. What is made from
- * tables that change meanwhile is therefore not of one moment; an iterator over a Map or Set
- * stands that.
+ * Joins pieces, of which there may be many, in slices between which requests are served. A result
+ * made from tables that change in the meantime is therefore not a view of one moment; an iterator
+ * over a Map or Set tolerates that.
  */
 export async function joinInSlices(pieces: Iterable<string>): Promise<string> {
   const joined: string[] = []
@@ -26,7 +26,7 @@ export async function joinInSlices(pieces: Iterable<string>): Promise<string> {
   return joined.join('')
 }
 
-/** The first of them: a table that keeps growing while it is told must end somewhere. */
+/** The first entries only: iterating over a table that keeps growing must end. */
 export function* atMost<T>(items: Iterable<T>, count: number): IterableIterator<T> {
   let left = count
   if (left <= 0) return

@@ -31,7 +31,7 @@ async function open(timeoutMs?: number): Promise<TestSession> {
 
 const word = (text: string | Uint8Array): Promise<string> => ask(server.clientPort, text)
 
-/** Without what differs from run to run. */
+/** Removes what differs from run to run. */
 const masked = (text: string): string =>
   text
     .replace(/127\.0\.0\.1:\d+/g, 'ADDRESS')
@@ -55,16 +55,16 @@ describe('short answers', () => {
     expect(await word(asked)).toBe(answer)
   })
 
-  test('what follows the word does not matter', async () => {
+  test('text after the word is ignored', async () => {
     expect(await word('ruok\r\n')).toBe('imok')
   })
 
-  test('unknown words are lengths that no frame has, and get no answer', async () => {
+  test('unknown words are invalid frame lengths, and get no answer', async () => {
     expect(await word('abcd')).toBe('')
     expect(await word('RUOK')).toBe('')
   })
 
-  test('stmk takes a mask of eight bytes and gtmk tells it', async () => {
+  test('stmk takes a mask of eight bytes and gtmk returns it', async () => {
     const mask = Buffer.alloc(8)
     mask.writeBigInt64BE(512n)
     expect(await word(Buffer.concat([Buffer.from('stmk'), mask]))).toBe('512')
@@ -87,7 +87,7 @@ Node count: 5
 `)
   })
 
-  test('stat lists the clients, the one who asks among them, before the numbers', async () => {
+  test('stat lists the clients, including the one that asks, before the numbers', async () => {
     const session = await open()
     expect(await session.create('/a')).toBe(0)
     const [version, clients, first, second, blank, latency] = masked(await word('stat')).split('\n')
@@ -100,7 +100,7 @@ Node count: 5
   })
 })
 
-test('cons tells what each session did last, and crst forgets it', async () => {
+test('cons shows the last operation of each session, and crst resets it', async () => {
   const session = await open()
   await session.create('/a')
   expect(masked(await word('cons'))).toBe(
@@ -113,7 +113,7 @@ test('cons tells what each session did last, and crst forgets it', async () => {
   )
 })
 
-test('dump tells sessions and connections by when they end, and ephemerals by session', async () => {
+test('dump shows sessions and connections by expiry, and ephemeral nodes by session', async () => {
   const session = await open()
   await session.create('/e', '', ephemeral)
   const id = `0x${session.sessionId.toString(16)}`
@@ -134,7 +134,7 @@ Connections Sets (2)/(2):
 `)
 })
 
-test('wchs, wchc and wchp tell of data watches only; mntr counts all', async () => {
+test('wchs, wchc and wchp show data watches only; mntr counts all', async () => {
   const session = await open()
   await session.create('/a')
   await session.watch('/a')
@@ -153,7 +153,7 @@ test('hash remembers the digest of every 128th transaction', async () => {
   expect(await word('hash')).toMatch(/^80: \d+\n100: \d+\n$/)
 })
 
-test('conf tells the settings in their order', async () => {
+test('conf lists the settings in order', async () => {
   const lines = (await word('conf')).split('\n')
   expect(lines.map((line) => line.split('=')[0])).toEqual(
     `clientPort secureClientPort dataDir dataDirSize dataLogDir dataLogSize tickTime maxClientCnxns
@@ -178,7 +178,7 @@ describe('mntr', () => {
     expect(state).toBe('zk_server_state\tstandalone')
   })
 
-  test('numbers are what happened', async () => {
+  test('numbers match what happened', async () => {
     const session = await open()
     await session.create('/a', 'data')
     await session.create('/e', '', ephemeral)
@@ -211,7 +211,7 @@ describe('the whitelist', () => {
     return strict
   }
 
-  test('refuses what is not on it, but never srvr', async () => {
+  test('refuses words that are not on it, but never srvr', async () => {
     const strict = await startStrict()
     expect(await ask(strict.clientPort, 'ruok')).toBe('imok')
     expect(await ask(strict.clientPort, 'conf')).toBe(refusal('conf'))
@@ -219,7 +219,7 @@ describe('the whitelist', () => {
     expect(await ask(strict.clientPort, 'srvr')).toContain('Mode: standalone')
   })
 
-  test('refuses the interrupt of a telnet by its name', async () => {
+  test('refuses the interrupt of a telnet by name', async () => {
     const strict = await startStrict()
     const interrupt = Uint8Array.of(0xff, 0xf4, 0xff, 0xfd)
     expect(await ask(strict.clientPort, interrupt)).toBe(refusal('telnet close'))

@@ -9,12 +9,12 @@ import { conf, dirs, envi } from './words/settings.ts'
 import { srvr, stat } from './words/status.ts'
 import { wchc, wchp, wchs } from './words/watches.ts'
 
-/** The answer to a word: text, or pieces of a text that may be long. */
+/** The answer to a word: a text, or the pieces of a long text. */
 type Answer = string | Iterable<string> | Promise<string>
 
 interface Word {
   answer(view: ServerView, argument: Buffer): Answer
-  /** Bytes of an argument that the word waits for. */
+  /** Number of argument bytes that the word waits for. */
   readonly argumentBytes?: number
   /** Answers even while this server looks for a leader. */
   readonly isAlwaysAnswered?: boolean
@@ -45,7 +45,8 @@ const words: ReadonlyMap<string, Word> = new Map<string, Word>([
   ['wchc', { answer: wchc }],
   ['wchp', { answer: wchp }],
   ['wchs', { answer: wchs }],
-  // An interrupted telnet sends this. It is known so that it is refused instead of misread.
+  // An interrupted telnet sends this. Listing it here makes the server refuse it instead of
+  // misreading it.
   ['\xff\xf4\xff\xfd', { answer: () => '', label: 'telnet close' }],
 ])
 
@@ -63,7 +64,7 @@ export function makeWords(view: () => ServerView): FourLetterWords {
       let isStarted = false
       let argument = Buffer.alloc(0)
       return (bytes) => {
-        // Bytes behind the argument, a newline for example, mean nothing.
+        // Bytes after the argument, such as a newline, are ignored.
         if (isStarted) return
         argument = Buffer.concat([argument, bytes])
         if (argument.length < argumentBytes) return

@@ -1,13 +1,13 @@
 import { errorCodes, errorName } from '@zabra/protocol'
 
-/** Why a request of the HTTP API is refused, as its caller is told. */
+/** A refused request of the HTTP API, as reported to its caller. */
 export class ApiError extends Error {
   override readonly name = 'ApiError'
   readonly status: number
-  /** What programs go by: `noNode`, `badVersion`, `badRequest`. */
+  /** The code for programs: `noNode`, `badVersion`, `badRequest`. */
   readonly code: string
   readonly path: string | undefined
-  /** More that belongs to the answer, such as the stat that a version did not match. */
+  /** Additional members of the answer, such as the stat whose version did not match. */
   readonly details: Readonly<Record<string, unknown>>
 
   constructor(
@@ -33,7 +33,7 @@ export function notServing(): ApiError {
   return new ApiError(503, 'notServing', 'This server does not serve clients at the moment')
 }
 
-/** An error of the protocol, as an operation was answered. */
+/** An error of the protocol, as the answer to an operation. */
 export class Refused extends Error {
   override readonly name = 'Refused'
   readonly err: number
@@ -66,7 +66,7 @@ const answers: Partial<Record<keyof typeof errorCodes, readonly [status: number,
   sessionClosedRequireSaslAuth: [401, 'The server asks every client for credentials'],
 }
 
-/** What the caller is told about whatever went wrong; undefined where it is a fault of ours. */
+/** Translates an error for the caller; undefined if it is an internal error. */
 export function toApiError(error: unknown, path?: string): ApiError | undefined {
   if (error instanceof ApiError) return error
   if (!(error instanceof Refused)) return undefined

@@ -62,7 +62,7 @@ async function startAnother(config: NonNullable<StartOptions['config']>): Promis
 
 const ajv = new Ajv2020({ strict: false, allErrors: true })
 
-/** Asks, and checks the answer against the description of the API. */
+/** Sends a request, and checks the answer against the description of the API. */
 async function call<T = Record<string, unknown>>(
   method: string,
   pathAndQuery: string,
@@ -119,7 +119,7 @@ describe('znodes', () => {
     expect((await call('GET', `/node${query({ path: '/a' })}`)).body.error?.code).toBe('noNode')
   })
 
-  test('keep their data where the version does not match, and say what is there', async () => {
+  test('keep their data if the version does not match, and return the current one', async () => {
     await create('/a', { data: 'one' })
     await call('PUT', `/data${query({ path: '/a', version: 0 })}`, { body: { data: 'two' } })
     const late = await call('PUT', `/data${query({ path: '/a', version: 0 })}`, {
@@ -131,7 +131,7 @@ describe('znodes', () => {
     expect(gone.body.error).toMatchObject({ code: 'badVersion', node: { version: 1 } })
   })
 
-  test('are of every kind', async () => {
+  test('can be of every kind', async () => {
     expect((await create('/c', { kind: 'container' })).body.kind).toBe('container')
     expect((await create('/t', { kind: 'ttl', ttlMs: 60_000 })).body).toMatchObject({
       kind: 'ttl',
@@ -147,7 +147,7 @@ describe('znodes', () => {
     expect((await create('/x', { kind: 'ttl' })).body.error?.code).toBe('badRequest')
   })
 
-  test('come as bytes, whole or in part', async () => {
+  test('can be read as bytes, whole or in part', async () => {
     await create('/a', { data: '0123456789' })
     const read = (headers: Record<string, string> = {}): Promise<Response> =>
       fetch(`${server.adminAddress}/api/v1/data?path=/a`, { headers })
@@ -163,12 +163,12 @@ describe('znodes', () => {
     expect(await (await read({ Range: 'bytes=-3' })).text()).toBe('789')
     expect((await read({ Range: 'bytes=10-' })).status).toBe(416)
     await call('PUT', '/data?path=/a&version=0', { body: { data: 'other' } })
-    // A part of the old version is not mixed with one of the new.
+    // A part of the old version must not be mixed with one of the new.
     const other = await read({ Range: 'bytes=2-4', 'If-Range': whole.headers.get('etag')! })
     expect([other.status, await other.text()]).toEqual([200, 'other'])
   })
 
-  test('take bytes as they are', async () => {
+  test('accept raw bytes', async () => {
     await create('/a')
     const response = await fetch(`${server.adminAddress}/api/v1/data?path=/a&version=0`, {
       method: 'PUT',
@@ -195,7 +195,7 @@ describe('znodes', () => {
     expect((await page({ filter: '299' })).body.matching).toBe(
       sorted.filter((name) => name.includes('299')).length,
     )
-    // What is kept for the next page must not outlive a change, nor the right to read it.
+    // The cached rest of a listing must not outlive a change, nor the right to read it.
     await client.create('/many/aaa')
     expect((await page({ limit: 1 })).body.children[0]?.name).toBe('aaa')
     const mine = [{ perms: 31, id: { scheme: 'digest', id: digestOf('boss:secret') } }]
@@ -215,7 +215,7 @@ describe('znodes', () => {
       hidden: ['shut'],
     })
     expect((await call('GET', '/node?path=/p/shut')).body.error?.code).toBe('noAuth')
-    // To delete a znode is a right of its parent's ACL.
+    // Deleting a znode is a right in the ACL of its parent.
     expect((await call('DELETE', '/node?path=/p/shut')).body).toMatchObject({ isDone: true })
   })
 
@@ -254,7 +254,7 @@ describe('znodes', () => {
     expect(done.body.results).toMatchObject([{}, { path: '/b' }, { node: { version: 1 } }, {}])
   })
 
-  test('are deleted with what is below them once it is known what that is', async () => {
+  test('are deleted recursively once the caller knows what would go', async () => {
     const client = await connect()
     await client.create('/top', 'abc')
     await Promise.all(Array.from({ length: 1200 }, (_, i) => client.create(`/top/${i}`, 'x')))
@@ -315,7 +315,7 @@ describe('znodes', () => {
 })
 
 describe('requests', () => {
-  test('that are malformed are refused and say why', async () => {
+  test('that are malformed are refused with a reason', async () => {
     const codeOf = async (method: string, path: string, body?: unknown): Promise<unknown> =>
       (await call(method, path, { body })).body.error
     expect(await codeOf('GET', '/node')).toMatchObject({ message: 'path is missing' })
@@ -332,7 +332,7 @@ describe('requests', () => {
     expect(await codeOf('GET', '/children?path=/&limit=1001')).toMatchObject({ code: 'badRequest' })
   })
 
-  test('that change something need a content type that pages of others cannot send', async () => {
+  test('that change something need a content type that pages of other origins cannot send', async () => {
     const url = `${server.adminAddress}/api/v1/node`
     const body = '{"path":"/csrf"}'
     for (const type of ['text/plain', 'application/x-www-form-urlencoded', '']) {
@@ -361,7 +361,7 @@ describe('requests', () => {
 })
 
 describe('roles', () => {
-  test('of everybody are those of api.anonymous, which by default needs a loopback address', async () => {
+  test('of everybody come from api.anonymous, which by default needs a loopback address', async () => {
     expect((await call('GET', '/whoami')).body).toMatchObject({ role: 'write' })
     const reader = await startAnother({ 'api.anonymous': 'read' })
     expect(
@@ -377,14 +377,14 @@ describe('roles', () => {
     expect((await call('GET', '/node?path=/', { at: closed, headers: boss })).status).toBe(200)
   })
 
-  test('metadata see names and no values', async () => {
+  test('metadata allows names and no values', async () => {
     const at = await startAnother({ 'api.anonymous': 'metadata' })
     expect((await call('GET', '/children?path=/', { at })).status).toBe(200)
     expect((await fetch(`${at.adminAddress}/api/v1/data?path=/`)).status).toBe(401)
     expect((await call('GET', '/search?path=/&text=a&in=data', { at })).status).toBe(403)
   })
 
-  test('admin is who the admin commands know', async () => {
+  test('admin has the same members as for the admin commands', async () => {
     expect((await call('GET', '/whoami', { headers: boss })).body).toMatchObject({
       role: 'admin',
       identities: [
@@ -424,7 +424,7 @@ test('ACLs allow the same as on the client port', async () => {
     const headers: Record<string, string> =
       user === undefined ? {} : { Authorization: `digest ${user}` }
     for (const entry of acls) {
-      // Each operation gets znodes of its own, one for each of the two ways.
+      // Each operation gets its own znodes, one for each of the two ways.
       const make = async (): Promise<string> => {
         const path = `/n${n++}`
         await client.create(path)
@@ -479,7 +479,7 @@ test('ACLs allow the same as on the client port', async () => {
 })
 
 describe('sessions', () => {
-  test('are listed with their connections, and ended', async () => {
+  test('are listed with their connections, and can be ended', async () => {
     const client = await RawClient.connect(server.clientPort)
     await client.create('/e', '', createFlags.ephemeral)
     const id = `0x${BigInt.asUintN(64, client.sessionId).toString(16)}`
@@ -518,7 +518,7 @@ test('locks show holders and waiters in order', async () => {
 })
 
 describe('events', () => {
-  /** What comes until it holds. */
+  /** Reads events until the condition holds. */
   async function read(response: Response, isEnough: (text: string) => boolean): Promise<string> {
     let text = ''
     const decoder = new TextDecoder()
@@ -529,7 +529,7 @@ describe('events', () => {
     return text
   }
 
-  test('tell of changes below a path that the caller may read', async () => {
+  test('report changes below a path that the caller may read', async () => {
     const client = await connect()
     await client.create('/w')
     const response = await fetch(`${server.adminAddress}/api/v1/events?path=/w`)
@@ -547,7 +547,7 @@ describe('events', () => {
     expect(text).not.toContain('hidden')
   })
 
-  test('end with the watch that nobody needs any more', async () => {
+  test('remove their watch when nobody needs it any more', async () => {
     const gone = new AbortController()
     const response = await fetch(`${server.adminAddress}/api/v1/events?path=/`, {
       signal: gone.signal,
@@ -559,7 +559,7 @@ describe('events', () => {
 })
 
 describe('an ensemble', () => {
-  test('shows its members, and hands leadership over', async () => {
+  test('shows its members, and can hand leadership over', async () => {
     const ensemble = await EmbeddedEnsemble.start({
       ...withApi,
       'admin.serverPort': '0',
@@ -575,7 +575,7 @@ describe('an ensemble', () => {
     expect(body.members).toContainEqual(
       expect.objectContaining({ isSelf: true, role: 'follower', state: 'serving' }),
     )
-    // A write through a follower is everywhere.
+    // A write through a follower reaches every server.
     await call('POST', '/node', { at: follower, body: { path: '/a' } })
     const client = await ensemble.connect(before)
     await client.must('sync', { path: '/' })
@@ -597,7 +597,7 @@ describe('an ensemble', () => {
     expect(over.body.leader).not.toBe(String(before))
   })
 
-  test('without a quorum still shows itself, and refuses the rest', async () => {
+  test('without a quorum shows its state, and refuses the rest', async () => {
     const ensemble = await EmbeddedEnsemble.start({ ...withApi, 'admin.serverPort': '0' } as Record<
       string,
       string

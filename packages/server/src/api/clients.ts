@@ -5,7 +5,7 @@ import type { ServerView } from '../view/server-view.ts'
 import { ApiError, badRequest } from './api-error.ts'
 import { InternalClient, type Credentials } from './internal-client.ts'
 
-/** What a caller may do, least first; ACLs hold besides. */
+/** Roles of callers, the least first; ACLs apply in addition. */
 export const roles = ['none', 'metadata', 'read', 'write', 'admin'] as const
 export type Role = (typeof roles)[number]
 
@@ -13,7 +13,7 @@ export function includes(role: Role, needed: Role): boolean {
   return roles.indexOf(role) >= roles.indexOf(needed)
 }
 
-/** Somebody who calls the API, with a client of the server that acts for him. */
+/** A caller of the API, with the internal client that acts for it. */
 export interface Caller {
   readonly client: InternalClient
   readonly role: Role
@@ -21,10 +21,10 @@ export interface Caller {
 
 const idleMsMax = 60_000
 const checkMs = 5_000
-/** Sessions that callers can make the server hold. */
+/** Number of sessions that callers can make the server hold. */
 const clientsMax = 64
 
-/** One client for each address with its credentials: opened when it is needed, closed when idle. */
+/** One client per address and credentials, opened on demand and closed when idle. */
 export class Clients {
   private readonly view: ServerView
   private readonly open = new Map<string, Promise<InternalClient>>()
@@ -40,12 +40,12 @@ export class Clients {
     return this.settled().then((clients) => new Set(clients.map(([, { sessionId }]) => sessionId)))
   }
 
-  /** The role of everybody who proves nothing. */
+  /** The role of callers without credentials. */
   get anonymous(): Role {
     return this.view.config.api.anonymous
   }
 
-  /** Runs work for whoever sends a request; the client stays open meanwhile. */
+  /** Runs work for the sender of a request; the client stays open in the meantime. */
   async use<T>(request: IncomingMessage, work: (caller: Caller) => Promise<T>): Promise<T> {
     const address = addressOf(request)
     const header = request.headers.authorization?.trim() ?? ''
@@ -71,7 +71,7 @@ export class Clients {
     if (known?.isOpen === true) return known
     const credentials = header === '' ? undefined : credentialsIn(header)
     if (this.open.size >= clientsMax) await this.makeRoom()
-    // Another request may have opened one meanwhile.
+    // Another request may have opened one in the meantime.
     const other = this.open.get(key)
     if (other !== undefined && (await isOpen(other))) return other
     const opening = InternalClient.open(this.view, address, credentials)
@@ -90,7 +90,7 @@ export class Clients {
     if (this.open.get(key) === opening) this.open.delete(key)
   }
 
-  /** Closes the one that was not used for the longest time. */
+  /** Closes the least recently used client. */
   private async makeRoom(): Promise<void> {
     const idle = (await this.settled()).filter(([, { uses }]) => uses === 0)
     idle.sort(([, a], [, b]) => a.lastUsedMs - b.lastUsedMs)
@@ -125,7 +125,7 @@ async function isOpen(opening: Promise<InternalClient>): Promise<boolean> {
   return (await opening.catch(() => undefined))?.isOpen === true
 }
 
-/** `Basic` is `digest` as browsers and curl write it. */
+/** `Basic` is `digest` in the form that browsers and curl send. */
 function credentialsIn(header: string): Credentials {
   const { scheme, token } = parseAuthorization(header)
   if (scheme.toLowerCase() === 'basic') {

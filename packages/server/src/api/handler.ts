@@ -3,49 +3,67 @@ import { BrowserGuard } from '../http/browsers.ts'
 import { addressOf } from '../http/authorization.ts'
 import { refuseMethod } from '../http/http-server.ts'
 import { isLoopback } from '../config/loopback.ts'
-import type { Logger } from '../base/logger.ts'
+import type { EventLogger } from '../base/event-logger.ts'
 import type { ServerView } from '../view/server-view.ts'
 import { ApiError, badRequest, notServing, toApiError } from './api-error.ts'
 import { Clients, includes, type Role } from './clients.ts'
 import { HistoryDesk } from './history/desk.ts'
 import { LiveChanges } from './history/live-changes.ts'
 import type { InternalClient } from './internal-client.ts'
+import { MemberOrigins } from './member-origins.ts'
 import { MetricsRing } from './metrics-ring.ts'
 import { apiRoot, openApi } from './openapi.ts'
 import { Query, readBody, streamed, type Call, type Route, type Services } from './route.ts'
 import { routes } from './routes/index.ts'
 import { problemOf } from './schema.ts'
+import { Surveyor } from './survey.ts'
 
 const jsonType = 'application/json'
 const bytesType = 'application/octet-stream'
-/** Base64 and the rest of a body, beside the data itself. */
+/** Bytes for base64 and the other members of a body, in addition to the data itself. */
 const bodyOverhead = 65_536
 
 /** The HTTP API below `/api` of the admin port. */
 export class ApiHandler {
   private readonly services: Services
   private readonly browsers: BrowserGuard
-  private readonly logger: Logger
+  private readonly origins: MemberOrigins
+  private readonly logger: EventLogger
   private readonly document = JSON.stringify(openApi(routes))
   private readonly table = new Map<string, Route[]>()
-  /** Only programs on this machine can ask. */
+  /** Only programs on this machine can connect. */
   private readonly isLocal: boolean
 
-  constructor(view: ServerView, logger: Logger) {
+  constructor(view: ServerView, logger: EventLogger) {
     this.services = {
       view,
       clients: new Clients(view),
       metrics: new MetricsRing(view),
       desk: new HistoryDesk(view),
       live: new LiveChanges(view),
+      surveyor: new Surveyor(view),
     }
     this.browsers = new BrowserGuard(view.config)
+    this.origins = new MemberOrigins(view)
     this.logger = logger
     this.isLocal = isLoopback(view.config.admin.address)
     for (const route of routes) {
       const path = `${apiRoot}${route.path}`
       this.table.set(path, [...(this.table.get(path) ?? []), route])
     }
+  }
+
+  /** Where pages of this server may go besides: the APIs of the other members. */
+  async originsOfMembers({ socket }: IncomingMessage): Promise<readonly string[]> {
+    const scheme = 'encrypted' in socket && socket.encrypted === true ? 'https' : 'http'
+    return (await this.origins.hosts()).map((host) => `${scheme}://${host}`)
+  }
+
+  /** Whether a page that is not ours is the console of another member. */
+  private async isOfMember(request: IncomingMessage): Promise<boolean> {
+    const { origin } = request.headers
+    if (origin === undefined || this.browsers.refuseHost(request) !== undefined) return false
+    return this.origins.includes(origin)
   }
 
   stop(): void {
@@ -68,9 +86,18 @@ export class ApiHandler {
     request: IncomingMessage,
     response: ServerResponse,
   ): Promise<void> {
-    const foreign = this.browsers.refuse(request)
-    if (foreign !== undefined) throw new ApiError(foreign.status, 'foreign', foreign.error)
     const { method = 'GET' } = request
+    const foreign = this.browsers.refuse(request)
+    if (foreign !== undefined) {
+      if (!(await this.isOfMember(request))) {
+        throw new ApiError(foreign.status, 'foreign', foreign.error)
+      }
+      allowOrigin(request, response)
+      if (method === 'OPTIONS') {
+        response.writeHead(204).end()
+        return
+      }
+    }
     if (pathname === '/api/openapi.json') {
       if (method !== 'GET' && method !== 'HEAD') return refuseMethod(response, 'GET, HEAD')
       return sendJson(response, 200, this.document)
@@ -95,7 +122,7 @@ export class ApiHandler {
     const query = new Query(parameters, route.parameters)
     const type = request.headers['content-type']?.split(';', 1)[0]?.trim().toLowerCase()
     const isBytes = route.takesBytes === true && type === bytesType
-    // A page of another origin cannot send these types without asking first.
+    // A page of another origin cannot send these types without a preflight request.
     if (route.method !== 'GET' && type !== jsonType && !isBytes) {
       const types = route.takesBytes === true ? `${jsonType} or ${bytesType}` : jsonType
       throw new ApiError(415, 'contentType', `Content-Type must be ${types}`)
@@ -104,7 +131,7 @@ export class ApiHandler {
       route.role === 'private' ? (this.isLocal ? 'metadata' : 'admin') : route.role
     const isAnonymous = (request.headers.authorization ?? '').trim() === ''
     if (isAnonymous && !includes(services.clients.anonymous, needed)) throw denied(true)
-    // Whoever may do it anyway need not wait for the rest of what is sent.
+    // Callers with permission in any case need not wait for the rest of the body.
     const body =
       route.method === 'GET'
         ? { body: undefined, bytes: undefined }
@@ -113,7 +140,7 @@ export class ApiHandler {
     response.once('close', () => gone.abort())
     const signal = gone.signal
     const base = { ...services, request, response, signal, query, ...body }
-    // Without a leader nobody's credentials can be looked at.
+    // Credentials cannot be checked without a leader.
     if (route.isAlwaysAnswered === true && !services.view.peer.isServing) {
       const role = services.clients.anonymous
       if (!includes(role, needed)) throw notServing()
@@ -161,15 +188,30 @@ export class ApiHandler {
     return { body: json, bytes: undefined }
   }
 
-  /** Who changed what, in the log of the server. */
+  /** Logs changes and who made them. */
   private audit({ method, path }: Route, { request, client, query, body }: Call): void {
     const user = client.identities
       .map(({ scheme, id }) => `${scheme}:${scheme === 'digest' ? id?.split(':')[0] : id}`)
       .join(',')
     const { path: inBody } = (body ?? {}) as { readonly path?: string }
-    const what = inBody ?? query.text('path') ?? query.text('id') ?? ''
-    this.logger.info(`api: ${method} ${path} ${what} by ${user} from ${addressOf(request)}`)
+    this.logger.info('api: made a change', {
+      method,
+      path,
+      target: inBody ?? query.text('path') ?? query.text('id'),
+      user,
+      address: addressOf(request),
+    })
   }
+}
+
+/** What the console of another member needs, as browsers ask for it. */
+function allowOrigin(request: IncomingMessage, response: ServerResponse): void {
+  response.setHeader('Access-Control-Allow-Origin', request.headers.origin ?? '')
+  response.setHeader('Vary', 'Origin')
+  response.setHeader('Access-Control-Expose-Headers', 'Content-Range, ETag, Zabra-Version')
+  response.setHeader('Access-Control-Allow-Methods', 'GET, POST, PUT, DELETE')
+  response.setHeader('Access-Control-Allow-Headers', 'Authorization, Content-Type, If-Range, Range')
+  response.setHeader('Access-Control-Max-Age', '600')
 }
 
 function denied(isAnonymous: boolean): ApiError {
@@ -186,9 +228,9 @@ function refuse(
     response.destroy()
     return
   }
-  // What was sent along may not have been read, so nothing can follow it on this connection.
+  // The request body may not have been read, so no other request can follow on this connection.
   response.shouldKeepAlive = false
-  // A scheme that browsers do not know, or they would ask for a password themselves.
+  // A scheme that browsers do not know; they would prompt for a password otherwise.
   if (status === 401) response.setHeader('WWW-Authenticate', 'zabra')
   const error = { code, message, ...(path === undefined ? {} : { path }), ...details }
   sendJson(response, status, JSON.stringify({ error }))

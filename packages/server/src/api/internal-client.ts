@@ -27,7 +27,7 @@ import { ApiError, notServing, Refused } from './api-error.ts'
 export type WatchEvent = TypeOf<typeof WatcherEvent>
 export type WatchListener = (event: WatchEvent) => void
 
-/** What a client proves about itself. */
+/** The credentials of a client. */
 export interface Credentials {
   readonly scheme: string
   readonly token: Uint8Array | null
@@ -61,7 +61,7 @@ export class InternalClient implements ClientLink, Flushable {
   private readonly cutter = new FrameCutter(replyBytesMax)
   private readonly pending: Pending[] = []
   private readonly authPending: Pending[] = []
-  /** Frames that wait until the server reads on. */
+  /** Frames that wait until the server resumes reading. */
   private readonly unread: Uint8Array[] = []
   private readonly watches = new Map<string, Watch>()
   private readonly closeListeners = new Set<() => void>()
@@ -79,7 +79,7 @@ export class InternalClient implements ClientLink, Flushable {
     this.connection = view.peer.open(this)
   }
 
-  /** Opens a session; an ApiError says why there is none. */
+  /** Opens a session; an ApiError says why that failed. */
   static async open(
     view: ServerView,
     address: string,
@@ -105,7 +105,7 @@ export class InternalClient implements ClientLink, Flushable {
     return this.connection.sessionId
   }
 
-  /** Who the server holds it for. */
+  /** The identities of this client on the server. */
   get identities(): readonly Id[] {
     return this.connection.identities
   }
@@ -116,7 +116,7 @@ export class InternalClient implements ClientLink, Flushable {
     return () => this.closeListeners.delete(listener)
   }
 
-  /** The response of an operation; a Refused error says that the server answered with an error. */
+  /** The response of an operation; throws Refused if the server answered with an error. */
   async call<Name extends OperationName>(
     name: Name,
     request: RequestOf<Name>,
@@ -125,7 +125,7 @@ export class InternalClient implements ClientLink, Flushable {
     return (operations[name].response as Codec<unknown>).read(body) as ResponseOf<Name>
   }
 
-  /** The same, with the body of the reply as bytes: some are too long to be decoded at once. */
+  /** The same, with the body of the reply as bytes: some are too long to decode at once. */
   callForBody<Name extends OperationName>(name: Name, request: RequestOf<Name>): Promise<Reader> {
     const { code, request: codec } = operations[name]
     return this.exchange(this.pending, (writer) => {
@@ -148,7 +148,7 @@ export class InternalClient implements ClientLink, Flushable {
     this.end()
   }
 
-  /** Resumes another session, and ends it: what its own client could do, too. */
+  /** Resumes another session and closes it, as its own client could. */
   static async endSession(view: ServerView, address: string, sessionId: bigint): Promise<boolean> {
     if (!view.peer.isServing) throw notServing()
     const client = new InternalClient(view, address)
@@ -163,7 +163,7 @@ export class InternalClient implements ClientLink, Flushable {
     }
   }
 
-  /** Calls back about every change at a path and below it, until the returned function is called. */
+  /** Calls back on every change at a path and below it, until the returned function is called. */
   async watch(path: string, listener: WatchListener): Promise<() => void> {
     let watch = this.watches.get(path)
     if (watch === undefined) {
@@ -192,7 +192,7 @@ export class InternalClient implements ClientLink, Flushable {
 
   // --- the handshake ---------------------------------------------------------------------------
 
-  /** False where the session that is to be resumed is gone. */
+  /** False if the session to resume is gone. */
   private async greet(session?: { sessionId: bigint; passwd: Uint8Array }): Promise<boolean> {
     const greeted = new Promise<Reader>((resolve, reject) => {
       this.onGreeting = { resolve, reject }
@@ -218,7 +218,7 @@ export class InternalClient implements ClientLink, Flushable {
       RequestHeader.write(writer, { xid: xids.auth, type: operations.auth.code })
       operations.auth.request.write(writer, { type: 0, scheme, auth: token })
     }).catch((error: unknown) => {
-      // A server that refuses credentials closes the connection behind its answer.
+      // A server that refuses credentials closes the connection after its answer.
       throw error instanceof Refused || !this.view.peer.isServing
         ? error
         : new Refused(errorCodes.authFailed)
@@ -277,7 +277,7 @@ export class InternalClient implements ClientLink, Flushable {
     return this.isPaused ? undefined : this.unread.shift()
   }
 
-  // --- asked by the core -----------------------------------------------------------------------
+  // --- called by the core ----------------------------------------------------------------------
 
   flushSoon(): void {
     if (this.isDirty) return
@@ -299,7 +299,7 @@ export class InternalClient implements ClientLink, Flushable {
     setImmediate(() => this.deliver())
   }
 
-  /** The server ends the connection: what is in `out` still counts. */
+  /** The server ends the connection: bytes in `out` are still delivered. */
   close(): void {
     this.isEnding = true
     this.flushSoon()
@@ -336,7 +336,7 @@ export class InternalClient implements ClientLink, Flushable {
     if (xid === xids.notification) this.notify(WatcherEvent.read(reader))
     else if (xid !== xids.ping) {
       const pending = (xid === xids.auth ? this.authPending : this.pending).shift()
-      // A multi that is refused says in its body which part it was.
+      // The body of a refused multi says which part was refused.
       if (err === errorCodes.ok || reader.remaining > 0) pending?.resolve(reader)
       else pending?.reject(new Refused(err))
     }
@@ -350,7 +350,7 @@ export class InternalClient implements ClientLink, Flushable {
     }
   }
 
-  /** Goes without a word; a session that is not its own stays as it is. */
+  /** Disconnects without closing the session. */
   private leave(): void {
     if (this.isOver) return
     this.view.peer.closed(this.connection)

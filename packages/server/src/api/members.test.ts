@@ -11,7 +11,7 @@ const specOf = (port: number | undefined) => ({
   secureClient: undefined,
 })
 
-test('a server is seen by the words of its client port', async () => {
+test('the state of a server comes from the four-letter words on its client port', async () => {
   const server = await startServer()
   onTestFinished(() => server.stop())
   const { state, numbers } = await lookAt(specOf(server.clientPort))
@@ -21,7 +21,7 @@ test('a server is seen by the words of its client port', async () => {
   expect(numbers.syncMs).toBeTypeOf('number')
 })
 
-test('a server that does not answer is not reachable, one without a port is not known', async () => {
+test('a server that does not answer is unreachable, one without a port is unknown', async () => {
   const [port] = await freePorts(1)
   expect((await lookAt(specOf(port))).state).toBe('unreachable')
   expect((await lookAt(specOf(undefined))).state).toBe('unknown')

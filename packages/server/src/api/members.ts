@@ -1,6 +1,6 @@
 import { connect } from 'node:net'
 import { everyAddress, type ServerSpec } from '@zabra/core'
-import { serverState } from '../view/server-state.ts'
+import { serverState, uptimeMs } from '../view/server-state.ts'
 import { versionText } from '../view/version.ts'
 import type { ServerView } from '../view/server-view.ts'
 import { array, boolean, choice, integer, nullable, number, object, text } from './schema.ts'
@@ -27,10 +27,15 @@ export const memberSchema = object({
   maxLatencyMs: nullable(number),
   syncMs: nullable(number),
   znodes: nullable(integer),
+  dataBytes: nullable(integer),
+  diskBytes: nullable(integer),
+  watches: nullable(integer),
+  uptimeMs: nullable(integer),
   version: nullable(text),
+  admin: { ...nullable(text), description: 'Host and port of its console and API' },
 })
 
-/** What is known of a server; null where nothing is. */
+/** What is known about a server; null if unknown. */
 interface Numbers {
   readonly role: string | null
   readonly zxid: bigint | null
@@ -40,6 +45,10 @@ interface Numbers {
   readonly maxLatencyMs: number | null
   readonly syncMs: number | null
   readonly znodes: number | null
+  readonly dataBytes: number | null
+  readonly diskBytes: number | null
+  readonly watches: number | null
+  readonly uptimeMs: number | null
   readonly version: string | null
 }
 
@@ -47,6 +56,8 @@ type State = 'serving' | 'notServing' | 'unreachable' | 'unknown'
 interface Looked {
   readonly state: State
   readonly numbers: Numbers
+  /** The port of its console; undefined where it did not say. */
+  readonly adminPort?: number | undefined
 }
 
 const nothing: Numbers = {
@@ -58,31 +69,34 @@ const nothing: Numbers = {
   maxLatencyMs: null,
   syncMs: null,
   znodes: null,
+  dataBytes: null,
+  diskBytes: null,
+  watches: null,
+  uptimeMs: null,
   version: null,
 }
 
 /** All servers, this one by its own numbers, the others by their words on the client port. */
-export async function members(view: ServerView): Promise<object> {
+export async function members(view: ServerView): Promise<EnsembleJson> {
   const { ensemble } = view
   if (ensemble === undefined) {
     const own = { addresses: [], role: 'participant', client: undefined } as const
     const { clientPort, config } = view
     const client = { host: config.clientPortAddress ?? everyAddress, port: clientPort }
+    const spec = { ...own, client, secureClient: undefined }
     return {
       mode: 'standalone',
       self: '0',
       leader: null,
       configVersion: null,
-      members: [
-        memberJson('0', { ...own, client, secureClient: undefined }, true, ownNumbers(view)),
-      ],
+      members: [memberJson(view, '0', spec, true, await ownNumbers(view))],
     }
   }
   const { config, membership, stats } = ensemble
   const self = BigInt(config.serverId)
   const looked = await Promise.all(
     [...membership.servers].map(async ([id, spec]) => {
-      const found = id === self ? ownNumbers(view) : await lookAt(spec)
+      const found = id === self ? await ownNumbers(view) : await lookAt(spec)
       return { id, spec, found }
     }),
   )
@@ -93,18 +107,36 @@ export async function members(view: ServerView): Promise<object> {
     leader: stats.leader === undefined ? null : String(stats.leader),
     configVersion: hex(membership.version),
     members: looked.map(({ id, spec, found }) =>
-      memberJson(String(id), spec, id === self, found, ahead),
+      memberJson(view, String(id), spec, id === self, found, ahead),
     ),
   }
 }
 
+interface EnsembleJson {
+  readonly mode: 'standalone' | 'ensemble'
+  readonly self: string
+  readonly leader: string | null
+  readonly configVersion: string | null
+  readonly members: readonly MemberJson[]
+}
+
+export type MemberJson = ReturnType<typeof memberJson>
+
+/** Host and port of the consoles of the other members, by their ids. */
+export async function adminHostsOf(view: ServerView): Promise<Map<string, string>> {
+  const all = await members(view)
+  const others = all.members.filter(({ isSelf }) => !isSelf)
+  return new Map(others.flatMap(({ id, admin }) => (admin === null ? [] : [[id, admin] as const])))
+}
+
 function memberJson(
+  view: ServerView,
   id: string,
   spec: ServerSpec,
   isSelf: boolean,
-  { state, numbers }: Looked,
+  { state, numbers, adminPort }: Looked,
   leaderZxid: bigint | undefined = numbers.zxid ?? undefined,
-): object {
+) {
   const { zxid } = numbers
   const { client, addresses } = spec
   const isSameEpoch =
@@ -119,16 +151,33 @@ function memberJson(
     ...numbers,
     zxid: zxid === null ? null : hex(zxid),
     epoch: zxid === null ? null : Number(epochOf(zxid)),
-    // What was applied while the others were asked is no lag.
+    // Transactions applied while the others were asked do not count as lag.
     lag: isSameEpoch ? Math.max(0, Number(leaderZxid! - zxid)) : null,
+    admin: adminHost(view, spec, isSelf, adminPort),
   }
 }
 
 const epochOf = (zxid: bigint): bigint => BigInt.asUintN(64, zxid) >> epochBits
 
-function ownNumbers(view: ServerView): Looked {
+/** A member that does not say where its console is has it, most likely, on the port of ours. */
+function adminHost(
+  view: ServerView,
+  spec: ServerSpec,
+  isSelf: boolean,
+  adminPort: number | undefined,
+): string | null {
+  const own = view.adminPort
+  const port = isSelf ? own : (adminPort ?? own)
+  const host = isSelf ? (spec.addresses[0]?.host ?? '127.0.0.1') : hostOf(spec)
+  if (port === undefined || port === 0 || host === undefined) return null
+  return `${host.includes(':') ? `[${host}]` : host}:${port}`
+}
+
+async function ownNumbers(view: ServerView): Promise<Looked> {
   const { peer, disk } = view
   const { latency } = peer.stats
+  const { data, log } = view.directories
+  const sizes = await view.directorySizes().catch(() => undefined)
   return {
     state: peer.isServing ? 'serving' : 'notServing',
     numbers: {
@@ -140,33 +189,45 @@ function ownNumbers(view: ServerView): Looked {
       maxLatencyMs: latency.max,
       syncMs: rounded(disk.syncMs.mean),
       znodes: peer.db.tree.size,
+      dataBytes: peer.db.tree.dataBytes,
+      diskBytes: sizes === undefined ? null : sizes.data + (data === log ? 0 : sizes.log),
+      watches: peer.db.watches.count,
+      uptimeMs: uptimeMs(view),
       version: versionText,
     },
   }
 }
 
+function hostOf({ client, addresses }: ServerSpec): string | undefined {
+  const isEvery = client?.host === undefined || /^(?:0\.0\.0\.0|::)$/.test(client.host)
+  return isEvery ? addresses[0]?.host : client.host
+}
+
 /** Another server, by what its client port says. */
-export async function lookAt({ client, addresses }: ServerSpec): Promise<Looked> {
-  if (client === undefined) return { state: 'unknown', numbers: nothing }
-  const { port } = client
-  const isEvery = client.host === undefined || /^(?:0\.0\.0\.0|::)$/.test(client.host)
-  const host = isEvery ? addresses[0]?.host : client.host
-  if (host === undefined) return { state: 'unknown', numbers: nothing }
-  const [srvr, mntr] = await Promise.all([askWord(host, port, 'srvr'), askWord(host, port, 'mntr')])
+export async function lookAt(spec: ServerSpec): Promise<Looked> {
+  const { client } = spec
+  const host = hostOf(spec)
+  if (client === undefined || host === undefined) return { state: 'unknown', numbers: nothing }
+  const [srvr, mntr, dirs] = await Promise.all(
+    ['srvr', 'mntr', 'dirs'].map((word) => askWord(host, client.port, word)),
+  )
   if (srvr === undefined) return { state: 'unreachable', numbers: nothing }
-  const numbers = numbersIn(srvr, mntr ?? '')
-  return { state: numbers.zxid === null ? 'notServing' : 'serving', numbers }
+  const numbers = numbersIn(srvr, mntr ?? '', dirs ?? '')
+  const adminPort = numberAt(mntr ?? '', 'zk_admin_port') ?? undefined
+  return { state: numbers.zxid === null ? 'notServing' : 'serving', numbers, adminPort }
 }
 
 /** What the words of a server say, zabra's or Apache's. */
-function numbersIn(srvr: string, mntr: string): Numbers {
+function numbersIn(srvr: string, mntr: string, dirs: string): Numbers {
   const line = (name: string): string | undefined =>
     new RegExp(`^${name}: *(.*)$`, 'm').exec(srvr)?.[1]?.trim()
   const numberOf = (given: string | undefined): number | null =>
     given !== undefined && /^-?\d+(\.\d+)?$/.test(given) ? Number(given) : null
   const [, mean, max] = line('Latency min/avg/max')?.split('/') ?? []
   const zxid = line('Zxid')
-  const sync = /^zk_avg_fsynctime\s+(\S+)$/m.exec(mntr)?.[1]
+  const [dataDir, logDir] = ['datadir_size', 'logdir_size'].map(
+    (name) => new RegExp(`^${name}: *(\\d+)$`, 'm').exec(dirs)?.[1],
+  )
   return {
     role: line('Mode') ?? null,
     zxid: zxid !== undefined && /^0x[0-9a-f]{1,16}$/.test(zxid) ? BigInt(zxid) : null,
@@ -174,10 +235,19 @@ function numbersIn(srvr: string, mntr: string): Numbers {
     outstanding: numberOf(line('Outstanding')),
     meanLatencyMs: numberOf(mean),
     maxLatencyMs: numberOf(max),
-    syncMs: numberOf(sync),
+    syncMs: numberAt(mntr, 'zk_avg_fsynctime'),
     znodes: numberOf(line('Node count')),
+    dataBytes: numberAt(mntr, 'zk_approximate_data_size'),
+    diskBytes: dataDir === undefined ? null : Number(dataDir) + Number(logDir ?? 0),
+    watches: numberAt(mntr, 'zk_watch_count'),
+    uptimeMs: numberAt(mntr, 'zk_uptime'),
     version: line('Zookeeper version') ?? null,
   }
+}
+
+function numberAt(mntr: string, name: string): number | null {
+  const found = new RegExp(`^${name}\\s+(-?\\d+(?:\\.\\d+)?)$`, 'm').exec(mntr)?.[1]
+  return found === undefined ? null : Number(found)
 }
 
 /** What a server answers to a four-letter word; undefined where it does not in time. */

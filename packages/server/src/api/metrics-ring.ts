@@ -19,7 +19,7 @@ const columns = [
   'watches',
 ] as const
 
-/** One moment of a server; latencies are of the time since the moment before. */
+/** A sample of a server's metrics; latencies cover the time since the previous sample. */
 export type Sample = { readonly [Name in (typeof columns)[number]]: number }
 
 export const sampleSchema = object(
@@ -27,7 +27,7 @@ export const sampleSchema = object(
 )
 export const samplesSchema = object({ everyMs: integer, samples: array(sampleSchema) })
 
-/** What a counter has added since it was last looked at. */
+/** The increase of a counter since the previous sample. */
 interface Totals {
   readonly requests: number
   readonly read: Totalled
@@ -77,7 +77,7 @@ export class MetricsRing {
     const seconds = Math.max(0.001, (now.atMs - last.atMs) / 1000)
     const sample: Sample = {
       time: Date.now(),
-      // The count starts again with the command srst.
+      // The command srst resets the count.
       requestsPerSecond: rounded(Math.max(0, now.requests - last.requests) / seconds),
       readMs: meanOf('read'),
       readMsP99: stats.readLatency.percentile(0.99) ?? 0,

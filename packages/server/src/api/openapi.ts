@@ -15,7 +15,7 @@ export const errorSchema: Schema = {
   required: ['error'],
 }
 
-/** The description of the API, which follows from the table of its routes. */
+/** The description of the API, generated from the table of its routes. */
 export function openApi(routes: readonly Route[]): object {
   const paths: Record<string, Record<string, object>> = {}
   for (const route of routes) {

@@ -8,14 +8,16 @@ import type { LiveChanges } from './history/live-changes.ts'
 import type { InternalClient } from './internal-client.ts'
 import type { MetricsRing } from './metrics-ring.ts'
 import { problemOf, type Schema } from './schema.ts'
+import type { Surveyor } from './survey.ts'
 
-/** What routes work with besides their request. */
+/** What routes use besides their request. */
 export interface Services {
   readonly view: ServerView
   readonly clients: Clients
   readonly metrics: MetricsRing
   readonly desk: HistoryDesk
   readonly live: LiveChanges
+  readonly surveyor: Surveyor
 }
 
 export interface Parameter {
@@ -36,33 +38,33 @@ export interface Call extends Services {
   /** Aborted when the caller is gone. */
   readonly signal: AbortSignal
   readonly query: Query
-  /** The body in JSON, as the schema of the route has it. */
+  /** The JSON body, as in the schema of the route. */
   readonly body: unknown
-  /** The body as it came, where the route takes bytes. */
+  /** The raw body, for routes that take bytes. */
   readonly bytes: Uint8Array | undefined
 }
 
-/** What a route answers itself. */
+/** For routes that write the response themselves. */
 export const streamed = Symbol('streamed')
 
 export interface Route {
   readonly method: 'GET' | 'POST' | 'PUT' | 'DELETE'
-  /** Below `/api/v1`. */
+  /** Relative to `/api/v1`. */
   readonly path: string
   readonly summary: string
-  /** `private`: as metadata where only this machine reaches the port, else for administrators. */
+  /** `private`: like metadata if only this machine reaches the port, else for administrators. */
   readonly role: Role | 'private'
   readonly parameters?: Readonly<Record<string, Parameter>>
   readonly body?: Schema
-  /** A body of `application/octet-stream` will do, too. */
+  /** A body of `application/octet-stream` is accepted, too. */
   readonly takesBytes?: boolean
-  /** What a success answers: a shape in JSON, or the media type of something else. */
+  /** The success answer: a JSON schema, or the media type of something else. */
   readonly answer: Schema | string
-  /** It says something even while this server looks for a leader. */
+  /** Answers even while this server looks for a leader. */
   readonly isAlwaysAnswered?: boolean
-  /** It leaves a line in the log though it changes nothing. */
+  /** Is logged although it changes nothing. */
   readonly isAudited?: boolean
-  /** Errors that are part of its normal use. */
+  /** Errors that are part of normal use. */
   readonly errors?: readonly number[]
   handle(call: Call): Promise<unknown>
 }
@@ -134,7 +136,7 @@ function problemOfParameter(
   }
 }
 
-/** The parameter of a route that a schema describes, for the OpenAPI document. */
+/** The parameters of a route as an OpenAPI parameter list. */
 export function schemaOf({ kind, words, minimum, maximum }: Parameter): Schema {
   switch (kind) {
     case 'integer':

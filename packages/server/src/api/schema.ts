@@ -1,4 +1,4 @@
-/** The part of JSON Schema that the API needs: to describe replies, and to check requests. */
+/** The subset of JSON Schema that the API needs to describe replies and check requests. */
 export interface Schema {
   readonly type?: string | readonly string[]
   readonly description?: string
@@ -36,7 +36,7 @@ export function nullable(schema: Schema): Schema {
   }
 }
 
-/** All of its members are there, and no others. */
+/** An object with all of these members and no others. */
 export function object(
   properties: Readonly<Record<string, Schema>>,
   optional: Readonly<Record<string, Schema>> = {},
@@ -49,7 +49,7 @@ export function object(
   }
 }
 
-/** What is wrong with a value, if anything is. */
+/** What is wrong with a value; undefined if it is valid. */
 export function problemOf(schema: Schema, value: unknown, where = 'the body'): string | undefined {
   const { type, enum: words, pattern, minimum, maximum, maxItems, items } = schema
   if (type !== undefined && ![type].flat().some((each) => isOfType(each, value))) {

@@ -36,7 +36,7 @@ async function endOf(server: RunningServer, session: bigint): Promise<End> {
   return body.sessions[0]!
 }
 
-test('a client that falls silent, one whose connection breaks, and one that closes are told apart', async () => {
+test('silent clients, broken connections and closed ones get different verdicts', async () => {
   const server = await start()
   const silent = await RawClient.connect(server.clientPort, { timeoutMs: 2000 })
   const broken = await RawClient.connect(server.clientPort, { timeoutMs: 2000 })
@@ -74,7 +74,7 @@ test('a client that falls silent, one whose connection breaks, and one that clos
   expect(told).toHaveLength(3)
 })
 
-test('a server that stood still says so', async () => {
+test('a server that stalled says so', async () => {
   const server = await start()
   const client = await RawClient.connect(server.clientPort, { timeoutMs: 600 })
   const end = performance.now() + 1000
@@ -84,7 +84,7 @@ test('a server that stood still says so', async () => {
   expect(ended.seen[0]).toMatch(/^This server stood still for/)
 })
 
-test('in an ensemble the leader knows where the client was, and that server how it was connected', async () => {
+test('in an ensemble the leader knows the server of a client, and that server knows its connections', async () => {
   const ensemble = await EmbeddedEnsemble.start({ ...withApi, tickTime: '100', syncLimit: '20' })
   onTestFinished(() => ensemble.dispose())
   const servers = [...ensemble.servers.values()]

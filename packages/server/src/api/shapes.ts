@@ -36,7 +36,7 @@ export const nodeSchema = object({
 
 /** A znode without its data: zxids and sessions in hexadecimal, times in ISO 8601. */
 export function nodeJson({ peer }: ServerView, path: string, stat: Stat) {
-  // Clients are not told the owner of containers and TTL nodes; the tree knows it.
+  // Clients do not see the owner field of containers and TTL nodes; the tree does.
   const { tree } = peer.db
   const id = tree.find(path)
   const owner = id === noNode ? stat.ephemeralOwner : tree.owner(id)
@@ -99,7 +99,7 @@ export function aclFrom(entries: readonly AclJson[]): Acl[] {
 
 export const openAcl: Acl[] = [{ perms: permissions.all, id: { scheme: 'world', id: 'anyone' } }]
 
-/** Data in JSON: as text, or in base64 where it is none. */
+/** Data in JSON: as text, or in base64 if it is not UTF-8. */
 export interface DataJson {
   readonly data?: string
   readonly encoding?: 'utf8' | 'base64'

@@ -2,7 +2,7 @@ import { Slices } from '../base/slices.ts'
 
 const runLength = 2048
 
-/** The names in order, by UTF-16 units, without keeping the server from its clients. */
+/** Sorts names by UTF-16 units, without blocking the server for long. */
 export async function sortInSlices(names: readonly string[]): Promise<string[]> {
   const slices = new Slices()
   let runs: string[][] = []

@@ -6,9 +6,9 @@ const heartbeatMs = 10_000
 export type SendEvent = (event: string, data: object) => void
 
 /**
- * Answers with server-sent events until the caller or its session is gone: first `ready`, with what
- * `ready` returns. `start` begins what sends the others, adding to `ends` what ends it; where it
- * throws, that is the answer.
+ * Answers with server-sent events until the caller or its session is gone. The first event is
+ * `ready`, with the result of `ready`. `start` starts the source of the other events and adds its
+ * cleanup to `ends`; if it throws, the error is the answer.
  */
 export async function openStream(
   { response, signal, client }: Pick<Call, 'response' | 'signal' | 'client'>,
@@ -18,7 +18,7 @@ export async function openStream(
   const ends: (() => void)[] = []
   const send: SendEvent = (event, data) => {
     response.write(`event: ${event}\ndata: ${JSON.stringify(data)}\n\n`)
-    // Whoever does not read gets nothing more, rather than a part.
+    // A caller that does not read is disconnected, rather than sent a part.
     if (response.writableLength > unreadBytesMax) response.destroy()
   }
   try {

@@ -4,7 +4,7 @@ import type { InternalClient } from './internal-client.ts'
 import { Slices } from '../base/slices.ts'
 import { sortInSlices } from './slices.ts'
 
-/** Undefined where there is no such znode; `hidden` where its ACL does not let the caller read it. */
+/** Undefined if there is no such znode; `hidden` if its ACL does not let the caller read it. */
 export async function statOf(
   client: InternalClient,
   path: string,
@@ -25,7 +25,7 @@ interface Listing {
 }
 
 const keptNamesMin = 1000
-/** The last long listing of each client: pages of it need not be sorted again. */
+/** The last long listing of each client, so that its pages need not be sorted again. */
 const lastListings = new WeakMap<InternalClient, Listing>()
 
 /** The names of the children, sorted. */
@@ -33,7 +33,7 @@ export async function childrenOf(client: InternalClient, path: string): Promise<
   const last = lastListings.get(client)
   if (last?.path === path) {
     const stat = await statOf(client, path)
-    // The ACL may have changed as well as the list.
+    // Compared because the ACL may have changed as well as the list.
     if (typeof stat === 'object' && sameList(stat, last.stat)) return { ...last, stat }
   }
   const body = await client.callForBody('getChildren2', { path, watch: false })
@@ -63,14 +63,14 @@ async function readListing(body: Reader): Promise<{ names: readonly string[]; st
   return { names: await sortInSlices(names), stat }
 }
 
-/** A node of a walk; its children where it lets the caller see them. */
+/** A node of a walk; it has children if the caller may see them. */
 export interface Walked {
   readonly path: string
   readonly children: readonly string[]
   readonly isUnreadable: boolean
 }
 
-/** A subtree, parents first, in the order of names. */
+/** A subtree, parents before children, in the order of names. */
 export async function* walk(
   client: InternalClient,
   top: string,

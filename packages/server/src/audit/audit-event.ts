@@ -15,10 +15,10 @@ import {
   type Id,
 } from '@zabra/protocol'
 
-/** One line of the audit log. What is not known, or does not apply, is left out. */
+/** One line of the audit log. Unknown values, and those that do not apply, are left out. */
 export interface AuditEvent {
   readonly session?: string | undefined
-  /** Comma-separated, as Apache has them. */
+  /** Comma-separated, as in Apache. */
   readonly user?: string | undefined
   readonly ip?: string | undefined
   readonly operation: string
@@ -51,7 +51,7 @@ const modes = [
   'persistent_sequential_with_ttl',
 ] as const
 
-/** The user that the server runs as. */
+/** The operating system user of the server. */
 export const serverUser = userInfo().username
 
 /** The audit events of a write: one, or one for each part of a multi that succeeded. */
@@ -83,7 +83,7 @@ export function eventsOf(write: AuditedWrite): AuditEvent[] {
   const { operation, path, mode, acl } = read(type, write.request)
   const isGood = error === 0 && txn !== undefined && txn.type !== codes.error
   const made = isGood && 'path' in txn.body ? txn.body.path : undefined
-  // Apache does not say which node a failed reconfig or multi was about: there is none.
+  // Apache does not say which node a failed reconfig or multi was about; neither names one.
   const znode = made ?? path
   return [
     {
@@ -128,7 +128,7 @@ function read(type: number, request: Uint8Array): Asked {
       default:
     }
   } catch {
-    // It could not be read, which is why it was refused.
+    // The request could not be decoded, which is why it was refused.
   }
   return { operation: operationNames.get(type) ?? 'unknown' }
 }
@@ -155,7 +155,7 @@ function created({ path, flags }: { path: string | null; flags: number }): Parti
   return { path: path ?? undefined, mode: modes[flags] }
 }
 
-/** By the paths that were asked for: Apache, too, says no type of a sequential node in a multi. */
+/** By the requested paths: Apache, too, gives no node type for a sequential node in a multi. */
 function modesOf(request: Uint8Array): ReadonlyMap<string, string | undefined> {
   const found = new Map<string, string | undefined>()
   try {
@@ -178,7 +178,7 @@ function usersOf(identities: readonly Id[]): string | undefined {
   return users.length === 0 ? undefined : users.join(',')
 }
 
-/** Not the hash of anybody's password. */
+/** Without password hashes. */
 function userOf(scheme: string | null, id: string): string {
   return scheme === 'digest' ? (id.split(':')[0] ?? '') : id
 }

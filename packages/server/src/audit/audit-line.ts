@@ -3,7 +3,7 @@ import type { AuditEvent } from './audit-event.ts'
 /** The logger name in the prefix of a line, as in Apache's default logging configuration. */
 const loggerName = 'audit.Slf4jAuditLogger'
 
-/** A line as Apache writes it: tabs between `key=value`, and a failure as an error. */
+/** A line in Apache's format: tabs between `key=value`, and failures at level ERROR. */
 export function textLine(event: AuditEvent, at: Date): string {
   const { session, user, ip, operation, znode, znodeType, acl, result } = event
   const fields = { session, user, ip, operation, znode, znode_type: znodeType, acl, result }
@@ -14,7 +14,7 @@ export function textLine(event: AuditEvent, at: Date): string {
   return `${localTime(at)} ${level} ${loggerName}: ${pairs.join('\t')}\n`
 }
 
-/** The same as an object, with what there is no room for in the other. */
+/** The same as a JSON object, with fields that Apache's format does not have. */
 export function jsonLine(event: AuditEvent, at: Date): string {
   const { zxid, znodeType, identities, error, ...rest } = event
   return `${JSON.stringify({
@@ -27,7 +27,7 @@ export function jsonLine(event: AuditEvent, at: Date): string {
   })}\n`
 }
 
-/** A name with a line break must not look like an entry of its own. */
+/** A name with a line break must not look like another line. */
 function oneLine(text: string): string {
   return text.replaceAll(
     // oxlint-disable-next-line no-control-regex
@@ -36,7 +36,7 @@ function oneLine(text: string): string {
   )
 }
 
-/** As Java's logging writes it: `2026-01-31 23:59:59,999`. */
+/** The time format of Java's logging: `2026-01-31 23:59:59,999`. */
 function localTime(at: Date): string {
   const two = (value: number): string => String(value).padStart(2, '0')
   const day = `${at.getFullYear()}-${two(at.getMonth() + 1)}-${two(at.getDate())}`

@@ -1,6 +1,7 @@
 import type { Auditor } from '@zabra/core'
 import type { ServerConfig } from '../config/config.ts'
-import { writeOrLose, type Logger } from '../base/logger.ts'
+import type { EventLogger } from '../base/event-logger.ts'
+import { writeOrLose } from '../base/logger.ts'
 import { StartError } from '../base/start-error.ts'
 import { eventsOf, serverUser, sessionText, type AuditEvent } from './audit-event.ts'
 import { jsonLine, textLine } from './audit-line.ts'
@@ -17,10 +18,10 @@ export interface AuditLog extends Auditor {
   readonly lost: number
 }
 
-/** Undefined where none is configured; a StartError says why it cannot be kept. */
+/** Undefined if none is configured; throws a StartError if the file cannot be written. */
 export async function openAuditLog(
   { audit }: ServerConfig,
-  logger: Logger,
+  logger: EventLogger,
 ): Promise<AuditLog | undefined> {
   if (!audit.enabled) return undefined
   const { file, fileBytesMax: bytesMax, filesMax, format } = audit

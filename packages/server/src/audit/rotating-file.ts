@@ -1,23 +1,23 @@
 import { open, rename, rm, type FileHandle } from 'node:fs/promises'
-import type { Logger } from '../base/logger.ts'
+import type { EventLogger } from '../base/event-logger.ts'
 
 export interface RotationOptions {
   readonly file: string
-  /** A file that grew beyond this is moved away; 0 is never. */
+  /** A file that exceeds this size is renamed; 0 is no limit. */
   readonly bytesMax: number
-  /** How many of those are kept. */
+  /** How many renamed files are kept. */
   readonly filesMax: number
 }
 
 /** Limit of bytes waiting to be written, so that a hanging disk does not exhaust memory. */
 const waitingBytesMax = 64 * 1024 * 1024
 
-/** A file that lines are appended to, in their order, without anybody waiting for it. */
+/** Appends lines to a file in order, in the background. */
 export class RotatingFile {
   /** Lines that could not be written. */
   lost = 0
   private readonly options: RotationOptions
-  private readonly logger: Logger
+  private readonly logger: EventLogger
   private waiting: string[] = []
   private waitingBytes = 0
   private handle: FileHandle | undefined
@@ -25,14 +25,14 @@ export class RotatingFile {
   private writing: Promise<void> | undefined
   private hasFailed = false
 
-  /** Opens the file, so that what is wrong with it is seen at the start. */
-  static async open(options: RotationOptions, logger: Logger): Promise<RotatingFile> {
+  /** Opens the file, so that problems with it appear at the start. */
+  static async open(options: RotationOptions, logger: EventLogger): Promise<RotatingFile> {
     const file = new RotatingFile(options, logger)
     await file.reopen()
     return file
   }
 
-  private constructor(options: RotationOptions, logger: Logger) {
+  private constructor(options: RotationOptions, logger: EventLogger) {
     this.options = options
     this.logger = logger
   }
@@ -63,20 +63,20 @@ export class RotatingFile {
       this.waitingBytes = 0
       try {
         for (const part of this.parts(lines)) await this.write(part)
-        if (this.hasFailed) this.logger.info(`the audit log ${this.options.file} is written again`)
+        if (this.hasFailed) this.logger.info('audit: writing again', { file: this.options.file })
         this.hasFailed = false
       } catch (error) {
         this.lost += lines.length
         if (!this.hasFailed) {
           const { message } = error as Error
-          this.logger.error(`the audit log ${this.options.file} cannot be written: ${message}`)
+          this.logger.error('audit: cannot write', { file: this.options.file, error: message })
         }
         this.hasFailed = true
       }
     }
   }
 
-  /** Lines that are written together: no more than a file may hold. */
+  /** Lines that are written together, at most what a file may contain. */
   private *parts(lines: readonly string[]): Iterable<Buffer> {
     const { bytesMax } = this.options
     let part: Buffer[] = []
@@ -103,7 +103,7 @@ export class RotatingFile {
   }
 
   private async reopen(): Promise<FileHandle> {
-    // Names of nodes and of users are not everybody's business.
+    // Names of nodes and users are not for everybody.
     this.handle = await open(this.options.file, 'a', 0o640)
     this.bytes = (await this.handle.stat()).size
     return this.handle

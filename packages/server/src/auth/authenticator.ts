@@ -6,23 +6,23 @@ import { clientService, DigestMd5Server } from './digest-md5.ts'
 
 export interface AuthOptions {
   readonly digestEnabled: boolean
-  /** A name that node:crypto knows. */
+  /** An algorithm name of node:crypto. */
   readonly digestAlgorithm: string
-  /** `user:hash` of the one who may do everything. */
+  /** `user:hash` of the super user. */
   readonly superDigest: string | undefined
-  /** Java classes of providers, by what follows `authProvider.`. */
+  /** Java class names of providers, by the key after `authProvider.`. */
   readonly providers?: ReadonlyMap<string, string>
   readonly sasl?: {
-    /** Passwords by user; undefined where SASL is not configured. */
+    /** Passwords by user; undefined if SASL is not configured. */
     readonly clients: ReadonlyMap<string, string> | undefined
     readonly superUsers: ReadonlySet<string>
     readonly allowFailed: boolean
   }
-  /** Names that the scheme ensemble accepts; none given accepts any. */
+  /** Names that the scheme ensemble accepts; an empty list accepts any. */
   readonly ensembleNames?: readonly string[]
 }
 
-/** The schemes that are configured, with those that need no configuration: addresses and passwords. */
+/** The configured schemes, and those that need no configuration: ip and digest. */
 export function makeAuthenticator(options: AuthOptions): Authenticator {
   const schemes = new Set(['ip'])
   if (options.digestEnabled) schemes.add('digest')
@@ -40,7 +40,7 @@ export function makeAuthenticator(options: AuthOptions): Authenticator {
       if (!schemes.has(scheme)) return undefined
       if (scheme === 'ip') return [{ scheme, id: address }]
       if (scheme === 'ensemble') return isOurs(token, ensembleNames) ? [] : undefined
-      // SASL has packets of its own, certificates come with the connection.
+      // SASL has its own packets, and certificates come with the connection.
       if (scheme !== 'digest' || token === null) return undefined
       return digestIdentities(decodeText(token), options)
     },
@@ -51,7 +51,7 @@ export function makeAuthenticator(options: AuthOptions): Authenticator {
   }
 }
 
-/** A client may say which ensemble it means, so that it is not served by another. */
+/** Lets a client name the ensemble it expects, so that another one does not serve it. */
 function isOurs(token: Uint8Array | null, names: readonly string[]): boolean {
   return names.length === 0 || (token !== null && names.includes(decodeText(token)))
 }
@@ -73,14 +73,14 @@ function saslExchange(
   }
 }
 
-/** Everybody else's password counts only where an ACL holds its hash. */
+/** The passwords of other users count only in ACLs that contain their hash. */
 function namesSuperUser(token: Uint8Array, superDigest: string | undefined): boolean {
   if (superDigest === undefined) return false
   const user = encodeText(superDigest.slice(0, superDigest.indexOf(':') + 1))
   return user.every((byte, i) => token[i] === byte)
 }
 
-/** Proves nothing by itself: a password counts only where an ACL holds its hash. */
+/** Proves nothing by itself: a password counts only in ACLs that contain its hash. */
 function digestIdentities(userAndPassword: string, options: AuthOptions): Id[] {
   const id = digestOf(userAndPassword, options.digestAlgorithm)
   const identities: Id[] = [{ scheme: 'digest', id }]
@@ -88,7 +88,7 @@ function digestIdentities(userAndPassword: string, options: AuthOptions): Id[] {
   return identities
 }
 
-/** `user:base64(hash(user:password))`, as it stands in ACLs. */
+/** `user:base64(hash(user:password))`, as in ACLs. */
 export function digestOf(userAndPassword: string, algorithm = 'sha1'): string {
   const user = userAndPassword.split(':', 1)[0] ?? ''
   const hash = createHash(algorithm).update(userAndPassword).digest('base64')

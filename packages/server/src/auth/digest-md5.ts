@@ -1,6 +1,6 @@
 import { createHash, randomBytes, timingSafeEqual } from 'node:crypto'
 
-/** The longest answer that is looked at. */
+/** Longer answers are rejected. */
 const answerBytesMax = 4096
 const nonceBytes = 32
 const nonceCount = '00000001'
@@ -22,7 +22,10 @@ type Users = ReadonlyMap<string, string>
 
 export type DigestMd5Answer =
   | { readonly isOver: false; readonly token: Uint8Array }
-  /** The client has proven to be this user; the token proves that we know the password too. */
+  /**
+   * The client has proven to be this user; the token proves that the server knows the password,
+   * too.
+   */
   | { readonly isOver: true; readonly token: Uint8Array; readonly user: string }
 
 /** The server's side of SASL DIGEST-MD5 (RFC 2831), with quality of protection `auth`. */
@@ -37,7 +40,7 @@ export class DigestMd5Server {
     this.service = service
   }
 
-  /** Undefined where the other side has not proven anything; the exchange is over then. */
+  /** Undefined if the other side has not proven anything; the exchange is over then. */
   answer(token: Uint8Array): DigestMd5Answer | undefined {
     const { state } = this
     this.state = state === 'new' && token.length === 0 ? 'challenged' : 'over'
@@ -64,7 +67,7 @@ export class DigestMd5Server {
       get('cnonce') !== '' &&
       (said?.get('qop') ?? 'auth') === 'auth' &&
       get('digest-uri').toLowerCase() === uri
-    // Proofs of users that do not exist take as long as those of others.
+    // Answers for unknown users take as long as those for known ones.
     const password = this.users.get(user)
     const proofs = digestProofs({
       user,
@@ -81,13 +84,16 @@ export class DigestMd5Server {
   }
 }
 
-/** The client's side, for servers that authenticate to others. Throws where the other side is no server. */
+/**
+ * The client's side, for servers that authenticate to others. Throws if the other side is no such
+ * server.
+ */
 export class DigestMd5Client {
   private readonly user: string
   private readonly password: string
   private readonly service: DigestMd5Service
   private expected: string | undefined
-  /** The other side has proven that it knows the password. */
+  /** Throws unless the other side has proven that it knows the password. */
   isOver = false
 
   constructor(own: { username: string; password: string }, service: DigestMd5Service) {
@@ -140,7 +146,9 @@ interface Parameters {
   readonly uri: string
 }
 
-/** RFC 2831, 2.1.2.1 and 2.1.3: what each side says to show that it knows the password. */
+/**
+ * RFC 2831, 2.1.2.1 and 2.1.3: the value with which each side proves that it knows the password.
+ */
 function digestProofs(p: Parameters): { client: string; server: string } {
   const authzid = p.authzid === undefined ? '' : `:${p.authzid}`
   const secret = Buffer.concat([
@@ -152,7 +160,7 @@ function digestProofs(p: Parameters): { client: string; server: string } {
   return { client: proof(`AUTHENTICATE:${p.uri}`), server: proof(`:${p.uri}`) }
 }
 
-/** `name=value,name="value"`; undefined where a name comes twice, or it is no such list. */
+/** Parses `name=value,name="value"`; undefined if a name comes twice, or the syntax is wrong. */
 function parseDirectives(text: string): ReadonlyMap<string, string> | undefined {
   const pattern = /[\s,]*([^=,\s"]+)\s*=\s*(?:"((?:[^"\\]|\\.)*)"|([^,"\s]*))\s*(?=,|$)/y
   const directives = new Map<string, string>()
@@ -164,7 +172,9 @@ function parseDirectives(text: string): ReadonlyMap<string, string> | undefined 
   return directives
 }
 
-/** Text that fits into ISO 8859-1 is hashed in that encoding, regardless of the charset directive. */
+/**
+ * Text that fits into ISO 8859-1 is hashed in that encoding, regardless of the charset directive.
+ */
 function hashedText(text: string): Buffer {
   return Buffer.from(text, /^[\0-\u00ff]*$/.test(text) ? 'latin1' : 'utf8')
 }

@@ -6,7 +6,7 @@ import { DigestMd5Client, DigestMd5Server, quorumService } from './digest-md5.ts
 /** Magic, status and the length of the token. */
 const headerBytes = 16
 const magicBytes = 8
-/** More than any token of DIGEST-MD5. */
+/** Larger than any token of DIGEST-MD5. */
 const tokenBytesMax = 16 * 1024
 
 const { inProgress, success, error } = quorumAuthStatuses
@@ -24,7 +24,7 @@ interface Packet {
   readonly token: Uint8Array
 }
 
-/** The part both sides share: reads packets, then passes further bytes on. */
+/** The shared part of both sides: reads packets, then passes further bytes on. */
 abstract class QuorumSaslSide implements Receiver {
   protected readonly outcome: SaslOutcome
   protected kept: Uint8Array = new Uint8Array(0)
@@ -46,7 +46,7 @@ abstract class QuorumSaslSide implements Receiver {
 
   protected abstract advance(): void
 
-  /** The next packet; undefined while it has not come as a whole, or after what is none. */
+  /** The next packet; undefined while it is incomplete, or after an invalid one. */
   protected takePacket(): Packet | undefined {
     if (this.kept.length < headerBytes) return undefined
     const view = Buffer.from(this.kept.buffer, this.kept.byteOffset, this.kept.length)

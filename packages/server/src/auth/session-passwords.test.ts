@@ -23,7 +23,7 @@ beforeEach(() => {
 const passwordsOf = (kind: 'apache' | 'both' | 'secret') =>
   sessionPasswordsOf({ secretFile: file, kind }, silent)
 
-test('without the secret a password cannot be had from the session id', () => {
+test('without the secret a password cannot be computed from the session id', () => {
   const passwords = passwordsOf('secret')
   expect(passwords.of(id)).toHaveLength(16)
   expect(passwords.isRight(id, passwords.of(id))).toBe(true)
@@ -45,12 +45,12 @@ test.each([
   expect(passwordsOf(to).isRight(id, passwordsOf(from).of(id))).toBe(true)
 })
 
-test('without a secret they are those of Apache, so that sessions move to its servers', () => {
+test('without a secret the passwords are those of Apache, so that sessions can move to its servers', () => {
   const passwords = sessionPasswordsOf({ secretFile: undefined, kind: 'apache' }, silent)
   expect(passwords).toBe(apachePasswords)
 })
 
-test('a secret that is missing, short, or open to others is told of', () => {
+test('a secret that others can read is a warning, a missing or short one an error', () => {
   const warnings: string[] = []
   const logger = { ...silent, warn: (text: string) => void warnings.push(text) }
   const read = (): unknown => sessionPasswordsOf({ secretFile: file, kind: 'secret' }, logger)
@@ -63,11 +63,11 @@ test('a secret that is missing, short, or open to others is told of', () => {
   expect(read).toThrow('session.secretFile: ENOENT')
 })
 
-describe('a thief who knows the id of a session', () => {
+describe('an attacker who knows the id of a session', () => {
   const steal = async (port: number, sessionId: bigint): Promise<RawClient> =>
     RawClient.connect(port, { session: { sessionId, password: apachePasswords.of(sessionId) } })
 
-  test('gets nothing where the server has a secret, and the session moves to another server', async () => {
+  test('cannot take it over if the servers have a secret, while its client can move to another server', async () => {
     const config = { 'session.secretFile': file, clientPort: 0 }
     const server = await startServer({ config })
     onTestFinished(() => server.stop())

@@ -2,21 +2,21 @@ import { createHmac, timingSafeEqual } from 'node:crypto'
 import { readFileSync, statSync } from 'node:fs'
 import { apachePasswords, type SessionPasswords } from '@zabra/core'
 import type { ServerConfig } from '../config/config.ts'
-import type { Logger } from '../base/logger.ts'
+import type { EventLogger } from '../base/event-logger.ts'
 import { StartError } from '../base/start-error.ts'
 
 const passwordBytes = 16
 const secretLengthMin = 16
 const othersMayRead = 0o044
 
-/** How the sessions of this server are protected, as configured. */
+/** How this server computes and checks session passwords, as configured. */
 export function sessionPasswordsOf(
   { secretFile, kind }: ServerConfig['sessionPasswords'],
-  logger: Logger,
+  logger: EventLogger,
 ): SessionPasswords {
   if (secretFile === undefined) {
     logger.info(
-      "session passwords follow from session ids, as Apache's do: a client that learns an id can take the session over; session.secretFile prevents that",
+      'session: passwords can be computed from session ids; session.secretFile prevents it',
     )
     return apachePasswords
   }
@@ -30,7 +30,7 @@ export function sessionPasswordsOf(
   }
 }
 
-/** Every server with the secret gives a session the same password, and nobody else can. */
+/** Every server with the secret computes the same password for a session, and nobody else can. */
 export function secretPasswords(secret: string): SessionPasswords {
   const of = (sessionId: bigint): Uint8Array => {
     const id = Buffer.alloc(8)
@@ -46,12 +46,12 @@ export function secretPasswords(secret: string): SessionPasswords {
   }
 }
 
-function readSecret(file: string, logger: Logger): string {
+function readSecret(file: string, logger: EventLogger): string {
   let secret: string
   try {
     secret = readFileSync(file, 'utf8').trim()
     if ((statSync(file).mode & othersMayRead) !== 0) {
-      logger.warn(`session.secretFile: others may read ${file}; chmod 600 ${file}`)
+      logger.warn('session: secretFile is readable by other users, run chmod 600', { file })
     }
   } catch (error) {
     throw new StartError(`session.secretFile: ${(error as Error).message}`, error as Error)

@@ -11,7 +11,7 @@ export function x509Identities(certificate: X509Certificate, superUser: string |
   return id === superUser ? [{ scheme: 'super', id }, identity] : [identity]
 }
 
-/** The same for a connection; undefined where no valid certificate was presented on it. */
+/** The same for a connection; undefined if it presented no valid certificate. */
 export function socketIdentities(socket: Socket, superUser: string | undefined): Id[] | undefined {
   if (!(socket instanceof TLSSocket) || !socket.authorized) return undefined
   const certificate = socket.getPeerX509Certificate()

@@ -6,7 +6,7 @@ const hourMs = 3_600_000
 beforeEach(() => void vi.useFakeTimers())
 afterEach(() => void vi.useRealTimers())
 
-test.each([1, 596, 597, 5000])('%d hours are as long as they are, time after time', (hours) => {
+test.each([1, 596, 597, 5000])('%d hours last as long as they should, repeatedly', (hours) => {
   let done = 0
   const end = every(hours * hourMs, () => done++)
   vi.advanceTimersByTime(hours * hourMs - 1)
@@ -20,7 +20,7 @@ test.each([1, 596, 597, 5000])('%d hours are as long as they are, time after tim
   expect(done).toBe(2)
 })
 
-test('what ends itself does not go on', () => {
+test('a callback can end its own repetition', () => {
   let done = 0
   const end = every(hourMs, () => {
     done++

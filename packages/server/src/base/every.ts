@@ -1,7 +1,7 @@
-/** Node fires at once what is to come later than this. */
+/** Node fires longer timers immediately. */
 export const timerMsMax = 2 ** 31 - 1
 
-/** As `setInterval`, for intervals of any length. What it returns ends it. */
+/** Like `setInterval`, for intervals of any length. The returned function ends it. */
 export function every(intervalMs: number, work: () => void): () => void {
   let timer: NodeJS.Timeout
   const wait = (leftMs: number): void => {

@@ -1,4 +1,4 @@
-/** Where a server says what it does. */
+/** Receives the log of a server, one line at a time. */
 export interface Logger {
   info(message: string): void
   warn(message: string): void
@@ -7,7 +7,7 @@ export interface Logger {
 
 export const silent: Logger = { info() {}, warn() {}, error() {} }
 
-/** One line a message on stderr, with time and level. */
+/** Writes each line to stderr, after time and level. */
 export const stderrLogger: Logger = {
   info: (message) => write('info ', message),
   warn: (message) => write('warn ', message),
@@ -18,16 +18,16 @@ function write(level: string, message: string): void {
   writeOrLose(process.stderr, `${new Date().toISOString()} ${level} ${message}\n`)
 }
 
-/** Text that cannot be written is lost, and nothing else: a server outlives a full disk. */
+/** Drops text that cannot be written: a full disk behind stderr must not stop the server. */
 export function writeOrLose(stream: NodeJS.WritableStream, text: string): void {
   try {
     stream.write(text)
   } catch {
-    // There is no better place to say so.
+    // Nowhere else to report it.
   }
 }
 
-/** The same for what a stream finds out later, as when nobody reads its pipe any more. */
+/** Ignores errors that a stream reports later, such as a pipe that nobody reads anymore. */
 export function outliveStreams(...streams: readonly NodeJS.WritableStream[]): void {
   for (const stream of streams) stream.on('error', () => {})
 }

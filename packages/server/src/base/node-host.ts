@@ -1,6 +1,6 @@
 import type { Host } from '@zabra/core'
 
-/** Time and chance as Node has them. */
+/** Time and randomness, from Node. */
 export const nodeHost: Host = {
   monotonicMs: () => performance.now(),
   wallMs: () => Date.now(),

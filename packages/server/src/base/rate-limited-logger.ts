@@ -1,66 +1,50 @@
-import type { Logger } from './logger.ts'
+import type { EventLogger, LogFields, LogLevel } from './event-logger.ts'
 
 export interface RateOptions {
-  /** Lines of one kind that are written in one interval. */
+  /** Limit of lines with the same message in one interval. */
   readonly linesMax: number
   readonly intervalMs: number
-  /** Kinds that are told apart at a time. */
-  readonly kindsMax: number
-  /** Calls back once, after so long, without keeping the process alive. */
+  /** Calls back once after the given time, without keeping the process alive. */
   readonly later: (done: () => void, ms: number) => void
 }
 
 const defaults: RateOptions = {
   linesMax: 10,
   intervalMs: 10_000,
-  kindsMax: 500,
   later: (done, ms) => setTimeout(done, ms).unref(),
 }
 
-interface Kind {
+interface Counts {
   lines: number
   suppressed: number
 }
 
 /**
- * Writes a few lines of each kind in each interval, and then how many more there were. Clients
- * cause most lines, and can cause any number of them. Lines are of one kind when they differ only
- * in numbers, addresses, paths and quoted text.
+ * Writes a few lines of each message in each interval, then the number of suppressed ones. Clients
+ * cause most lines, and can cause any number of them.
  */
-export function limitRate(logger: Logger, options: Partial<RateOptions> = {}): Logger {
-  const { linesMax, intervalMs, kindsMax, later } = { ...defaults, ...options }
-  const kinds = new Map<string, Kind>()
-  /** The very same line often comes again at once. */
-  let last = { message: '', level: '', kind: '' }
-  const nameOf = (level: keyof Logger, message: string): string => {
-    if (last.message !== message || last.level !== level) {
-      last = { message, level, kind: kinds.size < kindsMax ? kindOf(message) : '' }
-    }
-    return `${level} ${last.kind}`
-  }
-  const limited = (level: keyof Logger) => (message: string) => {
-    const name = nameOf(level, message)
-    let kind = kinds.get(name)
-    if (kind === undefined) {
-      kind = { lines: 0, suppressed: 0 }
-      const counted = kind
-      kinds.set(name, counted)
+export function limitRate(logger: EventLogger, options: Partial<RateOptions> = {}): EventLogger {
+  const { linesMax, intervalMs, later } = { ...defaults, ...options }
+  const messages = new Map<string, Counts>()
+  const limited = (level: LogLevel) => (message: string, fields?: LogFields) => {
+    const key = `${level} ${message}`
+    let counts = messages.get(key)
+    if (counts === undefined) {
+      const started: Counts = { lines: 0, suppressed: 0 }
+      counts = started
+      messages.set(key, counts)
       later(() => {
-        kinds.delete(name)
-        if (counted.suppressed === 0) return
-        logger[level](`${counted.suppressed} more lines like this were not written: ${message}`)
+        messages.delete(key)
+        const { suppressed } = started
+        if (suppressed > 0) logger[level]('log: suppressed similar lines', { suppressed, message })
       }, intervalMs)
     }
-    if (kind.lines < linesMax) {
-      kind.lines++
-      logger[level](message)
+    if (counts.lines < linesMax) {
+      counts.lines++
+      logger[level](message, fields)
     } else {
-      kind.suppressed++
+      counts.suppressed++
     }
   }
   return { info: limited('info'), warn: limited('warn'), error: limited('error') }
-}
-
-function kindOf(message: string): string {
-  return message.replace(/"(?:[^"\\]|\\.)*"|\S*[\d/]\S*/g, '#')
 }

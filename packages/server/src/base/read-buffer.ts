@@ -1,20 +1,20 @@
 import { createServer, Socket, type Server } from 'node:net'
 
-/** Takes what was read: so many bytes, which are used again for the next read. */
+/** Takes the bytes that were read: the first `length` of a buffer that the next read overwrites. */
 export interface Receiver {
   receive(bytes: Uint8Array, length: number): void
 }
 
 export interface AcceptOptions {
-  /** Whether a connection stays open for what is to be sent when the other side sends no more. */
+  /** Whether a connection stays open for sending after the other side has sent its end. */
   readonly allowHalfOpen: boolean
 }
 
 const readBytes = 64 * 1024
-/** One for all connections: what is read is dealt with before the next read. */
+/** One buffer for all connections: received bytes are processed before the next read. */
 const buffer = Buffer.allocUnsafeSlow(readBytes)
 
-/** Has a socket read into the one buffer, for whoever receives at that time. */
+/** Makes a socket read into the shared buffer, for the receiver of the moment. */
 export function onRead(receiver: () => Receiver | undefined): {
   buffer: Uint8Array
   callback: (length: number, bytes: Uint8Array) => boolean
@@ -26,14 +26,14 @@ export function onRead(receiver: () => Receiver | undefined): {
   return { buffer, callback }
 }
 
-/** Whether what is set on a listening socket holds for those that are accepted from it. */
+/** Whether accepted sockets inherit options of the listening socket. */
 const inheritsOptions = process.platform === 'linux'
 
 /**
- * A server whose connections send without delay, and read into one buffer, which Node offers only to sockets made by
- * `new Socket`: so the handles of connections are taken before Node makes its own of them. That
- * saves an allocation for each read, 10 to 25 % of the cost of a small request, and a socket for
- * each connection. Where the handles cannot be had, sockets and events do.
+ * A server whose connections send without delay and read into one buffer. Node offers the latter
+ * only to sockets made by `new Socket`, so the handles of connections are taken before Node wraps
+ * them in sockets. That saves an allocation per read, 10 to 25 % of the cost of a small request,
+ * and a socket per connection. If the handles are not accessible, it uses sockets and events.
  */
 export function createReadingServer(
   { allowHalfOpen }: AcceptOptions,
@@ -60,7 +60,7 @@ export function createReadingServer(
         readable: true,
         writable: true,
         onread: onRead(() => receiver),
-        // A socket copies its options and sets these in the copy. Where they are in it already, it
+        // A socket copies its options and sets these in the copy. If they exist already, the object
         // keeps its shape, and making a socket takes a third of the time.
         emitClose: false,
         autoDestroy: true,
@@ -73,7 +73,7 @@ export function createReadingServer(
   return server
 }
 
-/** What Node keeps behind a listening server. */
+/** Node's internals of a listening server. */
 interface ListeningHandle {
   onconnection?: (status: number, handle: object | undefined) => void
   setNoDelay(isOn: boolean): void

@@ -2,17 +2,17 @@ import { setImmediate as nextTurn } from 'node:timers/promises'
 
 const sliceMs = 4
 
-/** Lets the server serve others between pieces of a long piece of work. */
+/** Lets the server serve others between the slices of a long task. */
 export class Slices {
   private readonly signal: AbortSignal | undefined
   private startedMs = performance.now()
 
-  /** When the signal aborts, the work ends at the next pause. */
+  /** When the signal aborts, the task ends at the next pause. */
   constructor(signal?: AbortSignal) {
     this.signal = signal
   }
 
-  /** Undefined while there is time left: awaiting it costs nothing then. */
+  /** Undefined while the slice has time left, so that awaiting it costs nothing. */
   readonly pause = (): Promise<void> | undefined =>
     performance.now() - this.startedMs < sliceMs ? undefined : this.next()
 

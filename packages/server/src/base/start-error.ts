@@ -1,9 +1,9 @@
 import { faultCode } from '@zabra/core'
 
-/** The server cannot start; the message says what its operator can do about it. */
+/** The server cannot start; the message tells the operator what to do. */
 export class StartError extends Error {
   override readonly name = 'StartError'
-  /** What the system called it (`EADDRINUSE`), where it was the system that refused. */
+  /** The error code of the system (`EADDRINUSE`), if the system caused it. */
   readonly code: string | undefined
 
   constructor(message: string, cause?: unknown) {

@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest'
 import { touchMemory } from './touch-memory.ts'
 
-test('memory that was touched is all zeros, and whoever asked is told', async () => {
+test('touched memory is all zeros, and the callback runs', async () => {
   const memories = [new Uint8Array(1 << 20), new Uint8Array(4096)]
   await Promise.all(
     memories.map((memory) => new Promise<void>((resolve) => touchMemory(memory, resolve))),

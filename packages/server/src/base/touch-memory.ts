@@ -5,8 +5,8 @@ let file: number | undefined
 let isMissing = false
 
 /**
- * Memory touched by a thread of the pool, which reads zeros into it. Where there is no file of
- * them, as on Windows, memory stays untouched until it is needed.
+ * Memory touched by a thread of the pool, which reads zeros into it. Without /dev/zero, as on
+ * Windows, memory stays untouched until it is needed.
  */
 export function touchMemory(memory: Uint8Array, done: () => void): void {
   openZeros()
@@ -14,7 +14,7 @@ export function touchMemory(memory: Uint8Array, done: () => void): void {
   else read(file, memory, 0, memory.length, null, () => done())
 }
 
-/** Once, and never closed: it belongs to no server but to the process. */
+/** Opened once and never closed: it belongs to the process, not to a server. */
 function openZeros(): void {
   if (file !== undefined || isMissing) return
   try {

@@ -17,7 +17,7 @@ export interface Parts {
   readonly configFile: string | undefined
 }
 
-/** Puts checked values into the shape the server works with. */
+/** Turns checked values into the configuration of a server. */
 export function assemble(parts: Parts): ServerConfig {
   const { values, sources, findings, dataDir, configText, configFile } = parts
   const { self, ensemble } = findings
@@ -85,7 +85,7 @@ export function assemble(parts: Parts): ServerConfig {
       host: values['metricsProvider.httpHost'],
       port: values['metricsProvider.httpPort'],
     },
-    // On by default here, so a server whose number forbids it must not be made to fail by it.
+    // On by default here, so it must not make a server fail whose id forbids it.
     extendedTypes: values.extendedTypesEnabled && (ensemble?.serverId ?? 0) <= 254,
     reclaim: {
       checkIntervalMs: values['znode.container.checkIntervalMs'],
@@ -150,7 +150,9 @@ function limits(values: Values): ServerConfig['limits'] {
   }
 }
 
-/** `scheme:id`, separated by semicolons: commas and blanks stand in the names of certificates. */
+/**
+ * `scheme:id`, separated by semicolons, because names in certificates contain commas and spaces.
+ */
 export function adminIdentities(text: string): Id[] {
   const entries = text.split(';').map((entry) => entry.trim())
   return entries.filter(Boolean).map((entry) => {
@@ -159,13 +161,13 @@ export function adminIdentities(text: string): Id[] {
   })
 }
 
-/** A port in the server's own line counts more than a default, less than one that was given. */
+/** A port in the server's own line overrides a default, but not an explicit setting. */
 function clientPort({ values, sources, findings: { self } }: Parts): number | undefined {
   const own = self?.client?.port
   return sources.given.has('clientPort') ? (values.clientPort ?? own) : (own ?? values.clientPort)
 }
 
-/** -1 stands for the default, which depends on the tick. */
+/** -1 is the default, which depends on the tick. */
 export function sessionTimeouts({ tickTime, minSessionTimeout, maxSessionTimeout }: Values): {
   min: number
   max: number
@@ -183,7 +185,7 @@ export function requiredSchemes(values: Values): readonly string[] {
 
 const ownProviders = 'org.apache.zookeeper.server.auth.'
 
-/** A secure port brings the provider that checks its certificates, a file of users that of SASL. */
+/** A secure port implies the x509 provider, a file of users implies the SASL provider. */
 export function authProviders({ members }: Sources, values: Values): Map<string, string> {
   const providers = new Map<string, string>()
   for (const [name, { text }] of members) {
@@ -291,7 +293,7 @@ function audit(values: Values): ServerConfig['audit'] {
   }
 }
 
-/** Every user of SASL who is a super user. */
+/** All users of SASL that are super users. */
 function saslSuperUsers({ members }: Sources, values: Values): ReadonlySet<string> {
   const users = new Set<string>()
   if (values.superUser !== undefined && values.superUser !== '') users.add(values.superUser)

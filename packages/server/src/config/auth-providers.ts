@@ -1,4 +1,4 @@
-/** The scheme of each provider that ZooKeeper comes with, by the end of its class name. */
+/** The scheme of each of ZooKeeper's providers, by the end of its class name. */
 export const knownProviders: Readonly<Record<string, string>> = {
   SASLAuthenticationProvider: 'sasl',
   X509AuthenticationProvider: 'x509',

@@ -18,11 +18,11 @@ interface Case {
   readonly sources: Sources
   readonly findings: EnsembleFindings
   readonly report: Diagnostics
-  /** Where a key was written; its bare name where it was not. */
+  /** Where a key was written; its bare name if it was not. */
   readonly at: (name: KeyName) => Origin
 }
 
-/** What no key can tell on its own: keys that contradict each other, and settings that bite. */
+/** Checks that concern several keys: contradictions, and dangerous settings. */
 export function checkTogether(
   values: Values,
   sources: Sources,
@@ -41,7 +41,7 @@ export function checkTogether(
 
 function checkPorts({ values, findings: { self }, report, at }: Case): void {
   const { clientPort, clientPortAddress, secureClientPortAddress } = values
-  // One that was refused is not missing.
+  // A refused value is not a missing one.
   const isMissing = (name: 'clientPort' | 'secureClientPort'): boolean =>
     values[name] === undefined && !report.hasErrorAt(at(name))
   if (isMissing('clientPort') && clientPortAddress !== undefined) {
@@ -53,7 +53,8 @@ function checkPorts({ values, findings: { self }, report, at }: Case): void {
   if (isMissing('clientPort') && isMissing('secureClientPort') && self?.client === undefined) {
     report.warning(at('clientPort'), 'is not set, so no client can connect')
   }
-  // An option or the environment overrides the line on purpose; the same file contradicts itself.
+  // An option or the environment overrides the line on purpose; a line in the same file contradicts
+  // it.
   if (self?.client !== undefined && clientPort !== undefined && at('clientPort').line) {
     const host = isWildcard(clientPortAddress) ? self.client.host : clientPortAddress
     if (self.client.port !== clientPort || self.client.host !== host) {
@@ -64,7 +65,7 @@ function checkPorts({ values, findings: { self }, report, at }: Case): void {
   checkClashes({ values, report, at })
 }
 
-/** Whether keys and certificates can be read is seen when the server starts. */
+/** Whether keys and certificates can be read is checked when the server starts. */
 function checkTls({ values, sources, findings: { self, ensemble }, report, at }: Case): void {
   const uses: readonly { key: KeyName; isOn: boolean; prefix: TlsPrefix }[] = [
     {

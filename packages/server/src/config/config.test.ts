@@ -34,11 +34,11 @@ test('a file without tickTime has ticks of 3000 ms, as in Apache ZooKeeper', () 
   expect(load(minimal)).toMatchObject({ tickMs: 3000, sessionTimeoutMsMax: 60_000 })
 })
 
-test('a file must say where the data is', () => {
+test('a file must set dataDir', () => {
   expect(complaints('clientPort=2181')).toEqual(['error: dataDir: must be set'])
 })
 
-test('a missing file is the only complaint', () => {
+test('a missing file is the only error', () => {
   const { config, diagnostics } = loadConfig({ file: '/no/such/zoo.cfg', env: {} })
   expect(config).toBeUndefined()
   expect(diagnostics.map(formatDiagnostic)).toEqual(['/no/such/zoo.cfg: there is no such file'])
@@ -54,7 +54,7 @@ test('all errors are collected, each with its file, line and key', () => {
   ])
 })
 
-test('a malformed property is a warning, and the default counts', () => {
+test('a malformed property is a warning, and the default applies', () => {
   const text = `${minimal}snapCount=many\ndigest.enabled=yes\nadmin.enableServer=maybe`
   expect(load(text)).toMatchObject({
     snapCount: 100_000,
@@ -66,7 +66,7 @@ test('a malformed property is a warning, and the default counts', () => {
   )
 })
 
-test('properties take the prefixes of Java numbers, settings do not', () => {
+test('properties accept the prefixes of Java numbers, settings do not', () => {
   expect(load(`${minimal}jute.maxbuffer=0x9fffff\nsnapCount=010`)).toMatchObject({
     juteMaxBuffer: 0x9fffff,
     juteMaxBufferExtra: 0x9fffff,
@@ -75,7 +75,7 @@ test('properties take the prefixes of Java numbers, settings do not', () => {
   expect(load(`${minimal}maxClientCnxns=010`).maxClientCnxns).toBe(10)
 })
 
-test('an unknown key is kept as a system property, with a guess at what was meant', () => {
+test('an unknown key is kept as a system property, with a suggestion', () => {
   expect(complaints(`${minimal}clientport=1\nquite.different=x`)).toEqual([
     'warning: zoo.cfg:3: clientport: unknown key, kept as the system property zookeeper.clientport; did you mean clientPort?',
     'warning: zoo.cfg:4: quite.different: unknown key, kept as the system property zookeeper.quite.different',
@@ -84,13 +84,13 @@ test('an unknown key is kept as a system property, with a guess at what was mean
   expect(systemProperties.get('zookeeper.quite.different')).toBe('x')
 })
 
-test('a key without effect is a notice that says what it means here', () => {
+test('a key without effect gets a notice that explains it', () => {
   expect(complaints(`${minimal}nio.numWorkerThreads=4`)).toEqual([
     'notice: zoo.cfg:3: nio.numWorkerThreads: has no effect here: it tunes threads; this server has one event loop',
   ])
 })
 
-test('of two equal keys the last counts, and the first is pointed out', () => {
+test('of two equal keys the last one applies, and the first gets a warning', () => {
   expect(load(`${minimal}tickTime=1\ntickTime=2000`).tickMs).toBe(2000)
   expect(complaints(`${minimal}tickTime=1\ntickTime=2000`)).toEqual([
     'warning: zoo.cfg:4: tickTime: already set on line 3; this line counts',
@@ -108,18 +108,18 @@ test('the file wins over -D, and JVMFLAGS over SERVER_JVMFLAGS', () => {
   expect(config.systemProperties.get('zookeeper.maxCnxns')).toBe('7')
 })
 
-test('a property without the prefix zookeeper. can stand in the file, but -D wins over it', () => {
+test('a property without the prefix zookeeper. may be in the file, but -D wins over it', () => {
   const text = `${minimal}jute.maxbuffer=1000\nznode.container.maxPerMinute=5`
   expect(load(text)).toMatchObject({ juteMaxBuffer: 1000, reclaim: { perMinuteMax: 5 } })
   const env = { JVMFLAGS: '-Djute.maxbuffer=2000' }
   expect(load(text, { env }).juteMaxBuffer).toBe(2000)
 })
 
-test('a key of the file can carry the prefix zookeeper.', () => {
+test('a key in the file may have the prefix zookeeper.', () => {
   expect(load(`${minimal}zookeeper.snapCount=9`).snapCount).toBe(9)
 })
 
-test('values of -D can be quoted, and other flags of Java are pointed out', () => {
+test('values of -D can be quoted, and other flags of Java get a notice', () => {
   const flags = `-Xmx1g "-Dzookeeper.4lw.commands.whitelist=stat, ruok" -Dzookeeper.DigestAuthenticationProvider.superDigest='super:a b'`
   const env = { SERVER_JVMFLAGS: flags }
   const config = load(minimal, { env })

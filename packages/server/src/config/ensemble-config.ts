@@ -1,6 +1,6 @@
 import type { EnsembleServer, Role } from './server-lines.ts'
 
-/** What a configuration says about the ensemble this server belongs to. */
+/** The part of the configuration that describes the ensemble of this server. */
 export interface EnsembleConfig {
   readonly serverId: number
   readonly role: Role
@@ -12,7 +12,7 @@ export interface EnsembleConfig {
 
   readonly initLimit: number
   readonly syncLimit: number
-  /** Ticks that a learner keeps trying to reach its leader. */
+  /** Ticks for which a learner keeps trying to reach its leader. */
   readonly dialLimit: number
   readonly standaloneEnabled: boolean
   readonly leaderServes: boolean
@@ -26,7 +26,7 @@ export interface EnsembleConfig {
   readonly snapshotSizeFactor: number
   readonly alwaysSendSnapshot: boolean
   readonly confirmSyncs: boolean
-  /** Undefined where that follows from whether members can be changed. */
+  /** Undefined: true if members can be changed. */
   readonly admitsStrangers: boolean | undefined
   readonly resetsAcceptedEpoch: boolean
   readonly connectTimeoutMs: number
@@ -39,13 +39,13 @@ export interface EnsembleConfig {
   readonly dialPauseMs: number
   readonly syncsMax: { readonly snaps: number; readonly diffs: number }
   readonly reconnectDelayMs: number
-  /** Undefined: followers take no observers. */
+  /** Undefined: followers accept no observers. */
   readonly observerMaster: { readonly queueBytesMax: number } | undefined
   readonly tcpKeepAlive: boolean
   readonly multiAddressEnabled: boolean
 }
 
-/** Groups of servers and their weights; a weight that is not given is 1. */
+/** Groups of servers and their weights; the default weight is 1. */
 export interface Hierarchy {
   readonly groups: ReadonlyMap<number, readonly number[]>
   readonly weights: ReadonlyMap<number, number>

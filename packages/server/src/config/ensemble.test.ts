@@ -39,13 +39,13 @@ test('three servers and a myid make an ensemble', () => {
   expect([...config!.ensemble!.servers.keys()]).toEqual([1, 2, 3])
 })
 
-test('a time for introductions of no length is the one that follows from the ticks', () => {
+test('a handshake timeout of 0 is derived from the ticks', () => {
   const timeoutOf = (value: string): number | undefined =>
     load(`${base}${three}quorumCnxnTimeoutMs=${value}\n`, '2').config?.ensemble?.handshakeTimeoutMs
   expect(['-1', '0', '7'].map(timeoutOf)).toEqual([15_000, 15_000, 7])
 })
 
-test('a member must know its number', () => {
+test('a member must know its id', () => {
   expect(load(base + three).complaints).toEqual([
     `error: ${join(dataDir, 'myid')}: there is no such file; it must hold the number of this server`,
   ])
@@ -65,7 +65,7 @@ test('an ensemble needs initLimit and syncLimit', () => {
   ])
 })
 
-test('a single server line means a server on its own, with the client port of that line', () => {
+test('a single server line means a standalone server, with the client port of that line', () => {
   const line = 'server.1=localhost:2888:3888;127.0.0.1:2199'
   const { config } = load(`dataDir=${dataDir}\n${line}`)
   expect(config).toMatchObject({
@@ -106,7 +106,7 @@ test('groups and weights make a hierarchy', () => {
   })
 })
 
-test('members can stand in a dynamic file, whose name ends with their version', () => {
+test('members can be in a dynamic file, whose name ends with their version', () => {
   const file = join(dataDir, 'zoo.cfg.dynamic.1000000ab')
   writeFileSync(file, 'server.1=a:1:2:participant;2181\nserver.2=b:1:2;2181\nserver.3=c:1:2;2181')
   const { config } = load(`${base}dynamicConfigFile=${file}`, '1')
@@ -138,7 +138,7 @@ test('the environment alone can describe an ensemble', () => {
   expect(config).toMatchObject({ clientPort: 2191, ensemble: { serverId: 1, initLimit: 10 } })
 })
 
-test('a server whose number forbids TTL nodes does without unless they were asked for', () => {
+test('a server whose id forbids TTL nodes disables them, unless they were requested', () => {
   const { config } = load(`${base}${three}server.255=d:1:2:observer`, '255')
   expect(config?.extendedTypes).toBe(false)
 })

@@ -9,15 +9,15 @@ import type { EnsembleServer } from './server-lines.ts'
 import type { Sources } from './sources.ts'
 
 export interface EnsembleFindings {
-  /** Undefined for a server on its own. */
+  /** Undefined for a standalone server. */
   readonly ensemble: EnsembleConfig | undefined
-  /** This server's own line, if it has one: it may hold the client port. */
+  /** This server's own line, if it has one: it may contain the client port. */
   readonly self: EnsembleServer | undefined
 }
 
 const alone: EnsembleFindings = { ensemble: undefined, self: undefined }
 
-/** Decides whether the configuration asks for an ensemble, and reads what it says about it. */
+/** Decides whether this is a member of an ensemble, and reads the configuration of the ensemble. */
 export function readEnsemble(
   sources: Sources,
   values: Values,
@@ -54,7 +54,7 @@ export function readEnsemble(
   return { self, ensemble: ensembleConfig(serverId, self, membership, values, limits) }
 }
 
-/** The rules of Apache ZooKeeper about how many servers make sense; false if none of it can run. */
+/** The rules of Apache ZooKeeper about the number of servers; false if the ensemble cannot run. */
 function checkCounts(membership: Membership, values: Values, report: Diagnostics): boolean {
   const roles = [...membership.servers.values()].map(({ role }) => role)
   const voters = roles.filter((role) => role === 'participant').length

@@ -2,12 +2,12 @@ import { parseProperties } from '@zabra/core'
 import { families, isKeyName, keyNames, keyOf, propertyNames } from './keys.ts'
 import type { KeyName } from './keys.ts'
 
-/** A line of a zoo.cfg, and what it does here. */
+/** A line of a zoo.cfg, and its effect. */
 export interface ExplainedLine {
   readonly line: number
   readonly key: string
   readonly value: string
-  /** What the key means; undefined for a key that nobody knows. */
+  /** What the key means; undefined for an unknown key. */
   readonly meaning: string | undefined
   /** The default, as it would be written. */
   readonly fallback: string | undefined
@@ -74,7 +74,7 @@ const isTrue = (value: string): boolean => /^(true|yes)$/i.test(value)
 const isFalse = (value: string): boolean => /^(false|no)$/i.test(value)
 const isOpen = (value: string): boolean => /^(0\.0\.0\.0|::|\*)$/.test(value)
 
-/** Settings that have cost people data, or let strangers in. */
+/** Settings that have cost people data, or gave strangers access. */
 const dangers: readonly Danger[] = [
   {
     key: 'forceSync',

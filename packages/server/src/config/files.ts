@@ -1,6 +1,6 @@
 import { readFileSync } from 'node:fs'
 
-/** The text of a file, or a sentence why there is none. */
+/** The text of a file, or a sentence why it cannot be read. */
 export function readText(path: string): { text: string } | { problem: string; missing: boolean } {
   try {
     return { text: decode(readFileSync(path)) }
@@ -11,7 +11,10 @@ export function readText(path: string): { text: string } | { problem: string; mi
   }
 }
 
-/** Java takes every file for Latin-1; people write UTF-8. Only what is not UTF-8 is taken as Java does. */
+/**
+ * Java reads every file as Latin-1, while people write UTF-8. Only invalid UTF-8 is read as
+ * Latin-1.
+ */
 function decode(bytes: Uint8Array): string {
   try {
     return new TextDecoder('utf-8', { fatal: true }).decode(bytes)

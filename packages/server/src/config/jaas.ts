@@ -1,4 +1,4 @@
-/** One login module of a section: its Java class, and the options behind it. */
+/** One login module of a section: its Java class and its options. */
 export interface JaasEntry {
   readonly module: string
   readonly options: ReadonlyMap<string, string>
@@ -26,7 +26,7 @@ const tokenPattern =
   /(\s+|\/\/[^\n]*|\/\*[\s\S]*?\*\/)|"((?:[^"\\\n]|\\[^\n])*)"|([A-Za-z0-9_$*.@/-]+)|([{};=])|([\s\S])/y
 
 /**
- * Reads the sections of a JAAS login configuration, as far as users and passwords are written in it:
+ * Reads the sections of a JAAS login configuration that contain users and passwords:
  *
  *     Server { org.apache.zookeeper.server.auth.DigestLoginModule required user_bob="secret"; };
  */

@@ -1,7 +1,7 @@
 /** System properties and other options found in the environment variables that zkServer.sh reads. */
 export interface JvmFlags {
   readonly properties: readonly { name: string; value: string; variable: string }[]
-  /** Options meant for a Java machine, such as `-Xmx1g`. */
+  /** Options for a Java machine, such as `-Xmx1g`. */
   readonly others: readonly { flag: string; variable: string }[]
 }
 
@@ -21,7 +21,7 @@ export function parseJvmFlags(env: Readonly<Record<string, string | undefined>>)
   return { properties, others }
 }
 
-/** Splits at blanks outside quotes, as a shell would. */
+/** Splits at spaces outside quotes, as a shell does. */
 function shellWords(text: string): string[] {
   const words = text.match(/(?:'[^']*'|"(?:\\[^]|[^"\\])*"|\\[^]|[^\s'"\\])+/g) ?? []
   return words.map((word) =>

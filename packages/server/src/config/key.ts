@@ -1,14 +1,14 @@
 import type { ValueType } from './value-types.ts'
 
-/** What becomes of a key that was read. */
+/** The effect of a key. */
 export type Use =
   /** The server acts on it. */
   | 'used'
   /** Read and checked; only an ensemble acts on it. */
   | 'ensemble'
-  /** Read and checked, but what it asks for is not offered yet: worth a warning. */
+  /** Read and checked, but the feature does not exist yet: worth a warning. */
   | 'planned'
-  /** Accepted so that existing files work; `notice` says what that means here. */
+  /** Accepted so that existing files work; `notice` explains what it means here. */
   | 'unused'
 
 /**
@@ -24,11 +24,11 @@ export type Source = 'setting' | 'property' | 'bare'
 export interface Range {
   readonly min?: number
   readonly max?: number
-  /** What becomes of a value outside: refused, or replaced with a warning. */
+  /** What happens to a value outside of the range: refused, or replaced with a warning. */
   readonly outside: 'error' | 'nearest' | 'default'
 }
 
-/** All that the declaration of one key can say; the rest follows from it. */
+/** The declaration of one key; everything else about it follows from this. */
 export interface Key<T, D> {
   readonly source: Source
   readonly type: ValueType<T>
@@ -36,18 +36,18 @@ export interface Key<T, D> {
   readonly use: Use
   /** One or two sentences for docs/configuration.md. */
   readonly docs: string
-  /** How this departs from Apache ZooKeeper, where it does. */
+  /** The difference from Apache ZooKeeper, if there is one. */
   readonly departs?: string
   /** For an unused key: what it means here. */
   readonly notice?: string
   /** Default when the server is started without a configuration file. */
   readonly withoutFile?: T
-  /** The default in words, where it is computed. */
+  /** The default in words, if it is computed. */
   readonly defaultText?: string
   readonly range?: Range
   /** Malformed text is an error although this is a property. */
   readonly strict?: boolean
-  /** Names of the system property, when not `zookeeper.NAME` (or NAME for a bare one). */
+  /** Names of the system property, if not `zookeeper.NAME` (or NAME for a bare one). */
   readonly properties?: readonly string[]
   /** The option of `zabra server` that sets it. */
   readonly flag?: string
@@ -88,7 +88,7 @@ export function bare<T, const D extends T | undefined>(
   return { use: 'used', ...details, source: 'bare', type, default: fallback, docs }
 }
 
-/** Keys whose names end in something free: `server.1`, `authProvider.sasl`. */
+/** Keys whose names end with a free part: `server.1`, `authProvider.sasl`. */
 export interface Family {
   /** For the documentation: `server.N`. */
   readonly name: string

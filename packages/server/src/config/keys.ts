@@ -29,7 +29,7 @@ export const sections: readonly { title: string; keys: Readonly<Record<string, A
   { title: 'Accepted, without effect', keys: unused },
 ]
 
-/** Every key there is; what it is called in zoo.cfg is its name here. */
+/** Every key, by its name in zoo.cfg. */
 export const keys = {
   ...listening,
   ...sessions,
@@ -63,7 +63,7 @@ export function keyOf(name: KeyName): AnyKey {
   return keys[name]
 }
 
-/** System properties that set a key; the first is the one it is known by. */
+/** System properties that set a key; the first is the main one. */
 export function propertyNames(name: KeyName): readonly string[] {
   const { source, properties } = keyOf(name)
   if (properties !== undefined) return properties
@@ -71,7 +71,10 @@ export function propertyNames(name: KeyName): readonly string[] {
   return [source === 'bare' ? name : `zookeeper.${name}`]
 }
 
-/** `autopurge.purgeInterval` is `ZABRA_AUTOPURGE_PURGE_INTERVAL` in the environment. */
+/**
+ * The environment variable of a key: `ZABRA_AUTOPURGE_PURGE_INTERVAL` for
+ * `autopurge.purgeInterval`.
+ */
 export function environmentName(name: string): string {
   const snake = name.replace(/([a-z0-9])([A-Z])/g, '$1_$2').replace(/[^A-Za-z0-9]+/g, '_')
   return `ZABRA_${snake.toUpperCase()}`

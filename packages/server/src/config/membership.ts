@@ -7,7 +7,7 @@ import { parseServerLine } from './server-lines.ts'
 import type { EnsembleServer } from './server-lines.ts'
 import type { Given, Sources } from './sources.ts'
 
-/** Who the members are, according to server, group and weight lines. */
+/** The members, according to server, group and weight lines. */
 export interface Membership {
   readonly servers: ReadonlyMap<number, EnsembleServer>
   readonly lines: ReadonlyMap<number, Given>

@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest'
 import { formatDiagnostic, loadConfig } from './config.ts'
 
-/** Settings as they are found in the field, in the manner of the packages named. */
+/** Configuration files as the named packages write them. */
 function load(text: string) {
   const { config, diagnostics } = loadConfig({ text, env: {} })
   return { config, complaints: diagnostics.map(formatDiagnostic) }
@@ -28,7 +28,7 @@ clientPort=2181
   })
 })
 
-test('the container image, whose client port stands in the server line', () => {
+test('the container image, whose client port is in the server line', () => {
   const { config, complaints } = load(`dataDir=/data/none
 dataLogDir=/datalog
 tickTime=2000

@@ -5,7 +5,7 @@ import type { KeyName, Values } from './keys.ts'
 import type { QuorumSasl, SaslUsers } from './server-config.ts'
 import type { Sources } from './sources.ts'
 
-/** The users of SASL, where there are any. */
+/** The users of SASL, if there are any. */
 export interface SaslFindings {
   readonly clients: SaslUsers | undefined
   readonly quorum: QuorumSasl | undefined
@@ -17,7 +17,7 @@ const noUsers: SaslUsers = new Map()
 
 type Sections = ReadonlyMap<string, readonly JaasEntry[]>
 
-/** Reads the files with users that the configuration names, and says what is wrong with them. */
+/** Reads the configured files with users, and reports problems with them. */
 export function readSasl(
   values: Values,
   isEnsemble: boolean,
@@ -49,14 +49,14 @@ interface Reading {
   readonly sources: Sources
   readonly report: Diagnostics
   readonly at: (name: KeyName) => Origin
-  /** Undefined where there is no JAAS file, or none that can be read. */
+  /** Undefined if there is no JAAS file, or it cannot be read. */
   readonly sections: Sections | undefined
 }
 
 function readJaas(values: Values, at: Reading['at'], report: Diagnostics): Sections | undefined {
   const file = values['java.security.auth.login.config']
   if (file === undefined) return undefined
-  // Java takes a URL as well.
+  // Java accepts a URL as well.
   const read = readText(file.replace(/^file:(\/\/)?/, '').replace(/^=/, ''))
   if ('problem' in read) {
     report.error(at('java.security.auth.login.config'), `${file}: ${read.problem}`)
@@ -146,7 +146,7 @@ function checkUnused({ values, report, at }: Reading): void {
   }
 }
 
-/** The options of the one module that holds users and passwords. */
+/** The options of the one module that lists users and passwords. */
 function digestOptions(
   entries: readonly JaasEntry[],
   name: string,
@@ -179,7 +179,7 @@ function usersOf(options: ReadonlyMap<string, string>): SaslUsers {
   return users
 }
 
-/** Lines `name=password`; the password is what follows the first `=`, blanks included. */
+/** Lines of `name=password`; the password is everything after the first `=`, spaces included. */
 function readUsersFile(file: string, origin: Origin, report: Diagnostics): SaslUsers | undefined {
   const read = readText(file)
   if ('problem' in read) {

@@ -5,15 +5,15 @@ import type { Values } from './keys.ts'
 import type { TlsSettings } from './tls-settings.ts'
 
 /**
- * All settings of a server, with every default filled in. `assemble` turns the names of zoo.cfg
- * into these names; from here to the place where a setting is used its name stays the same.
+ * All settings of a server, with every default filled in. `assemble` translates the names of
+ * zoo.cfg into these names, and a setting keeps its name from here to the place where it is used.
  */
 export interface ServerConfig {
   /** Undefined: no plain client port. 0: any free one. */
   readonly clientPort: number | undefined
   /** Undefined: every address. */
   readonly clientPortAddress: string | undefined
-  /** -1: as the system has it. */
+  /** -1: the default of the system. */
   readonly clientPortListenBacklog: number
   readonly maxClientCnxns: number
   readonly maxCnxns: number
@@ -27,7 +27,7 @@ export interface ServerConfig {
   readonly autoCreateDataDir: boolean
   readonly autoCreateDb: boolean
   readonly trustEmptySnapshot: boolean
-  /** The operator's word that losing what is damaged is acceptable. */
+  /** The operator accepts the loss of damaged data. */
   readonly acceptDamage: boolean
   readonly snapCount: number
   /** Undefined: no limit. */
@@ -38,16 +38,16 @@ export interface ServerConfig {
   readonly slowSyncMs: number
   readonly snapshotMethod: 'plain' | 'gz' | 'snappy'
   readonly serializeLastProcessedZxid: boolean
-  /** Digests of the tree, in logs and snapshots. */
+  /** Whether logs and snapshots contain digests of the tree. */
   readonly digests: boolean
   readonly closeSessionPaths: boolean
-  /** `intervalMs` 0: never. `retainBytes` 0: no bound; otherwise it goes before `retainCount`. */
+  /** `intervalMs` 0: never. `retainBytes` 0: no limit; otherwise it overrides `retainCount`. */
   readonly purge: {
     readonly intervalMs: number
     readonly retainCount: number
     readonly retainBytes: number
   }
-  /** 0: no bound. */
+  /** 0: no limit. */
   readonly history: {
     readonly enabled: boolean
     readonly retainBytes: number
@@ -61,7 +61,7 @@ export interface ServerConfig {
   readonly globalOutstandingLimit: number
   readonly juteMaxBuffer: number
   readonly juteMaxBufferExtra: number
-  /** Undefined: no budget for large requests. */
+  /** Undefined: no limit for large requests. */
   readonly largeRequests: PeerOptions['largeRequests']
   /** Undefined: requests are not throttled. */
   readonly throttledRequests: ThrottledRequests | undefined
@@ -86,10 +86,10 @@ export interface ServerConfig {
   readonly reclaim: PeerOptions['reclaim']
   readonly enforceQuota: boolean
 
-  /** What one client, and all clients together, can make the server hold. */
+  /** Limits of what one client, and all clients together, can make the server hold. */
   readonly limits: Partial<ServiceLimits>
   readonly multiOperationsMax: number
-  /** Bytes that all clients together have not read. */
+  /** Bytes sent to all clients that they have not read. */
   readonly unreadBytesMax: number
   readonly sessionPasswords: {
     readonly secretFile: string | undefined
@@ -109,9 +109,9 @@ export interface ServerConfig {
   readonly superDigest: string | undefined
   readonly digestAuthEnabled: boolean
   readonly digestAlgorithm: Values['DigestAuthenticationProvider.digestAlg']
-  /** A connection must prove one of these before anything else; empty asks for none. */
+  /** A connection must authenticate with one of these schemes first; empty requires none. */
   readonly requiredSchemes: readonly string[]
-  /** Java class names by what follows `authProvider.`. */
+  /** Java class names by the key after `authProvider.`. */
   readonly authProviders: ReadonlyMap<string, string>
   readonly tls: ClientTls
   readonly quorumTls: QuorumTls
@@ -123,11 +123,11 @@ export interface ServerConfig {
   readonly sasl: Sasl
 
   readonly reconfigEnabled: boolean
-  /** Undefined for a server on its own. */
+  /** Undefined for a standalone server. */
   readonly ensemble: EnsembleConfig | undefined
 
   readonly systemProperties: ReadonlyMap<string, string>
-  /** As it was read, for the admin command initial_configuration. */
+  /** The file as read, for the admin command initial_configuration. */
   readonly configText: string
   readonly configFile: string | undefined
 }
@@ -138,12 +138,12 @@ export interface ThrottledRequests extends NonNullable<PeerOptions['waiting']> {
 
 export type ConnectionThrottle = Omit<NonNullable<PeerOptions['connectionThrottle']>, 'random'>
 
-/** The ports of clients that speak TLS. */
+/** The client ports with TLS. */
 export interface ClientTls {
-  /** Undefined: no port that speaks TLS alone. 0: any free one. */
+  /** Undefined: no port for TLS only. 0: any free one. */
   readonly port: number | undefined
   readonly address: string | undefined
-  /** The client port speaks both. */
+  /** The client port accepts TLS and plain connections. */
   readonly portUnification: boolean
   readonly reload: boolean
   readonly settings: TlsSettings
@@ -171,7 +171,7 @@ export interface Audit {
   /** `-`: standard output. */
   readonly file: string
   readonly format: 'text' | 'json'
-  /** 0: never moved away. */
+  /** 0: never renamed. */
   readonly fileBytesMax: number
   readonly filesMax: number
 }
@@ -183,7 +183,7 @@ export interface Sasl {
   /** Undefined: clients cannot use SASL. */
   readonly clients: SaslUsers | undefined
   readonly superUsers: ReadonlySet<string>
-  /** A client whose exchange failed may stay. */
+  /** Whether a client stays connected after failed authentication. */
   readonly allowFailed: boolean
   /** Undefined: servers do not authenticate to each other. */
   readonly quorum: QuorumSasl | undefined
@@ -192,8 +192,8 @@ export interface Sasl {
 export interface QuorumSasl {
   /** The credentials this server uses when it connects; undefined if it does not authenticate. */
   readonly own: { readonly username: string; readonly password: string } | undefined
-  /** The users that are accepted. */
+  /** The accepted users. */
   readonly users: SaslUsers
-  /** True: a server that does not authenticate is refused. */
+  /** True: servers that do not authenticate are refused. */
   readonly isRequired: boolean
 }

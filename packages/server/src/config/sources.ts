@@ -17,7 +17,7 @@ export type Environment = Readonly<Record<string, string | undefined>>
 /** Values from the command line, by the name of the key: `{ clientPort: 0 }`. */
 export type Overrides = { readonly [Name in KeyName]?: string | number | boolean | undefined }
 
-/** All that was given, after precedence was settled. */
+/** All given values, after precedence was applied. */
 export interface Sources {
   readonly given: ReadonlyMap<KeyName, Given>
   /** Keys of families (`server.1`), by full name. */
@@ -33,8 +33,8 @@ export interface RawSources {
 }
 
 /**
- * Settles which source counts for each key. From weak to strong: -D, file, environment, command
- * line; except that -D beats the file for properties that Apache's file cannot set.
+ * Applies the precedence of sources for each key. From weak to strong: -D, file, environment,
+ * command line; except that -D beats the file for properties that Apache's file cannot set.
  */
 export function gather(raw: RawSources, report: Diagnostics): Sources {
   const gathering = new Gathering(report)
@@ -120,7 +120,7 @@ class Gathering implements Sources {
   }
 
   #fileEntry(name: string, given: Given): void {
-    // Apache would make `zookeeper.zookeeper.NAME` of it; what the writer meant is plain.
+    // Apache would set zookeeper.zookeeper.NAME, but the writer's intention is clear.
     const short = name.startsWith('zookeeper.') ? name.slice('zookeeper.'.length) : name
     const key = isKeyName(short) ? short : keyByProperty.get(name)
     const isMember = familyOf(short) !== undefined
@@ -169,7 +169,7 @@ class Gathering implements Sources {
     this.#report.warning(given.origin, message)
   }
 
-  /** Other programs have such names too, so only a near miss is worth a word. */
+  /** Other programs use such names too, so only a near miss is worth a warning. */
   #misspelt(given: Given, name: string, candidates: Iterable<string>): void {
     const meant = suggest(name, candidates)
     if (meant !== undefined) this.#report.warning(given.origin, `did you mean ${meant}?`)

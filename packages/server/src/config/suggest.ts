@@ -1,4 +1,4 @@
-/** The candidate a writer most probably meant, or undefined when none is close. */
+/** The candidate that the writer probably meant, or undefined if none is close. */
 export function suggest(word: string, candidates: Iterable<string>): string | undefined {
   const wanted = word.toLowerCase()
   let best: string | undefined
@@ -10,7 +10,7 @@ export function suggest(word: string, candidates: Iterable<string>): string | un
   return best
 }
 
-/** Levenshtein's distance, with one row of its table in memory. */
+/** The Levenshtein distance, with one row of its table in memory. */
 function editDistance(a: string, b: string): number {
   let row = Array.from({ length: b.length + 1 }, (_, index) => index)
   for (let i = 1; i <= a.length; i += 1) {

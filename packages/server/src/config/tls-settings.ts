@@ -3,7 +3,7 @@ import type { Sources } from './sources.ts'
 
 export type TlsPrefix = 'ssl.' | 'ssl.quorum.' | 'ssl.admin.'
 
-/** Where a store is, and how to open it. */
+/** The location of a store, and how to open it. */
 export interface StoreSettings {
   readonly location: string | undefined
   readonly password: string
@@ -11,13 +11,13 @@ export interface StoreSettings {
   readonly type: string | undefined
 }
 
-/** How one kind of connection uses TLS, as configured. */
+/** The TLS settings for one kind of connection. */
 export interface TlsSettings {
   /** The prefix of the keys, for messages. */
   readonly prefix: TlsPrefix
   readonly keyStore: StoreSettings
   readonly trustStore: StoreSettings
-  /** The latest version; undefined is the latest there is. */
+  /** The latest version to use; undefined: no limit. */
   readonly protocol: string | undefined
   /** Empty: those up to `protocol`. */
   readonly protocols: readonly string[]
@@ -44,11 +44,13 @@ export function tlsSettings(values: Values, prefix: 'ssl.' | 'ssl.quorum.'): Tls
   }
 }
 
-/** Administrators have the certificates of servers, as in Apache, unless there is a key store for them. */
+/**
+ * The admin port uses the certificates for servers, as in Apache, unless it has its own key store.
+ */
 export function adminTlsSettings(values: Values, sources: Pick<Sources, 'given'>): TlsSettings {
   return {
     ...commonSettings(values, adminTlsPrefix(sources)),
-    // They need certificates by a key of their own.
+    // A separate key decides whether client certificates are needed.
     clientAuth: values['admin.needClientAuth'] ? 'need' : 'none',
     hostnameVerification: false,
     clientHostnameVerification: false,
@@ -89,7 +91,7 @@ function store(values: Values, key: `${TlsPrefix}${'keyStore' | 'trustStore'}`):
   }
 }
 
-/** The prefix of the keys for administrators' certificates. */
+/** The prefix of the keys for the certificates of the admin port. */
 export function adminTlsPrefix({ given }: Pick<Sources, 'given'>): TlsPrefix {
   return given.has('ssl.admin.keyStore.location') ? 'ssl.admin.' : 'ssl.quorum.'
 }

@@ -5,8 +5,8 @@ import { expect, test } from 'vitest'
 import { loadConfig } from './config.ts'
 import { keyNames, keyOf } from './keys.ts'
 
-// An option that is read and never used misleads whoever sets it. These tests search the sources
-// for each name; a comment or a string that contains the name can hide a missing use.
+// An option that is read and never used misleads people. These tests search the sources for each
+// name; a comment or a string that contains the name can hide a missing use.
 
 const src = fileURLToPath(new URL('..', import.meta.url))
 const files = readdirSync(src, { recursive: true, encoding: 'utf8' })
@@ -18,7 +18,7 @@ const sourceOf = (isWanted: (name: string) => boolean): string =>
     .map((name) => readFileSync(join(src, name), 'utf8'))
     .join('\n')
 
-test('every key with an effect is read, and no key without one', () => {
+test('every key with an effect is read, and no other key', () => {
   const readers = sourceOf((name) => /^config\/[^/]+$/.test(name)).replace(
     /values\.|\$\{\w+\}\.?/g,
     '',
@@ -32,7 +32,7 @@ test('every key with an effect is read, and no key without one', () => {
   }
   const hasEffect = (key: (typeof keyNames)[number]): boolean =>
     ['used', 'ensemble'].includes(keyOf(key).use)
-  // Its range admits one value, so checking it is all that can be done.
+  // Its range has only one value, so it can only be checked.
   const checkedOnly = new Set<string>(['electionAlg'])
   const unread = keyNames.filter((key) => hasEffect(key) && !mentions(key) && !checkedOnly.has(key))
   expect(unread).toEqual([])
@@ -54,7 +54,7 @@ test('every option is used outside the folder that assembles the configuration',
   expect(unused).toEqual([])
 })
 
-/** Options that are handed on whole, to a type with the same members. */
+/** Options that are passed on whole, to a type with the same members. */
 const handedOn: ReadonlySet<string> = new Set([
   'connectionThrottle',
   'electionTiming',

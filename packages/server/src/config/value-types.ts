@@ -1,14 +1,17 @@
-/** How the text of a key becomes a value. */
+/** Converts the text of a key to a value. */
 export interface ValueType<T> {
   /** In the documentation: `whole number`, `true/false`. */
   readonly label: string
   /** In messages: expected *this*, got "…". */
   readonly expected: string
-  /** Undefined when the text is malformed. */
+  /** Undefined if the text is malformed. */
   parse(text: string, notation: Notation): T | undefined
   /** How the documentation writes a value. */
   format(value: T): string
-  /** What Apache ZooKeeper takes malformed text for where it does not refuse it; else the default. */
+  /**
+   * The value that Apache ZooKeeper uses for malformed text instead of refusing it; else the
+   * default.
+   */
   readonly otherwise?: T
 }
 
@@ -25,7 +28,7 @@ export const int: ValueType<number> = {
   format: String,
 }
 
-/** A Java `long`; beyond 2^53 we have no use for the difference. */
+/** A Java `long`; values beyond 2^53 may be rounded. */
 export const long: ValueType<number> = {
   ...int,
   parse: (text, notation) => within(wholeNumber(text, notation), 2 ** 63),
@@ -37,7 +40,7 @@ export const ticks: ValueType<number> = { ...int, label: 'ticks' }
 
 export const port: ValueType<number> = { ...int, label: 'port' }
 
-/** Written in KiB, kept in bytes. */
+/** Written in KiB, stored in bytes. */
 export const kib: ValueType<number> = {
   label: 'KiB',
   expected: 'a whole number of KiB',
@@ -56,7 +59,7 @@ const unitsMs: Readonly<Record<string, number>> = {
   d: 86_400_000,
 }
 
-/** Written in hours, or with a unit as ZooKeeper 3.10 allows; kept in milliseconds. */
+/** Written in hours, or with a unit as ZooKeeper 3.10 allows; stored in milliseconds. */
 export const hours: ValueType<number> = {
   label: 'hours, or with a unit: 90m, 12h, 1d',
   expected: 'a number of hours, or a number and one of ms, s, m, h, d',
@@ -67,7 +70,7 @@ export const hours: ValueType<number> = {
   format: (value) => String(value / 3_600_000),
 }
 
-/** Written in days, or with a unit; kept in milliseconds. */
+/** Written in days, or with a unit; stored in milliseconds. */
 export const days: ValueType<number> = {
   label: 'days, or with a unit: 12h, 30d',
   expected: 'a number of days, or a number and one of ms, s, m, h, d',
@@ -121,7 +124,7 @@ export const address: ValueType<string> = {
   },
 }
 
-/** Comma-separated; blanks around the items do not count. */
+/** Comma-separated; spaces around the items are ignored. */
 export const list: ValueType<readonly string[]> = {
   label: 'list',
   expected: 'a list separated by commas',
@@ -147,7 +150,7 @@ export function choice<const Word extends string>(
   }
 }
 
-/** The same, however it is capitalised. */
+/** The same in any capitalization. */
 export function caseless<T>(type: ValueType<T>): ValueType<T> {
   return { ...type, parse: (value, notation) => type.parse(value.toLowerCase(), notation) }
 }

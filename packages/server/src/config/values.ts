@@ -5,7 +5,7 @@ import type { KeyName, Values } from './keys.ts'
 import { familyOf } from './sources.ts'
 import type { Given, Sources } from './sources.ts'
 
-/** Turns every text into a value, and says what was wrong with it or what becomes of it. */
+/** Converts every text to a value, and reports problems and their consequences. */
 export function readValues(sources: Sources, hasFile: boolean, report: Diagnostics): Values {
   const values: Partial<Record<KeyName, unknown>> = {}
   for (const name of keyNames) {
@@ -20,7 +20,7 @@ export function readValues(sources: Sources, hasFile: boolean, report: Diagnosti
     const family = familyOf(name)
     if (family !== undefined) tellUse(family, given, report)
   }
-  // Each type of the table only makes values of its own kind; the compiler cannot see that in a loop.
+  // Each type of the table makes values of its own kind; the compiler cannot see that in a loop.
   return values as Values
 }
 

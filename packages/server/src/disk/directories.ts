@@ -5,7 +5,7 @@ import { DirectoryInUseError, lockDirectory, type DirectoryLock } from './lock.t
 
 type Directories = Pick<ServerConfig, 'dataDir' | 'dataLogDir' | 'autoCreateDataDir'>
 
-/** Takes the directories of a server for it alone: all of them, or none. */
+/** Locks the directories of a server: all of them, or none. */
 export function lockDirectories(config: Directories): DirectoryLock[] {
   const keys = config.dataLogDir === config.dataDir ? (['dataDir'] as const) : bothKeys
   const locks: DirectoryLock[] = []
@@ -41,7 +41,7 @@ function lock(key: Key, directory: string): DirectoryLock {
   return usable(key, directory, () => lockDirectory(directory))
 }
 
-/** What the system says does not tell which setting is meant. */
+/** The system's error does not say which setting it is about. */
 function usable<T>(key: Key, directory: string, use: () => T): T {
   try {
     return use()

@@ -18,7 +18,7 @@ afterEach(() => {
 
 const lockPath = (): string => join(directory, lockName)
 
-test('a directory is held by one server at a time, also within a process', () => {
+test('a directory is held by one server at a time, even within a process', () => {
   const lock = lockDirectory(directory)
   expect(() => lockDirectory(directory)).toThrow(DirectoryInUseError)
   lock.release()
@@ -26,7 +26,7 @@ test('a directory is held by one server at a time, also within a process', () =>
   lockDirectory(directory).release()
 })
 
-test('releasing twice does not release what somebody else has taken since', () => {
+test('releasing twice does not release a lock that somebody else has taken since', () => {
   const first = lockDirectory(directory)
   first.release()
   writeFileSync(lockPath(), '1\n\n\n')
@@ -34,7 +34,7 @@ test('releasing twice does not release what somebody else has taken since', () =
   expect(existsSync(lockPath())).toBe(true)
 })
 
-test('a process that lives keeps its lock, and a dead one does not', async () => {
+test('a running process keeps its lock, and a dead one does not', async () => {
   const other = spawn(process.execPath, ['-e', 'process.stdin.resume(); console.log(1)'], {
     stdio: ['pipe', 'pipe', 'inherit'],
   })
@@ -58,7 +58,7 @@ test('a process that lives keeps its lock, and a dead one does not', async () =>
   lockDirectory(directory).release()
 })
 
-test('a lock that was never finished is taken over', () => {
+test('a half-written lock is taken over', () => {
   writeFileSync(lockPath(), '')
   lockDirectory(directory).release()
 })

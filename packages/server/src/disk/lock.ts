@@ -14,25 +14,28 @@ export interface DirectoryLock {
   release(): void
 }
 
-/** Who holds a lock. A process id alone is used again, after a restart of the machine for one. */
+/**
+ * The owner of a lock. A process id alone is not enough, since ids are reused, for example after a
+ * reboot.
+ */
 interface Holder {
   readonly pid: number
-  /** In clock ticks since boot; empty where the system does not tell. */
+  /** In clock ticks since boot; empty if the system does not tell. */
   readonly startTime: string
   readonly bootId: string
 }
 
-/** Locks of this process, which has one identity for all the servers in it. */
+/** Locks of this process. All servers in it share one identity. */
 const heldHere = new Set<string>()
 
 /**
- * Takes a data directory for this process alone. A lock left behind by a process that is gone is
- * taken over; one that is held makes an error which names the holder.
+ * Locks a data directory for this process. A lock left behind by a dead process is taken over; for
+ * one that is held, it throws an error that names the holder.
  */
 export function lockDirectory(directory: string): DirectoryLock {
   const path = join(directory, lockName)
   const mine = holderOf(process.pid)
-  // Twice is enough: once to find a stale lock and remove it, once to take the free place.
+  // Two attempts are enough: one to find and remove a stale lock, one to take the free place.
   for (let attempt = 0; attempt < 2; attempt++) {
     if (take(path, mine)) {
       heldHere.add(path)
@@ -55,8 +58,8 @@ function liveHolder(file: string, path: string): Holder | undefined {
 }
 
 /**
- * Takes a stale lock away. In the meantime another process may have done so and made its own: only
- * the file that was really moved tells, and a live one is put back.
+ * Removes a stale lock. In the meantime another process may have done so and made its own, so this
+ * checks the file that was actually moved, and puts a live one back.
  */
 function removeStale(path: string): Holder | undefined {
   const aside = `${path}.${process.pid}`
@@ -72,7 +75,7 @@ function removeStale(path: string): Holder | undefined {
   return holder
 }
 
-/** False when somebody has it: the file is made in one step, or not at all. */
+/** False if another process has the lock. The file is created atomically. */
 function take(path: string, holder: Holder): boolean {
   const { pid, startTime, bootId } = holder
   try {
@@ -103,16 +106,16 @@ function isAlive(holder: Holder, path: string): boolean {
     process.kill(holder.pid, 0)
     return true
   } catch (error) {
-    // Not being allowed to signal a process proves that it is there.
+    // A process that we may not signal exists.
     return faultCode(error) === 'EPERM'
   }
 }
 
 function holderOf(pid: number): Holder {
   const stat = readOr(`/proc/${pid}/stat`, '')
-  // The name in parentheses may hold anything; the start time is the 20th field behind it.
+  // The name in parentheses may contain anything; the start time is the 20th field after it.
   const fields = stat.slice(stat.lastIndexOf(')') + 2).split(' ')
-  // A process that ended and waits to be collected holds nothing any more.
+  // A zombie process holds nothing any more.
   const isOver = fields[0] === 'Z' || fields[0] === 'X'
   const startTime = isOver ? 'over' : (fields[19] ?? '')
   return { pid, startTime, bootId: readOr('/proc/sys/kernel/random/boot_id', '').trim() }

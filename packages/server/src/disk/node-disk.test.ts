@@ -36,7 +36,7 @@ afterEach(() => {
   rmSync(directory, { recursive: true })
 })
 
-test('directories are made with their parents, and files are listed with their sizes', async () => {
+test('directories are created with their parents, and files are listed with their sizes', async () => {
   const nested = `${directory}/a/b`
   await expect(disk.list(nested)).rejects.toSatisfy((error) => faultCode(error) === 'ENOENT')
   await disk.makeDirectory(nested)
@@ -49,7 +49,7 @@ test('directories are made with their parents, and files are listed with their s
   expect(await disk.list(nested)).toEqual([])
 })
 
-test('links to files are listed as files, and those that lead nowhere as empty', async () => {
+test('links to files are listed as files, and dangling ones as empty', async () => {
   writeFileSync(`${directory}/file`, 'abc')
   symlinkSync(`${directory}/file`, `${directory}/link`)
   symlinkSync(`${directory}/nothing`, `${directory}/lost`)
@@ -62,7 +62,7 @@ test('links to files are listed as files, and those that lead nowhere as empty',
   ])
 })
 
-test('bytes are written, read, cut and lengthened at any place', async () => {
+test('bytes are written, read, truncated and extended at any position', async () => {
   const path = `${directory}/file`
   for (const durableWrites of [false, true]) {
     const output = await disk.create(path, { durableWrites })
@@ -87,7 +87,7 @@ test('bytes are written, read, cut and lengthened at any place', async () => {
   expect(statSync(`${directory}/other`).size).toBe(10)
 })
 
-test('a log on real files holds what was appended, over the zeros laid out ahead', async () => {
+test('a log on real files contains what was appended, over the preallocated zeros', async () => {
   const log = new TxnLog(disk, { directory, preAllocBytes: 4 * 1024 * 1024 })
   const batch = new LogBatch()
   let zxid = 0n
@@ -99,7 +99,7 @@ test('a log on real files holds what was appended, over the zeros laid out ahead
       batch.writer.raw(new Uint8Array(5000).fill(7))
       batch.end(zxid)
     }
-    // Every other one is waited for.
+    // Only every other write is awaited.
     await log.append(batch, i % 2 === 1)
   }
   await log.close()
@@ -112,7 +112,7 @@ test('a log on real files holds what was appended, over the zeros laid out ahead
   expect(reader.bytes).toBe(reader.end.position + 24)
 })
 
-test('a gzip snapshot is an ordinary one, compressed', async () => {
+test('a gzip snapshot is an ordinary snapshot, compressed', async () => {
   const plain = await writeSnapshot(disk, directory, source(5n))
   const packed = await writeSnapshot(disk, directory, source(5n), {
     method: 'gz',

@@ -10,7 +10,7 @@ import {
 } from '@zabra/core'
 
 const { O_CREAT, O_TRUNC, O_WRONLY } = fs.constants
-/** Not on every system; without it a durable write is a write and a sync. */
+/** O_DSYNC does not exist on every system; without it a durable write is a write and a sync. */
 const O_DSYNC: number | undefined = (fs.constants as { O_DSYNC?: number }).O_DSYNC
 
 /** The Disk port on real files. */
@@ -25,8 +25,8 @@ export class NodeDisk implements Disk {
         if (stats.isFile()) entries.push({ name: entry.name, bytes: stats.size })
       } catch (error) {
         if (faultCode(error) !== 'ENOENT') throw error
-        // A link that leads nowhere is listed, for whoever opens it to find out. A file was removed
-        // between the two calls, which is as good as never listed.
+        // A dangling link is listed, so that opening it reports the problem. A file that was
+        // removed between the two calls is not listed.
         if (isLink) entries.push({ name: entry.name, bytes: 0 })
       }
     }
@@ -158,7 +158,7 @@ class NodeWriteHandle implements WriteHandle {
     return close(this.file)
   }
 
-  /** A disk that fills up takes a part first and refuses the next call. */
+  /** A disk that fills up accepts a part first, and fails the next call. */
   private writeSome(bytes: Uint8Array, offset: number, position: number): Promise<number> {
     return new Promise((resolve, reject) => {
       fs.write(this.file, bytes, offset, bytes.length - offset, position, (error, count) => {

@@ -22,7 +22,7 @@ class ZlibTransform implements Transform {
 
   async push(bytes: Uint8Array): Promise<Uint8Array> {
     this.throwFailure()
-    // A copy: the caller uses its bytes again, and zlib may still be reading them.
+    // A copy: the caller reuses its bytes, while zlib may still be reading them.
     await new Promise<void>((resolve) => {
       this.stream.write(Buffer.from(bytes), () => resolve())
     })

@@ -11,9 +11,9 @@ export interface Refusal {
 }
 
 /**
- * Who may use commands that change the server or tell what is in it: the super user, the
- * identities of `admin.identities`, and those to whom the root's ACL names grants everything.
- * What the root grants to the world does not count, since anybody has that.
+ * Decides who may use commands that change the server or reveal its content: the super user, the
+ * identities of `admin.identities`, and those to whom the root ACL grants all permissions by name.
+ * Permissions of the root ACL for world do not count, since everybody has them.
  */
 export class Authorization {
   private readonly view: ServerView
@@ -23,7 +23,7 @@ export class Authorization {
     this.view = view
   }
 
-  /** Looks at `Authorization: SCHEME AUTH`; says why the request is refused, if it is. */
+  /** Checks `Authorization: SCHEME AUTH`; returns the reason if the request is refused. */
   async refuse(request: IncomingMessage): Promise<Refusal | undefined> {
     const { authorization } = request.headers
     if (authorization === undefined || authorization.trim() === '') {
@@ -78,7 +78,10 @@ export function parseAuthorization(header: string): {
   return { scheme, token: auth === undefined ? null : encodeText(auth) }
 }
 
-/** The address of a client; IPv4 ones of a socket for both families come as ::ffff:a.b.c.d. */
+/**
+ * The address of a client, without the prefix `::ffff:` of IPv4 clients on a socket for both
+ * families.
+ */
 export function addressOf({ socket }: IncomingMessage): string {
   return (socket.remoteAddress ?? '').replace(/^::ffff:(?=.*\.)/, '')
 }

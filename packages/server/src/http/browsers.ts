@@ -4,13 +4,13 @@ import { hostname } from 'node:os'
 import type { ServerConfig } from '../config/config.ts'
 import type { Refusal } from './authorization.ts'
 
-/** What a form of a web page can send without asking the server first. */
+/** Content types that an HTML form can send without a preflight request. */
 const formTypes = /^(?:application\/x-www-form-urlencoded|multipart\/form-data|text\/plain)\b/i
 
 /**
- * Keeps web pages from using the admin port through the browser of somebody who can reach it. A
- * page has an origin that is not ours, or, where a name of its own leads to our address, asks for
- * a host that we do not have.
+ * Keeps web pages from using the admin port through the browser of somebody who can reach it. Such
+ * a page has a foreign origin or, if its own host name resolves to our address, a foreign Host
+ * header.
  */
 export class BrowserGuard {
   private readonly hosts: ReadonlySet<string>
@@ -28,7 +28,7 @@ export class BrowserGuard {
     )
   }
 
-  /** Why a request is refused, if it is. */
+  /** The reason to refuse a request; undefined if it is allowed. */
   refuse({ method, headers }: IncomingMessage): Refusal | undefined {
     const foreign = this.refuseHost({ headers })
     if (foreign !== undefined) return foreign
@@ -47,14 +47,14 @@ export class BrowserGuard {
     return undefined
   }
 
-  /** The same by the host alone: a link on any page may lead to a page of ours. */
+  /** Checks only the host: a link on any page may lead to a page of ours. */
   refuseHost({ headers }: Pick<IncomingMessage, 'headers'>): Refusal | undefined {
     return this.isOurs(headers.host ?? '')
       ? undefined
       : { status: 403, error: 'Host is not one of this server; see admin.allowedHosts' }
   }
 
-  /** An address cannot be made to lead here by somebody else, as a name can. */
+  /** Nobody else can make an address lead here, as is possible with a name. */
   private isOurs(host: string): boolean {
     const [, bracketed, plain = ''] = /^(?:\[([^\]]+)\]|([^:]*))(?::\d+)?$/.exec(host) ?? []
     const name = (bracketed ?? plain).toLowerCase()

@@ -21,7 +21,7 @@ async function open({ hostname, port }: URL, text: string): Promise<Socket> {
   return socket
 }
 
-/** As long as a connection may be idle. */
+/** The idle timeout of connections. */
 async function idlePeriod(url: URL): Promise<void> {
   await once(await open(url, ''), 'close')
 }
@@ -38,7 +38,7 @@ test('a request may take longer than a connection may be idle', async () => {
   await once(socket, 'close')
 })
 
-test('so may one whose body is read slowly', async () => {
+test('so may a request whose body is read slowly', async () => {
   const url = await serve(async (request, response) => {
     for await (const _ of request) for (let i = 0; i < 3; i++) await idlePeriod(url)
     sendText(response, 200, 'done\n')
@@ -52,13 +52,13 @@ test('a connection without a request is idle', async () => {
   await idlePeriod(url)
 })
 
-test('a client that stops sending, or reading, is not waited for', async () => {
+test('a client that stops sending, or reading, is disconnected', async () => {
   let dropped = new Promise<void>(() => {})
   const url = await serve(async (request, response) => {
     for await (const _ of request);
     dropped = once(response, 'close').then(() => {})
     response.writeHead(200)
-    // More than any kernel takes for a client that does not read.
+    // More than any kernel buffers for a client that does not read.
     response.write(Buffer.alloc(64 << 20))
     await dropped
   })

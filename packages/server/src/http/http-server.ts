@@ -1,6 +1,6 @@
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http'
 import type { AddressInfo, Socket } from 'node:net'
-import type { Logger } from '../base/logger.ts'
+import type { EventLogger } from '../base/event-logger.ts'
 import { secureHttp, type HttpSecurity } from './secure-http.ts'
 import { Descriptors } from '../net/descriptors.ts'
 
@@ -12,7 +12,7 @@ export interface HttpServer {
 }
 
 export interface HttpOptions {
-  /** What it is for, in a sentence: `the admin port`. */
+  /** For the log: `admin` or `metrics`. */
   readonly name: string
   readonly host: string
   /** 0: any free one. */
@@ -23,23 +23,28 @@ export interface HttpOptions {
 }
 
 /**
- * Listens, or says in the log why that is impossible: a port in use must not keep the server from
- * serving its clients.
+ * Listens, or logs why that is impossible: a port in use must not keep the server from serving its
+ * clients.
  */
 export async function listenHttp(
   handler: Handler,
   options: HttpOptions,
-  logger: Logger,
+  logger: EventLogger,
 ): Promise<HttpServer | undefined> {
   const { name, host, port, idleTimeoutMs, security } = options
   const working = new Set<IncomingMessage>()
-  /** How much had gone through a connection when its client was first found silent. */
+  /** Bytes that a connection had transferred when its client was first found silent. */
   const silentAt = new WeakMap<Socket, number>()
   const server = createServer((request, response) => {
     working.add(request)
     response.once('close', () => working.delete(request))
     handler(request, response).catch((error: unknown) => {
-      logger.warn(`${name}: ${request.method} ${request.url} failed: ${String(error)}`)
+      logger.warn('http: request failed', {
+        port: name,
+        method: request.method,
+        url: request.url,
+        error: String(error),
+      })
       if (response.headersSent) response.destroy()
       else sendText(response, 500, 'internal error\n')
     })
@@ -53,13 +58,13 @@ export async function listenHttp(
   server.on('timeout', (socket) => {
     const requests = [...working].filter((each) => each.socket === socket)
     if (requests.some(waitsForUs)) silentAt.delete(socket)
-    // It may have waited for us until a moment ago: only a second look tells.
+    // It may have waited for the server until a moment ago: only a second look can tell.
     else if (requests.length > 0 && silentAt.get(socket) !== passed(socket)) {
       silentAt.set(socket, passed(socket))
     } else return socket.destroy()
     return socket.setTimeout(idleTimeoutMs)
   })
-  // A snapshot that is restored may take its time, as long as it keeps coming.
+  // Uploading a snapshot may take its time, as long as bytes arrive.
   server.requestTimeout = 0
   const listening = security === undefined ? server : secureHttp(server, security, name, logger)
   try {
@@ -68,10 +73,15 @@ export async function listenHttp(
       listening.listen({ host, port }, resolve)
     })
   } catch (error) {
-    logger.warn(`${name} is off: ${(error as Error).message}`)
+    logger.warn('http: cannot open port, running without it', {
+      port: name,
+      error: (error as Error).message,
+    })
     return undefined
   }
-  listening.on('error', (error) => logger.warn(`${name}: ${error.message}`))
+  listening.on('error', (error) =>
+    logger.warn('http: port failed', { port: name, error: error.message }),
+  )
   const { address, port: actualPort } = listening.address() as AddressInfo
   const scheme = security === undefined ? 'http' : 'https'
   return {
@@ -84,7 +94,10 @@ export async function listenHttp(
   }
 }
 
-/** Whether the silence is ours: the client has sent what we asked for, and has read what we sent. */
+/**
+ * Whether the server causes the silence: the client has sent its request, and has read everything
+ * so far.
+ */
 function waitsForUs({ complete, readableLength, socket }: IncomingMessage): boolean {
   return (complete || readableLength > 0) && socket.writableLength === 0
 }
@@ -104,7 +117,7 @@ export function sendText(
   response.end(body)
 }
 
-/** Says no to a method, and which ones there are. */
+/** Refuses a method, and lists the allowed ones. */
 export function refuseMethod(response: ServerResponse, allowed: string): void {
   response.writeHead(405, { Allow: allowed, 'Content-Length': 0 })
   response.end()

@@ -1,13 +1,13 @@
 import type { Server as HttpServer } from 'node:http'
 import { createServer, type Server, type Socket } from 'node:net'
-import type { Logger } from '../base/logger.ts'
+import type { EventLogger } from '../base/event-logger.ts'
 import { TlsAcceptor } from '../tls/tls-acceptor.ts'
 import type { TlsContext } from '../tls/tls-context.ts'
 
 /** The TLS settings of an HTTP port. */
 export interface HttpSecurity {
   readonly context: TlsContext
-  /** Plain HTTP as well. */
+  /** Accepts plain HTTP as well. */
   readonly acceptsPlain: boolean
 }
 
@@ -18,7 +18,7 @@ export function secureHttp(
   http: HttpServer,
   { context, acceptsPlain }: HttpSecurity,
   name: string,
-  logger: Logger,
+  logger: EventLogger,
 ): Server {
   const acceptor = new TlsAcceptor({
     context,
@@ -26,7 +26,7 @@ export function secureHttp(
     allowHalfOpen: true,
     onSecure: (socket) => http.emit('connection', socket),
     onFailed: (address, reason) =>
-      logger.warn(`${name}: TLS handshake with ${address} failed: ${reason}`),
+      logger.warn('tls: handshake on HTTP port failed', { port: name, address, error: reason }),
   })
   const { detectionTimeoutMs } = context.settings
   return createServer({ allowHalfOpen: true }, (socket) => {

@@ -57,7 +57,7 @@ test('a refused claim passes nothing on, neither before nor after', async () => 
   expect(received).toEqual([])
 })
 
-test('a connection that sends much before the check ends is refused, once', async () => {
+test('a connection that sends too much before the check ends is refused, once', async () => {
   const { push, settle, received, refusals } = gate()
   push(election)
   push(new Uint8Array(64 * 1024))

@@ -3,7 +3,7 @@ import type { TLSSocket } from 'node:tls'
 import type { LimitName, PeerBase } from '@zabra/core'
 import type { Id } from '@zabra/protocol'
 import { plainAddress } from '../base/plain-address.ts'
-import type { Logger } from '../base/logger.ts'
+import type { EventLogger } from '../base/event-logger.ts'
 import type { TlsAcceptor } from '../tls/tls-acceptor.ts'
 import type { Turn } from './turn.ts'
 import { ClientPort, type ClientPortParts, type Speech } from './client-port.ts'
@@ -12,35 +12,35 @@ import { Descriptors } from './descriptors.ts'
 import { OutputBudget } from './output-budget.ts'
 
 export interface ListenOptions {
-  /** The ports that clients connect to, the one they are told of first. */
+  /** The client ports; the first one is announced to clients. */
   readonly ports: readonly {
     readonly speech: Speech
     readonly port: number
     readonly address: string | undefined
   }[]
-  /** -1: as many as the system allows. */
+  /** -1: the default of the system. */
   readonly clientPortListenBacklog: number
   /** Connections from one address; 0 is no limit. */
   readonly maxClientCnxns: number
-  /** Connections in all; 0 is no limit. */
+  /** Total connections; 0 is no limit. */
   readonly maxCnxns: number
   readonly clientTcpKeepAlive: boolean
-  /** Bytes that one client, and all of them together, may leave unread. */
+  /** Limits of unread bytes, for one client and for all of them together. */
   readonly unreadBytesMax: { readonly perConnection: number; readonly total: number }
-  /** How long a port for both waits for the first byte. */
+  /** How long a shared port waits for the first byte. */
   readonly detectionTimeoutMs: number
 }
 
-/** The commands that may stand in place of a handshake. */
+/** The four-letter words, which replace a handshake. */
 export interface FourLetterWords {
   isKnown(word: string): boolean
-  /** Takes what follows the word; answers once it knows enough. */
+  /** Takes the bytes after the word; answers once it has enough. */
   start(word: string, answer: (reply: string) => void): (bytes: Uint8Array) => void
 }
 
-/** How long a closed connection may take to read what it was last sent. */
+/** How long a closed connection may take to read the last bytes. */
 const lingerMs = 2_000
-/** Refusals for want of descriptors come in floods: they are told of together. */
+/** Connections refused for lack of descriptors come in floods, so they are logged together. */
 const scarcityEveryMs = 10_000
 
 /** The ports of clients, and their connections. */
@@ -51,24 +51,24 @@ export class ClientListener {
   readonly sockets = new Set<ClientSocket>()
   readonly output: OutputBudget
   readonly unreadBytesMax: number
-  /** Nothing more is read from anybody. */
+  /** Nothing more is read from any client. */
   isStopping = false
   private readonly options: ListenOptions
-  private readonly logger: Logger
+  private readonly logger: EventLogger
   private readonly ports: readonly ClientPort[]
   private readonly perAddress = new Map<string, number>()
-  /** With those whose TLS handshake is under way. */
+  /** Includes those whose TLS handshake is in progress. */
   private connections = 0
   private readonly descriptors = new Descriptors()
-  private refusedSinceTold = 0
-  private scarcityToldAtMs = -Infinity
+  private refusedSinceLogged = 0
+  private scarcityLoggedAtMs = -Infinity
 
   constructor(
     parts: {
       peer: PeerBase
       turn: Turn
       words: FourLetterWords
-      logger: Logger
+      logger: EventLogger
       tls: TlsAcceptor | undefined
     },
     options: ListenOptions,
@@ -87,14 +87,14 @@ export class ClientListener {
       plain: (socket) => this.serve(socket, undefined),
       tls: parts.tls,
       detectionTimeoutMs,
-      failed: (error) => this.logger.error(`the client port: ${error.message}`),
+      failed: (error) => this.logger.error('client: port failed', { error: error.message }),
     }
     this.ports = options.ports.map(
       (port) => new ClientPort({ ...port, clientPortListenBacklog }, portParts),
     )
   }
 
-  /** Opens the ports one after the other; `failed` is told which one could not be opened. */
+  /** Opens the ports one after the other; `failed` converts the error of a port. */
   async listen(failed: (speech: Speech, error: Error) => Error): Promise<void> {
     for (const port of this.ports) {
       await port.listen().catch((error: Error) => {
@@ -103,29 +103,29 @@ export class ClientListener {
     }
   }
 
-  /** Takes connections elsewhere from now on; open ones stay. */
+  /** Moves the port to another address; open connections stay. */
   async move(port: number, address: string | undefined): Promise<void> {
     await this.ports.find(({ speech }) => speech !== 'tls')?.move(port, address)
   }
 
-  /** Where clients without TLS connect; undefined where they cannot. */
+  /** The address for clients without TLS; undefined if there is none. */
   get address(): AddressInfo | undefined {
     return this.ports.find(({ speech }) => speech !== 'tls')?.address
   }
 
-  /** Where clients with TLS connect; undefined where they cannot. */
+  /** The address for clients with TLS; undefined if there is none. */
   get secureAddress(): AddressInfo | undefined {
     const port = this.ports.find(({ speech }) => speech === 'tls')
     return (port ?? this.ports.find(({ speech }) => speech === 'both'))?.address
   }
 
-  /** No new connections; open ones stay. */
+  /** Stops accepting connections; open ones stay. */
   stopAccepting(): void {
     this.isStopping = true
     for (const port of this.ports) port.stop()
   }
 
-  /** Ends every connection, after what is to be sent has been sent. */
+  /** Ends every connection once its pending bytes are sent. */
   async closeAll(): Promise<void> {
     for (const socket of this.sockets) socket.close()
     this.turn.flush()
@@ -142,14 +142,17 @@ export class ClientListener {
 
   dropped(socket: ClientSocket, limit: LimitName, reason: string): void {
     this.peer.stats.limitsReached[limit]++
-    this.logger.warn(`dropped ${socket.address}:${socket.port}: ${reason}`)
+    this.logger.warn('client: dropped connection', {
+      address: `${socket.address}:${socket.port}`,
+      reason,
+    })
   }
 
   forget(socket: ClientSocket): void {
     this.sockets.delete(socket)
   }
 
-  /** A connection whose TLS handshake is done, with the identities that its certificate proves. */
+  /** Serves a connection after its TLS handshake, with the identities of its certificate. */
   serveSecure(socket: TLSSocket, identities: readonly Id[]): void {
     const client = this.serve(socket, identities)
     if (this.isStopping) client.close()
@@ -165,7 +168,7 @@ export class ClientListener {
     return client
   }
 
-  /** Whether one more connection may be had. */
+  /** Whether to accept another connection. */
   private admit(socket: Socket): boolean {
     const address = plainAddress(socket.remoteAddress)
     const { maxClientCnxns, maxCnxns } = this.options
@@ -177,15 +180,18 @@ export class ClientListener {
         const limit = isTooManyThere ? 'connections_per_address' : 'connections'
         this.peer.stats.connectionsRejected++
         this.peer.stats.limitsReached[limit]++
-        this.logger.warn(
-          `refused a connection from ${address}: ${count} are open from there, ${this.connections} in all`,
-        )
+        this.logger.warn('client: refused connection, too many are open', {
+          address,
+          limit: isTooManyThere ? 'maxClientCnxns' : 'maxCnxns',
+          fromAddress: count,
+          total: this.connections,
+        })
       }
       socket.destroy()
       return false
     }
     if (!this.descriptors.hasRoomFor(socket)) {
-      this.refuseForScarcity()
+      this.refuseForDescriptors()
       socket.destroy()
       return false
     }
@@ -202,17 +208,17 @@ export class ClientListener {
     else this.perAddress.set(address, count)
   }
 
-  private refuseForScarcity(): void {
+  private refuseForDescriptors(): void {
     this.peer.stats.connectionsRejected++
     this.peer.stats.connectionsWithoutDescriptor++
-    this.refusedSinceTold++
+    this.refusedSinceLogged++
     const nowMs = performance.now()
-    if (nowMs - this.scarcityToldAtMs < scarcityEveryMs) return
-    this.logger.warn(
-      `refused ${this.refusedSinceTold} connections: ${this.sockets.size} are open, and the other file ` +
-        'descriptors are kept for logs and snapshots. Raise the limit of open files (ulimit -n).',
-    )
-    this.scarcityToldAtMs = nowMs
-    this.refusedSinceTold = 0
+    if (nowMs - this.scarcityLoggedAtMs < scarcityEveryMs) return
+    this.logger.warn('client: refused connections, too few file descriptors (ulimit -n)', {
+      refused: this.refusedSinceLogged,
+      open: this.sockets.size,
+    })
+    this.scarcityLoggedAtMs = nowMs
+    this.refusedSinceLogged = 0
   }
 }

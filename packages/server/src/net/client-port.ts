@@ -10,15 +10,15 @@ export interface ClientPortOptions {
   readonly speech: Speech
   readonly port: number
   readonly address: string | undefined
-  /** -1: as many as the system allows. */
+  /** -1: the default of the system. */
   readonly clientPortListenBacklog: number
 }
 
 export interface ClientPortParts {
-  /** Whether another connection may be had; counts it until its socket is closed. */
+  /** Whether to accept another connection; counts it until its socket is closed. */
   readonly admit: (socket: Socket) => boolean
   readonly plain: (socket: Socket) => Receiver
-  /** Needed by those who speak TLS. */
+  /** Needed by ports with TLS. */
   readonly tls: TlsAcceptor | undefined
   readonly detectionTimeoutMs: number
   readonly failed: (error: Error) => void
@@ -40,7 +40,7 @@ export class ClientPort {
     this.server = this.makeServer()
   }
 
-  /** Where it listens, or listened last. */
+  /** The current address, or the last one. */
   get address(): AddressInfo {
     if (this.bound === undefined) throw new Error('not listening')
     return this.bound
@@ -51,7 +51,7 @@ export class ClientPort {
     return this.open(this.server, port, address)
   }
 
-  /** Takes connections elsewhere from now on; open ones stay. */
+  /** Moves the port to another address; open connections stay. */
   async move(port: number, address: string | undefined): Promise<void> {
     const before = this.server
     const server = this.makeServer()
@@ -61,7 +61,7 @@ export class ClientPort {
     if (this.isStopping) server.close()
   }
 
-  /** No new connections; open ones stay. */
+  /** Stops accepting connections; open ones stay. */
   stop(): void {
     this.isStopping = true
     if (this.server.listening) this.server.close()

@@ -4,23 +4,23 @@ import type { Id } from '@zabra/protocol'
 import type { ClientListener } from './client-listener.ts'
 import { backlogBytesMin, type Backlogged } from './output-budget.ts'
 
-/** What may wait to be sent before nothing more is read from the client. */
+/** With more bytes than this waiting to be sent, the server stops reading from the client. */
 const unsentBytesHigh = 1024 * 1024
 /** A buffer that grew beyond this is not kept for the next turn. */
 const keptBytesMax = 64 * 1024
 const wordBytes = 4
-/** Below any letter: the first byte of a length that a handshake can have. */
+/** Less than any letter: the largest first byte of the length of a handshake. */
 const firstOfLength = 0
 const nothing = new Uint8Array(0)
 
-/** One accepted socket: bytes in, one write a turn out. */
+/** One accepted socket: bytes in, one write per turn out. */
 export class ClientSocket implements ClientLink, Backlogged {
   readonly address: string
   readonly port: number
   readonly connection: ClientConnection
-  /** It speaks TLS. */
+  /** Whether it uses TLS. */
   readonly isSecure: boolean
-  /** It has presented a certificate. */
+  /** Whether it has presented a certificate. */
   readonly hasCertificate: boolean
   private readonly socket: Socket
   private readonly listener: ClientListener
@@ -29,13 +29,13 @@ export class ClientSocket implements ClientLink, Backlogged {
   private isBroken = false
   private isBackedUp = false
   private isPaused = false
-  /** What the output budget knows of. */
+  /** The unread bytes that the output budget counts for it. */
   private countedBytes = 0
-  /** The first bytes, until it is clear whether they are a four-letter word. */
+  /** The first bytes, until it is known whether they are a four-letter word. */
   private firstBytes: Uint8Array | undefined = nothing
   private wordInput: ((bytes: Uint8Array) => void) | undefined
 
-  /** `proven` are the identities of its certificate; undefined where it does not speak TLS. */
+  /** `proven` are the identities of its certificate; undefined without TLS. */
   constructor(
     socket: Socket,
     address: string,
@@ -67,7 +67,7 @@ export class ClientSocket implements ClientLink, Backlogged {
     return !this.isPaused && !this.isBackedUp
   }
 
-  /** What it waits for, in the numbers of a Java selector: 1 to read, 4 to write. */
+  /** Pending operations, in the numbers of a Java selector: 1 to read, 4 to write. */
   get interestOps(): number {
     const reads = this.isReading && this.wordInput === undefined ? 1 : 0
     return reads | (this.socket.writableLength > 0 ? 4 : 0)
@@ -80,12 +80,12 @@ export class ClientSocket implements ClientLink, Backlogged {
     if (this.firstBytes !== undefined) this.receiveFirst(bytes.subarray(0, length))
     else if (this.wordInput !== undefined) this.wordInput(bytes.subarray(0, length))
     else listener.peer.receive(this.connection, bytes, length)
-    // Answers to reads go out at once: what else may come this turn is for other sockets.
+    // Answers to reads leave at once: further events of this turn concern other sockets.
     if (this.isDirty) this.flush()
     if (listener.peer.hasBatch) listener.turn.schedule()
   }
 
-  /** Four letters in place of a length are a command, but only as the very first bytes. */
+  /** Four letters instead of a length are a command, but only as the very first bytes. */
   private receiveFirst(bytes: Uint8Array): void {
     const all = this.firstBytes!.length === 0 ? bytes : Buffer.concat([this.firstBytes!, bytes])
     if (all.length < wordBytes) {
@@ -114,7 +114,7 @@ export class ClientSocket implements ClientLink, Backlogged {
     this.socket.end(reply)
   }
 
-  // --- asked by the core -----------------------------------------------------------------------
+  // --- called by the core ----------------------------------------------------------------------
 
   flushSoon(): void {
     if (this.isDirty) return
@@ -145,7 +145,7 @@ export class ClientSocket implements ClientLink, Backlogged {
     if (!this.isBackedUp) this.socket.resume()
   }
 
-  // --- asked by the turn -----------------------------------------------------------------------
+  // --- called by the turn ----------------------------------------------------------------------
 
   flush(): void {
     this.isDirty = false
@@ -162,7 +162,7 @@ export class ClientSocket implements ClientLink, Backlogged {
     }
     if (this.isClosing) {
       socket.end()
-      // What still comes is dropped; only by reading on is the client's end of it seen.
+      // Further input is discarded, but must be read to notice that the client ends the connection.
       socket.resume()
       this.listener.endLater(this)
     }
@@ -172,7 +172,7 @@ export class ClientSocket implements ClientLink, Backlogged {
     const { socket, connection } = this
     const { out } = connection
     socket.write(out.written())
-    // Taken by the kernel at once, as nearly always: the buffer is ours again.
+    // The kernel has taken everything at once, as nearly always, so the buffer can be reused.
     if (socket.writableLength > 0 || out.bytes.length > keptBytesMax) out.adopt(nothing)
     out.release()
     if (socket.writableLength > unsentBytesHigh) this.backUp()
@@ -230,7 +230,7 @@ export class ClientSocket implements ClientLink, Backlogged {
     if (connection.isThrottled) listener.turn.run(() => listener.peer.drained(connection))
   }
 
-  /** The client sends no more. What it asked before still gets its answer. */
+  /** The client sends nothing more. Its earlier requests are still answered. */
   private ended(): void {
     if (this.wordInput !== undefined || this.isClosing) return
     this.listener.peer.closed(this.connection, 'client')
@@ -247,7 +247,7 @@ export class ClientSocket implements ClientLink, Backlogged {
   }
 }
 
-/** What Node keeps behind a socket: bytes handed to the system, and those that it has not taken. */
+/** Node's internals of a socket: bytes handed to the system, and bytes still waiting. */
 interface StreamHandle {
   readonly bytesWritten: number
   readonly writeQueueSize: number

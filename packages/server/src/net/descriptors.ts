@@ -1,16 +1,16 @@
 import { readFileSync } from 'node:fs'
 import type { Socket } from 'node:net'
 
-/** At most this many are kept back; of few, a quarter. */
+/** Maximum number of reserved descriptors; at most a quarter of all. */
 const keptMax = 64
 
 /**
- * File descriptors that connections leave to what must not fail for want of one: the next log,
- * snapshots, other servers. A descriptor is the lowest number that is free, so the number of a new
- * connection tells how many are taken, and nothing has to be counted.
+ * Reserves file descriptors for what must not fail without one: the next log, snapshots, other
+ * servers. A new descriptor is always the lowest free number, so the number of a new connection
+ * tells how many are in use, without counting.
  */
 export class Descriptors {
-  /** Connections get those below. */
+  /** Connections get descriptors below this one. */
   readonly forConnections: number
 
   constructor(limit: number = descriptorLimit()) {
@@ -23,7 +23,7 @@ export class Descriptors {
   }
 }
 
-/** How many this process may have open; Infinity where the system does not say. */
+/** The limit of open files of this process; Infinity if the system does not say. */
 function descriptorLimit(): number {
   try {
     const [, limit] =

@@ -10,16 +10,16 @@ const lingerMs = 1000
 /** A connection of the election port, as the core writes to it. */
 export class ElectionConnection {
   readonly socket: Socket
-  /** Actions that wait for the authentication; undefined if none is in progress. */
+  /** Writes that wait for the authentication; undefined if none is in progress. */
   private held: (() => void)[] | undefined
-  /** Begins that, behind the first message. */
+  /** Starts authentication after the first message. */
   private afterFirst: (() => void) | undefined
 
   constructor(socket: Socket) {
     this.socket = socket
   }
 
-  /** Holds everything after the first message until `release`. */
+  /** Delays everything after the first message until `release`. */
   holdAfterFirst(begin: () => void): void {
     this.afterFirst = begin
   }
@@ -43,7 +43,7 @@ export class ElectionConnection {
     for (const act of held) act()
   }
 
-  /** After what was sent. */
+  /** Closes the connection after the pending bytes are sent. */
   end(): void {
     if (this.held === undefined) this.socket.end()
     else this.held.push(() => this.socket.end())
@@ -52,8 +52,8 @@ export class ElectionConnection {
 }
 
 /**
- * Takes an accepted connection up to the end of its authentication, which follows the first message. Then
- * that message and all behind it go on to where `passed` says.
+ * Takes an accepted connection up to the end of its authentication, which follows the first
+ * message. Then that message and all further bytes go to the receiver that `passed` returns.
  */
 export class AuthenticatedIntroduction implements Receiver {
   private readonly sasl: QuorumSasl
@@ -106,7 +106,7 @@ export class AuthenticatedIntroduction implements Receiver {
   }
 }
 
-/** Authenticates to the other side once the connection has said who it is. */
+/** Authenticates to the other side after the connection's first message. */
 export function authenticateElection(
   own: NonNullable<QuorumSasl['own']>,
   connection: ElectionConnection,

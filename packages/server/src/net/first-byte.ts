@@ -1,7 +1,9 @@
 import type { Socket } from 'node:net'
 import type { Receiver } from '../base/read-buffer.ts'
 
-/** The first byte of a TLS handshake. No length of ZooKeeper's and no four-letter word begins with it. */
+/**
+ * The first byte of a TLS handshake. Neither a frame length nor a four-letter word begins with it.
+ */
 const handshakeByte = 0x16
 
 /** Detects by the first byte whether a connection to a shared port speaks TLS. */
@@ -16,7 +18,7 @@ export class FirstByte implements Receiver {
   constructor(
     socket: Socket,
     to: {
-      /** Takes a plain connection; gets its bytes from the first one on. */
+      /** Takes a plain connection, and returns the receiver of its bytes, from the first one on. */
       readonly plain: (socket: Socket) => Receiver | undefined
       /** Takes a TLS connection; bytes already read are back in the socket. */
       readonly tls: (socket: Socket) => void

@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest'
 import { IdlePoll } from './idle-poll.ts'
 
-/** A loop that goes to sleep when nobody wants another round. */
+/** An event loop that sleeps when nobody requests another round. */
 class Loop {
   nowMs = 0
   isAwaited = false
@@ -16,7 +16,7 @@ class Loop {
     return this.next === undefined
   }
 
-  /** Rounds of the loop without anything to do. */
+  /** Runs rounds of the loop without any events. */
   pass(micros: number): void {
     const untilMs = this.nowMs + micros / 1000
     while (this.nowMs < untilMs) {
@@ -32,8 +32,8 @@ class Loop {
   }
 }
 
-describe('looking for the next request before going to sleep', () => {
-  it('does not for what comes now and then', () => {
+describe('polling for the next request before sleeping', () => {
+  it('does not start for occasional requests', () => {
     const loop = new Loop()
     for (let i = 0; i < 10; i++) {
       loop.arrive()
@@ -42,7 +42,7 @@ describe('looking for the next request before going to sleep', () => {
     }
   })
 
-  it('does once a request follows another closely, and for a moment only', () => {
+  it('starts when a request follows another closely, and lasts for a moment only', () => {
     const loop = new Loop()
     loop.arrive()
     loop.pass(60)
@@ -58,7 +58,7 @@ describe('looking for the next request before going to sleep', () => {
     expect(loop.sleeps).toBe(true)
   })
 
-  it('leaves the core to whoever is waited for', () => {
+  it('leaves the core to other processes that are awaited', () => {
     const loop = new Loop()
     loop.arrive()
     loop.pass(60)
@@ -68,7 +68,7 @@ describe('looking for the next request before going to sleep', () => {
     expect(loop.sleeps).toBe(true)
   })
 
-  it('never does when told so', () => {
+  it('can be switched off', () => {
     const loop = new Loop()
     const off = new IdlePoll(0, {
       nowMs: () => loop.nowMs,

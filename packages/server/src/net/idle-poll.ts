@@ -1,16 +1,18 @@
-/** What polling needs to know and to do. */
+/** What polling needs from its environment. */
 export interface PollPorts {
   nowMs(): number
-  /** Does it in the next round of the loop, which then does not go to sleep. */
+  /** Runs a function in the next round of the loop, which keeps the loop from sleeping. */
   soon(work: () => void): void
-  /** Something waits for the disk or for another server: they may want the core we would keep. */
+  /**
+   * Whether the disk or another server is awaited: they may need the core that polling would use.
+   */
   isAwaited(): boolean
 }
 
 /**
- * Waking a process that sleeps takes longer than most reads: 40 of their 60 microseconds. So where
- * reads follow one another closely the loop looks for the next one for a moment before it sleeps.
- * What comes now and then finds it asleep, and costs nothing more.
+ * Waking a sleeping process takes longer than most reads: 40 of their 60 microseconds. So while
+ * reads follow one another closely, the loop polls for the next one for a moment before it sleeps.
+ * Occasional requests find it asleep, and cost nothing more.
  */
 export class IdlePoll {
   private readonly windowMs: number
@@ -24,7 +26,7 @@ export class IdlePoll {
     this.ports = ports
   }
 
-  /** Something came from a client. */
+  /** Call when a client has sent something. */
   arrived(nowMs: number): void {
     const isClose = nowMs - this.lastMs < this.windowMs
     this.lastMs = nowMs

@@ -15,7 +15,7 @@ const budgetOf = (bytesMax: number): OutputBudget => {
   return new OutputBudget(bytesMax, () => nowMs)
 }
 
-test('above the bound the client that reads nothing and has most waiting is closed', () => {
+test('above the limit, the client that reads nothing and has the most unread bytes is closed', () => {
   const budget = budgetOf(1000)
   const [small, large, reading] = [new Client(), new Client(), new Client()]
   budget.set(small, 200)
@@ -29,7 +29,7 @@ test('above the bound the client that reads nothing and has most waiting is clos
   expect(budget.bytes).toBe(800)
 })
 
-test('clients that read are closed only above twice the bound', () => {
+test('clients that read are closed only above twice the limit', () => {
   const budget = budgetOf(1000)
   const clients = Array.from({ length: 10 }, () => new Client())
   for (const [i, client] of clients.entries()) {
@@ -43,7 +43,7 @@ test('clients that read are closed only above twice the bound', () => {
   expect(budget.bytes).toBeLessThanOrEqual(1000)
 })
 
-test('what was read, and connections that are gone, count no more', () => {
+test('bytes that were read, and closed connections, no longer count', () => {
   const budget = budgetOf(1000)
   const client = new Client()
   budget.set(client, 900)

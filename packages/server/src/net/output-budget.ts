@@ -1,8 +1,8 @@
 /** A connection whose client is behind with reading. */
 export interface Backlogged {
-  /** Bytes that have left for the client, as far as the system has taken them. */
+  /** Bytes that the operating system has accepted for this client. */
   readonly sentBytes: number
-  /** Ends it, with what its client has not read. */
+  /** Ends the connection and discards its unread bytes. */
   shed(reason: string): void
 }
 
@@ -12,18 +12,18 @@ interface Backlog {
   movedMs: number
 }
 
-/** Less than this is on its way to any busy client. */
+/** Bytes in transit to a client that reads steadily are fewer than this. */
 export const backlogBytesMin = 64 * 1024
-/** A client that has taken nothing for so long counts as not reading. */
+/** A client that has read nothing for this long counts as not reading. */
 const stalledMs = 1000
-/** While the limit is exceeded by clients that read, they are looked at this often. */
+/** While clients that read exceed the limit, they are checked this often. */
 const lookEveryMs = 100
 
 /**
- * Bounds what all clients together have been sent and have not read. Replies to reads are bounded
- * for each connection; notifications cannot wait, and there can be any number of connections. Above
- * the bound those that do not read are closed, the one with most first; above twice the bound also
- * those that do.
+ * Limits the unread bytes of all clients together. Replies are limited per connection, but
+ * notifications cannot wait, and there can be any number of connections. Above the limit, clients
+ * that do not read are closed, those with the most unread bytes first; above twice the limit also
+ * those that read.
  */
 export class OutputBudget {
   bytes = 0
@@ -37,7 +37,7 @@ export class OutputBudget {
     this.nowMs = nowMs
   }
 
-  /** Called with what waits for a client, whenever that has changed. */
+  /** Called whenever the number of unread bytes of a client changes. */
   set(connection: Backlogged, bytes: number): void {
     const known = this.backlogs.get(connection)
     this.bytes += bytes - (known?.bytes ?? 0)

@@ -14,7 +14,7 @@ afterEach(async () => {
   server = undefined
 })
 
-/** A server whose only peer is not there. */
+/** A server whose only peer is down. */
 async function secondOfTwo() {
   const [quorumPort, electionPort, other, others] = await freePorts(4)
   const config = {
@@ -27,7 +27,7 @@ async function secondOfTwo() {
   return { config, electionPort: electionPort! }
 }
 
-/** Somebody else who has this port. */
+/** Another process that holds this port. */
 async function holderOf(port: number): Promise<Server> {
   const holder = createServer()
   holder.listen(port, '127.0.0.1')
@@ -46,10 +46,10 @@ test.each([
   expect(parseHostPort(text)).toEqual(place)
 })
 
-test('a place that cannot be, announced on the election port, costs nothing', async () => {
+test('an invalid address announced on the election port has no effect', async () => {
   const { config, electionPort } = await secondOfTwo()
   server = await startServer({ config })
-  // Server 0 is no member: it is dialled back where it says to be.
+  // Server 0 is no member: it is dialed back at the address that it announces.
   const socket = connect(electionPort, '127.0.0.1')
   socket.end(encodeInitialMessage({ serverId: 0n, addresses: ['x:99999'] }))
   socket.resume()
@@ -59,22 +59,24 @@ test('a place that cannot be, announced on the election port, costs nothing', as
   again.destroy()
 })
 
-test('an election port that is still taken is tried again', async () => {
+test('an election port in use is retried', async () => {
   const { config, electionPort } = await secondOfTwo()
   const holder = await holderOf(electionPort)
   const lines: string[] = []
   const warn = (line: string): void => {
     lines.push(line)
-    if (line.includes('trying again')) holder.close()
+    if (line.includes('retrying')) holder.close()
   }
   server = await startServer({ config, logger: { ...silent, warn } })
-  expect(lines.join('\n')).toContain(`the election port ${electionPort}: `)
+  expect(lines.join('\n')).toContain(
+    `peer: cannot open port, retrying name=election port=${electionPort} `,
+  )
   const socket = connect(electionPort, '127.0.0.1')
   await once(socket, 'connect')
   socket.destroy()
 })
 
-test('an election port that stays taken stops the start, after as many attempts as told', async () => {
+test('a start fails if the election port stays in use for the configured number of attempts', async () => {
   const { config, electionPort } = await secondOfTwo()
   const holder = await holderOf(electionPort)
   const starting = startServer({ config: { ...config, electionPortBindRetry: '1' } })

@@ -15,7 +15,7 @@ import type {
 import { QuorumSaslAcceptor, QuorumSaslDialer } from '../auth/quorum-sasl.ts'
 import type { QuorumSasl, QuorumTls } from '../config/server-config.ts'
 import { timerMsMax } from '../base/every.ts'
-import type { Logger } from '../base/logger.ts'
+import type { EventLogger } from '../base/event-logger.ts'
 import type { Turn } from './turn.ts'
 import type { TlsContext } from '../tls/tls-context.ts'
 import {
@@ -33,14 +33,14 @@ export interface PeerNetworkOptions {
   readonly self: ServerId
   readonly membership: Membership
   readonly connectTimeoutMs: number
-  /** For election connections: they are idle most of the time. */
+  /** For election connections, which are idle most of the time. */
   readonly tcpKeepAlive: boolean
   readonly listenOnAllAddresses: boolean
-  /** Where followers take observers; the same on every server. */
+  /** The port on which followers accept observers; the same on every server. */
   readonly observerMasterPort: number | undefined
-  /** Who connects to the election port must say who it is within this time. */
+  /** A connection to the election port must identify itself within this time. */
   readonly handshakeTimeoutMs: number
-  /** How often the election port is tried at the start; 0 is without end. */
+  /** Attempts to open the election port at the start; 0 is no limit. */
   readonly electionPortBindRetry: number
   readonly tls: QuorumTls
   /** Undefined: no TLS between servers. */
@@ -49,7 +49,9 @@ export interface PeerNetworkOptions {
   readonly sasl: QuorumSasl | undefined
 }
 
-/** The part of a server that uses the network. It is made after the network, hence the calls. */
+/**
+ * The part of a server that uses the network. It is created after the network, hence the functions.
+ */
 export interface NetworkUser {
   peer(): EnsemblePeer
   turn(): Turn
@@ -57,22 +59,22 @@ export interface NetworkUser {
   clientMoved(address: HostPort): void
 }
 
-/** A name may not be known yet, or whoever had the port not be gone. */
+/** A name may not resolve yet, or another process may not have released the port. */
 const bindPauseMs = 1000
 const rebindPauseMs = 200
 /** How long a refused server may take to read the refusal. */
 const refusedLingerMs = 1000
 
-/** The election and quorum ports of this server, and its connections to those of the others. */
+/** The election and quorum ports of this server, and its connections to other servers. */
 export class NodePeerNetwork implements PeerNetwork {
   private readonly options: PeerNetworkOptions
   private readonly user: NetworkUser
-  private readonly logger: Logger
+  private readonly logger: EventLogger
   private electionServer: Server | undefined
   private readonly doors = new Map<PeerPort, Server>()
   private committed: Membership
   private seen: Membership | undefined
-  /** Also when we are no member, or no longer. */
+  /** Our address, also while we are not a member. */
   private own: PeerAddress
   private readonly security: PeerSecurity
   private readonly connections = new Map<number, ElectionConnection>()
@@ -80,7 +82,7 @@ export class NodePeerNetwork implements PeerNetwork {
   private nextId = 1
   private isStopped = false
 
-  constructor(options: PeerNetworkOptions, user: NetworkUser, logger: Logger) {
+  constructor(options: PeerNetworkOptions, user: NetworkUser, logger: EventLogger) {
     this.options = options
     this.user = user
     this.logger = logger
@@ -105,7 +107,7 @@ export class NodePeerNetwork implements PeerNetwork {
       .flatMap(([, { addresses }]) => addresses.map(({ host }) => host))
   }
 
-  /** Resolves once the others can reach our election port. */
+  /** Resolves once other servers can reach our election port. */
   async start(): Promise<void> {
     const { electionPortBindRetry: attemptsMax } = this.options
     for (let attempt = 1; ; attempt++) {
@@ -114,9 +116,7 @@ export class NodePeerNetwork implements PeerNetwork {
         return
       } catch (error) {
         if (attempt === attemptsMax || this.isStopped) throw error
-        const { electionPort } = this.own
-        const { message } = error as Error
-        this.logger.warn(`the election port ${electionPort}: ${message}; trying again`)
+        this.warnOfPort('election', this.own.electionPort, error as Error)
         await setTimeoutPromise(bindPauseMs)
       }
     }
@@ -157,7 +157,7 @@ export class NodePeerNetwork implements PeerNetwork {
   /** Closes the connection of a server that fails to authenticate. */
   private refuse(socket: Socket, port: string, reason: string): void {
     const from = plainAddress(socket.remoteAddress)
-    this.logger.warn(`refused server ${from} on the ${port} port: ${reason}`)
+    this.logger.warn('peer: refused server', { address: from, port, reason })
     socket.end()
     setTimeout(() => socket.destroy(), refusedLingerMs).unref()
   }
@@ -177,7 +177,7 @@ export class NodePeerNetwork implements PeerNetwork {
     if (client !== undefined && !isSame) this.user.clientMoved(client)
   }
 
-  /** Connections that are open stay; new ones are taken where the others look for us now. */
+  /** Open connections stay; new ones are accepted at the new address. */
   private moveElectionPort(): void {
     const { host, electionPort } = this.own
     const isWanted = (): boolean => this.own.electionPort === electionPort && this.own.host === host
@@ -187,10 +187,10 @@ export class NodePeerNetwork implements PeerNetwork {
       this.openElectionPort().then(
         () => {
           if (this.isStopped) this.electionServer?.close()
-          else this.logger.info(`the election port is ${electionPort} from now on`)
+          else this.logger.info('peer: moved election port', { port: electionPort })
         },
         (error: Error) => {
-          this.logger.warn(`the election port ${electionPort}: ${error.message}; trying again`)
+          this.warnOfPort('election', electionPort, error)
           setTimeout(bind, rebindPauseMs).unref()
         },
       )
@@ -237,7 +237,7 @@ export class NodePeerNetwork implements PeerNetwork {
       known === undefined
         ? parseHostPort(announced[0])
         : { host: known.host, port: known.electionPort }
-    // Not from within the machine that asks for it.
+    // Deferred, because the state machine that requests this must not be re-entered.
     setImmediate(() => {
       if (target === undefined || this.isStopped) {
         this.input((links) => links.dialFailed(server))
@@ -275,7 +275,7 @@ export class NodePeerNetwork implements PeerNetwork {
     return authenticateElection(own, connection, {
       passed: () => receiver,
       refused: (reason) => {
-        this.logger.warn(`server at ${host}:${port} refuses this one: ${reason}`)
+        this.warnOfRefusal('election', `${host}:${port}`, reason)
         connection.socket.destroy()
       },
     })
@@ -309,8 +309,8 @@ export class NodePeerNetwork implements PeerNetwork {
   // --- the quorum port -------------------------------------------------------------------------
 
   /**
-   * The port is open only while this server leads, or takes observers; it may take a moment to be
-   * free again.
+   * The port is open only while this server leads, or accepts observers; it may take a moment to
+   * become free again.
    */
   listen(isOn: boolean, door: PeerPort = 'quorum'): void {
     this.doors.get(door)?.close()
@@ -320,7 +320,8 @@ export class NodePeerNetwork implements PeerNetwork {
     const { host, port } = this.endpointFor(this.own, door)
     const server = this.security.makeServer(door, (socket) => this.acceptLearner(socket, door))
     this.doors.set(door, server)
-    // The role may be over before the port is ours: then it must not be kept from the next time.
+    // The role may end before the port opens: then it must be closed, or it would block the next
+    // time.
     const isWanted = (): boolean => this.doors.get(door) === server
     const bind = (): void => {
       if (!isWanted()) return
@@ -328,7 +329,7 @@ export class NodePeerNetwork implements PeerNetwork {
         () => isWanted() || server.close(),
         (error: Error) => {
           if (!isWanted()) return
-          this.logger.warn(`the ${door} port ${port}: ${error.message}; trying again`)
+          this.warnOfPort(door, port, error)
           setTimeout(bind, rebindPauseMs).unref()
         },
       )
@@ -399,7 +400,7 @@ export class NodePeerNetwork implements PeerNetwork {
           return
         }
         const refused = (reason: string): void => {
-          this.logger.warn(`server at ${at} refuses this one: ${reason}`)
+          this.warnOfRefusal(door, at, reason)
           socket.destroy(new Error(`${at}: ${reason}`))
         }
         const send = (bytes: Uint8Array): void => void socket.write(bytes)
@@ -418,6 +419,14 @@ export class NodePeerNetwork implements PeerNetwork {
         reject(new Error(`${at} closed the connection`))
       })
     })
+  }
+
+  private warnOfPort(name: string, port: number, { message }: Error): void {
+    this.logger.warn('peer: cannot open port, retrying', { name, port, error: message })
+  }
+
+  private warnOfRefusal(port: string, address: string, reason: string): void {
+    this.logger.warn('peer: server refused this one', { address, port, reason })
   }
 
   private find(server: ServerId): PeerAddress | undefined {
@@ -454,7 +463,7 @@ function listen(server: Server, port: number, host: string | undefined): Promise
   })
 }
 
-/** Of what another server says of itself: anybody may have said it. */
+/** Parses an address that another server announces, and that anybody may have sent. */
 export function parseHostPort(
   text: string | undefined,
 ): { host: string; port: number } | undefined {

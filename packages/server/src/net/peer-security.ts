@@ -2,7 +2,7 @@ import { connect, createServer, type Server, type Socket } from 'node:net'
 import { checkServerIdentity, connect as connectTls, TLSSocket } from 'node:tls'
 import type { HostPort, ServerId } from '@zabra/core'
 import type { QuorumSasl, QuorumTls } from '../config/server-config.ts'
-import type { Logger } from '../base/logger.ts'
+import type { EventLogger } from '../base/event-logger.ts'
 import { claimProblem, nameProblem } from '../tls/peer-names.ts'
 import { TlsAcceptor } from '../tls/tls-acceptor.ts'
 import type { TlsContext } from '../tls/tls-context.ts'
@@ -21,7 +21,7 @@ export interface PeerSecurityParts {
   readonly sasl: QuorumSasl | undefined
   /** The hosts of all members, or of one; none for a server that is not a member. */
   readonly hosts: (server?: ServerId) => readonly string[]
-  readonly logger: Logger
+  readonly logger: EventLogger
 }
 
 type Accept = (socket: Socket) => Receiver | undefined
@@ -58,8 +58,9 @@ export class PeerSecurity {
   }
 
   /**
-   * How to check which server an accepted connection comes from: a certificate speaks for the member whose host it
-   * names, not for the others. Undefined where certificates are not asked for or their names not checked.
+   * How to check which server an accepted connection comes from: a certificate is valid only for
+   * the member whose host it names. Undefined if certificates are not required, or their names not
+   * checked.
    */
   claimCheck(socket: Socket): ((server: ServerId) => Promise<string | undefined>) | undefined {
     const { clientHostnameVerification, allowReverseDnsLookup } = this.parts.tls.settings
@@ -68,7 +69,7 @@ export class PeerSecurity {
     if (certificate === undefined) return undefined
     return async (server) => {
       const hosts = this.parts.hosts(server)
-      // A server that joins is in no member list yet; the handshake has checked its certificate.
+      // A joining server is in no member list yet; the handshake has checked its certificate.
       if (hosts.length === 0) return undefined
       return claimProblem(certificate, socket as TLSSocket, {
         server,
@@ -89,7 +90,7 @@ export class PeerSecurity {
     const { hostnameVerification } = tls.settings
     const socket = connectTls({
       ...context.current.options,
-      // Whatever NODE_TLS_REJECT_UNAUTHORIZED says.
+      // Regardless of NODE_TLS_REJECT_UNAUTHORIZED.
       rejectUnauthorized: true,
       host: host!,
       port,
@@ -107,7 +108,9 @@ export class PeerSecurity {
     socket.once('secureConnect', opened)
     socket.once('error', (error: Error & { code?: string }) => {
       const isAboutTls = error.code === undefined || !/^E[A-Z]+$/.test(error.code)
-      if (isAboutTls) this.parts.logger.warn(`TLS to server at ${host}:${port}: ${error.message}`)
+      if (!isAboutTls) return
+      const fields = { address: `${host}:${port}`, error: error.message }
+      this.parts.logger.warn('tls: connection to server failed', fields)
     })
     return socket
   }
@@ -129,7 +132,7 @@ export class PeerSecurity {
         socket.on('data', (bytes: Buffer) => receiver?.receive(bytes, bytes.length))
       },
       onFailed: (address, reason) =>
-        logger.warn(`TLS handshake with server ${address} on the ${port} port failed: ${reason}`),
+        logger.warn('tls: handshake with server failed', { address, port, error: reason }),
     })
   }
 }

@@ -27,7 +27,7 @@ afterEach(() => {
   for (const close of closers.splice(0)) close()
 })
 
-/** Two ends of a connection of which one is a PeerSocket; the other is not read until told. */
+/** Two ends of a connection, one of them a PeerSocket; the other is read only on demand. */
 async function pair(): Promise<{ link: PacketLink; turns: Turns; near: Socket; far: Socket }> {
   const turns = new Turns()
   const server = createReadingServer({ allowHalfOpen: false }, (near) => {
@@ -49,7 +49,7 @@ async function pair(): Promise<{ link: PacketLink; turns: Turns; near: Socket; f
   return { link, turns, near, far }
 }
 
-test('what leaves slowly leaves as it was, however often its buffers are used again', async () => {
+test('bytes that leave slowly are not changed by reusing buffers', async () => {
   const { link, turns, near, far } = await pair()
   const count = 400
   const bytesEach = 50_000
@@ -61,7 +61,7 @@ test('what leaves slowly leaves as it was, however often its buffers are used ag
     link.sendRaw(new Uint8Array(bytesEach).fill(i % 251))
     turns.flush()
     if (near.writableLength > 0) backedUp++
-    // Now and then the other side reads a little, so that some have left and some have not.
+    // The other side reads a little now and then, so that some bytes have left and some have not.
     if (i % 20 !== 19) continue
     far.resume()
     await once(far, 'data')
@@ -80,7 +80,7 @@ test('what leaves slowly leaves as it was, however often its buffers are used ag
   expect(wrong).toEqual([])
 })
 
-test('what comes is handed on, and so is that nothing comes any more', async () => {
+test('received bytes and the end of the stream are passed on', async () => {
   const { link, far } = await pair()
   const lost = new Promise<void>((resolve) => {
     link.onClosed = resolve

@@ -2,16 +2,16 @@ import type { Socket } from 'node:net'
 import type { PacketLink, PeerWire } from '@zabra/core'
 import type { Turn } from './turn.ts'
 
-/** How long the last words may take to leave. */
+/** How long the last bytes may take to leave. */
 const lingerMs = 1000
 /** A packet or two. */
 const fewBytes = 512
-/** What is kept to be written into again: so many buffers, none of them larger. */
+/** Number and maximum size of the buffers kept for reuse. */
 const spareMax = 4
 const spareBytesMax = 1024 * 1024
 const nothing = new Uint8Array(0)
 
-/** One connection of the quorum port: packets in, one write a turn out. */
+/** One connection of the quorum port: packets in, one write per turn out. */
 export class PeerSocket implements PeerWire {
   private readonly socket: Socket
   private readonly turn: Turn
@@ -19,7 +19,10 @@ export class PeerSocket implements PeerWire {
   private isDirty = false
   private isClosing = false
   private handedOver = 0
-  /** Buffers that have not left whole, oldest first, and how much was handed over with them. */
+  /**
+   * Buffers that have not left completely, oldest first, with the byte count at which each was
+   * handed over.
+   */
   private readonly leaving: { readonly bytes: Uint8Array; readonly upTo: number }[] = []
   private readonly spare: Uint8Array[] = []
   readonly remoteAddress: string
@@ -33,7 +36,7 @@ export class PeerSocket implements PeerWire {
     socket.on('close', () => this.link?.lost())
   }
 
-  /** Before anything is received. */
+  /** Must be called before anything is received. */
   attach(link: PacketLink): void {
     this.link = link
   }
@@ -41,7 +44,7 @@ export class PeerSocket implements PeerWire {
   receive(bytes: Uint8Array, length: number): void {
     this.turn.setTime()
     this.link?.received(bytes.subarray(0, length), Math.floor(performance.now()))
-    // Where there is little to do it is done at once, where there is much it is gathered.
+    // A few packets are processed at once, many are collected.
     if (length < fewBytes) this.turn.finish()
     else this.turn.schedule()
   }
@@ -63,7 +66,7 @@ export class PeerSocket implements PeerWire {
       this.reclaim()
       this.handedOver += out.position
       this.socket.write(out.written())
-      // Taken by the kernel at once, where there is little: then the buffer is ours again.
+      // The kernel has taken everything at once, so the buffer can be reused.
       if (this.socket.writableLength > 0) {
         this.leaving.push({ bytes: out.bytes, upTo: this.handedOver })
         out.adopt(this.spare.pop() ?? nothing)
@@ -77,7 +80,7 @@ export class PeerSocket implements PeerWire {
     setTimeout(() => this.socket.destroy(), lingerMs).unref()
   }
 
-  /** Proposals fill a buffer each turn: those that have left are filled again. */
+  /** Proposals fill a buffer each turn; buffers that have left are reused. */
   private reclaim(): void {
     const { leaving, spare } = this
     const left = this.handedOver - this.socket.writableLength

@@ -1,14 +1,14 @@
 import type { PeerBase } from '@zabra/core'
 import type { IdlePoll } from './idle-poll.ts'
 
-/** Something that collects what it has to send during a turn. */
+/** Something that collects bytes to send during a turn. */
 export interface Flushable {
   flush(): void
 }
 
 /**
- * One turn of the event loop: everything that arrived has been handed to the peer, then each
- * connection gets one write and the log one batch.
+ * One turn of the event loop: after everything that arrived was handed to the peer, each connection
+ * gets one write and the log one batch.
  */
 export class Turn {
   private readonly peer: PeerBase
@@ -23,12 +23,12 @@ export class Turn {
     this.idlePoll = idlePoll
   }
 
-  /** Something came from a client. */
+  /** Call when a client has sent something. */
   begin(): void {
     this.idlePoll.arrived(this.setTime())
   }
 
-  /** Tells the peer what time it is. */
+  /** Updates the peer's clock. */
   setTime(): number {
     const nowMs = performance.now()
     this.peer.setTime(Math.floor(nowMs), Date.now())
@@ -40,7 +40,7 @@ export class Turn {
     this.schedule()
   }
 
-  /** The end of this turn comes right after all sockets that have something were read. */
+  /** Runs right after all readable sockets were read. */
   schedule(): void {
     if (this.isScheduled) return
     this.isScheduled = true
@@ -52,13 +52,16 @@ export class Turn {
     this.finish()
   }
 
-  /** Ends the turn now. Other servers first: their logs take longer than ours. */
+  /**
+   * Ends the turn now. Other servers get their bytes first: their log syncs take longer than our
+   * own work.
+   */
   finish(): void {
     this.flush()
     if (this.peer.hasBatch) this.onBatch()
   }
 
-  /** Work that did not come from a socket, as a turn of its own. */
+  /** Runs work that did not come from a socket, as a turn of its own. */
   run(work: () => void): void {
     this.setTime()
     work()

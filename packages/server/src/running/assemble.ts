@@ -2,8 +2,6 @@ import { statSync } from 'node:fs'
 import { join } from 'node:path'
 import {
   CommittedLog,
-  describeRecovery,
-  isRecoveryWarning,
   Journal,
   loadDatabase,
   Peer,
@@ -24,7 +22,7 @@ import {
 import type { AuditLog } from '../audit/audit-log.ts'
 import { makeAuthenticator } from '../auth/authenticator.ts'
 import { sessionPasswordsOf } from '../auth/session-passwords.ts'
-import type { Logger } from '../base/logger.ts'
+import { logEntry, type EventLogger } from '../base/event-logger.ts'
 import { nodeHost } from '../base/node-host.ts'
 import type { ServerConfig } from '../config/config.ts'
 import { zlibCompression as compression } from '../disk/zlib-compression.ts'
@@ -33,6 +31,7 @@ import { Turn } from '../net/turn.ts'
 import type { TlsContexts } from '../tls/tls-contexts.ts'
 import type { ServerView } from '../view/server-view.ts'
 import { explainEnd, noVerdicts, type VerdictCounts } from '../view/session-end.ts'
+import { describeRecovery } from './describe-recovery.ts'
 import { describeJournal, describeTrace } from './describe-trace.ts'
 import { historyRetention, openHistory } from './history.ts'
 import { joinEnsemble, type JoinedEnsemble } from './ensemble.ts'
@@ -42,15 +41,15 @@ const formatFolder = 'version-2'
 /** Most clients have reconnected by this time after a start. */
 const calmAfterMs = 10_000
 
-/** What a server is made from, besides its configuration. */
+/** The inputs of a server, besides its configuration. */
 export interface Resources {
   readonly disk: Disk
   /** Where changes of the membership are saved; undefined if they are not. */
   readonly configFile: string | undefined
-  /** Limited in rate: clients can cause these lines. */
-  readonly logger: Logger
-  /** Not limited: lines that only the start causes. */
-  readonly startLogger: Logger
+  /** Limited in rate, since clients can cause these lines. */
+  readonly logger: EventLogger
+  /** Not limited, for lines that only the start causes. */
+  readonly startLogger: EventLogger
   readonly tls: TlsContexts
   readonly audit: AuditLog | undefined
   /** A change of configuration moves this server's client port. */
@@ -146,8 +145,7 @@ export async function assembleServer(config: ServerConfig, resources: Resources)
       disk,
       host: nodeHost,
       trace: (event) => {
-        const { level, text } = describeJournal(event, ensemble !== undefined)
-        logger[level](text)
+        logEntry(logger, describeJournal(event, ensemble !== undefined))
       },
       turn: (work) => turn.run(work),
     },
@@ -164,13 +162,14 @@ export async function assembleServer(config: ServerConfig, resources: Resources)
   if (peer instanceof Peer) peer.dropOrphans()
   ensemble?.connect(journal)
   turn.schedule()
-  // A server that had to trust that nothing preceded its logs should not have to again.
+  // Recovery had to trust that nothing preceded the logs; a snapshot spares the next start from
+  // that.
   const isWithoutSnapshot = recovered.snapshotFile === undefined && !recovered.isFresh
-  // The next start should not have to replay all this again.
+  // A snapshot spares the next start from replaying all this again.
   const isLongReplay = recovered.recordsReplayed > config.snapCount / 2
   if (recovered.damageAccepted || isWithoutSnapshot) void journal.snapshot()
   else if (isLongReplay) void journal.snapshotAfter(calmAfterMs)
-  // A learner may have applied what its own log does not hold yet.
+  // A learner may have applied transactions that its own log does not have yet.
   const durable = (): bigint => (log.lastZxid < db.lastZxid ? log.lastZxid : db.lastZxid)
   const history = openHistory(config, disk, directories, startLogger, durable)
   const startup = { loadMs, recordsReplayed: recovered.recordsReplayed }
@@ -203,7 +202,7 @@ function authenticatorOf(config: ServerConfig): Authenticator {
 function recoveryOptions(
   config: ServerConfig,
   { snapshotDir, logDir }: Parts['directories'],
-  logger: Logger,
+  logger: EventLogger,
 ): RecoveryOptions {
   return {
     snapshotDir,
@@ -218,23 +217,22 @@ function recoveryOptions(
     },
     othersHaveIt: config.ensemble !== undefined,
     trace(event) {
-      if (isRecoveryWarning(event)) logger.warn(describeRecovery(event))
-      else logger.info(describeRecovery(event))
+      logEntry(logger, describeRecovery(event))
     },
   }
 }
 
-/** In memory nothing is older than the server. */
+/** In memory, files are as old as the server. */
 function changedAt(file: string): number {
   return statSync(file, { throwIfNoEntry: false })?.mtimeMs ?? Date.now()
 }
 
-function tracer(logger: Logger, expiredBy: VerdictCounts): (event: TraceEvent) => void {
+function tracer(logger: EventLogger, expiredBy: VerdictCounts): (event: TraceEvent) => void {
   return (event) => {
     if (event.type === 'sessionEnded' && event.end.isExpired) {
       expiredBy[explainEnd(event.end).verdict]++
     }
-    const line = describeTrace(event)
-    if (line !== undefined) logger[line.level](line.text)
+    const entry = describeTrace(event)
+    if (entry !== undefined) logEntry(logger, entry)
   }
 }

@@ -1,5 +1,5 @@
 import { faultCode, type HostPort, type PeerBase } from '@zabra/core'
-import type { Logger } from '../base/logger.ts'
+import type { EventLogger } from '../base/event-logger.ts'
 import { StartError } from '../base/start-error.ts'
 import { x509Identities } from '../auth/x509.ts'
 import type { ServerConfig } from '../config/config.ts'
@@ -15,7 +15,7 @@ export interface ClientPortsParts {
   readonly peer: PeerBase
   readonly turn: Turn
   readonly words: FourLetterWords
-  readonly logger: Logger
+  readonly logger: EventLogger
   /** Undefined: clients cannot use TLS. */
   readonly tlsContext: TlsContext | undefined
 }
@@ -24,7 +24,7 @@ export interface ClientPortsParts {
 export class ClientPorts {
   readonly listener: ClientListener
   private readonly config: ServerConfig
-  private readonly logger: Logger
+  private readonly logger: EventLogger
   private readonly acceptor: TlsAcceptor | undefined
 
   constructor(config: ServerConfig, parts: ClientPortsParts) {
@@ -54,8 +54,13 @@ export class ClientPorts {
       address === undefined || address === '::' || address === '0.0.0.0'
     if (port === portNow && (host === addressNow || (isEvery(host) && isEvery(addressNow)))) return
     listener.move(port, isEvery(host) ? undefined : host).then(
-      () => logger.info(`the client port is ${port} from now on`),
-      (error: Error) => logger.error(`the client port stays ${portNow}: ${error.message}`),
+      () => logger.info('client: moved port', { port }),
+      (error: Error) =>
+        logger.error('client: cannot move port, keeping the old one', {
+          port,
+          oldPort: portNow,
+          error: error.message,
+        }),
     )
   }
 
@@ -77,13 +82,13 @@ export class ClientPorts {
       },
       onFailed: (address, reason) => {
         peer.stats.authFailures++
-        this.logger.warn(`TLS handshake with client ${address} failed: ${reason}`)
+        this.logger.warn('tls: handshake with client failed', { address, error: reason })
       },
     })
   }
 }
 
-/** Names the setting that the operating system's error is about. */
+/** Names the setting that caused the operating system's error. */
 function startError(config: ServerConfig, speech: Speech, error: Error): Error {
   const isSecure = speech === 'tls'
   const key = isSecure ? 'secureClientPort' : 'clientPort'

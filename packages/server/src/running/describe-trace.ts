@@ -1,99 +1,105 @@
 import type { JournalEvent, SessionEnd, TraceEvent } from '@zabra/core'
+import { error, info, warn, type LogEntry } from '../base/event-logger.ts'
 import { explainEnd } from '../view/session-end.ts'
-import type { Logger } from '../base/logger.ts'
 
 const hex = (id: bigint): string => `0x${BigInt.asUintN(64, id).toString(16)}`
 
-/** What an event says in the log; undefined where it would only be noise. */
-export function describeTrace(
-  event: TraceEvent,
-): { level: keyof Logger; text: string } | undefined {
+/** An event as a line of the log; undefined if it would only be noise. */
+export function describeTrace(event: TraceEvent): LogEntry | undefined {
   switch (event.type) {
     case 'sessionCreated':
     case 'sessionResumed':
     case 'sessionClosed':
     case 'reclaimed':
-      return undefined
-    case 'sessionRefused':
-      return info(`${event.address}: session ${hex(event.sessionId)} refused (${event.reason})`)
-    case 'clientAhead':
-      return info(
-        `${event.address} has seen ${hex(event.lastZxidSeen)}, we only ${hex(event.lastZxid)}: it must go elsewhere`,
-      )
-    case 'sessionEnded':
-      return event.end.isExpired ? info(sessionEndLine(event.end)) : undefined
-    case 'sessionExpired':
-      return info(`session ${hex(event.sessionId)} expired after ${event.timeoutMs} ms`)
-    case 'badFrame':
-      return info(`${event.address}: ${event.reason}; connection closed`)
-    case 'unknownOperation':
-      return info(`${event.address}: unknown operation ${event.operation}; connection closed`)
-    case 'authFailed':
-      return info(`${event.address}: authentication by ${quoted(event.scheme)} failed`)
-    case 'limitReached':
-      return {
-        level: 'warn',
-        text: `${event.address}: the limit ${event.limit} is reached; see docs/limits.md`,
-      }
     case 'writesSuspended':
     case 'writesResumed':
       return undefined
+    case 'sessionRefused':
+      return info('session: refused client', {
+        session: hex(event.sessionId),
+        address: event.address,
+        reason: event.reason,
+      })
+    case 'clientAhead':
+      return info('session: refused client that has seen a newer state than this server', {
+        address: event.address,
+        clientZxid: hex(event.lastZxidSeen),
+        zxid: hex(event.lastZxid),
+      })
+    case 'sessionEnded':
+      return event.end.isExpired ? sessionEndEntry(event.end) : undefined
+    case 'sessionExpired':
+      return info('session: timed out', {
+        session: hex(event.sessionId),
+        timeoutMs: event.timeoutMs,
+      })
+    case 'badFrame':
+      return info('client: closed connection after an invalid request', {
+        address: event.address,
+        reason: event.reason,
+      })
+    case 'unknownOperation':
+      return info('client: closed connection after an unknown operation', {
+        address: event.address,
+        operation: event.operation,
+      })
+    case 'authFailed':
+      return info('client: authentication failed', {
+        address: event.address,
+        scheme: event.scheme?.slice(0, schemeCharactersMax),
+      })
+    case 'limitReached':
+      return warn('client: reached a limit', { address: event.address, limit: event.limit })
     case 'quotaExceeded':
-      return {
-        level: 'warn',
-        text: `${event.path} is above its quota: ${event.used} ${event.what}, where ${event.limit} are allowed`,
-      }
+      return warn('quota: subtree exceeds its limit', {
+        path: event.path,
+        kind: event.what,
+        used: event.used,
+        limit: event.limit,
+      })
     case 'digestMismatch':
-      return {
-        level: 'error',
-        text: `after ${hex(event.zxid)} the tree has the digest ${event.actual}, where ${event.expected} is expected`,
-      }
+      return error('tree: digest differs from that of the leader', {
+        zxid: hex(event.zxid),
+        digest: event.actual,
+        expected: event.expected,
+      })
   }
 }
 
-function sessionEndLine(end: SessionEnd): string {
+/** A client chooses the name of its scheme. */
+const schemeCharactersMax = 64
+
+function sessionEndEntry(end: SessionEnd): LogEntry {
   const { verdict, sentences } = explainEnd(end)
-  return `session ${hex(end.sessionId)} is over (${verdict}): ${sentences.join(' ')}`
-}
-
-const quotedMax = 64
-
-/** What a client sent, so that it can neither end a line of the log nor fill it. */
-function quoted(text: string | null): string {
-  return JSON.stringify(text !== null && text.length > quotedMax ? text.slice(0, quotedMax) : text)
-}
-
-function info(text: string): { level: 'info'; text: string } {
-  return { level: 'info', text }
+  return info('session: expired', {
+    session: hex(end.sessionId),
+    verdict,
+    reason: sentences.join(' '),
+  })
 }
 
 /** What the journal did, as a line of the log. */
-export function describeJournal(
-  event: JournalEvent,
-  isInEnsemble: boolean,
-): { level: keyof Logger; text: string } {
+export function describeJournal(event: JournalEvent, isInEnsemble: boolean): LogEntry {
   switch (event.type) {
     case 'diskFull':
-      return {
-        level: 'error',
-        text: isInEnsemble
-          ? `${event.message}; until there is room this server serves nobody, the others go on`
-          : `${event.message}; writes are refused until there is room, reads and sessions go on`,
-      }
+      return isInEnsemble
+        ? error('disk: full, leaving the ensemble until there is room', { error: event.message })
+        : error('disk: full, refusing writes until there is room', { error: event.message })
     case 'diskFree':
-      return info('there is room on the disk again: writes go on')
+      return info('disk: has room again, accepting writes')
     case 'slowSync':
-      return {
-        level: 'warn',
-        text: `making a batch durable took ${Math.round(event.ms)} ms: the disk is slow`,
-      }
+      return warn('disk: log sync is slow', { ms: Math.round(event.ms) })
     case 'snapshotTaken':
-      return info(`${event.file}: ${event.bytes} bytes in ${Math.round(event.ms)} ms`)
+      return info('snapshot: written', {
+        file: event.file,
+        bytes: event.bytes,
+        ms: Math.round(event.ms),
+      })
     case 'snapshotFailed':
-      return { level: 'error', text: `no snapshot was taken: ${event.message}` }
+      return error('snapshot: cannot write', { error: event.message })
     case 'purged':
-      return info(`purged ${event.files.join(', ')}`)
+      return info('purge: removed old files', { files: event.files })
     case 'purgeFailed':
-      return { level: 'warn', text: `purging failed: ${event.message}` }
+      return warn('purge: cannot remove old files', { error: event.message })
   }
 }

@@ -10,25 +10,26 @@ import {
   type HostPort,
   type Journal,
   type Membership,
-  type MembershipChange,
   type PeerOptions,
   type PeerPorts,
   type RecoveryOptions,
   type ServerSpec,
   type TxnLog,
-  type ZabEvent,
 } from '@zabra/core'
 import type { EnsembleConfig } from '../config/ensemble-config.ts'
-import type { Logger } from '../base/logger.ts'
+import { logEntry, type EventLogger } from '../base/event-logger.ts'
 import { NodePeerNetwork, type PeerNetworkOptions } from '../net/peer-network.ts'
 import { nodeHost } from '../base/node-host.ts'
+import { describeZab } from '../view/describe-zab.ts'
+import { Timeline } from '../view/timeline.ts'
 import type { Turn } from '../net/turn.ts'
 
 /** A server's part in its ensemble. */
 export interface JoinedEnsemble {
   readonly peer: EnsemblePeer
+  readonly timeline: Timeline
   connect(journal: Journal): void
-  /** Opens the ports and begins to look for a leader; `fail` is told when that cannot go on. */
+  /** Opens the ports and starts looking for a leader; `fail` is called if that cannot continue. */
   start(fail: (error: Error) => void): Promise<void>
   stop(): Promise<void>
 }
@@ -47,26 +48,33 @@ export async function joinEnsemble(
     turn: () => Turn
     /** A change of configuration moves this server's client port. */
     clientMoved: (address: HostPort) => void
-    logger: Logger
+    logger: EventLogger
   },
   options: PeerOptions & {
     ensemble: EnsembleConfig
     /** How servers connect to each other. */
     security: Pick<PeerNetworkOptions, 'tls' | 'tlsContext' | 'sasl'>
-    /** Beside which the members are kept; undefined where nothing is kept. */
+    /** The members are saved beside this file; undefined if they are not saved. */
     configFile: string | undefined
   },
   clock: { nowMs: number; wallMs: number },
 ): Promise<JoinedEnsemble> {
   const { ensemble, configFile } = options
   const { logger, turn, clientMoved, ...rest } = parts
+  const timeline = new Timeline()
   const self = BigInt(ensemble.serverId)
   const membership = membershipOf(ensemble)
   const { snapshotDir } = parts.recovery
   const epochs = await Epochs.load(parts.disk, snapshotDir, parts.db.lastZxid, {
     resetsAccepted: ensemble.resetsAcceptedEpoch,
   })
-  if (epochs.isAbsurd) logger.warn(describeAbsurd(snapshotDir, epochs))
+  if (epochs.isAbsurd) {
+    logger.warn('zab: accepted epoch is far beyond the current one, other servers refuse it', {
+      directory: snapshotDir,
+      accepted: epochs.accepted,
+      current: epochs.current,
+    })
+  }
   const network = new NodePeerNetwork(
     { ...ensemble, ...options.security, self, membership },
     { peer: () => peer, turn, clientMoved },
@@ -83,7 +91,10 @@ export async function joinEnsemble(
         configFile === undefined
           ? undefined
           : new ConfigFiles(parts.disk, resolve(configFile), self),
-      zabTrace: (event) => logger[isWarning(event) ? 'warn' : 'info'](describeZab(event)),
+      zabTrace: (event) => {
+        timeline.add(event)
+        logEntry(logger, describeZab(event))
+      },
     },
     {
       ...options,
@@ -97,6 +108,7 @@ export async function joinEnsemble(
   let running: Promise<void> = Promise.resolve()
   return {
     peer,
+    timeline,
     connect(journal) {
       peer.journal = journal
     },
@@ -106,8 +118,8 @@ export async function joinEnsemble(
     },
     async stop() {
       await peer.finish()
-      // The others are to see at once, and all at the same time, that we are gone: only then do
-      // they look for a new leader without waiting for our vote.
+      // All other servers must notice at the same time that we are gone: only then do they look for
+      // a new leader without waiting for our vote.
       turn().run(() => peer.stop())
       network.stop()
       await running
@@ -116,7 +128,7 @@ export async function joinEnsemble(
   }
 }
 
-/** The settings that the peer takes as they are, under the same names. */
+/** The settings that the peer takes under the same names. */
 function learningOptions(config: EnsembleConfig) {
   const { initLimit, syncLimit, dialLimit, dialPauseMs, reconnectDelayMs, electionTiming } = config
   const { localSessions, readOnlyMode, leaderServes, observerMaster, syncsMax } = config
@@ -138,71 +150,6 @@ function learningOptions(config: EnsembleConfig) {
     confirmSyncs,
     admitsStrangers,
   }
-}
-
-const isWarning = ({ type }: ZabEvent): boolean =>
-  type === 'configNotSaved' || type === 'epochRefused'
-
-function describeAbsurd(directory: string, { accepted, current }: Epochs): string {
-  return (
-    `${directory}/acceptedEpoch says ${accepted}, far beyond currentEpoch, ${current}: others do not ` +
-    'believe that, and may not be able to have a leader. If no attack explains it, look for what is ' +
-    'wrong with the disk; how to go back is in docs/operating.md, "Epochs that are too high"'
-  )
-}
-
-function describeZab(event: ZabEvent): string {
-  switch (event.type) {
-    case 'looking':
-      return 'looking for a leader'
-    case 'readOnly':
-      return `no leader was found in ${event.afterMs} ms: serving reads to those who can do with them`
-    case 'readOnlyWhileFull':
-      return 'until there is room on the disk: serving reads to those who can do with them'
-    case 'elected':
-      return `server ${event.leader} is elected`
-    case 'appointed':
-      return `server ${event.leader} is to lead, by the new configuration`
-    case 'leading':
-      return `leading epoch ${event.epoch}`
-    case 'takingOver':
-      return `taking over the history of server ${event.leader} (${event.plan})`
-    case 'following':
-      return `following server ${event.leader} in epoch ${event.epoch}`
-    case 'handingOver':
-      return `handing over: ${event.reason}`
-    case 'roleEnded':
-      return `no longer: ${event.reason}`
-    case 'synchronising':
-      return `bringing server ${event.sid} up to date (${event.plan})`
-    case 'learnerDropped':
-      return `dropped server ${event.sid}: ${event.reason}`
-    case 'learnerRefused':
-      return `a server was turned away: ${event.reason}`
-    case 'epochRefused':
-      return (
-        `${event.address} came in the name of server ${event.sid}, and claims to have promised epoch ` +
-        `${event.promised}, far beyond our own, ${event.own}: it was turned away. This is an attack, or ` +
-        'the file acceptedEpoch of that server is damaged'
-      )
-    case 'changeProposed':
-      return `configuration ${event.version.toString(16)} is proposed: ${describeChange(event)}`
-    case 'reconfigured':
-      return `configuration ${event.version.toString(16)}: ${describeChange(event)}`
-    case 'configNotSaved':
-      return `the configuration could not be saved: ${event.reason}`
-  }
-}
-
-function describeChange({ joined, left, changed }: MembershipChange): string {
-  const parts = [
-    ['joined', joined],
-    ['left', left],
-    ['changed', changed],
-  ] as const
-  const said = parts.filter(([, ids]) => ids.length > 0)
-  const all = said.map(([what, ids]) => `${what}: ${ids.map((id) => `server ${id}`).join(', ')}`)
-  return all.join('; ') || 'the same servers'
 }
 
 /** The members as the core knows them: server ids are 64-bit numbers there. */

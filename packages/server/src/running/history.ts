@@ -1,23 +1,26 @@
 import { History, MemoryDisk, type Disk, type HistoryRetention } from '@zabra/core'
-import type { Logger } from '../base/logger.ts'
+import type { EventLogger } from '../base/event-logger.ts'
 import { Slices } from '../base/slices.ts'
 import type { ServerConfig } from '../config/config.ts'
 import { zlibCompression as compression } from '../disk/zlib-compression.ts'
 import type { Parts } from './assemble.ts'
 
-/** What is kept for history alone; a server in memory has no room for what nobody needs. */
+/**
+ * Retention of files for history alone; undefined for a server in memory, which has no room for
+ * them.
+ */
 export function historyRetention(config: ServerConfig, disk: Disk): HistoryRetention | undefined {
   const { enabled, retainBytes, retainMs } = config.history
   if (!enabled || disk instanceof MemoryDisk) return undefined
   return { retainBytes: retainBytes || Infinity, retainMs: retainMs || Infinity }
 }
 
-/** The past as far as it is committed and durable here. */
+/** History, up to the last transaction that is committed and durable here. */
 export function openHistory(
   config: ServerConfig,
   disk: Disk,
   places: Parts['directories'],
-  logger: Logger,
+  logger: EventLogger,
   upTo: () => bigint,
 ): History | undefined {
   if (!config.history.enabled) return undefined
@@ -28,8 +31,11 @@ export function openHistory(
     keepsIndexes: true,
     pause: new Slices().pause,
     trace({ type, file, message }) {
-      const what = type === 'indexDamaged' ? 'is damaged and is made again' : 'cannot be written'
-      logger.warn(`history: the index ${file} ${what}: ${message}`)
+      if (type === 'indexDamaged') {
+        logger.warn('history: rebuilding damaged index', { file, error: message })
+      } else {
+        logger.warn('history: cannot write index', { file, error: message })
+      }
     },
   })
 }

@@ -10,10 +10,10 @@ import type { ServerConfig } from '../config/config.ts'
 import { zlibCompression as compression } from '../disk/zlib-compression.ts'
 import type { ListenOptions } from '../net/client-listener.ts'
 
-// How the settings of a server reach its parts. A setting keeps its name unless a part combines
-// several settings; then the combination is computed here.
+// Maps the settings of a server to options of its parts. A setting keeps its name unless a part
+// combines several settings; then the combination is computed here.
 
-/** Session, xid and operation: the bytes before a request that goes to the leader. */
+/** Session, xid and operation: the bytes before a request that is forwarded to the leader. */
 const forwardedHeaderBytes = 16
 
 export function databaseOptions(
@@ -47,12 +47,13 @@ export function peerOptions(config: ServerConfig): PeerOptions {
     sessionTimeoutMsMin,
     sessionTimeoutMsMax,
     sessionlessTimeoutMs,
-    // A request that has to wait is not read: what Apache's throttler does in a queue of its own.
+    // A request over the limit is not read; Apache's throttler queues it instead.
     outstandingMax: Math.min(
       config.globalOutstandingLimit,
       throttledRequests?.outstandingMax ?? Infinity,
     ),
-    // The leader reads a request with its header, so a request that it would reject is refused here.
+    // The leader reads a request with its header, so a request that it would reject is refused
+    // here.
     frameBytesMax: Math.min(config.juteMaxBuffer, txnBytesMax(config) - forwardedHeaderBytes),
     limits,
     rules: {
@@ -111,7 +112,7 @@ export function listenOptions(config: ServerConfig): ListenOptions {
   }
 }
 
-/** The ports of clients, in the order of their numbers in the configuration. */
+/** The client ports, in the order of their numbers in the configuration. */
 function clientPorts({ clientPort, clientPortAddress, tls }: ServerConfig): ListenOptions['ports'] {
   const ports: ListenOptions['ports'][number][] = []
   if (clientPort !== undefined) {

@@ -7,12 +7,12 @@ import {
 } from '@zabra/core'
 import { zlibCompression } from '../disk/zlib-compression.ts'
 
-/** Where it lies until it is read; a name that the next start removes if we do not. */
+/** The temporary file; if we do not remove it, the next start does. */
 const uploadName = 'new.snapshot.upload'
 
 /**
- * Reads a database from the bytes of a snapshot, plain or compressed, by way of a file: they may
- * come slowly, and memory is for the database.
+ * Loads a database from the bytes of a snapshot, plain or compressed. They go through a file,
+ * because they may arrive slowly, and memory is needed for the database.
  */
 export async function receiveSnapshot(
   bytes: AsyncIterable<Uint8Array>,
@@ -32,7 +32,7 @@ export async function receiveSnapshot(
   }
 }
 
-/** Says what the name of such a file ends with. */
+/** The extension of such a file. */
 async function store(bytes: AsyncIterable<Uint8Array>, disk: Disk, path: string): Promise<string> {
   const file = await disk.create(path)
   const first = new Uint8Array(2)

@@ -13,6 +13,7 @@ import { AdminServer } from '../admin/admin-server.ts'
 import { makeWords } from '../admin/words.ts'
 import { openAuditLog, type AuditLog } from '../audit/audit-log.ts'
 import { every } from '../base/every.ts'
+import { eventLogger, type EventLogger } from '../base/event-logger.ts'
 import type { Logger } from '../base/logger.ts'
 import { limitRate } from '../base/rate-limited-logger.ts'
 import type { ServerConfig } from '../config/config.ts'
@@ -28,27 +29,27 @@ import { ClientPorts } from './client-ports.ts'
 import { txnBytesMax } from './options.ts'
 import { receiveSnapshot } from './restore.ts'
 
-/** A loop that is later than this counts as one that stood still. */
+/** An event loop that is later than this counts as stalled. */
 const stallMsMin = 200
 
-/** What a server runs on. */
+/** The environment of a server. */
 export interface Host {
   readonly logger: Logger
-  /** Keeps nothing: all files are in memory and disappear with the server. */
+  /** Stores nothing on disk: all files are in memory and disappear with the server. */
   readonly inMemory: boolean
 }
 
-/** What a server holds while it runs, and gives back when it stops. */
+/** Resources of a running server, released when it stops. */
 interface Holdings {
   readonly disk: Disk
   readonly locks: readonly DirectoryLock[]
   readonly tls: TlsContexts
   readonly audit: AuditLog | undefined
   readonly clientPorts: ClientPorts
-  readonly logger: Logger
+  readonly logger: EventLogger
 }
 
-/** A server that serves. */
+/** A running server. */
 export class RunningServer implements ServerView {
   readonly config: ServerConfig
   readonly peer: PeerBase
@@ -61,7 +62,7 @@ export class RunningServer implements ServerView {
   }
   traceMask = 306n
   isRestoring = false
-  /** Rejects when the server cannot continue, because its disk failed for example. */
+  /** Rejects when the server cannot continue, for example because its disk failed. */
   readonly failed: Promise<never>
   private readonly parts: Parts
   private readonly holdings: Holdings
@@ -84,8 +85,8 @@ export class RunningServer implements ServerView {
     const { administrators: context } = holdings.tls
     const { acceptsPlain } = config.adminTls
     this.admin = new AdminServer(this, holdings.logger, context && { context, acceptsPlain })
-    // Sessions end on whole ticks of tickTime; a shorter period makes them end on time.
-    // An election waits a few hundred milliseconds at a time, so an ensemble ticks more often.
+    // Sessions expire on whole ticks of tickTime; a shorter period makes them expire on time. Waits
+    // of an election last a few hundred milliseconds, so members of an ensemble tick more often.
     const periodMax = config.ensemble === undefined ? 500 : 20
     const period = Math.max(10, Math.min(periodMax, Math.floor(config.tickMs / 4)))
     let tickedMs = performance.now()
@@ -104,7 +105,8 @@ export class RunningServer implements ServerView {
 
   /** Loads the data directory and serves it. */
   static async start(config: ServerConfig, host: Host): Promise<RunningServer> {
-    const { logger: startLogger, inMemory } = host
+    const { inMemory } = host
+    const startLogger = eventLogger(host.logger)
     const logger = limitRate(startLogger)
     const disk: Disk = inMemory ? new MemoryDisk() : new NodeDisk()
     const locks = inMemory ? [] : lockDirectories(config)
@@ -161,10 +163,15 @@ export class RunningServer implements ServerView {
     await this.parts.ensemble?.start(fail)
   }
 
-  /** Stops cleanly: everything acknowledged is on disk, every client's connection is ended. */
+  /** Stops cleanly: everything acknowledged is on disk, and every connection is closed. */
   stop(): Promise<void> {
     this.stopping ??= this.shutDown()
     return this.stopping
+  }
+
+  /** Stops at the end of a block: `await using server = await startServer()`. */
+  [Symbol.asyncDispose](): Promise<void> {
+    return this.stop()
   }
 
   private async shutDown(): Promise<void> {
@@ -177,7 +184,7 @@ export class RunningServer implements ServerView {
     listener.stopAccepting()
     for (const socket of this.sockets) socket.pause()
     try {
-      // The other servers wait until this one is gone, so the ensemble comes first.
+      // The other servers wait until this one is gone, so the ensemble stops first.
       await ensemble?.stop()
       await this.admin.stop()
       await journal.stop()
@@ -198,17 +205,17 @@ export class RunningServer implements ServerView {
     return this.holdings.clientPorts.listener.address?.port ?? 0
   }
 
-  /** Where clients connect with TLS; 0 where they cannot. */
+  /** The port for clients with TLS; 0 without one. */
   get secureClientPort(): number {
     return this.holdings.clientPorts.listener.secureAddress?.port ?? 0
   }
 
-  /** `host:port[,host:port]`, as clients want it. */
+  /** `host:port[,host:port]`, in the format that clients take. */
   get connectString(): string {
     return connectString(this.config.clientPortAddress, this.clientPort)
   }
 
-  /** The same for clients that speak TLS. */
+  /** The same for clients with TLS. */
   get secureConnectString(): string {
     const { tls, clientPortAddress } = this.config
     const address = tls.port === undefined ? clientPortAddress : tls.address
@@ -219,14 +226,18 @@ export class RunningServer implements ServerView {
     return this.admin.url
   }
 
-  /** Where a browser finds the console. */
+  /** The URL of the console. */
   get consoleAddress(): string | undefined {
     return this.admin.consoleUrl
   }
 
-  /** Where Prometheus finds the metrics, when the provider of ZooKeeper is configured. */
+  /** The URL of metrics for Prometheus, if ZooKeeper's provider is configured. */
   get metricsAddress(): string | undefined {
     return this.admin.metricsUrl
+  }
+
+  get adminPort(): number | undefined {
+    return this.admin.consolePort
   }
 
   // --- for monitoring --------------------------------------------------------------------------
@@ -299,6 +310,10 @@ export class RunningServer implements ServerView {
     return { config: config.ensemble, membership, stats, leadership }
   }
 
+  get timeline(): ServerView['timeline'] {
+    return this.parts.ensemble?.timeline
+  }
+
   // --- what administrators can do --------------------------------------------------------------
 
   snapshot(): ReturnType<ServerView['snapshot']> {
@@ -316,7 +331,7 @@ export class RunningServer implements ServerView {
 
   async loggedZxid(): Promise<bigint> {
     const { db } = this.peer
-    // The start of an epoch, which the last zxid may be, is in no log.
+    // The last zxid may be the start of an epoch, which is in no log.
     const zxid = db.lastTxnZxid === 0n ? db.lastZxid : db.lastTxnZxid
     await this.peer.flush()
     return zxid

@@ -63,7 +63,7 @@ test('one command makes an authority and certificates for servers and clients', 
   expect(report).not.toMatch(/warning|error/)
 })
 
-test('what it makes is sound by the rules of others', () => {
+test('other tools accept what it makes', () => {
   init()
   const openssl = (...args: string[]): string =>
     spawnSync('openssl', args, { encoding: 'utf8', cwd: directory }).stdout
@@ -83,7 +83,7 @@ test('what it makes is sound by the rules of others', () => {
   ).toBe('client-alice.pem: OK\n')
 })
 
-test('later runs add to the same authority, and replace only what they are told to', () => {
+test('later runs use the same authority, and replace only what they are told to', () => {
   const before = init()
   const ca = readFileSync(join(directory, 'ca.pem'), 'utf8')
   const again = init({ clients: ['alice', 'bob'] })
@@ -95,7 +95,7 @@ test('later runs add to the same authority, and replace only what they are told 
   expect(readFileSync(join(directory, 'ca.pem'), 'utf8')).toBe(ca)
 })
 
-test('what cannot be done is said', () => {
+test('impossible requests get an error', () => {
   expect(() => init({ clients: ['../x'] })).toThrow(InitTlsError)
   expect(() => init({ clients: ['a', 'a'] })).toThrow(/client-a is named twice/)
   init()
@@ -103,7 +103,7 @@ test('what cannot be done is said', () => {
   expect(() => init()).toThrow(/ca.pem is there, but not .*ca-key.pem/)
 })
 
-test('a check tells what would go wrong', () => {
+test('a check reports what would go wrong', () => {
   init({ days: 3 })
   const other = join(directory, 'other')
   init({ directory: other })
@@ -121,7 +121,7 @@ test('a check tells what would go wrong', () => {
   expect(check('')).toBe('The configuration uses no TLS.\n')
 })
 
-test('a running server is asked what it serves', async () => {
+test('a running server is asked for its certificates', async () => {
   init()
   const server = await startServer({
     config: {

@@ -7,9 +7,9 @@ import { subjectOf } from './distinguished-name.ts'
 import { namesHost } from './peer-names.ts'
 import { tlsUses, type TlsContexts } from './tls-contexts.ts'
 
-/** The facts about a certificate that people look at. */
+/** Facts about a certificate, for people. */
 export interface CertificateSummary {
-  /** As it stands in ACLs. */
+  /** In the form that ACLs use. */
   readonly subject: string
   readonly issuer: string
   readonly serial: string
@@ -25,7 +25,7 @@ export interface TlsUseReport {
   /** The accepted connections: `TLS`, `TLS and plain`. */
   readonly speaks: string
   readonly settings: TlsSettings
-  /** Undefined where it cannot be used. */
+  /** Undefined if it cannot be used. */
   readonly certificate: CertificateSummary | undefined
   readonly trusted: readonly CertificateSummary[]
   readonly versions: string
@@ -107,7 +107,7 @@ function reportOf(
   }
 }
 
-/** Whether the chain ends with one that is trusted, or that one has issued. */
+/** Whether the chain ends with a trusted certificate, or with one that a trusted one has issued. */
 function isTrusted(
   chain: readonly X509Certificate[],
   trusted: readonly X509Certificate[],
@@ -159,7 +159,7 @@ export function servedCertificates(
   })
 }
 
-/** The report as people read it. */
+/** The report as text. */
 export function describeTlsReport(reports: readonly TlsUseReport[]): string {
   if (reports.length === 0) return 'The configuration uses no TLS.\n'
   return reports.map(describeUse).join('\n')

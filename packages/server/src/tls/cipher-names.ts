@@ -1,6 +1,6 @@
 import { getCiphers } from 'node:tls'
 
-/** How Java's names of what follows `WITH` differ from OpenSSL's. */
+/** How the part after `WITH` in Java's names differs from OpenSSL's. */
 const bulk: readonly (readonly [RegExp, string])[] = [
   [/^(AES|CAMELLIA|ARIA)_(128|192|256)_CBC_(SHA\d*)$/, '$1$2-$3'],
   [/^(AES|CAMELLIA|ARIA)_(128|192|256)_(GCM|CCM)_(SHA\d+)$/, '$1$2-$3-$4'],
@@ -14,8 +14,8 @@ const bulk: readonly (readonly [RegExp, string])[] = [
 const signals = new Set(['TLS_EMPTY_RENEGOTIATION_INFO_SCSV', 'TLS_FALLBACK_SCSV'])
 
 /**
- * OpenSSL's name of a cipher suite that may be given by Java's; undefined for one that this Node.js does
- * not have. A signal that is no suite has an empty name.
+ * OpenSSL's name of a cipher suite, which may be given by Java's name; undefined if this Node.js
+ * does not have it. A signal that is no suite has an empty name.
  */
 export function openSslCipher(name: string): string | undefined {
   if (signals.has(name)) return ''
@@ -28,7 +28,7 @@ export function openSslCipher(name: string): string | undefined {
   const [pattern, replacement = ''] = bulk.find(([each]) => each.test(cipher)) ?? []
   if (pattern === undefined) return undefined
   const tail = cipher.replace(pattern, replacement)
-  // Plain RSA goes without saying in OpenSSL.
+  // OpenSSL's names leave plain RSA out.
   const head = exchange === 'RSA' ? [] : exchange.replace('DH_anon', 'ADH').split('_')
   return isThere([...head, tail].join('-'))
 }

@@ -7,7 +7,7 @@ import { openSslCipher } from './cipher-names.ts'
 import { StoreError, type Store } from './stores/key-material.ts'
 import { readStore, storeTypeOf } from './stores/read-store.ts'
 
-/** TLS cannot be set up as configured; the message names the key and says what is wrong. */
+/** TLS cannot be set up as configured; the message names the key and the problem. */
 export class TlsConfigError extends Error {
   override readonly name = 'TlsConfigError'
 }
@@ -15,9 +15,9 @@ export class TlsConfigError extends Error {
 /** The key, certificates and trust anchors of one use of TLS, read and checked. */
 export interface Credentials {
   readonly context: SecureContext
-  /** The same, for functions that make a context of their own. */
+  /** The same, for functions that make their own context. */
   readonly options: SecureOptions
-  /** This server's own certificate, and those of its issuers behind it. */
+  /** This server's own certificate, followed by those of its issuers. */
   readonly chain: readonly X509Certificate[]
   readonly trusted: readonly X509Certificate[]
   /** The files that were read. */
@@ -39,7 +39,7 @@ export interface SecureOptions {
 
 const versions = ['TLSv1.2', 'TLSv1.3'] as const
 
-/** Reads and checks all that a use of TLS is configured with. */
+/** Reads and checks everything that a use of TLS is configured with. */
 export function loadCredentials(settings: TlsSettings): Credentials {
   const { prefix, keyStore, trustStore, clientAuth } = settings
   const warnings: string[] = []
@@ -83,7 +83,7 @@ export function loadCredentials(settings: TlsSettings): Credentials {
   const options: SecureOptions = {
     key: entry.key.export({ type: 'pkcs8', format: 'pem' }) as string,
     cert: entry.chain.map(String).join('\n'),
-    // Not even what Node.js comes with is trusted where nothing is configured.
+    // Without a trust store nothing is trusted, not even the authorities that come with Node.js.
     ca: trusted.map(String),
     ...(crl === undefined ? {} : { crl }),
     minVersion: min,
@@ -114,7 +114,10 @@ function loadStore(key: string, settings: StoreSettings, files: string[]): Store
   }
 }
 
-/** A file goes before what stands in the configuration. The line that a text file ends with is none of it. */
+/**
+ * A password file wins over a password in the configuration. Its final line break is not part of
+ * the password.
+ */
 function passwordOf(
   key: string,
   { password, passwordPath }: StoreSettings,

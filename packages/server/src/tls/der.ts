@@ -1,12 +1,12 @@
-/** The bytes are no DER, or not of the structure that was expected. */
+/** The bytes are no DER, or have another structure than expected. */
 export class DerError extends Error {
   override readonly name = 'DerError'
 }
 
-/** One value of DER, or of BER with lengths that are given at the end. */
+/** One value of DER, or of BER with indefinite lengths. */
 export interface DerValue {
   readonly tag: number
-  /** With tag and length. */
+  /** Including tag and length. */
   readonly bytes: Uint8Array
   readonly content: Uint8Array
 }
@@ -24,7 +24,7 @@ export const derTags = {
   context0: 0xa0,
 } as const
 
-/** Deeper nesting than this is an attack or an error: no key store has it. */
+/** Deeper nesting is an attack or an error: no key store has it. */
 const depthMax = 32
 const constructedBit = 0x20
 const longTagMask = 0x1f
@@ -52,7 +52,7 @@ export function readDer(bytes: Uint8Array, depth = 0): DerValue {
   return { tag, bytes: bytes.subarray(0, at + length), content: bytes.subarray(at, at + length) }
 }
 
-/** Ends where two zero bytes stand in place of a value. */
+/** A value of indefinite length ends with two zero bytes. */
 function readIndefinite(bytes: Uint8Array, tag: number, depth: number): DerValue {
   if ((tag & constructedBit) === 0) throw new DerError('a plain value without a length')
   let at = 2
@@ -65,7 +65,7 @@ function readIndefinite(bytes: Uint8Array, tag: number, depth: number): DerValue
   return { tag, bytes: bytes.subarray(0, at + 2), content: bytes.subarray(2, at) }
 }
 
-/** The values that a constructed one holds. */
+/** The values in a constructed one. */
 export function derChildren(value: DerValue, expected?: number): DerValue[] {
   if (expected !== undefined) expectTag(value, expected)
   const children: DerValue[] = []
@@ -88,7 +88,7 @@ export function expectTag(value: DerValue | undefined, tag: number): DerValue {
   return value
 }
 
-/** The bytes of an octet string, which BER may give in pieces. */
+/** The bytes of an octet string, which BER may split into pieces. */
 export function octets(value: DerValue | undefined): Uint8Array {
   if (value === undefined) throw new DerError('a value is missing')
   if ((value.tag & constructedBit) === 0) return value.content
@@ -111,7 +111,7 @@ export function oidText(value: DerValue | undefined): string {
   return [root, head - root * 40n, ...tail].join('.')
 }
 
-/** A whole number that is no larger than such a number may reasonably be. */
+/** A whole number within a limit. */
 export function smallInteger(value: DerValue | undefined, max = 2 ** 31): number {
   const { content } = expectTag(value, derTags.integer)
   let number = 0

@@ -24,7 +24,7 @@ export function subjectOf(certificate: Uint8Array): string {
   return nameText(readDer(subjectBytes(certificate)))
 }
 
-/** That name as the certificate has it. */
+/** The same name, as DER from the certificate. */
 export function subjectBytes(certificate: Uint8Array): Uint8Array {
   const [body] = derChildren(readDer(certificate), derTags.sequence)
   const fields = derChildren(body!, derTags.sequence)
@@ -49,7 +49,7 @@ function attributeText(attribute: DerValue): string {
   if (keyword === undefined || value === undefined || !textTags.has(value.tag)) {
     return `${keyword ?? oid}=#${Buffer.from(value?.bytes ?? []).toString('hex')}`
   }
-  // Java takes the bytes of every kind of text for UTF-8.
+  // Java decodes the bytes of every kind of text as UTF-8.
   return `${keyword}=${escapeText(Buffer.from(value.content).toString('utf8'))}`
 }
 
@@ -61,7 +61,7 @@ function escapeText(text: string): string {
   })
   const first = chars.findIndex((char) => !isBlank(char))
   const last = chars.findLastIndex((char) => !isBlank(char))
-  // A value of blanks alone is escaped throughout.
+  // A value of spaces alone is escaped completely.
   const isOutside = (i: number): boolean => first < 0 || i < first || i > last
   return chars.map((char, i) => (isOutside(i) ? `\\${char}` : char)).join('')
 }

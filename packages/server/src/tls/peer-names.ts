@@ -10,8 +10,8 @@ export function namesHost(certificate: X509Certificate, host: string): boolean {
 }
 
 /**
- * Why a certificate does not fit the connection it came on: it must name the address, one of `hosts`, or,
- * where that is allowed, the name that DNS has for the address. Undefined where it fits.
+ * Why a certificate does not fit its connection: it must name the address, one of `hosts` or, if
+ * that is allowed, the name of the address in DNS. Undefined if it fits.
  */
 export async function nameProblem(
   certificate: X509Certificate,
@@ -26,8 +26,9 @@ export async function nameProblem(
 }
 
 /**
- * Why a certificate does not belong to the server that the connection claims to come from: it must name one of the
- * server's `hosts`, or the address of the connection if one of them resolves to that. Undefined if it does.
+ * Why a certificate does not belong to the server that the connection claims to come from: it must
+ * name one of the server's `hosts`, or the address of the connection if one of them resolves to
+ * that. Undefined if it does.
  */
 export async function claimProblem(
   certificate: X509Certificate,

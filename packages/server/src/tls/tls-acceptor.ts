@@ -14,9 +14,9 @@ export interface HandshakeCounts {
 export interface AcceptorOptions {
   readonly context: TlsContext
   readonly clientAuth: 'none' | 'want' | 'need'
-  /** Whether a connection stays open for what is to be sent when the other side sends no more. */
+  /** Whether a connection stays open for sending after the other side has sent its end. */
   readonly allowHalfOpen: boolean
-  /** Returns why a valid certificate must be refused; undefined accepts it. */
+  /** The reason to refuse a valid certificate; undefined accepts it. */
   readonly checkPeer?:
     | ((
         certificate: X509Certificate,
@@ -29,7 +29,7 @@ export interface AcceptorOptions {
   readonly onFailed: (address: string, reason: string) => void
 }
 
-/** Does the server's side of TLS handshakes on connections that others have accepted. */
+/** The server's side of TLS handshakes on accepted connections. */
 export class TlsAcceptor {
   readonly counts: HandshakeCounts = { underWay: 0, failed: 0 }
   private readonly options: AcceptorOptions
@@ -41,7 +41,7 @@ export class TlsAcceptor {
     options.context.onChange((credentials) => (this.server = this.makeServer(credentials)))
   }
 
-  /** Connections under way keep the certificates they began with. */
+  /** Handshakes in progress keep the certificates they began with. */
   private makeServer({ options: secure }: Credentials): Server {
     const { clientAuth, context } = this.options
     const server = createServer({
@@ -50,7 +50,7 @@ export class TlsAcceptor {
       // An invalid optional certificate is refused in `secured`.
       rejectUnauthorized: clientAuth === 'need',
       handshakeTimeout: 2 * context.settings.detectionTimeoutMs,
-      // A resumed session would bring along an identity that may have been revoked since.
+      // A resumed session would keep an identity that may have been revoked since.
       ...(clientAuth === 'none' ? {} : { secureOptions: constants.SSL_OP_NO_TICKET }),
     })
     server.on('secureConnection', (socket) => void this.secured(socket))
@@ -64,7 +64,8 @@ export class TlsAcceptor {
   /** Bytes already read from the connection must have been put back with `unshift`. */
   accept(socket: Socket): void {
     this.counts.underWay++
-    // With a half-open connection, a client that leaves during the handshake would be noticed only by the timeout.
+    // With a half-open connection, a client that leaves during the handshake would be noticed only
+    // by the timeout.
     socket.allowHalfOpen = false
     this.server.emit('connection', socket)
   }
@@ -83,7 +84,7 @@ export class TlsAcceptor {
       return
     }
     if (certificate !== undefined && checkPeer !== undefined) {
-      // Reads nothing until the peer is checked.
+      // Nothing is read until the peer is checked.
       socket.pause()
       socket.on('error', ignore)
       const problem = await checkPeer(certificate, socket)

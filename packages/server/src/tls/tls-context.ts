@@ -2,14 +2,14 @@ import { stat } from 'node:fs/promises'
 import type { SecureContext } from 'node:tls'
 import type { TlsSettings } from '../config/tls-settings.ts'
 import { every } from '../base/every.ts'
-import type { Logger } from '../base/logger.ts'
+import type { EventLogger, LogFields } from '../base/event-logger.ts'
 import { loadCredentials, TlsConfigError, type Credentials } from './credentials.ts'
 import { subjectOf } from './distinguished-name.ts'
 
-/** Interval of looking at the files; each look costs a few calls of stat. */
+/** Interval of checking the files; each check costs a few calls of stat. */
 const lookMs = 1000
 const dayMs = 24 * 60 * 60 * 1000
-/** A certificate that ends sooner than this is worth a warning, every day. */
+/** A certificate that expires sooner than this gets a warning every day. */
 const warnBeforeDays = 30
 
 /** The purpose of a TLS context. */
@@ -19,26 +19,26 @@ export type TlsUse = 'clients' | 'servers' | 'administrators'
 export class TlsContext {
   readonly use: TlsUse
   readonly settings: TlsSettings
-  /** Reloads that put new credentials into use, and those that were refused. */
+  /** Reloads that put new credentials into use, and refused ones. */
   reloads = 0
   failedReloads = 0
   /** Why the current files are not in use; undefined if they are. */
   problem: string | undefined
   private credentials: Credentials
-  private readonly logger: Logger
+  private readonly logger: EventLogger
   private readonly listeners = new Set<(context: Credentials) => void>()
   private seen: string | undefined
   private isLooking = false
   private endLooking: (() => void) | undefined
   private endWarning: (() => void) | undefined
 
-  /** Throws a TlsConfigError where the files cannot be used. */
-  constructor(use: TlsUse, settings: TlsSettings, reload: boolean, logger: Logger) {
+  /** Throws a TlsConfigError if the files cannot be used. */
+  constructor(use: TlsUse, settings: TlsSettings, reload: boolean, logger: EventLogger) {
     this.use = use
     this.settings = settings
     this.logger = logger
     this.credentials = loadCredentials(settings)
-    for (const warning of this.credentials.warnings) logger.warn(warning)
+    this.warnOfSettings()
     this.warnOfExpiry()
     this.endWarning = every(dayMs, () => this.warnOfExpiry())
     if (!reload) return
@@ -81,32 +81,33 @@ export class TlsContext {
       this.reloads++
       this.problem = undefined
       for (const listener of this.listeners) listener(credentials)
-      for (const warning of credentials.warnings) logger.warn(warning)
-      logger.info(`TLS for ${use}: new certificate in use: ${this.describe()}`)
+      this.warnOfSettings()
+      logger.info('tls: loaded new certificate', this.certificateFields())
       this.warnOfExpiry()
       return true
     } catch (error) {
       if (!(error instanceof TlsConfigError)) throw error
       this.failedReloads++
       if (this.problem !== error.message) {
-        logger.error(
-          `TLS for ${use}: the changed files are refused, those before stay in use: ${error.message}`,
-        )
+        logger.error('tls: cannot load changed files, keeping the old certificate', {
+          use,
+          error: error.message,
+        })
       }
       this.problem = error.message
       return false
     }
   }
 
-  /** Subject, serial number and end of the certificate that is served. */
-  describe(): string {
-    const { serialNumber } = this.credentials.chain[0]!
-    return `${this.subject}, serial ${serialNumber}, valid until ${new Date(this.expiresMs).toISOString()}`
+  private certificateFields(): LogFields {
+    const { use, subject, expiresMs } = this
+    const { serialNumber: serial } = this.credentials.chain[0]!
+    return { use, subject, serial, expires: new Date(expiresMs).toISOString() }
   }
 
   /**
-   * Follows symbolic links, which orchestrators swap. A file that is read while it is being written is
-   * read again after its next change.
+   * Follows symbolic links, which orchestrators swap. A file that is read while it is being written
+   * is read again after its next change.
    */
   private async look(): Promise<void> {
     if (this.isLooking) return
@@ -124,12 +125,19 @@ export class TlsContext {
   }
 
   private warnOfExpiry(): void {
+    const { logger } = this
+    const daysLeft = Math.floor((this.expiresMs - Date.now()) / dayMs)
+    if (daysLeft >= warnBeforeDays) return
+    const fields = this.certificateFields()
+    if (daysLeft < 0) logger.error('tls: certificate has expired', fields)
+    else logger.warn('tls: certificate expires soon', { ...fields, daysLeft })
+  }
+
+  private warnOfSettings(): void {
     const { logger, use } = this
-    const daysLeft = (this.expiresMs - Date.now()) / dayMs
-    if (daysLeft > warnBeforeDays) return
-    const said = `TLS for ${use}: the certificate ${this.describe()}`
-    if (daysLeft <= 0) logger.error(`${said}, has expired: nobody will connect`)
-    else logger.warn(`${said}, expires in ${Math.floor(daysLeft)} days`)
+    for (const problem of this.credentials.warnings) {
+      logger.warn('tls: questionable setting', { use, problem })
+    }
   }
 }
 

@@ -1,5 +1,5 @@
 import type { ServerConfig } from '../config/config.ts'
-import type { Logger } from '../base/logger.ts'
+import type { EventLogger } from '../base/event-logger.ts'
 import { StartError } from '../base/start-error.ts'
 import { TlsConfigError } from './credentials.ts'
 import { TlsContext } from './tls-context.ts'
@@ -21,8 +21,8 @@ export function tlsUses(config: ServerConfig): { readonly [Use in keyof TlsConte
   }
 }
 
-/** Reads keys and certificates; a StartError says which of them cannot be used, and why. */
-export function openTlsContexts(config: ServerConfig, logger: Logger): TlsContexts {
+/** Reads keys and certificates; throws a StartError with the reason if they cannot be used. */
+export function openTlsContexts(config: ServerConfig, logger: EventLogger): TlsContexts {
   const { tls, quorumTls, adminTls } = config
   const uses = tlsUses(config)
   const opened: TlsContext[] = []

@@ -3,7 +3,7 @@ import { dirname } from 'node:path'
 import { getHeapStatistics } from 'node:v8'
 import { versionText } from './version.ts'
 
-/** What the server runs on, under the names that tools know from Java. */
+/** The environment of the server, under the names that tools know from Java. */
 export function environment(): Record<string, string> {
   const heap = getHeapStatistics()
   const megabytes = (bytes: number): string => `${Math.floor(bytes / (1024 * 1024))}MB`

@@ -1,6 +1,6 @@
 import type { ServerView } from './server-view.ts'
 
-/** The role as monitoring tools know it: they look for these very words. */
+/** The role in the exact words that monitoring tools look for. */
 export function serverState(view: ServerView): string {
   if (view.peer.isReadOnly) return 'read-only'
   switch (view.ensembleState) {
@@ -17,7 +17,7 @@ export function serverState(view: ServerView): string {
   }
 }
 
-/** As ZooKeeper counts: the root twice, once as `/` and once as the empty path. */
+/** Counted as in ZooKeeper: the root twice, as `/` and as the empty path. */
 export function nodeCount(view: ServerView): number {
   return view.peer.db.tree.size + 1
 }

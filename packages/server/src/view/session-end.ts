@@ -1,25 +1,25 @@
 import type { PastConnection, SessionEnd } from '@zabra/core'
 
-/** What ended a session, in a word. */
+/** The cause of a session's end, in a word. */
 export const sessionVerdicts = [
-  /** Somebody closed it. */
+  /** A client or an administrator closed it. */
   'closed',
-  /** Nothing came over a connection that was open. */
+  /** Its connection was open, but the client sent nothing. */
   'silent',
-  /** Its connection broke, or its client closed it, and did not come back. */
+  /** Its connection broke, or its client closed it, and the client did not return. */
   'disconnected',
-  /** This server ended the connection, and the client did not come back. */
+  /** This server ended the connection, and the client did not return. */
   'dropped',
-  /** This server did not run for a good part of the timeout. */
+  /** This server was stalled for a good part of the timeout. */
   'stalled',
-  /** A server was elected meanwhile. */
+  /** A server was elected in the meantime. */
   'election',
   /** Its client was connected to another server, which knows more. */
   'elsewhere',
 ] as const
 export type SessionVerdict = (typeof sessionVerdicts)[number]
 
-/** How many sessions expired, by verdict. */
+/** Number of expired sessions, by verdict. */
 export type VerdictCounts = Record<SessionVerdict, number>
 
 export function noVerdicts(): VerdictCounts {
@@ -28,13 +28,13 @@ export function noVerdicts(): VerdictCounts {
 
 export interface SessionVerdictText {
   readonly verdict: SessionVerdict
-  /** What was seen, most important first. */
+  /** The observations, most important first. */
   readonly sentences: readonly string[]
   /** What this server cannot know. */
   readonly unknown: readonly string[]
 }
 
-/** Why a session ended, in words. */
+/** Explains the end of a session in words. */
 export function explainEnd(end: SessionEnd): SessionVerdictText {
   const { isExpired, connections, timeoutMs = 0, stalls, roles, moves = 0 } = end
   if (!isExpired) {
@@ -47,7 +47,7 @@ export function explainEnd(end: SessionEnd): SessionVerdictText {
   if (last === undefined) sentences.push(elsewhere(end))
   else sentences.push(connectionSentence(end, last))
   if (stalls.length > 0) {
-    // A client that went by itself would have gone anyway.
+    // A client that disconnected would have expired in any case.
     const isMuch = stalledMs >= timeoutMs / 3 && verdict !== 'disconnected'
     if (isMuch) verdict = 'stalled'
     const text = `This server stood still for ${seconds(stalledMs)} meanwhile.`

@@ -3,9 +3,9 @@ import { readFileSync } from 'node:fs'
 const packageFile = new URL('../../package.json', import.meta.url)
 const { version } = JSON.parse(readFileSync(packageFile, 'utf8')) as { version: string }
 
-/** The release whose behaviour this server has: what tools that look at versions go by. */
+/** The ZooKeeper release whose behavior this server has, for tools that check versions. */
 const compatibleWith = '3.9.5'
 const builtOn = '2026-11-15 00:00 UTC'
 
-/** As it stands in `srvr`, `mntr` and the other places where ZooKeeper tells its version. */
+/** The version as in `srvr`, `mntr` and wherever else ZooKeeper reports it. */
 export const versionText = `${compatibleWith}-zabra-${version}, built on ${builtOn}`

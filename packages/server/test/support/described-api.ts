@@ -42,6 +42,16 @@ export class DescribedApi {
     return this.call('POST', path, {}, body)
   }
 
+  /** A request of any method, with parameters in the address. */
+  send<T = Record<string, unknown>>(
+    method: 'PUT' | 'DELETE',
+    path: string,
+    parameters: object,
+    body: object = {},
+  ): Promise<ApiReply<T>> {
+    return this.call(method, path, parameters, body)
+  }
+
   /** An answer that is not JSON, as it came. */
   async raw(path: string, parameters: object = {}): Promise<Response> {
     return fetch(this.url(path, parameters), { headers: this.headers })

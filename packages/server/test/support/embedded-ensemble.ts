@@ -13,6 +13,8 @@ export interface EnsembleOptions {
   readonly prepare?: (folder: string) => void
   /** Adds an observer, which is the fourth server. */
   readonly withObserver?: boolean
+  /** The servers tell each other where their client ports are. */
+  readonly hasClientPorts?: boolean
   /** Settings of one server, beside those of the ensemble. */
   readonly settingsOf?: (id: number) => Record<string, string>
 }
@@ -23,12 +25,12 @@ export class EmbeddedEnsemble {
   readonly servers = new Map<number, RunningServer>()
   private readonly folder = mkdtempSync(join(tmpdir(), 'zabra-ensemble-'))
   private readonly settings: Record<string, string>
-  private readonly settingsOf: EnsembleOptions['settingsOf']
+  private readonly settingsOf: (id: number) => Record<string, string>
 
   private constructor(
     settings: Record<string, string>,
     ids: readonly number[],
-    settingsOf: EnsembleOptions['settingsOf'],
+    settingsOf: (id: number) => Record<string, string>,
   ) {
     this.settings = settings
     this.ids = ids
@@ -37,18 +39,24 @@ export class EmbeddedEnsemble {
 
   static async start(
     settings: Record<string, string>,
-    { prepare, withObserver = false, settingsOf }: EnsembleOptions = {},
+    { prepare, withObserver = false, hasClientPorts = false, settingsOf }: EnsembleOptions = {},
   ): Promise<EmbeddedEnsemble> {
     const ids = withObserver ? [1, 2, 3, 4] : [1, 2, 3]
-    const ports = await freePorts(2 * ids.length)
+    const ports = await freePorts(3 * ids.length)
+    const clientPortOf = (id: number): number => ports[2 * ids.length + id - 1]!
     const lines = ids.map((id) => [
       `server.${id}`,
-      `127.0.0.1:${ports[2 * id - 2]}:${ports[2 * id - 1]}:${id === 4 ? 'observer' : 'participant'}`,
+      `127.0.0.1:${ports[2 * id - 2]}:${ports[2 * id - 1]}:${id === 4 ? 'observer' : 'participant'}${hasClientPorts ? `;127.0.0.1:${clientPortOf(id)}` : ''}`,
     ])
     const ensemble = new EmbeddedEnsemble(
       { ...Object.fromEntries(lines), ...settings },
       ids,
-      settingsOf,
+      (id) => ({
+        ...(hasClientPorts
+          ? { clientPort: String(clientPortOf(id)), '4lw.commands.whitelist': '*' }
+          : {}),
+        ...settingsOf?.(id),
+      }),
     )
     for (const id of ensemble.ids) {
       mkdirSync(ensemble.folderOf(id))
@@ -67,7 +75,7 @@ export class EmbeddedEnsemble {
       syncLimit: '5',
       preAllocSize: '64',
       ...this.settings,
-      ...this.settingsOf?.(id),
+      ...this.settingsOf(id),
       ...changed,
       myid: String(id),
       dataDir: this.folderOf(id),

@@ -53,6 +53,8 @@ export class ServerProcess {
   isStopping = false
   /** Its connections with the other servers of an ensemble. */
   peerNetwork: SimPeerNetwork | undefined
+  /** How often it went on after it had stood still. */
+  resumes = 0
   private readonly name: string
   private readonly network: Network
   private running: Promise<void> = Promise.resolve()
@@ -133,6 +135,7 @@ export class ServerProcess {
   }
 
   resume(): void {
+    if (this.isPaused) this.resumes++
     this.isPaused = false
     const { backlog } = this
     this.backlog = []

@@ -27,6 +27,7 @@ export function staleLeader(cluster: Cluster, { forMs }: Fault): void {
   const { now: pausedAt } = cluster.history
   const pausedMs = world.nowMs
   process.pause()
+  const { resumes } = process
   // The others notice at once; it must not take so long that all sessions are over.
   for (const stream of process.peerNetwork?.streams() ?? []) stream.far.fail()
   const untilMs = world.nowMs + pausedMsMax
@@ -41,7 +42,8 @@ export function staleLeader(cluster: Cluster, { forMs }: Fault): void {
     if (isReplaced) recorder.count('leaders that went on unaware')
     // So long clients may learn what has happened since.
     world.after(200 + (forMs % 400), () => {
-      const isSame = leader.process === process && process.alive && process.paused
+      // Another fault may have made it go on meanwhile, and stand still once more.
+      const isSame = leader.process === process && process.alive && process.resumes === resumes
       process.resume()
       const stoodStillMs = (world.nowMs - pausedMs) * leader.clock.rate
       if (isSame && isReplaced && stoodStillMs > 2 * cluster.tickMs)

@@ -32,6 +32,23 @@ export const certaintyMutants: readonly Mutant[] = [
     servers: 3,
     joined: (peer) => replace(inside(peer, 'journal'), 'abandonSnapshot', () => () => {}),
   },
+  {
+    name: 'a snapshot from a leader is purged for its lower name',
+    servers: 3,
+    faults: ['strandedLeader', 'crashInTakeover'],
+    joined: (peer) => {
+      const journal = inside(peer, 'journal')
+      replace(journal, 'storeAlone', (original: () => Promise<unknown>) => () => {
+        const { undisturbed } = journal
+        journal.undisturbed = (work: () => Promise<unknown>) => work()
+        try {
+          return original()
+        } finally {
+          journal.undisturbed = undisturbed
+        }
+      })
+    },
+  },
   ofLearner(
     'a snapshot that is being written takes in a history without a quorum',
     (_learner, _peer, { parts }) => {

@@ -43,6 +43,15 @@ export class TreeCursor {
     return this.node !== noNode
   }
 
+  /** Visits about `countMax` nodes more; false when the last one was visited. */
+  visitNodes(visit: (id: NodeId) => void, countMax: number): boolean {
+    for (let left = countMax; left > 0 && this.node !== noNode; left--) {
+      visit(this.node)
+      this.node = this.tree.successor(this.node)
+    }
+    return this.node !== noNode
+  }
+
   /** @internal The tree has a new node. */
   nodeCreated(id: NodeId): void {
     if (this.node !== noNode) this.born.add(id)

@@ -126,6 +126,16 @@ export class TreeView {
     return this.nodes.nameOf(id)
   }
 
+  /** Of the root: `noNode`. */
+  parent(id: NodeId): NodeId {
+    return id === root ? noNode : this.nodes.parent(id)
+  }
+
+  /** The child that was made first, of those that are left. */
+  firstChild(id: NodeId): NodeId {
+    return this.nodes.int(id, field.firstChild)
+  }
+
   aclId(id: NodeId): number {
     return this.nodes.int(id, field.aclId)
   }

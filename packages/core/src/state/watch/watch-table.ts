@@ -12,6 +12,8 @@ interface Single<W> {
 }
 type Entry<W> = Single<W> | Map<W, number>
 
+const noPaths: ReadonlySet<string> = new Set()
+
 /** A connection can have so many watches that to forget them all takes longer than others may wait. */
 const droppedAtOnceMax = 10_000
 
@@ -127,6 +129,11 @@ export class WatchTable<W extends { watchWeight: number }> {
     for (const [path, entry] of this.byPath) {
       yield [path, entry instanceof Map ? [...entry.keys()] : [entry.watcher]]
     }
+  }
+
+  /** What somebody watches. */
+  watchedBy(watcher: W): ReadonlySet<string> {
+    return this.byWatcher.get(watcher) ?? noPaths
   }
 
   watchers(): IterableIterator<[watcher: W, paths: ReadonlySet<string>]> {

@@ -63,6 +63,11 @@ export class Watches {
     return this.data.size + this.children.size
   }
 
+  /** How many watches somebody has. */
+  countOf(watcher: Watcher): number {
+    return this.data.watchedBy(watcher).size + this.children.watchedBy(watcher).size
+  }
+
   /** There are as many watches as this server can hold. */
   get isFull(): boolean {
     return this.data.weight + this.children.weight >= this.limits.total

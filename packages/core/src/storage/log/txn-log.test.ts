@@ -215,7 +215,7 @@ test('after a failed sync the log never writes again', async () => {
   disk.fault = (call) => (call === 'sync' ? 'EIO' : undefined)
   await expect(log.append(batchOf([2]))).rejects.toThrow(LogFailedError)
   disk.fault = undefined
-  await expect(log.append(batchOf([2]))).rejects.toThrow(/log\.1 could not be written: EIO/)
+  await expect(log.append(batchOf([2]))).rejects.toThrow(/log\.1 cannot be written: EIO/)
 })
 
 test('zeros on their way ahead of the records never fall on top of them', async () => {

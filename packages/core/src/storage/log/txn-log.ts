@@ -324,8 +324,8 @@ function isWithoutDescriptor(error: unknown): boolean {
 function failedBecause(error: unknown, path: string): LogFailedError {
   const reason = error instanceof Error ? error.message : String(error)
   return new LogFailedError(
-    `the transaction log ${path} could not be written: ${reason}. What it holds can no longer be ` +
-      'vouched for, so the server stops; after a restart it goes on from what is durable.',
+    `the transaction log ${path} cannot be written: ${reason}. Its content is no longer known, ` +
+      'so the server stops; a restart continues from what is durable.',
     { cause: error },
   )
 }

@@ -4,10 +4,10 @@ import type { ServerView } from '../../view/server-view.ts'
 import type { Json } from '../json.ts'
 import type { RateLimit } from './rate-limit.ts'
 
-/** The members of the JSON that a command answers, in order; `error` says what went wrong. */
+/** The members of a command's JSON answer, in order; `error` says what went wrong. */
 export type Answer = { readonly [name: string]: Json }
 
-/** An answer with another status than 200. */
+/** An answer with a status other than 200. */
 export class Refused {
   readonly refusal: Refusal
 
@@ -22,7 +22,7 @@ export interface Call {
   readonly request: IncomingMessage
   /** A command may set headers here, or send the whole response and return `sent`. */
   readonly response: ServerResponse
-  /** One for each command. */
+  /** A rate limit per command. */
   readonly rateLimit: RateLimit
 }
 

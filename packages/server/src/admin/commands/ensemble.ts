@@ -17,7 +17,7 @@ export function leader(view: ServerView): Answer {
   }
 }
 
-/** `observers`: those that a leader informs. */
+/** `observers`: the observers of a leader or of an observer master. */
 export function observers(view: ServerView): Answer {
   const ensemble = view.ensemble
   const learners = ensemble?.leadership?.learners ?? []
@@ -49,7 +49,7 @@ export function resetObservers({ ensemble }: ServerView): Answer {
   return {}
 }
 
-/** `voting_view`: the members that vote. */
+/** `voting_view`: the voting members. */
 export function votingView(view: ServerView): Answer {
   const ensemble = servingEnsemble(view)
   if (ensemble === undefined) return { current_config: {} }
@@ -67,7 +67,7 @@ function memberInfo({ addresses, role, client }: ServerSpec): Json {
   }
 }
 
-/** `zabstate`: how far this server has got with the others. */
+/** `zabstate`: the progress of this server in the Zab protocol. */
 export function zabState(view: ServerView): Answer {
   const ensemble = servingEnsemble(view)
   if (ensemble === undefined) return { voting: false, zabstate: '' }
@@ -96,7 +96,7 @@ function clientAddress({ config, clientPort }: ServerView, own: ServerSpec | und
   return hostPort(host, clientPort)
 }
 
-/** All that can be said of some addresses; that they can be reached is taken for granted. */
+/** What is known about some addresses; they are assumed to be reachable. */
 function addressInfo(addresses: readonly { host: string; port: number }[]): Json {
   const all = addresses.map(({ host, port }) => hostPort(host, port))
   const one = all[0] ?? null
@@ -119,7 +119,7 @@ function hostPort(host: string, port: number): string {
   return host.includes(':') ? `[${host}]:${port}` : `${host}:${port}`
 }
 
-/** Undefined also while there is no quorum: then a server answers like one of its own. */
+/** Undefined also without a quorum: then a server answers like a standalone one. */
 function servingEnsemble({ ensemble, peer }: ServerView): EnsembleView | undefined {
   return peer.isServing && !peer.isReadOnly ? ensemble : undefined
 }

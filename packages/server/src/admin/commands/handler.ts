@@ -54,7 +54,7 @@ export class CommandHandler {
       const refusal = await this.authorization.refuse(request)
       if (refusal !== undefined) return refuse(response, given, refusal)
     }
-    // ZooKeeper takes GET for its commands that change something. That is safe: a web page cannot
+    // ZooKeeper allows GET for its commands that change something. That is safe: a web page cannot
     // send the Authorization header that they need.
     if (command.isPost === true ? isGet : !isGet && command.isPrivileged !== true) {
       return refuseMethod(response, isGet ? 'POST' : 'GET, HEAD')
@@ -80,7 +80,7 @@ function finished(command: string, answer: Answer): Json {
 }
 
 function refuse(response: ServerResponse, command: string, refusal: Refusal): Promise<void> {
-  // What was sent along is not read, so nothing can follow it on this connection.
+  // The request body is not read, so no other request can follow on this connection.
   response.shouldKeepAlive = false
   return send(response, refusal.status, { command, error: refusal.error })
 }

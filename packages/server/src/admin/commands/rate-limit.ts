@@ -1,4 +1,4 @@
-/** Allows something once in an interval. */
+/** Allows an action once per interval. */
 export class RateLimit {
   private readonly intervalMs: number
   private lastMs = -Infinity
@@ -13,7 +13,7 @@ export class RateLimit {
     return true
   }
 
-  /** What was allowed did not take place. */
+  /** Call if an allowed action did not take place. */
   giveBack(): void {
     this.lastMs = -Infinity
   }

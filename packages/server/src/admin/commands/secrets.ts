@@ -1,4 +1,4 @@
-/** Settings whose values are nobody's business: whoever can reach the port can read the rest. */
+/** Settings with secret values. All others are shown to everybody who can reach the port. */
 const secretName = /(?:password|superdigest)$/i
 
 export function isSecret(name: string): boolean {

@@ -4,7 +4,7 @@ import { atMost } from '../slices.ts'
 import { sessionOf } from '../words/watches.ts'
 import type { Answer } from './command.ts'
 
-/** Sessions by when they expire, on the server's own clock, and their ephemerals. */
+/** Sessions by expiry time, on the server's own clock, with their ephemeral nodes. */
 export function dump(view: ServerView): Answer {
   const { db } = view.peer
   const { tree } = db
@@ -18,7 +18,7 @@ export function dump(view: ServerView): Answer {
   }
 }
 
-/** Of the sessions this server decides about, its own local ones included. */
+/** Only sessions whose expiry this server decides, including its own local ones. */
 function byExpiry({ peer }: ServerView): [timeMs: number, ids: bigint[]][] {
   const { sessions, localSessions } = peer
   if (localSessions === undefined) return sessions.byExpiry()
@@ -29,7 +29,7 @@ function byExpiry({ peer }: ServerView): [timeMs: number, ids: bigint[]][] {
   return [...all].toSorted(([a], [b]) => a - b)
 }
 
-/** As in ZooKeeper, of watches on data and existence only. */
+/** Watches on data and existence only, as in ZooKeeper. */
 export function watches(view: ServerView): Answer {
   const { data } = view.peer.db.watches
   const all = atMost(data.watchers(), data.watcherCount)

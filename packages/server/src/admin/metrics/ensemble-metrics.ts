@@ -2,10 +2,10 @@ import { ZabStats } from '@zabra/core'
 import type { EnsembleView, ServerView } from '../../view/server-view.ts'
 import { counter, gauge, summary, type Metric, type Value } from './metric.ts'
 
-/** What a server of its own tells of ensembles: nothing has happened. */
+/** The values on a standalone server: nothing has happened. */
 const nothing = new ZabStats()
 
-/** What servers of an ensemble measure of each other. */
+/** Measurements of the servers of an ensemble. */
 export function ensembleMetrics({ ensemble }: ServerView): Metric[] {
   const stats = ensemble?.stats ?? nothing
   return [

@@ -1,6 +1,6 @@
 import { readdir, readFile } from 'node:fs/promises'
 
-/** How many files and sockets are open and how many may be; undefined where the system won't say. */
+/** Number of open files and sockets, and its limit; undefined if the system does not say. */
 export async function fileDescriptors(): Promise<{ open: number; max: number } | undefined> {
   try {
     const [open, limits] = await Promise.all([

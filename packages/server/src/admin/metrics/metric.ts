@@ -1,6 +1,6 @@
 import type { Summary } from '@zabra/core'
 
-/** One thing that is measured, before it is written for anybody. */
+/** One measurement, independent of output format. */
 export type Metric = Value | Measured
 
 export interface Value {
@@ -8,9 +8,9 @@ export interface Value {
   readonly name: string
   readonly help: string
   readonly value: number
-  /** It is a fraction even when it happens to be whole: Java would print `0.0`. */
+  /** Written with a fraction even if it is whole: Java prints `0.0`. */
   readonly isFraction?: boolean
-  /** What it is about, where there are several of its name. */
+  /** The label, if several metrics have this name. */
   readonly key?: string
 }
 

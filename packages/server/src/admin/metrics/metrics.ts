@@ -10,7 +10,7 @@ import { fileDescriptors } from './file-descriptors.ts'
 import { counter, gauge, summary, type Metric, type Value } from './metric.ts'
 import { neverHere } from './never-here.ts'
 
-/** Everything that is measured, by the names ZooKeeper has for it. */
+/** Every metric, by ZooKeeper's names. */
 export async function collectMetrics(view: ServerView): Promise<Metric[]> {
   const descriptors = await fileDescriptors()
   return [
@@ -50,6 +50,7 @@ function gauges(view: ServerView): Value[] {
     gauge('outstanding_requests', peer.outstandingRequests, 'Requests that wait for their reply.'),
     gauge('unread_bytes', view.unreadBytes, 'Bytes sent to clients that they have not read.'),
     gauge('uptime', uptimeMs(view), 'Milliseconds since the server started.'),
+    gauge('admin_port', view.adminPort ?? 0, 'Port of the console and the HTTP API; 0 if off.'),
     gauge(
       'znode_count',
       nodeCount(view),
@@ -79,7 +80,7 @@ function gauges(view: ServerView): Value[] {
   ]
 }
 
-/** Handshakes and certificates; connections without one count only where there is TLS. */
+/** Handshakes and certificates. Connections without a certificate count only if TLS is on. */
 function tlsGauges({ handshakes, tlsContexts, sockets }: ServerView): Value[] {
   const hasTls = tlsContexts.some(({ use }) => use === 'clients')
   const others = { local: 0, remote: 0 }
@@ -134,7 +135,7 @@ function isLocal(address: string): boolean {
   return address === '::1' || address.startsWith('127.')
 }
 
-/** Limits and use of each subtree that has a quota; -1 is no limit. */
+/** Limits and usage of each subtree with a quota; -1 is no limit. */
 function* quotas(view: ServerView): IterableIterator<Value> {
   const names = new Map<string, Value[]>()
   for (const { path, limits, usage } of view.peer.db.quotas.report()) {
@@ -240,7 +241,7 @@ function expiries({ expiredBy }: ServerView): Value[] {
   }))
 }
 
-/** How often clients ran into each limit: `docs/limits.md` says what then happens. */
+/** How often clients reached each limit; `docs/limits.md` says what happens then. */
 function limitCounts({ peer }: ServerView): Value[] {
   const { limitsReached, failedGuesses } = peer.stats
   return [
@@ -314,7 +315,7 @@ function summaries(view: ServerView): Metric[] {
   ]
 }
 
-/** What was measured once, whole as its unit is. */
+/** A value measured once, written as a whole number like its unit. */
 function once(value: number): Summary {
   const measured = new Summary()
   measured.add(Math.round(value))

@@ -9,7 +9,7 @@ import type { Measured, Metric } from './metric.ts'
 
 const percentiles = { p50: 0.5, p95: 0.95, p99: 0.99, p999: 0.999 } as const
 
-/** `mntr`: every metric, a line each. */
+/** `mntr`: every metric, one per line. */
 export async function monitorLines(view: ServerView): Promise<string> {
   const lines: string[] = []
   for (const [name, value] of await monitorValues(view)) {
@@ -19,7 +19,7 @@ export async function monitorLines(view: ServerView): Promise<string> {
   return lines.join('')
 }
 
-/** Every metric by its flat name, as `mntr` and the command `monitor` tell them. */
+/** Every metric by its flat name, as in `mntr` and the command `monitor`. */
 export async function monitorValues(
   view: ServerView,
 ): Promise<[name: string, value: Extract<Json, string | number | Double>][]> {

@@ -1,7 +1,7 @@
 /**
- * Counters of ZooKeeper for things that cannot happen in this server: no caches of replies, no
- * cleaner of dead watchers. Told as 0, because boards and alerts
- * that sum them up would otherwise show nothing at all.
+ * ZooKeeper's counters of things that cannot happen in this server: it has no cache of replies and
+ * no cleaner of dead watchers. They are 0, because dashboards and alerts that sum them up would
+ * otherwise show nothing.
  */
 export const neverHere = [
   'add_dead_watcher_stall_time',

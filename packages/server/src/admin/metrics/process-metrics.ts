@@ -1,7 +1,7 @@
 import { performance } from 'node:perf_hooks'
 import { counter, gauge, type Value } from './metric.ts'
 
-/** The process, by the names that Prometheus' own client libraries have for it. */
+/** Metrics of the process, by the names of Prometheus' own client libraries. */
 export function processMetrics(): Value[] {
   const { rss, heapTotal, heapUsed, external, arrayBuffers } = process.memoryUsage()
   const { user, system } = process.cpuUsage()

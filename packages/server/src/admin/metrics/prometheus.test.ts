@@ -5,26 +5,26 @@ import { exposition } from './prometheus.ts'
 
 const textOf = (metrics: Metric[]): string => [...exposition(metrics)].join('')
 
-test('each metric says what it is before its value', () => {
+test('each metric has its HELP and TYPE before its value', () => {
   expect(textOf([gauge('a', 1.5, 'First.'), counter('b', 2, 'Second.')])).toBe(
     '# HELP a First.\n# TYPE a gauge\na 1.5\n# HELP b Second.\n# TYPE b counter\nb 2\n',
   )
 })
 
-test('metrics of one name share what is said of them', () => {
+test('metrics of one name share HELP and TYPE', () => {
   const one = { ...gauge('a', 1, 'One.'), key: 'x' }
   const two = { ...gauge('a', 2, 'One.'), key: 'y' }
   expect(textOf([one, two])).toBe('# HELP a One.\n# TYPE a gauge\na{key="x"} 1\na{key="y"} 2\n')
 })
 
-test('what would break a line is escaped', () => {
+test('characters that would break a line are escaped', () => {
   const odd = { ...gauge('a', 1, 'back\\slash and\nnewline'), key: 'quote"\\\n' }
   expect(textOf([odd])).toBe(
     '# HELP a back\\\\slash and\\nnewline\n# TYPE a gauge\na{key="quote\\"\\\\\\n"} 1\n',
   )
 })
 
-test('a summary has a sum and a count, a histogram quantiles too', () => {
+test('a summary has a sum and a count, a histogram also quantiles', () => {
   const plain = new Summary()
   plain.add(2)
   plain.add(4)
@@ -36,6 +36,6 @@ test('a summary has a sum and a count, a histogram quantiles too', () => {
   expect(textOf([summary('h', measured, 'H.')])).toContain('h{quantile="0.5"} 24\n')
 })
 
-test('quantiles of nothing are no numbers', () => {
+test('quantiles without samples are NaN', () => {
   expect(textOf([summary('h', new Histogram(), 'H.')])).toContain('h{quantile="0.5"} NaN\n')
 })

@@ -15,7 +15,7 @@ export async function metricsText(view: ServerView): Promise<string> {
   return joinInSlices(exposition([...metrics, ...processMetrics()]))
 }
 
-/** Metrics of one name must stand together: what they are is said before the first. */
+/** Metrics of one name must stand together, with HELP and TYPE before the first. */
 export function* exposition(metrics: Iterable<Metric>): IterableIterator<string> {
   let last = ''
   for (const metric of metrics) {

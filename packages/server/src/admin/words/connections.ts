@@ -3,7 +3,7 @@ import type { ServerView } from '../../view/server-view.ts'
 import type { ClientSocket } from '../../net/client-socket.ts'
 import { hex } from '../java-text.ts'
 
-/** `cons`: every connection and what it did last. */
+/** `cons`: every connection and its last operation. */
 export function* cons(view: ServerView): IterableIterator<string> {
   for (const socket of view.sockets) {
     const rest = socket.connection.sessionId === 0n ? '' : sessionPart(socket)
@@ -12,7 +12,7 @@ export function* cons(view: ServerView): IterableIterator<string> {
   yield '\n'
 }
 
-/** Address and counts; the parenthesis is left open. */
+/** Address and counts; the parenthesis stays open. */
 export function briefConnection(socket: ClientSocket): string {
   const { connection, interestOps } = socket
   const { queue, packetsReceived, packetsSent } = connection
@@ -34,7 +34,7 @@ function sessionPart({ connection }: ClientSocket): string {
   )
 }
 
-/** The short names ZooKeeper has for operations; NA for none yet. */
+/** ZooKeeper's short names of operations; NA for none yet. */
 const operationCodes = new Map<number, string>([
   [codes.closeSession, 'CLOS'],
   [codes.createSession, 'SESS'],

@@ -2,7 +2,7 @@ import type { ServerView } from '../../view/server-view.ts'
 import { dateText, hex } from '../java-text.ts'
 import { addressText } from './connections.ts'
 
-/** `dump`: sessions and connections by when they end, and whose ephemerals there are. */
+/** `dump`: sessions and connections by expiry, and ephemeral nodes by session. */
 export function* dump(view: ServerView): IterableIterator<string> {
   const { sessions, localSessions, db } = view.peer
   const toWall = Date.now() - performance.now()
@@ -43,7 +43,7 @@ function* sessionSets(
   }
 }
 
-/** When they expire, only the leader knows. */
+/** Only the leader knows when they expire. */
 const isLearner = ({ ensembleState }: ServerView): boolean =>
   ensembleState !== undefined && ensembleState !== 'leading'
 
@@ -56,8 +56,8 @@ function* globalSessions(sessions: ReadonlyMap<bigint, number>): IterableIterato
 const stepMs = 10_000
 
 /**
- * A connection ends with its session, or when it has not said in time whose it is. Told in whole
- * steps, as ZooKeeper looks at them.
+ * A connection ends with its session, or at the handshake timeout. The time is rounded up to a
+ * tick, the interval at which ZooKeeper checks.
  */
 function connectionsByExpiry(view: ServerView): [timeMs: number, lines: string[]][] {
   const { sessionlessTimeoutMs } = view.config

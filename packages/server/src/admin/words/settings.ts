@@ -2,7 +2,7 @@ import { formatMembership } from '@zabra/core'
 import type { ServerView } from '../../view/server-view.ts'
 import { environment } from '../../view/environment.ts'
 
-/** `conf`: the settings that count. */
+/** `conf`: the effective settings. */
 export async function conf(view: ServerView): Promise<string> {
   const { config, clientPort, secureClientPort, directories, adminAddress } = view
   const sizes = await view.directorySizes()
@@ -20,7 +20,7 @@ export async function conf(view: ServerView): Promise<string> {
     clientPortListenBacklog: config.clientPortListenBacklog,
     serverId: config.ensemble?.serverId ?? 0,
   }
-  // ZooKeeper has no such line. The command `zabra` finds the admin port by it.
+  // ZooKeeper has no such line. The command `zabra` uses it to find the admin port.
   const own = adminAddress === undefined ? '' : lines({ adminAddress })
   return lines(settings) + own + ensembleSettings(view)
 }
@@ -40,13 +40,13 @@ function ensembleSettings({ ensemble }: ServerView): string {
   return `${settings}membership: \n${formatMembership(membership)}`
 }
 
-/** `dirs`: what is used on disk. */
+/** `dirs`: disk usage. */
 export async function dirs(view: ServerView): Promise<string> {
   const { data, log } = await view.directorySizes()
   return `datadir_size: ${data}\nlogdir_size: ${log}\n`
 }
 
-/** `envi`: what the server runs on. */
+/** `envi`: the environment of the process. */
 export function* envi(): IterableIterator<string> {
   yield 'Environment:\n'
   yield lines(environment())

@@ -4,14 +4,14 @@ import { nodeCount, serverState } from '../../view/server-state.ts'
 import { versionText } from '../../view/version.ts'
 import { briefConnection } from './connections.ts'
 
-/** `srvr`: how the server does. */
+/** `srvr`: the state of the server. */
 export function* srvr(view: ServerView): IterableIterator<string> {
   yield heading(view)
   yield numbers(view)
   yield proposals(view)
 }
 
-/** `stat`: the same, with who is connected. */
+/** `stat`: the same, with the list of connections. */
 export function* stat(view: ServerView): IterableIterator<string> {
   yield heading(view)
   yield 'Clients:\n'
@@ -21,7 +21,7 @@ export function* stat(view: ServerView): IterableIterator<string> {
   yield proposals(view)
 }
 
-/** Only a leader has some. */
+/** Only a leader has proposals. */
 function proposals({ ensemble }: ServerView): string {
   if (ensemble?.leadership === undefined) return ''
   const { last, min, max } = ensemble.stats.proposalBytes

@@ -3,16 +3,16 @@ import type { ServerView } from '../../view/server-view.ts'
 import { hex } from '../java-text.ts'
 import { atMost } from '../slices.ts'
 
-// As in ZooKeeper these tell of watches on data and existence only, not of those on children.
+// As in ZooKeeper, these show watches on data and existence only, not those on children.
 
-/** `wchs`: how many watches there are. */
+/** `wchs`: the number of watches. */
 export function* wchs(view: ServerView): IterableIterator<string> {
   const { data } = view.peer.db.watches
   yield `${data.watcherCount} connections watching ${data.pathCount} paths\n`
   yield `Total watches:${data.size}\n`
 }
 
-/** `wchc`: what each session watches. */
+/** `wchc`: the watched paths of each session. */
 export function* wchc(view: ServerView): IterableIterator<string> {
   const { data } = view.peer.db.watches
   for (const [watcher, paths] of atMost(data.watchers(), data.watcherCount)) {
@@ -22,7 +22,7 @@ export function* wchc(view: ServerView): IterableIterator<string> {
   yield '\n'
 }
 
-/** `wchp`: which sessions watch each path. */
+/** `wchp`: the sessions that watch each path. */
 export function* wchp(view: ServerView): IterableIterator<string> {
   const { data } = view.peer.db.watches
   for (const [path, watchers] of atMost(data.paths(), data.pathCount)) {

@@ -1,8 +1,8 @@
 /**
- * Who may see what of the past. Whoever asks about a znode needs the right to read it twice: by the
- * ACL that it has now, and by the one that it had then. Where it is gone, the nearest znode above
- * it that is left stands for it now. So nobody learns from the past what is hidden from them today,
- * and nothing that was hidden then comes to light because a list was opened later.
+ * Access to the past. Asking about a znode needs read permission twice: by its current ACL, and by
+ * the one it had then. If the znode is gone, the nearest ancestor that still exists replaces it for
+ * the first check. So history shows nobody what is hidden today, and opening an ACL later does not
+ * reveal what was hidden then.
  */
 import { allows, HistoryError, noNode, type Change, type History, type PastTree } from '@zabra/core'
 import { parentOf, permissions, type Acl, type Id } from '@zabra/protocol'
@@ -14,7 +14,7 @@ const { read } = permissions
 export class PastAccess {
   private readonly view: ServerView
   private readonly identities: readonly Id[]
-  /** Nothing is hidden from the super user, nor where ACLs are not checked. */
+  /** The super user sees everything, and so does everybody if ACLs are not checked. */
   readonly seesAll: boolean
 
   constructor({ view, client }: Pick<Call, 'view' | 'client'>) {
@@ -24,7 +24,7 @@ export class PastAccess {
       view.peer.db.options.acl.skipAcl || this.identities.some(({ scheme }) => scheme === 'super')
   }
 
-  /** By the ACL that a znode has now, or else the nearest one above it. */
+  /** Checks the current ACL of a znode, or that of its nearest existing ancestor. */
   mayNow(path: string, perms: number = read): boolean {
     const { db } = this.view.peer
     for (let at = path; ; at = parentOf(at)) {
@@ -33,29 +33,29 @@ export class PastAccess {
     }
   }
 
-  /** By the ACL that a znode has now; not where there is none. */
+  /** Checks the current ACL of a znode; false if it does not exist. */
   mayIfThere(path: string): boolean {
     return this.view.peer.db.tree.find(path) !== noNode && this.mayNow(path)
   }
 
-  /** By the ACL that it had; undefined where it was not there. */
+  /** Checks the ACL that it had; undefined if it did not exist. */
   mightThen(tree: PastTree, path: string, perms: number = read): boolean | undefined {
     return tree.allows(path, perms, this.view.peer.db.options.acl, this.identities)
   }
 
-  /** Whether a list lets the caller read. */
+  /** Whether an ACL lets the caller read. */
   grants(acl: readonly Acl[]): boolean {
     const { db } = this.view.peer
     return allows(db.options.acl, db.acls.lookUp(acl), read, this.identities)
   }
 
-  /** Undefined where there was no such znode. */
+  /** Undefined if there was no such znode. */
   maySee(tree: PastTree, path: string): boolean | undefined {
     const might = this.mightThen(tree, path)
     return might === undefined ? undefined : might && this.mayNow(path)
   }
 
-  /** Those of these changes that the caller may see. */
+  /** The subset of these changes that the caller may see. */
   async visible(history: History, changes: readonly Change[]): Promise<Change[]> {
     if (this.seesAll) return [...changes]
     const isHidden = new Set<Change>()
@@ -69,7 +69,7 @@ export class PastAccess {
         uncertain.push({ path, zxid, isBefore: kind === 'delete', change })
       }
     }
-    // What was before the oldest tree that is kept cannot be known: then it stays hidden.
+    // The state before the oldest retained tree is unknown, so it stays hidden.
     await history
       .states(uncertain, ({ path, change }, tree) => {
         if (this.mightThen(tree, path) === true) isHidden.delete(change)

@@ -3,11 +3,11 @@ import { Slices } from '../../base/slices.ts'
 import type { ServerView } from '../../view/server-view.ts'
 import { ApiError } from '../api-error.ts'
 
-/** Questions about the past that are worked on at the same time, and that may wait. */
+/** Limits of queries about the past that run at the same time, and that wait. */
 const workingMax = 2
 const waitingMax = 32
 
-/** Answers questions about the past, a few at a time: each may read large files. */
+/** Runs queries about the past, a few at a time, because each may read large files. */
 export class HistoryDesk {
   private readonly view: ServerView
   private working = 0

@@ -69,7 +69,7 @@ async function changes(parameters: object): Promise<readonly Change[]> {
 }
 
 describe('changes', () => {
-  test('are listed the newest first, by path, kind, session and range, page by page', async () => {
+  test('are listed newest first, by path, kind, session and range, page by page', async () => {
     await create('/a', 'one')
     const second = await set('/a', 'two')
     await create('/b', 'other')
@@ -96,7 +96,7 @@ describe('changes', () => {
     ])
   })
 
-  test('of a multi share a zxid, and what was refused is not among them', async () => {
+  test('of a multi share a zxid, and refused ones are not listed', async () => {
     await client.call('multi', [
       { type: 1, request: { path: '/m', data: null, acl: openAcl, flags: 0 } },
       { type: 1, request: { path: '/m/n', data: null, acl: openAcl, flags: 0 } },
@@ -110,7 +110,7 @@ describe('changes', () => {
     expect(found[0]!.zxid).toBe(found[1]!.zxid)
   })
 
-  test('tell of the ephemerals that went with their session', async () => {
+  test('include the ephemeral nodes that went with their session', async () => {
     await create('/e', '', openAcl, createFlags.ephemeral)
     await client.call('closeSession', {})
     expect(await changes({ path: '/e' })).toMatchObject([
@@ -120,7 +120,7 @@ describe('changes', () => {
     client = await RawClient.connect(server.clientPort)
   })
 
-  test('come live to whoever listens, filtered', async () => {
+  test('are streamed live, filtered', async () => {
     const response = await api.raw('/history/stream', { path: '/live', data: true })
     const events = eventsOf(response)
     expect((await events.next()).value).toMatchObject({ event: 'ready' })
@@ -191,7 +191,7 @@ describe('the past', () => {
     expect([old.status, old.body.error?.code]).toEqual([410, 'tooOld'])
   })
 
-  test('shows a change with what was before, and the difference between two points', async () => {
+  test('shows a change with the previous state, and the difference between two points', async () => {
     await create('/d')
     const first = await create('/d/stays', 'old')
     await create('/d/comes')
@@ -228,8 +228,8 @@ describe('the past', () => {
   })
 })
 
-describe('what was deleted', () => {
-  test('comes back with data, ACLs and kinds, and nothing else changes', async () => {
+describe('a deleted subtree', () => {
+  test('is restored with data, ACLs and kinds, and nothing else changes', async () => {
     const acl = [...openAcl, { perms: 1, id: { scheme: 'digest', id: 'ann:x' } }]
     await create('/u', 'top')
     await create('/u/kept', 'now')
@@ -255,7 +255,7 @@ describe('what was deleted', () => {
     expect((await client.must('getData', { path: '/u/kept', watch: false })).stat.version).toBe(0)
   })
 
-  test('and an old version can be put back over the version that one has seen', async () => {
+  test('an old version can replace the version that the caller has seen', async () => {
     const then = await create('/v', 'good')
     await set('/v', 'bad')
     const at = hex(then)

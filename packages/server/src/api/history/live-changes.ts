@@ -3,7 +3,7 @@ import type { ServerView } from '../../view/server-view.ts'
 
 type Listener = (change: Change) => void
 
-/** Tells of changes as they happen. While nobody listens it costs nothing. */
+/** Reports changes as they happen. It costs nothing without listeners. */
 export class LiveChanges {
   private readonly view: ServerView
   private readonly listeners = new Set<Listener>()

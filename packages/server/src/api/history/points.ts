@@ -8,11 +8,11 @@ export const atParameter: Parameter = {
   isRequired: true,
 }
 
-/** A zxid or a time, as it stands in a request. */
+/** A zxid or a time in a request. */
 export function pointFrom(name: string, text: string): Point {
   if (/^0x[0-9a-f]{1,16}$/i.test(text)) return { zxid: BigInt.asIntN(64, BigInt(text)) }
   const timeMs = Date.parse(text)
-  // A plain number would be taken for a year.
+  // Date would parse a plain number as a year.
   if (Number.isNaN(timeMs) || !/^\d{4}-/.test(text)) {
     throw badRequest(
       `${name}: expected a zxid such as 0x100000001 or a time such as 2026-01-31T08:00Z`,

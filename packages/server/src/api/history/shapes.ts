@@ -61,7 +61,7 @@ export const pastNodeSchema = object(
   { acl: aclSchema, ...dataMembers },
 )
 
-/** Data in JSON: as text where it is text. */
+/** Data in JSON: as text if it is valid UTF-8. */
 export function dataJson(data: Uint8Array | null): {
   readonly data: string | null
   readonly encoding: 'utf8' | 'base64' | null
@@ -105,7 +105,7 @@ export function changeJson(change: Change, { view, role, wantsData }: ChangeView
   }
 }
 
-/** An id can be enough to take a living session over, so not everybody sees those. */
+/** Knowing an id can be enough to take over a live session, so not everybody sees ids. */
 export function showsSession(view: ServerView, role: Role, session: bigint): boolean {
   return (
     isLoopback(view.config.admin.address) ||
@@ -116,7 +116,7 @@ export function showsSession(view: ServerView, role: Role, session: bigint): boo
 
 export interface NodeDetail {
   readonly data?: boolean
-  /** Whether the hashes in the ACL may be shown, too; left out, there is no ACL. */
+  /** Whether to include the hashes in the ACL; undefined leaves the ACL out. */
   readonly acl?: 'whole' | 'masked'
 }
 

@@ -8,7 +8,10 @@ import { streamed, type Call, type Route } from '../route.ts'
 
 const bytesType = 'application/octet-stream'
 
-/** What `zabra backup` reads. It is everything, whatever ACLs say: for administrators. */
+/**
+ * Data for `zabra backup`. It includes everything, whatever ACLs say, so only administrators get
+ * it.
+ */
 export const backup: readonly Route[] = [
   {
     method: 'GET',
@@ -33,11 +36,11 @@ export const backup: readonly Route[] = [
     role: 'admin',
     isAudited: true,
     parameters: {
-      after: { kind: 'text', description: 'The zxid to go on from', isRequired: true },
+      after: { kind: 'text', description: 'The zxid to continue from', isRequired: true },
       checksum: {
         kind: 'text',
         description:
-          'The checksum of its record, in hexadecimal; without it there must be a snapshot of the zxid',
+          'The checksum of its record, in hexadecimal; without it a snapshot of that zxid must exist',
       },
       to: { kind: 'text', description: 'The last zxid; without it, the last one committed' },
     },
@@ -100,7 +103,7 @@ async function sendLog({ view, query, response }: Call): Promise<unknown> {
     to,
   })
   try {
-    // Before anything is sent: why the logs do not hold this is an answer of its own.
+    // Checked before anything is sent: missing logs get an error of their own.
     const first = await records.next()
     response.writeHead(200, { ...headers, 'Zabra-Zxid': hex(to), 'Zabra-Time': takenAt })
     await pipeline(Readable.from(withFirst(first, records)), response)

@@ -49,7 +49,7 @@ interface TxnOperation extends CreateJson {
   readonly version?: number
 }
 
-/** What changes znodes. Where a version does not match, nothing changes. */
+/** Routes that change znodes. If a version does not match, nothing changes. */
 export const changes: readonly Route[] = [
   {
     method: 'POST',
@@ -71,7 +71,7 @@ export const changes: readonly Route[] = [
       path: pathParameter,
       version: {
         kind: 'integer',
-        description: 'The version to replace; -1, and nothing else, for whichever it has',
+        description: 'The version to replace; -1 for any',
         isRequired: true,
         minimum: -1,
       },
@@ -176,7 +176,7 @@ function txnOperation(operation: TxnOperation): MultiOp {
 async function txn({ client, body, view }: Call): Promise<unknown> {
   const { operations } = body as { readonly operations: readonly TxnOperation[] }
   const results = await client.call('multi', operations.map(txnOperation))
-  // Those before the one that failed are ok, those behind it inconsistent.
+  // Parts before the failed one are ok, those after it inconsistent.
   const failed = results.findIndex(
     ({ err }) => err !== errorCodes.ok && err !== errorCodes.runtimeInconsistency,
   )
@@ -199,7 +199,7 @@ async function txn({ client, body, view }: Call): Promise<unknown> {
   }
 }
 
-/** A caller whose version does not match is told what is there. */
+/** Reports the current state to a caller whose version does not match. */
 export async function withNodeOnConflict<T>(
   { client, view }: Pick<Call, 'client' | 'view'>,
   path: string,

@@ -34,7 +34,7 @@ export const events: readonly Route[] = [
     role: 'metadata',
     parameters: {
       path: { kind: 'path', description: 'Changes at this znode and below it' },
-      metrics: { kind: 'flag', description: 'Each new moment of the metrics' },
+      metrics: { kind: 'flag', description: 'Each new sample of the metrics' },
     },
     answer: 'text/event-stream',
     handle: stream,
@@ -58,11 +58,11 @@ async function stream(call: Call): Promise<unknown> {
 
 interface Told {
   readonly changes: readonly { readonly type: string; readonly path: string }[]
-  /** There were more than are told. */
+  /** More changes happened than are listed. */
   readonly isTruncated: boolean
 }
 
-/** Collects changes for a moment: what many writes do to one znode is told once. */
+/** Collects changes for a moment, so that many writes to one znode become one event. */
 class Changes {
   private readonly tell: (told: Told) => void
   private readonly collected = new Map<string, { readonly type: string; readonly path: string }>()

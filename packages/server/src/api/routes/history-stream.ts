@@ -49,7 +49,10 @@ async function follow(call: Call): Promise<unknown> {
   return streamed
 }
 
-/** It is about to be applied: what goes is still there, what comes has its list with it. */
+/**
+ * Called before the change is applied: deleted znodes still exist, created ones come with their
+ * ACL.
+ */
 function isSeen(access: PastAccess, { path, kind, acl }: Change): boolean {
   if (access.seesAll || path === undefined) return true
   if (kind === 'create') return access.grants(acl ?? [])
@@ -57,7 +60,7 @@ function isSeen(access: PastAccess, { path, kind, acl }: Change): boolean {
   return access.mayIfThere(path)
 }
 
-/** Collects changes for a moment, so that many writes are few events. */
+/** Collects changes for a moment, so that many writes become few events. */
 class Batch {
   private readonly changeView: ChangeView
   private readonly tell: (told: object) => void

@@ -16,7 +16,7 @@ import { array, boolean, integer, nullable, object, text } from '../schema.ts'
 import { hex, hexText, isoTime } from '../shapes.ts'
 
 const pageMax = 1000
-/** Whatever was found after this long is the page. */
+/** A search that takes longer than this returns what it has found. */
 const pageMs = 2000
 const differencesMax = 100_000
 
@@ -44,7 +44,7 @@ const limitParameter: Parameter = {
 }
 const dataParameter: Parameter = { kind: 'flag', description: 'With data; needs the role read' }
 
-/** What changed. */
+/** The kinds of changes. */
 export const history: readonly Route[] = [
   {
     method: 'GET',
@@ -76,7 +76,7 @@ export const history: readonly Route[] = [
       ...rangeParameters,
       limit: limitParameter,
       oldestFirst: { kind: 'flag', description: 'In the order in which they happened' },
-      next: { kind: 'text', description: 'Where the page before ended' },
+      next: { kind: 'text', description: 'Where the previous page ended' },
       data: dataParameter,
     },
     answer: object({ changes: array(changeSchema), next: nullable(text) }),
@@ -110,7 +110,7 @@ export const history: readonly Route[] = [
       path: { kind: 'path', description: 'At this znode or below it' },
       from: { ...rangeParameters.from, isRequired: true },
       to: { ...rangeParameters.to, isRequired: true },
-      offset: { kind: 'integer', description: 'How many to leave out' },
+      offset: { kind: 'integer', description: 'How many to skip' },
       limit: { kind: 'integer', description: 'How many at most', minimum: 1, maximum: pageMax },
       data: dataParameter,
     },
@@ -167,7 +167,7 @@ export interface AskedChanges {
   readonly kinds: ReadonlySet<ChangeKind> | undefined
 }
 
-/** The filter in a request. */
+/** The filter of a request. */
 export function filterFrom({ query }: Pick<Call, 'query'>): AskedChanges {
   const session = query.text('session')
   if (session !== undefined && !/^0x[0-9a-f]{1,16}$/i.test(session)) {
@@ -294,7 +294,7 @@ function isSeen(access: PastAccess, { path, before, after }: Difference): boolea
   )
 }
 
-/** Whether somebody may see the hashes of passwords in an ACL. */
+/** Whether the caller may see the password hashes in an ACL. */
 export function mayAdminister(
   access: PastAccess,
   tree: Parameters<PastAccess['mightThen']>[0],

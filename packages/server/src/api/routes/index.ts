@@ -5,9 +5,11 @@ import { ensemble } from './ensemble.ts'
 import { events } from './events.ts'
 import { history } from './history.ts'
 import { historyStream } from './history-stream.ts'
+import { load } from './load.ts'
 import { locks } from './locks.ts'
 import { nodes } from './nodes.ts'
 import { past } from './past.ts'
+import { quota } from './quota.ts'
 import { removal } from './removal.ts'
 import { search } from './search.ts'
 import { sessionEnds } from './session-ends.ts'
@@ -15,10 +17,11 @@ import { sessions } from './sessions.ts'
 import { undelete } from './undelete.ts'
 import { whoami } from './whoami.ts'
 
-/** The table of the API: what is answered, to whom, and in which shape. */
+/** The table of the API: its routes, their roles and their schemas. */
 export const routes: readonly Route[] = [
   ...whoami,
   ...nodes,
+  ...quota,
   ...changes,
   ...removal,
   ...search,
@@ -26,6 +29,7 @@ export const routes: readonly Route[] = [
   ...sessions,
   ...sessionEnds,
   ...locks,
+  ...load,
   ...events,
   ...backup,
   ...history,

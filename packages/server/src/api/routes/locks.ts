@@ -1,38 +1,50 @@
 import {
   candidatesAmong,
   contenderId,
+  deadlocksIn,
+  groupMember,
   joinPath,
+  lineKinds,
   lineOf,
+  queueItemsAmong,
+  waitsIn,
   type Candidate,
   type Line,
   type Standing,
+  type Wait,
 } from '@zabra/protocol'
+import { Slices } from '../../base/slices.ts'
 import { isRefused } from '../api-error.ts'
 import { includes } from '../clients.ts'
 import type { InternalClient } from '../internal-client.ts'
 import { pathParameter, type Call, type Route } from '../route.ts'
 import { array, boolean, choice, integer, nullable, object, text } from '../schema.ts'
 import { hex, isoTime } from '../shapes.ts'
-import { statOf, walk } from '../tree.ts'
+import { ephemeralsByParent } from '../survey.ts'
+import { childrenOf, statOf } from '../tree.ts'
+import { VisiblePaths } from '../visible-paths.ts'
 
 const linesMax = 500
+/** Of a line this many are read, those that came first; and of these the first ones are told. */
+const readMax = 1000
 const contendersMax = 200
-const scannedMax = 200_000
-const scanMsMax = 5_000
+const searchMsMax = 5_000
+
+const waitSchema = object({ waiter: text, holder: text, path: text })
 
 export const locks: readonly Route[] = [
   {
     method: 'GET',
     path: '/locks',
     summary:
-      'Locks, elections and semaphores in the layouts of zabra, Curator and kazoo: who holds them, and who waits',
+      'Locks, elections, semaphores, queues and groups in the layouts of zabra, Curator and kazoo: who holds them, who waits, and who waits for whom',
     role: 'metadata',
     parameters: { path: { ...pathParameter, description: 'Where to look, and below' } },
     answer: object({
       lines: array(
         object({
           path: text,
-          kind: choice('lock', 'read/write lock', 'election', 'semaphore', 'simple lock'),
+          kind: choice(...lineKinds),
           total: integer,
           hidden: integer,
           contenders: array(
@@ -49,9 +61,11 @@ export const locks: readonly Route[] = [
             contendersMax,
           ),
         }),
+        linesMax,
       ),
+      waits: array(waitSchema),
+      deadlocks: array(array(waitSchema)),
       isTruncated: boolean,
-      scanned: integer,
       unreadable: integer,
     }),
     errors: [404],
@@ -59,38 +73,101 @@ export const locks: readonly Route[] = [
   },
 ]
 
-async function list({ client, query, role, signal }: Call): Promise<unknown> {
+interface Found {
+  readonly line: Line
+  readonly total: number
+  readonly hidden: number
+}
+
+async function list(call: Call): Promise<unknown> {
+  const { client, view, query, role, signal, surveyor } = call
+  const top = query.path()
+  await client.call('exists', { path: top, watch: false })
+  const isWanted = (path: string): boolean =>
+    !path.startsWith('/zookeeper/') && (top === '/' || path === top || path.startsWith(`${top}/`))
   const mayRead = includes(role, 'read')
-  const untilMs = performance.now() + scanMsMax
-  const lines: object[] = []
-  let [scanned, unreadable] = [0, 0]
+  const untilMs = performance.now() + searchMsMax
+  const slices = new Slices(signal)
+  const { queues } = await surveyor.survey()
+  const ephemerals = await ephemeralsByParent(view)
+  const visible = new VisiblePaths(call)
+  const parents = new Set([...ephemerals.keys(), ...queues].filter(isWanted))
+  const found: Found[] = []
+  let unreadable = 0
   let isTruncated = false
-  const isWanted = (path: string): boolean => path !== '/zookeeper'
-  for await (const { path, children, isUnreadable } of walk(client, query.path(), isWanted)) {
-    signal.throwIfAborted()
-    scanned++
-    if (isUnreadable) unreadable++
-    const candidates = candidatesAmong(children)
-    if (candidates.length > 0) {
-      const { line, hidden } = await read(client, path, candidates, mayRead)
-      if (line !== undefined) lines.push(lineJson(line, hidden, mayRead))
-    }
-    if (lines.length >= linesMax || scanned >= scannedMax || performance.now() > untilMs) {
+  for (const path of [...parents].toSorted()) {
+    await slices.pause()
+    if (found.length >= linesMax || performance.now() > untilMs) {
       isTruncated = true
       break
     }
+    if (!visible.has(joinPath(path, 'child'))) {
+      unreadable++
+      continue
+    }
+    const line = await read(client, path, ephemerals.get(path), mayRead)
+    if (line !== undefined) found.push(line)
   }
-  return { lines, isTruncated, scanned, unreadable }
+  const waits = waitsIn(found.map(({ line }) => line))
+  return {
+    lines: found.map((each) => lineJson(each, mayRead)),
+    waits: waits.map(waitJson),
+    deadlocks: deadlocksIn(waits).map((circle) => circle.map(waitJson)),
+    isTruncated,
+    unreadable,
+  }
 }
 
+/** The line below a znode; undefined where nothing contends for anything any more. */
 async function read(
+  client: InternalClient,
+  parent: string,
+  ephemerals: readonly string[] | undefined,
+  mayRead: boolean,
+): Promise<Found | undefined> {
+  const candidates =
+    ephemerals === undefined ? await queueItemsBelow(client, parent) : contendersAmong(ephemerals)
+  const { standing, hidden } = await standingAmong(client, parent, first(candidates), mayRead)
+  const line = lineOf(parent, standing)
+  if (line === undefined) return undefined
+  const unread = Math.max(0, candidates.length - readMax)
+  return { line, hidden, total: standing.length + unread }
+}
+
+async function queueItemsBelow(
+  client: InternalClient,
+  path: string,
+): Promise<readonly Candidate[]> {
+  try {
+    return queueItemsAmong((await childrenOf(client, path)).names)
+  } catch (error) {
+    if (isRefused(error, 'noNode')) return []
+    throw error
+  }
+}
+
+/** Ephemerals that are no contenders of a known form are members of a group. */
+function contendersAmong(names: readonly string[]): readonly Candidate[] {
+  const contenders = candidatesAmong(names)
+  return contenders.length > 0 ? contenders : names.map(groupMember)
+}
+
+/** Those that came first, by the numbers in their names. */
+function first(candidates: readonly Candidate[]): readonly Candidate[] {
+  if (candidates.length <= readMax) return candidates
+  if (candidates[0]!.mark.kind === 'queue') return candidates.slice(0, readMax)
+  const numberOf = ({ name }: Candidate): number => Number(/\d{1,10}$/.exec(name)?.[0] ?? 0)
+  return candidates.toSorted((a, b) => numberOf(a) - numberOf(b)).slice(0, readMax)
+}
+
+async function standingAmong(
   client: InternalClient,
   parent: string,
   candidates: readonly Candidate[],
   mayRead: boolean,
-): Promise<{ readonly line: Line | undefined; readonly hidden: number }> {
+): Promise<{ readonly standing: Standing[]; readonly hidden: number }> {
   let hidden = 0
-  const standing = candidates.map(async (candidate): Promise<Standing | undefined> => {
+  const all = candidates.map(async (candidate): Promise<Standing | undefined> => {
     const path = joinPath(parent, candidate.name)
     try {
       if (mayRead) {
@@ -105,15 +182,16 @@ async function read(
     if (stat === 'hidden') hidden++
     return typeof stat === 'object' ? { ...candidate, stat, id: '' } : undefined
   })
-  const found = (await Promise.all(standing)).filter((each) => each !== undefined)
-  return { line: lineOf(parent, found), hidden }
+  const standing = (await Promise.all(all)).filter((each) => each !== undefined)
+  return { standing, hidden }
 }
 
-function lineJson({ path, kind, contenders }: Line, hidden: number, mayRead: boolean): object {
+function lineJson({ line, total, hidden }: Found, mayRead: boolean): object {
+  const { path, kind, contenders } = line
   return {
     path,
     kind,
-    total: contenders.length,
+    total,
     // Who holds it cannot be said for sure where some may not be read.
     hidden,
     contenders: contenders.slice(0, contendersMax).map((each) => ({
@@ -127,4 +205,8 @@ function lineJson({ path, kind, contenders }: Line, hidden: number, mayRead: boo
       library: each.library,
     })),
   }
+}
+
+function waitJson({ waiter, holder, path }: Wait): object {
+  return { waiter: hex(waiter), holder: hex(holder), path }
 }

@@ -1,13 +1,13 @@
-import { errorCodes, joinPath } from '@zabra/protocol'
-import { ApiError, isRefused, Refused } from '../api-error.ts'
+import { joinPath } from '@zabra/protocol'
+import { ApiError } from '../api-error.ts'
 import { pathParameter, streamed, type Call, type Route } from '../route.ts'
-import { array, boolean, integer, nullable, object, text } from '../schema.ts'
+import { array, integer, object, text } from '../schema.ts'
 import { aclJson, aclSchema, nodeJson, nodeSchema } from '../shapes.ts'
 import { childrenOf, statOf } from '../tree.ts'
 
 const pageMax = 1000
 
-/** What can be seen of znodes. */
+/** Routes that read znodes. */
 export const nodes: readonly Route[] = [
   {
     method: 'GET',
@@ -40,7 +40,7 @@ export const nodes: readonly Route[] = [
     role: 'metadata',
     parameters: {
       path: pathParameter,
-      offset: { kind: 'integer', description: 'How many to leave out' },
+      offset: { kind: 'integer', description: 'How many to skip' },
       limit: { kind: 'integer', description: 'How many at most', minimum: 1, maximum: pageMax },
       filter: { kind: 'text', description: 'Only names that contain this' },
     },
@@ -68,30 +68,13 @@ export const nodes: readonly Route[] = [
       return { acl: aclJson(acl), aversion: stat.aversion }
     },
   },
-  {
-    method: 'GET',
-    path: '/quota',
-    summary: 'The quota of a znode and what is used of it; null where it has none',
-    role: 'metadata',
-    parameters: { path: pathParameter },
-    answer: object({
-      path: text,
-      limits: nullable(
-        object({ count: integer, bytes: integer, countHardLimit: integer, byteHardLimit: integer }),
-      ),
-      used: nullable(object({ count: integer, bytes: integer })),
-      isEnforced: boolean,
-    }),
-    errors: [404],
-    handle: quota,
-  },
 ]
 
 async function data({ client, query, request, response, signal }: Call): Promise<unknown> {
   const path = query.path()
   const { data: bytes, stat } = await client.call('getData', { path, watch: false })
   const all = bytes ?? new Uint8Array(0)
-  // A part of one version must not be taken for a part of another.
+  // A part of one version must not be mixed with one of another.
   const tag = `"${stat.mzxid.toString(16)}"`
   const wanted = request.headers.range
   const ifRange = request.headers['if-range']
@@ -111,7 +94,7 @@ async function data({ client, query, request, response, signal }: Call): Promise
     ETag: tag,
     'Zabra-Version': stat.version,
     'Cache-Control': 'no-store',
-    // Data is anybody's: it must not become a page of this origin.
+    // Users control the data: it must not become a page of this origin.
     'Content-Disposition': 'attachment',
     'Content-Security-Policy': "default-src 'none'; sandbox",
     'X-Content-Type-Options': 'nosniff',
@@ -123,7 +106,7 @@ async function data({ client, query, request, response, signal }: Call): Promise
   return streamed
 }
 
-/** One range as RFC 9110 has it; undefined where the header asks for what is not offered. */
+/** One range as in RFC 9110; undefined if the header asks for something unsupported. */
 function rangeIn(
   header: string,
   length: number,
@@ -157,47 +140,7 @@ async function children({ client, query, view }: Call): Promise<unknown> {
       const child = stats[at]
       return typeof child === 'object' ? [nodeJson(view, joinPath(path, name), child)] : []
     }),
-    // Their names are on the list, but they may not be read.
+    // Their names are in the listing, but they may not be read.
     hidden: page.filter((_, at) => stats[at] === 'hidden'),
-  }
-}
-
-async function quota({ client, query, view }: Call): Promise<unknown> {
-  const path = query.path()
-  if ((await statOf(client, path)) === undefined) throw new Refused(errorCodes.noNode)
-  const folder = path === '/' ? '/zookeeper/quota' : `/zookeeper/quota${path}`
-  const [limits, used] = await Promise.all(
-    ['zookeeper_limits', 'zookeeper_stats'].map((name) => numbersAt(client, `${folder}/${name}`)),
-  )
-  const limit = (name: string): number => limits?.[name] ?? -1
-  return {
-    path,
-    limits:
-      limits === undefined
-        ? null
-        : {
-            count: limit('count'),
-            bytes: limit('bytes'),
-            countHardLimit: limit('countHardLimit'),
-            byteHardLimit: limit('byteHardLimit'),
-          },
-    used: used === undefined ? null : { count: used['count'] ?? 0, bytes: used['bytes'] ?? 0 },
-    isEnforced: view.config.enforceQuota,
-  }
-}
-
-async function numbersAt(
-  client: Call['client'],
-  path: string,
-): Promise<Readonly<Record<string, number>> | undefined> {
-  try {
-    const { data: bytes } = await client.call('getData', { path, watch: false })
-    const pairs = Buffer.from(bytes ?? [])
-      .toString()
-      .matchAll(/(\w+)=(-?\d+)/g)
-    return Object.fromEntries(Array.from(pairs, ([, name = '', value]) => [name, Number(value)]))
-  } catch (error) {
-    if (isRefused(error, 'noNode')) return undefined
-    throw error
   }
 }

@@ -15,7 +15,7 @@ import { hidden, mayAdminister } from './history.ts'
 const pageMax = 1000
 const parameters = { path: pathParameter, at: atParameter }
 
-/** How znodes were. */
+/** Routes that read znodes as they were. */
 export const past: readonly Route[] = [
   {
     method: 'GET',
@@ -48,7 +48,7 @@ export const past: readonly Route[] = [
     role: 'metadata',
     parameters: {
       ...parameters,
-      offset: { kind: 'integer', description: 'How many to leave out' },
+      offset: { kind: 'integer', description: 'How many to skip' },
       limit: { kind: 'integer', description: 'How many at most', minimum: 1, maximum: pageMax },
       filter: { kind: 'text', description: 'Only names that contain this' },
     },
@@ -102,7 +102,7 @@ interface Look {
   readonly access: PastAccess
 }
 
-/** Loads a part of the tree as it was, and makes sure that the caller may see what it is asked for. */
+/** Loads a part of the tree as it was, after checking that the caller may see it. */
 function look(
   call: Call,
   selectionOf: (path: string) => ReturnType<typeof nodesAt>,
@@ -131,7 +131,7 @@ async function data(call: Call): Promise<unknown> {
     'Zabra-Version': node.stat.version,
     'Zabra-Zxid': hex(zxid),
     'Cache-Control': 'no-store',
-    // Data is anybody's: it must not become a page of this origin.
+    // Users control the data: it must not become a page of this origin.
     'Content-Disposition': 'attachment',
     'Content-Security-Policy': "default-src 'none'; sandbox",
     'X-Content-Type-Options': 'nosniff',
@@ -175,7 +175,7 @@ async function subtree(call: Call): Promise<unknown> {
   const { pause } = new Slices(signal)
   let count = 0
   let isPartial = false
-  /** Below what may not be seen nothing is shown: its names are not. */
+  /** Below a hidden znode nothing is shown, not even names. */
   let hiddenAbove: string | undefined
   for (const node of tree.walk(path)) {
     if (signal.aborted) return streamed

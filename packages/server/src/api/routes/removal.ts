@@ -5,9 +5,9 @@ import { boolean, integer, object, text } from '../schema.ts'
 import { statOf, walk } from '../tree.ts'
 import { withNodeOnConflict } from './changes.ts'
 
-/** A subtree that has more is not deleted by one request. */
+/** A subtree with more znodes is not deleted by one request. */
 const nodesMax = 100_000
-/** What is deleted in one transaction. */
+/** Number of znodes deleted in one transaction. */
 const batchMax = 500
 
 interface Impact {
@@ -28,8 +28,8 @@ export const removal: readonly Route[] = [
     parameters: {
       path: pathParameter,
       version: { kind: 'integer', description: 'The version of the znode', minimum: -1 },
-      recursive: { kind: 'flag', description: 'What is below it, too' },
-      dryRun: { kind: 'flag', description: 'Only tell what would be deleted' },
+      recursive: { kind: 'flag', description: 'Delete everything below it, too' },
+      dryRun: { kind: 'flag', description: 'Only return what would be deleted' },
     },
     answer: object({
       path: text,
@@ -65,7 +65,7 @@ async function remove(call: Call): Promise<unknown> {
   return { path, isDone: true, ...counts }
 }
 
-/** Small subtrees go as a whole; of large ones a part may be gone when an error comes. */
+/** Small subtrees are deleted atomically; of large ones a part may be gone when an error occurs. */
 async function removeAll(
   call: Call,
   top: string,

@@ -25,7 +25,7 @@ export const search: readonly Route[] = [
       in: {
         kind: 'choice',
         words: ['path', 'data'],
-        description: 'Where it stands; path without it',
+        description: 'Where to search; path if left out',
       },
       limit: { kind: 'integer', description: 'How many at most', minimum: 1, maximum: hitsMax },
     },
@@ -43,7 +43,7 @@ async function find({ client, query, role, response, signal }: Call): Promise<un
   const wanted = (query.text('text') ?? '').toLowerCase()
   const limit = query.integer('limit') ?? 200
   const top = query.path()
-  // Errors of the top itself are answers of their own.
+  // Errors of the root znode are returned as errors of the request.
   await client.call('exists', { path: top, watch: false })
   response.writeHead(200, {
     'Content-Type': 'application/x-ndjson',
@@ -72,7 +72,7 @@ async function find({ client, query, role, response, signal }: Call): Promise<un
   return streamed
 }
 
-/** What stands around the text, or false where it does not stand there. */
+/** The text around the match, or false without a match. */
 async function inDataOf(
   client: Call['client'],
   path: string,

@@ -44,7 +44,7 @@ export const sessionEnds: readonly Route[] = [
     isAlwaysAnswered: true,
     parameters: {
       id: { kind: 'text', description: 'Of this session only, as 0x and hexadecimal' },
-      closed: { kind: 'flag', description: 'Those that were closed on request, too' },
+      closed: { kind: 'flag', description: 'Include those that were closed on request' },
       limit: { kind: 'integer', description: 'How many at most', minimum: 1, maximum: pageMax },
     },
     answer: object({ sessions: array(endSchema, pageMax) }),

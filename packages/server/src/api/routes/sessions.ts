@@ -6,8 +6,10 @@ import { InternalClient } from '../internal-client.ts'
 import { type Call, type Route } from '../route.ts'
 import { array, boolean, integer, nullable, number, object, text } from '../schema.ts'
 import { hex } from '../shapes.ts'
+import { VisiblePaths } from '../visible-paths.ts'
 
 const pageMax = 1000
+const detailMax = 500
 
 export const sessions: readonly Route[] = [
   {
@@ -16,7 +18,7 @@ export const sessions: readonly Route[] = [
     summary: 'A page of the sessions that this server knows, those connected to it first',
     role: 'private',
     parameters: {
-      offset: { kind: 'integer', description: 'How many to leave out' },
+      offset: { kind: 'integer', description: 'How many to skip' },
       limit: { kind: 'integer', description: 'How many at most', minimum: 1, maximum: pageMax },
     },
     answer: object({
@@ -37,7 +39,9 @@ export const sessions: readonly Route[] = [
               lastHeardMsAgo: integer,
               lastOperation: nullable(text),
               requests: integer,
+              replies: integer,
               outstanding: integer,
+              watches: integer,
               meanLatencyMs: number,
               maxLatencyMs: number,
               identities: array(text),
@@ -47,6 +51,27 @@ export const sessions: readonly Route[] = [
       ),
     }),
     handle: list,
+  },
+  {
+    method: 'GET',
+    path: '/sessions/detail',
+    summary:
+      'The ephemeral znodes of a session, and what it watches on this server; as far as the caller may know of them',
+    role: 'private',
+    parameters: {
+      id: { kind: 'text', description: 'The session, as 0x and hexadecimal', isRequired: true },
+    },
+    answer: object({
+      id: text,
+      timeoutMs: integer,
+      ephemerals: array(text, detailMax),
+      ephemeralsTotal: integer,
+      watches: array(object({ path: text, kinds: text }), detailMax),
+      watchesTotal: integer,
+      hidden: integer,
+    }),
+    errors: [404],
+    handle: detail,
   },
   {
     method: 'DELETE',
@@ -111,7 +136,9 @@ function connectionJson(
     ),
     lastOperation: operationName(connection.lastOperation) ?? null,
     requests: connection.packetsReceived,
+    replies: connection.packetsSent,
     outstanding: connection.queue.length,
+    watches: view.peer.db.watches.countOf(connection),
     meanLatencyMs: Math.round(latency.mean * 100) / 100,
     maxLatencyMs: latency.max,
     identities: connection.identities.map(
@@ -120,10 +147,59 @@ function connectionJson(
   }
 }
 
-async function end({ view, query, request }: Call): Promise<unknown> {
+function sessionFrom({ query }: Pick<Call, 'query'>): bigint {
   const given = query.text('id') ?? ''
   if (!/^0x[0-9a-f]{1,16}$/i.test(given)) throw badRequest('id: expected 0x and hexadecimal digits')
-  const id = BigInt.asIntN(64, BigInt(given))
+  return BigInt.asIntN(64, BigInt(given))
+}
+
+function detail(call: Call): Promise<unknown> {
+  const { view } = call
+  const id = sessionFrom(call)
+  const { db, localSessions } = view.peer
+  const timeoutMs = db.sessions.get(id) ?? localSessions?.get(id)?.timeoutMs
+  if (timeoutMs === undefined) {
+    throw new ApiError(404, 'noSession', `There is no session ${hex(id)}`)
+  }
+  const visible = new VisiblePaths(call)
+  let hidden = 0
+  const isSeen = (path: string): boolean => {
+    const isIt = visible.has(path)
+    if (!isIt) hidden++
+    return isIt
+  }
+  const ephemerals = db.tree.ephemeralsOf(id)
+  const paths: string[] = []
+  for (const node of ephemerals) {
+    if (paths.push(db.tree.pathOf(node)) >= detailMax) break
+  }
+  const connection = [...view.peer.connections].find((each) => each.sessionId === id)
+  const watches = new Map<string, string>()
+  const tables =
+    connection === undefined ? {} : { data: db.watches.data, children: db.watches.children }
+  for (const [name, table] of Object.entries(tables)) {
+    for (const path of table.watchedBy(connection!)) {
+      const before = watches.get(path)
+      watches.set(path, before === undefined ? name : `${before}, ${name}`)
+      if (watches.size >= detailMax) break
+    }
+  }
+  return Promise.resolve({
+    id: hex(id),
+    timeoutMs,
+    ephemerals: paths.filter(isSeen).toSorted(),
+    ephemeralsTotal: ephemerals.size,
+    watches: [...watches]
+      .filter(([path]) => isSeen(path))
+      .map(([path, kinds]) => ({ path, kinds })),
+    watchesTotal: connection === undefined ? 0 : db.watches.countOf(connection),
+    hidden,
+  })
+}
+
+async function end(call: Call): Promise<unknown> {
+  const { view, request } = call
+  const id = sessionFrom(call)
   const { db, localSessions } = view.peer
   const isKnown = db.sessions.has(id) || localSessions?.get(id) !== undefined
   if (!isKnown || !(await InternalClient.endSession(view, addressOf(request), id))) {

@@ -19,7 +19,7 @@ import { hidden } from './history.ts'
 import { statOf } from '../tree.ts'
 
 const nodesMax = 100_000
-/** What is created in one transaction. */
+/** Number of znodes created in one transaction. */
 const batchMax = 500
 
 interface Asked {
@@ -30,7 +30,7 @@ interface Asked {
   readonly acl?: boolean
 }
 
-/** Puts back what was, by the writes of an ordinary client with the rights of the caller. */
+/** Restores deleted znodes by ordinary writes with the rights of the caller. */
 export const undelete: readonly Route[] = [
   {
     method: 'POST',
@@ -46,7 +46,7 @@ export const undelete: readonly Route[] = [
       created: integer,
       bytes: integer,
       existing: integer,
-      ephemerals: { ...integer, description: 'Left out: their sessions are over' },
+      ephemerals: { ...integer, description: 'Left out, because their sessions are over' },
     }),
     errors: [404, 409, 410, 501],
     handle: restoreSubtree,
@@ -116,7 +116,7 @@ async function beforeDeletion(past: History, path: string): Promise<{ zxid: bigi
   throw new ApiError(404, 'neverDeleted', 'As far as is known, it was never deleted', path)
 }
 
-/** A subtree as it was; nobody puts back what they may not read. */
+/** A subtree as it was. A caller can restore only what it may read. */
 function nodesOf(tree: PastTree, path: string, access: PastAccess): PastNode[] {
   const count = tree.sizeOf(path)
   if (count === 0) throw new ApiError(404, 'noNode', 'There was no such znode', path)
@@ -132,7 +132,7 @@ function nodesOf(tree: PastTree, path: string, access: PastAccess): PastNode[] {
   return nodes
 }
 
-/** Few are created as a whole; of many a part may be there when an error comes. */
+/** A small subtree is created atomically; of a large one a part may exist when an error occurs. */
 async function createAll(call: Call, nodes: readonly PastNode[]): Promise<void> {
   const { client, signal, view } = call
   const bytesMax = view.config.juteMaxBuffer / 2

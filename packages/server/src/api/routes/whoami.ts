@@ -20,7 +20,7 @@ export const whoami: readonly Route[] = [
         role,
         identities: client.identities.map(({ scheme, id }) => ({
           scheme: scheme ?? '',
-          // What follows the user is a digest of the password.
+          // The part after the user name is a digest of the password.
           id: (scheme === 'digest' ? id?.split(':')[0] : id) ?? '',
         })),
         server: {

@@ -5,7 +5,7 @@ import { bool, choice, int, list, path, text } from '../value-types.ts'
 const positive = { min: 1, outside: 'default' } as const
 const ours = { range: positive, departs: 'Only in zabra.' }
 
-/** What one client, and all clients together, can make the server hold or do. */
+/** Limits of what one client, and all clients together, can make the server store or do. */
 export const bounds = {
   'limits.outstandingPerConnection': property(
     int,
@@ -69,7 +69,7 @@ export const bounds = {
   ),
 } as const
 
-/** Secrets of sessions, and who may use the admin port. */
+/** Session secrets, and access to the admin port. */
 export const guards = {
   'session.secretFile': property(
     path,

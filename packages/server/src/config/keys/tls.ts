@@ -16,7 +16,7 @@ function prefixed<const Prefix extends string, Keys extends Readonly<Record<stri
   return Object.fromEntries(entries) as Prefixed<Prefix, Keys>
 }
 
-/** The keys that every use of TLS has: which certificates, and how they are spoken with. */
+/** The keys of every use of TLS: certificates, protocols and ciphers. */
 function commonKeys(others = '') {
   return {
     'keyStore.location': property(
@@ -84,7 +84,7 @@ function commonKeys(others = '') {
   } as const
 }
 
-/** The keys of TLS towards clients, or between servers. */
+/** The keys of TLS for clients, or between servers. */
 function sslKeys(checksClientNames: boolean) {
   return {
     ...commonKeys(),

@@ -27,14 +27,14 @@ export type Subject = readonly (readonly [keyof typeof attributes, string])[]
 
 export interface CertificateOptions {
   readonly subject: Subject
-  /** Host names and addresses that it stands for. */
+  /** The host names and addresses in it. */
   readonly hosts?: readonly string[]
   readonly days: number
-  /** When it begins; now unless told. */
+  /** The start of its validity; now by default. */
   readonly from?: Date
-  /** Undefined: it issues others, and vouches for itself. */
+  /** Undefined: a self-signed authority. */
   readonly issuer?: Identity
-  /** The key of a certificate that is renewed. */
+  /** The key to keep when a certificate is renewed. */
   readonly key?: KeyObject
 }
 
@@ -48,7 +48,7 @@ const attributes = {
 
 export const ecdsaWithSha256 = sequence(oid('1.2.840.10045.4.3.2'))
 const dayMs = 24 * 60 * 60 * 1000
-/** Clocks of others may be behind. */
+/** The clocks of other machines may be behind. */
 const clockSkewMs = 60 * 60 * 1000
 
 const extensionIds = {
@@ -62,7 +62,10 @@ const extensionIds = {
 const serverAuth = '1.3.6.1.5.5.7.3.1'
 const clientAuth = '1.3.6.1.5.5.7.3.2'
 
-/** Makes a key and a certificate for it: of an authority, or of a server or client that one vouches for. */
+/**
+ * Makes a key and a certificate for it: an authority, or a certificate for a server or client that
+ * an authority signs.
+ */
 export function issueCertificate(options: CertificateOptions): Identity {
   const { subject, hosts = [], days, issuer } = options
   const key = options.key ?? generateKeyPairSync('ec', { namedCurve: 'P-256' }).privateKey
@@ -110,7 +113,7 @@ export function issueCertificate(options: CertificateOptions): Identity {
   return { certificate, key }
 }
 
-/** Positive, and not to be guessed. */
+/** Positive and unpredictable. */
 function serialNumber(): Buffer {
   const bytes = randomBytes(16)
   bytes[0] = (bytes[0]! & 0x7f) | 0x40

@@ -14,7 +14,7 @@ export const bitString = (content: Uint8Array, unusedBits = 0): Buffer =>
   der(0x03, Buffer.from([unusedBits]), content)
 export const utf8String = (text: string): Buffer => der(0x0c, Buffer.from(text))
 export const boolean = (value: boolean): Buffer => der(0x01, Buffer.from([value ? 0xff : 0]))
-/** [n] around whole values. */
+/** A constructed value with tag [n]. */
 export const explicit = (n: number, ...content: readonly Uint8Array[]): Buffer =>
   der(0xa0 | n, ...content)
 
@@ -39,7 +39,7 @@ export function oid(text: string): Buffer {
   return der(0x06, Buffer.from(bytes))
 }
 
-/** Two digits of the year before 2050, four from then on, as certificates have it. */
+/** A time in the format of certificates: two digits for years before 2050, four after that. */
 export function time(date: Date): Buffer {
   const digits = date.toISOString().replaceAll(/[-:T]|\.\d+/g, '')
   return date.getUTCFullYear() < 2050

@@ -5,17 +5,17 @@ import { subjectOf } from '../distinguished-name.ts'
 import { issueCertificate, type Identity } from './certificate.ts'
 
 export interface InitTlsOptions {
-  /** Where the files are put; an authority that is there already goes on. */
+  /** The directory of the files. An existing authority is reused. */
   readonly directory: string
-  /** Names of servers, each with the hosts and addresses it is reached by. */
+  /** Names of servers, each with its hosts and addresses. */
   readonly servers: readonly { readonly name: string; readonly hosts: readonly string[] }[]
   /** Names of clients. */
   readonly clients: readonly string[]
   readonly organization: string
-  /** How long certificates of servers and clients are valid. */
+  /** The validity of certificates for servers and clients. */
   readonly days: number
   readonly authorityDays: number
-  /** Replaces certificates that are there. */
+  /** Replace existing certificates. */
   readonly renew: boolean
 }
 
@@ -25,7 +25,7 @@ export interface IssuedFile {
   /** The subject, in the form that ACLs use. */
   readonly subject: string
   readonly validUntil: Date
-  /** It was there already, and is left as it is. */
+  /** It existed already, and was not changed. */
   readonly isKept: boolean
 }
 
@@ -40,8 +40,9 @@ const authorityKeyFile = 'ca-key.pem'
 const plainName = /^[A-Za-z0-9][A-Za-z0-9._-]{0,62}$/
 
 /**
- * Makes an authority, and certificates of it for servers and clients: PEM files that `ssl.keyStore.location`
- * and `ssl.trustStore.location` name, here as with Apache's servers and clients.
+ * Makes an authority, and certificates for servers and clients: PEM files for
+ * `ssl.keyStore.location` and `ssl.trustStore.location`, which also work with Apache's servers and
+ * clients.
  */
 export function initTls(options: InitTlsOptions): IssuedFile[] {
   const { directory, servers, clients, days, renew } = options
@@ -74,7 +75,7 @@ export function initTls(options: InitTlsOptions): IssuedFile[] {
   return files
 }
 
-/** The lines of zoo.cfg that put these files to use. */
+/** The lines of zoo.cfg that use these files. */
 export function tlsConfigLines(directory: string, server: string, securePort = 2281): string[] {
   const own = join(directory, `${server}.pem`)
   const trusted = join(directory, authorityFile)
@@ -130,7 +131,7 @@ function keyPem({ key }: Identity): string {
   return key.export({ type: 'pkcs8', format: 'pem' }) as string
 }
 
-/** A server that looks at the file while it is written must not see half of it. */
+/** Writes atomically: a server that watches the file must not see half of it. */
 function write(path: string, text: string, mode: number): void {
   const draft = `${path}.new`
   writeFileSync(draft, text, { mode })

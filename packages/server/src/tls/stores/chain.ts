@@ -1,6 +1,6 @@
 import type { X509Certificate } from 'node:crypto'
 
-/** A certificate followed by those of its issuers, as far as they are among `others`. */
+/** A certificate followed by those of its issuers, as far as `others` contains them. */
 export function chainOf(
   certificate: X509Certificate,
   others: readonly X509Certificate[],

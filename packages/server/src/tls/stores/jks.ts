@@ -11,17 +11,17 @@ const hashBytes = 20
 const saltBytes = 20
 /** The object identifier of Sun's key protection algorithm. */
 const sunKeyProtector = '1.3.6.1.4.1.42.2.17.1.1'
-/** Mixed into the digest of the store, so that it is no digest of anything else. */
+/** Hashed into the digest of the store, so that it differs from other digests. */
 const whitener = 'Mighty Aphrodite'
 
-/** Whether the bytes are one of Java's old stores, and not PKCS#12 under such a name. */
+/** Whether the bytes are one of Java's old stores, and not PKCS#12 with the same file name. */
 export function isJks(bytes: Uint8Array): boolean {
   if (bytes.length < 4) return false
   const magic = Buffer.from(bytes.buffer, bytes.byteOffset, 4).readUInt32BE()
   return magic === magicJks || magic === magicJceks
 }
 
-/** Reads Java's own store. An empty password reads certificates without checking that they are whole. */
+/** Reads a JKS store. With an empty password it reads certificates without checking integrity. */
 export function readJks(bytes: Uint8Array, password: string, location: string): Store {
   const convert =
     `Convert it: keytool -importkeystore -srckeystore ${location} ` +
@@ -76,7 +76,10 @@ function checkDigest(bytes: Uint8Array, password: string): void {
   }
 }
 
-/** A stream of SHA-1 digests, each of the password and the digest before it, hides the key. */
+/**
+ * The key is encrypted with a stream of SHA-1 digests, each of the password and the previous
+ * digest.
+ */
 function decryptKey(encryptedInfo: Uint8Array, password: string, convert: string): KeyObject {
   let protectedKey: Uint8Array
   try {
@@ -111,7 +114,7 @@ function passwordBytes(password: string): Buffer {
   return Buffer.from(password, 'utf16le').swap16()
 }
 
-/** Numbers and text as Java's DataOutputStream writes them. */
+/** Reads numbers and text in the format of Java's DataOutputStream. */
 class JavaReader {
   private readonly buffer: Buffer
   private at = 0
@@ -125,7 +128,7 @@ class JavaReader {
   }
 
   text(): string {
-    // Aliases are what keytool allows: plain text, for which Java's UTF-8 is everybody's.
+    // keytool allows only plain text in aliases, which Java's modified UTF-8 encodes like UTF-8.
     return this.bytes(this.bytes(2).readUInt16BE()).toString('utf8')
   }
 

@@ -10,13 +10,13 @@ export interface KeyEntry {
 /** The content of a key store or trust store. */
 export interface Store {
   readonly keys: readonly KeyEntry[]
-  /** Certificates that are trusted to issue others, or by themselves. */
+  /** Trusted certificates, of authorities or of peers. */
   readonly trusted: readonly X509Certificate[]
-  /** Revocation lists as PEM. */
+  /** Revocation lists in PEM. */
   readonly crls: readonly string[]
 }
 
-/** The store cannot be read; the message says why, and what to do about it. */
+/** The store cannot be read; the message gives the reason and a remedy. */
 export class StoreError extends Error {
   override readonly name = 'StoreError'
 }

@@ -1,7 +1,7 @@
 import { createPrivateKey, X509Certificate, type KeyObject } from 'node:crypto'
 import { StoreError } from './key-material.ts'
 
-/** A certificate, from DER or PEM. */
+/** Reads a certificate in DER or PEM. */
 export function parseCertificate(bytes: Uint8Array | string): X509Certificate {
   try {
     return new X509Certificate(bytes)
@@ -10,7 +10,7 @@ export function parseCertificate(bytes: Uint8Array | string): X509Certificate {
   }
 }
 
-/** A private key of PKCS#8. */
+/** Reads a private key in PKCS#8. */
 export function parsePrivateKey(der: Uint8Array): KeyObject {
   try {
     return createPrivateKey({ key: Buffer.from(der), format: 'der', type: 'pkcs8' })

@@ -15,7 +15,7 @@ interface Cipher {
 
 const tripleDes = { name: 'des-ede3-cbc', keyBytes: 24, ivBytes: 8 } as const
 
-/** By object identifier, below PKCS#5's PBES2. */
+/** Ciphers by object identifier, for PBES2 of PKCS#5. */
 const ciphers: Readonly<Record<string, Cipher>> = {
   '1.2.840.113549.3.7': tripleDes,
   '2.16.840.1.101.3.4.1.2': { name: 'aes-128-cbc', keyBytes: 16, ivBytes: 16 },
@@ -39,7 +39,7 @@ export const hmacHashes: Readonly<Record<string, string>> = {
   '1.2.840.113549.2.11': 'sha512',
 }
 
-/** PKCS#12's own ways to encrypt: a hash of the password, and an old cipher. */
+/** PKCS#12's own encryption schemes: a hash of the password, and an old cipher. */
 const oldWays: Readonly<Record<string, Cipher & { readonly rc2Bits?: number }>> = {
   '1.2.840.113549.1.12.1.1': { name: 'rc4', keyBytes: 16, ivBytes: 0 },
   '1.2.840.113549.1.12.1.2': { name: 'rc4-40', keyBytes: 5, ivBytes: 0 },
@@ -52,7 +52,10 @@ const oldWays: Readonly<Record<string, Cipher & { readonly rc2Bits?: number }>> 
 const pbes2 = '1.2.840.113549.1.5.13'
 const pbkdf2 = '1.2.840.113549.1.5.12'
 
-/** Decrypts what a store keeps under its password; `toConvert` is what to run where that cannot be. */
+/**
+ * Decrypts a part of a store with its password; `toConvert` is the command to suggest if that is
+ * not supported.
+ */
 export function decryptWithPassword(
   algorithm: DerValue,
   encrypted: Uint8Array,
@@ -77,7 +80,7 @@ export function decryptWithPassword(
   const key = derive(purposes.key, oldWay.keyBytes)
   const iv = derive(purposes.iv, oldWay.ivBytes)
   if (oldWay.rc2Bits !== undefined) return decryptRc2(encrypted, key, iv, oldWay.rc2Bits)
-  // Two keys of DES are three of which the last is the first.
+  // DES with two keys: the last of the three keys is the first one.
   if (oldWay.name === 'des-ede-cbc') {
     return decipher(tripleDes.name, Buffer.concat([key, key.subarray(0, 8)]), iv, encrypted)
   }
@@ -111,7 +114,7 @@ function decryptPbes2(
   return decipher(cipher.name, key, octets(ivValue), encrypted)
 }
 
-/** The key that parameters of PBKDF2 (RFC 8018) and a password make. */
+/** Derives a key from a password and the parameters of PBKDF2 (RFC 8018). */
 export function derivePbkdf2(parameters: DerValue, password: string, bytes: number): Buffer {
   const [saltValue, rounds, ...more] = derChildren(parameters, derTags.sequence)
   const prf = more.find(({ tag }) => tag === derTags.sequence)

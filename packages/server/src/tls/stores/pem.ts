@@ -5,7 +5,7 @@ import { parseCertificate } from './parse.ts'
 
 const block = /-----BEGIN ([A-Z0-9 ]+)-----[\s\S]*?-----END \1-----/g
 
-/** Reads a file of PEM blocks: a key with its certificates, certificates that are trusted, or both. */
+/** Reads a file of PEM blocks: a key with its certificates, trusted certificates, or both. */
 export function readPem(text: string, password: string): Store {
   const certificates: X509Certificate[] = []
   const keys: KeyObject[] = []

@@ -37,7 +37,7 @@ export function derivePkcs12Key(
   return Buffer.concat(out).subarray(0, bytes)
 }
 
-/** Each block of `mixed` becomes itself + `block` + 1, as big-endian numbers that may overflow. */
+/** Adds `block` + 1 to each block of `mixed`, as big-endian numbers that may overflow. */
 function addToEachBlock(mixed: Buffer, block: Uint8Array, v: number): void {
   for (let start = 0; start < mixed.length; start += v) {
     let carry = 1
@@ -49,7 +49,7 @@ function addToEachBlock(mixed: Buffer, block: Uint8Array, v: number): void {
   }
 }
 
-/** Repeated up to the next multiple of `v`; nothing stays nothing. */
+/** Repeats bytes up to the next multiple of `v`; empty stays empty. */
 function repeated(bytes: Uint8Array, v: number): Buffer {
   if (bytes.length === 0) return Buffer.alloc(0)
   const length = Math.ceil(bytes.length / v) * v

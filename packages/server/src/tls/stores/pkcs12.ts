@@ -26,7 +26,7 @@ const oids = {
   x509Certificate: '1.2.840.113549.1.9.22.1',
   friendlyName: '1.2.840.113549.1.9.20',
   localKeyId: '1.2.840.113549.1.9.21',
-  /** How Java marks a certificate that is trusted. */
+  /** Java's attribute for trusted certificates. */
   javaTrusted: '2.16.840.1.113894.746875.1.1',
   pbmac1: '1.2.840.113549.1.5.14',
 } as const
@@ -50,7 +50,9 @@ interface Found {
   readonly certificates: FoundCertificate[]
 }
 
-/** Reads a store of PKCS#12 (RFC 7292): `.p12` and `.pfx`, of OpenSSL, Java, Windows and others. */
+/**
+ * Reads a PKCS#12 store (RFC 7292): `.p12` and `.pfx` files of OpenSSL, Java, Windows and others.
+ */
 export function readPkcs12(bytes: Uint8Array, password: string, location: string): Store {
   try {
     return read(bytes, password, toConvert(location))
@@ -191,8 +193,9 @@ function bmpText(bytes: Uint8Array): string {
 }
 
 /**
- * Which certificate belongs to which key, and which are trusted. Java trusts only those it has marked
- * itself; stores that other tools make of certificates alone have no marks, and are meant all the same.
+ * Decides which certificate belongs to which key, and which are trusted. Java trusts only those
+ * that it has marked itself. Stores of certificates alone that other tools make have no marks, but
+ * their certificates are meant to be trusted.
  */
 function assemble({ keys, certificates }: Found): Store {
   const all = certificates.map(({ certificate }) => certificate)

@@ -1,8 +1,8 @@
 import { StoreError } from './key-material.ts'
 
 /**
- * RC2 (RFC 2268), to decrypt only. PKCS#12 stores that are older than a few years keep their certificates
- * under it, and OpenSSL 3, and with it Node.js, has given it up.
+ * RC2 (RFC 2268), decryption only. PKCS#12 stores that are more than a few years old encrypt their
+ * certificates with it, and OpenSSL 3, and so Node.js, has dropped it.
  */
 const piTable = Buffer.from(
   'd978f9c419ddb5ed28e9fd794aa0d89dc67e37832b76538e624c6488448bfba2' +
@@ -19,7 +19,7 @@ const piTable = Buffer.from(
 const blockBytes = 8
 const keyBytesMax = 128
 
-/** Cipher block chaining, with the padding of PKCS#7 taken off. */
+/** Cipher block chaining; removes the padding of PKCS#7. */
 export function decryptRc2(
   encrypted: Uint8Array,
   key: Uint8Array,

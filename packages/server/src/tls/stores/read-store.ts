@@ -13,7 +13,7 @@ const types: Readonly<Record<string, StoreType>> = {
   '.pfx': 'PKCS12',
 }
 
-/** The type that is configured, or the one that the file's name ends in. */
+/** The configured type, or the one in the file name. */
 export function storeTypeOf(location: string, type: string | undefined): StoreType {
   if (type !== undefined && type !== '') {
     const known = storeTypes.find((each) => each === type.toUpperCase())
@@ -40,6 +40,6 @@ export function readStore(
 ): Store {
   const { type, password, location } = options
   if (type === 'PEM') return readPem(Buffer.from(bytes).toString('latin1'), password)
-  // Java, too, looks at the content: since version 9 its JKS files often are PKCS12.
+  // Java, too, looks at the content: since version 9 its JKS files are often PKCS12.
   return isJks(bytes) ? readJks(bytes, password, location) : readPkcs12(bytes, password, location)
 }

@@ -40,7 +40,7 @@ test.each([
   expect(createPublicKey(key).export(spki)).toBe(chain[0]!.publicKey.export(spki))
 })
 
-test('passwords may have any letters', () => {
+test('passwords may contain any letters', () => {
   expect(read('openssl-unicode.p12', 'pä55-€').keys).toHaveLength(1)
 })
 
@@ -51,7 +51,7 @@ test.each(['ca.pem', 'java-trust.p12', 'java-trust.jks', 'openssl-trust.p12'])(
   },
 )
 
-test('the issuers of a key are not trusted by that alone', () => {
+test('the issuers of a key are not automatically trusted', () => {
   expect(read('openssl-aes.p12').trusted).toEqual([])
 })
 
@@ -79,7 +79,7 @@ test('a PKCS12 store may be called .jks, as since Java 9', () => {
   expect(store.keys).toHaveLength(1)
 })
 
-test('the type is configured, or told by the name', () => {
+test('the type is configured, or follows from the file name', () => {
   expect(storeTypeOf('a/b.pfx', undefined)).toBe('PKCS12')
   expect(storeTypeOf('a.b/c', 'pem')).toBe('PEM')
   expect(() => storeTypeOf('a.b/c', undefined)).toThrow(/its type must be configured/)
@@ -97,7 +97,7 @@ test.each(['openssl-rc2.p12', 'openssl-nomac.p12', 'java.jks', 'java-trust.jks',
         bytes[at] = byte
         const damaged = kind === 0 ? bytes.subarray(0, at) : bytes
         try {
-          // An empty password leaves out the checks that would find most of it.
+          // An empty password skips the checks that would find most damage.
           read(name, kind === 1 ? '' : password, damaged)
         } catch (error) {
           if (!(error instanceof StoreError)) throw error

@@ -1,5 +1,7 @@
+import type { RecoveryEvent } from '@zabra/core'
 import { expect, test } from 'vitest'
-import { describeRecovery, type RecoveryEvent } from './recovery-events.ts'
+import { formatLine } from '../base/event-logger.ts'
+import { describeRecovery } from './describe-recovery.ts'
 
 const file = 'data/log.5'
 
@@ -31,13 +33,12 @@ const events: readonly RecoveryEvent[] = [
   { type: 'damageAccepted', file, keptAs: 'data/damaged.log.5', lastZxid: 26n },
 ]
 
-test('every event reads as a sentence that names its file', () => {
-  for (const event of events) {
-    expect(describeRecovery(event)).toMatch(/data\/log\.5.*\.$/)
-  }
-  expect(describeRecovery(events[7]!)).toBe(
-    'data/log.5 ends in an unfinished write at byte 500: cut off 70 bytes (with 2 whole records). ' +
-      'A crash in the middle of a write leaves this, and nobody was promised such a write. If the ' +
-      'file was cut or emptied afterwards, this start cannot know.',
+test('every line of recovery names its file', () => {
+  const lines = events
+    .map(describeRecovery)
+    .map(({ message, fields }) => formatLine(message, fields))
+  for (const line of lines) expect(line).toMatch(/^recovery: .* file=data\/log\.5\b/)
+  expect(lines[7]).toBe(
+    'recovery: truncated unfinished write file=data/log.5 position=500 bytes=70 records=2 durableTo=unknown',
   )
 })

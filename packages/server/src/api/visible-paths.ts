@@ -1,0 +1,39 @@
+import { allows, noNode } from '@zabra/core'
+import { parentOf, permissions, type Id } from '@zabra/protocol'
+import type { Call } from './route.ts'
+
+/**
+ * Which paths a caller could find out by listing children: those whose parents, up to the root, let
+ * him. Statistics name no others.
+ */
+export class VisiblePaths {
+  private readonly call: Pick<Call, 'view' | 'client'>
+  private readonly identities: readonly Id[]
+  private readonly listable = new Map<string, boolean>()
+
+  constructor(call: Pick<Call, 'view' | 'client'>) {
+    this.call = call
+    this.identities = call.client.identities
+  }
+
+  has(path: string): boolean {
+    return path === '/' || this.mayList(parentOf(path))
+  }
+
+  private mayList(path: string): boolean {
+    let may = this.listable.get(path)
+    if (may === undefined) {
+      may = this.mayRead(path) && (path === '/' || this.mayList(parentOf(path)))
+      this.listable.set(path, may)
+    }
+    return may
+  }
+
+  private mayRead(path: string): boolean {
+    const { db } = this.call.view.peer
+    const id = db.tree.find(path)
+    // What is gone, or was never there, is nobody's secret; what is above it still counts.
+    if (id === noNode) return true
+    return allows(db.options.acl, db.aclOf(id), permissions.read, this.identities)
+  }
+}
