@@ -1,10 +1,10 @@
 /** Options that do not exist are refused by name: a program without types learns of a typo here. */
-import type { CreateOptions, WatchableReadOptions, WithCodec } from '../options.ts'
+import type { CallOptions, CreateOptions, WatchableReadOptions, WithCodec } from '../options.ts'
 
 type Names = Readonly<Record<string, true>>
 
 /** The options of a call that has none. Most calls are like that, and there is nothing to check. */
-export const noOptions: Readonly<Record<never, never>> = Object.freeze({})
+export const noOptions: CallOptions = Object.freeze({})
 
 /** Throws a TypeError where an option has none of the names. */
 export function checkOptionNames(what: string, options: object, names: Names): void {
