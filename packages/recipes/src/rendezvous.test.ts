@@ -22,7 +22,7 @@ test('workers wait until the master has said where it is', async () => {
   const place = await Rendezvous.open(caller, '/jobs')
   const early = new Rendezvous(worker, place.path, { codec }).join()
   await worker.sync()
-  expect(await new Rendezvous(master, place.path, { codec }).fill({ port: 7 })).toBe(true)
+  expect(await new Rendezvous(master, place.path, { codec }).announce({ port: 7 })).toBe(true)
   const late = await new Rendezvous(worker, place.path, { codec }).join()
   expect([(await early).value, late.value]).toEqual([{ port: 7 }, { port: 7 }])
   expect(late.over.aborted).toBe(false)
@@ -31,8 +31,8 @@ test('workers wait until the master has said where it is', async () => {
 test('it is said once', async () => {
   const client = await fixture.open()
   const place = await Rendezvous.open(client, '/once')
-  expect(await new Rendezvous(client, place.path, { codec }).fill({ port: 1 })).toBe(true)
-  expect(await new Rendezvous(client, place.path, { codec }).fill({ port: 2 })).toBe(false)
+  expect(await new Rendezvous(client, place.path, { codec }).announce({ port: 1 })).toBe(true)
+  expect(await new Rendezvous(client, place.path, { codec }).announce({ port: 2 })).toBe(false)
   expect((await new Rendezvous(client, place.path, { codec }).join()).value).toEqual({ port: 1 })
 })
 
@@ -42,7 +42,7 @@ test('what is said is known to be said, though the reply is lost', async () => {
   const place = await Rendezvous.open(other, '/reply-lost')
   const meeting = new Rendezvous(other, place.path, { codec }).join()
   proxy.mute()
-  const filled = new Rendezvous(client, place.path, { codec }).fill({ port: 1 })
+  const filled = new Rendezvous(client, place.path, { codec }).announce({ port: 1 })
   await meeting
   proxy.heal()
   proxy.drop()
@@ -54,7 +54,7 @@ test('when the caller goes, the meeting is over, and whoever still waits is told
   const worker = await fixture.open()
   const place = await Rendezvous.open(caller, '/over', { lostOn: 'expired' })
   const other = await Rendezvous.open(caller, '/over')
-  await new Rendezvous(caller, place.path, { codec }).fill({ port: 1 })
+  await new Rendezvous(caller, place.path, { codec }).announce({ port: 1 })
   const meeting = await new Rendezvous(worker, place.path, { codec }).join()
   const waiting = new Rendezvous(worker, other.path, { codec }).join()
   const failed = expect(waiting).rejects.toMatchObject({ reason: 'noNode', path: other.path })
@@ -64,7 +64,7 @@ test('when the caller goes, the meeting is over, and whoever still waits is told
   await failed
   expect(place.signal.reason).toMatchObject({ reason: 'expired' })
   await expect(
-    new Rendezvous(worker, place.path, { codec }).fill({ port: 2 }),
+    new Rendezvous(worker, place.path, { codec }).announce({ port: 2 }),
   ).rejects.toMatchObject({
     reason: 'noNode',
   })
@@ -79,7 +79,7 @@ test('a worker that loses its connection and its session still hears of it', asy
   const suspended = nextState(worker, 'suspended')
   proxy.cut()
   await suspended
-  await new Rendezvous(caller, place.path, { codec }).fill({ port: 3 })
+  await new Rendezvous(caller, place.path, { codec }).announce({ port: 3 })
   proxy.heal()
   const meeting = await waiting
   expect(meeting.value).toEqual({ port: 3 })
@@ -103,7 +103,7 @@ test('saying has one, also where the connection is lost meanwhile', async () => 
   const place = await Rendezvous.open(await fixture.open(), '/late')
   const { client, proxy } = await openProxied(fixture.connectString)
   const outcome = await outlived(proxy, (limits) =>
-    new Rendezvous(client, place.path, { codec }).fill({ port: 1 }, { ...limits }),
+    new Rendezvous(client, place.path, { codec }).announce({ port: 1 }, { ...limits }),
   )
   expect(outcome).toMatchObject({ code: 'timeout', mayHaveHappened: true })
 })

@@ -29,13 +29,13 @@ export interface Meeting<T> extends AsyncDisposable {
 }
 
 /**
- * A place whose path can be handed on before its value is known: one program opens it, one fills it,
+ * A place whose path can be handed on before its value is known: one program opens it, one announces it,
  * others join it and get the value.
  *
  *     await using place = await Rendezvous.open(client, '/jobs')
  *     const rendezvous = new Rendezvous(client, place.path, { codec: text })
  *     const joined = rendezvous.join()
- *     await rendezvous.fill('10.0.0.1:7000')
+ *     await rendezvous.announce('10.0.0.1:7000')
  *     console.log((await joined).value)
  */
 export class Rendezvous<T> {
@@ -67,10 +67,10 @@ export class Rendezvous<T> {
    * Announces the value, which can be done once: resolves to false if another value was announced
    * before. Rejects with `noNode` if the place is gone.
    */
-  async fill(value: T, options: CallOptions = {}): Promise<boolean> {
+  async announce(value: T, options: CallOptions = {}): Promise<boolean> {
     const { client, path, codec } = this
     const data = codec.encode(value)
-    const announce = async (signal: AbortSignal): Promise<boolean> => {
+    const write = async (signal: AbortSignal): Promise<boolean> => {
       let isUncertain = false
       for (;;) {
         try {
@@ -87,7 +87,7 @@ export class Rendezvous<T> {
         }
       }
     }
-    return limited(client, options, announce, true)
+    return limited(client, options, write, true)
   }
 
   /** Waits for the value. Rejects with `noNode` if the place is gone, or goes meanwhile. */

@@ -37,7 +37,7 @@ test.each(openers)('%s that is followed can be closed by name', async (_, open) 
 test('a meeting can be closed by name', async () => {
   const client = await fixture.open()
   const place = await Rendezvous.open(client, '/place')
-  await new Rendezvous(client, place.path, { codec }).fill(1)
+  await new Rendezvous(client, place.path, { codec }).announce(1)
   const meeting = await new Rendezvous(client, place.path, { codec }).join()
   await meeting.close()
   expect([meeting.over.aborted, place.signal.aborted]).toEqual([true, false])

@@ -131,7 +131,7 @@ test('no recipe has the default deadline of the client', async () => {
     })
   })
   outcomes.push(
-    new Rendezvous(client, place.path, { codec: numbers }).fill(1).then((isFirst) => {
+    new Rendezvous(client, place.path, { codec: numbers }).announce(1).then((isFirst) => {
       expect(isFirst).toBe(true)
     }),
     new Rendezvous(client, place.path, { codec: numbers }).join().then(({ value }) => {

@@ -60,7 +60,7 @@ test('a name that cannot be understood is not waited for', async () => {
 test('a meeting lasts until the place is gone, whatever is written there', async () => {
   const client = await fixture.open()
   const place = await Rendezvous.open(client, '/place')
-  await new Rendezvous(client, place.path, { codec }).fill(1)
+  await new Rendezvous(client, place.path, { codec }).announce(1)
   const { over } = await new Rendezvous(client, place.path, { codec }).join()
   await client.set(place.path, '{')
   await roundTrips(client, 5)

@@ -76,7 +76,10 @@ export class RendezvousWorkload implements Workload {
     const word = `${name} ${++this.words}`
     const limits = drawLimits(actor, this.stage)
     try {
-      const isSaid = await new Rendezvous(client, place.path, { codec: text }).fill(word, limits)
+      const isSaid = await new Rendezvous(client, place.path, { codec: text }).announce(
+        word,
+        limits,
+      )
       this.stage.count(isSaid ? 'said' : 'said by another')
       if (isSaid) this.hear(actor, place, word)
     } catch (error) {
