@@ -1,3 +1,5 @@
+// oxlint-disable-next-line import/no-unassigned-import -- it links what a merge has added
+import './scripts/link-packages.mjs'
 import { defineConfig } from 'vitest/config'
 
 export default defineConfig({

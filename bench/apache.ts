@@ -1,5 +1,6 @@
 import { spawnSync } from 'node:child_process'
 import { findApache, type ApacheRelease } from '../interop/src/apache.ts'
+import { apacheCommand } from '../interop/src/commands.ts'
 import type { ServerKind } from './server-kinds.ts'
 
 /** Apache's server: 3.8 is Debian's package, 3.9 the release itself. Installed where missing. */
@@ -12,16 +13,7 @@ export async function findApacheServer(
   return {
     label: 'apache',
     version: `Apache ZooKeeper ${apache.version} (${['java', ...jvmFlags].join(' ')})`,
-    command: (configFile) => [
-      'java',
-      ...jvmFlags,
-      // What it would log for every session costs time that zabra does not spend either.
-      '-Dorg.slf4j.simpleLogger.defaultLogLevel=warn',
-      '-cp',
-      apache.classPath,
-      'org.apache.zookeeper.server.quorum.QuorumPeerMain',
-      configFile,
-    ],
+    command: apacheCommand(apache, jvmFlags),
     liveHeapMb,
   }
 }

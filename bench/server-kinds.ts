@@ -1,3 +1,4 @@
+import type { ServerCommand } from '../interop/src/commands.ts'
 import { findApacheServer } from './apache.ts'
 import type { Options } from './options.ts'
 import { findZabra } from './zabra.ts'
@@ -7,8 +8,7 @@ export interface ServerKind {
   /** Its name in the tables. */
   readonly label: string
   readonly version: string
-  /** What to run, in the foreground, for one server. */
-  command(configFile: string): readonly [string, ...string[]]
+  readonly command: ServerCommand
   /** What is alive after a full collection, where the runtime can be asked for it. */
   liveHeapMb(pid: number): number | undefined
 }

@@ -16,6 +16,7 @@ const allowed: Readonly<Record<string, readonly string[]>> = {
   server: ['node', '@zabra/protocol', '@zabra/core', '@zabra/console'],
   console: ['preact', 'preact/hooks', '@preact/signals'],
   cli: ['node', '@zabra/protocol', '@zabra/client', '@zabra/recipes'],
+  testing: ['node', '@zabra/client', '@zabra/client/internal', '@zabra/server'],
   simulator: [
     '@zabra/protocol',
     '@zabra/core',
@@ -104,6 +105,7 @@ const alsoIn: Readonly<Record<string, readonly string[]>> = {
   'packages/cli/src/offline/transactions.ts': ['@zabra/core'],
   'packages/cli/src/trees/yaml-file.ts': ['yaml'],
   'packages/simulator/src/bundle.ts': ['esbuild'],
+  'packages/testing/src/ensemble/thread-script.ts': ['esbuild'],
 }
 
 /** Modules that every test may use. */

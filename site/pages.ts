@@ -36,6 +36,7 @@ const named: readonly Section[] = [
       ['docs/session-timeout.md'],
       ['docs/shutting-down.md'],
       ['docs/logging-and-tracing.md'],
+      ['docs/testing.md'],
       ['docs/embedding.md', 'A server inside your program'],
     ],
   },

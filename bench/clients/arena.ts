@@ -1,7 +1,7 @@
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { Client } from '@zabra/client'
-import { askFourLetters } from '../../interop/src/servers.ts'
+import { askFourLetters } from '../../interop/src/four-letters.ts'
 import { findApacheServer } from '../apache.ts'
 import { Cluster } from '../cluster.ts'
 import { findZabra } from '../zabra.ts'

@@ -6,7 +6,8 @@ import { fileURLToPath } from 'node:url'
 import { parseArgs } from 'node:util'
 import { connect } from '@zabra/client'
 import { findApache } from '../../interop/src/apache.ts'
-import { ManagedServer, zabraCommand } from '../../interop/src/servers.ts'
+import { zabraCommand } from '../../interop/src/commands.ts'
+import { ManagedServer } from '../../interop/src/servers.ts'
 import { textTable } from '../../interop/src/text-table.ts'
 
 interface Contestant {

@@ -1,6 +1,7 @@
 import { setTimeout as delay } from 'node:timers/promises'
 import type { Bench } from '../bench.ts'
-import { hostOf, stopProcess, type Cluster, type ClusterNode } from '../cluster.ts'
+import type { EnsembleServer } from '../../interop/src/ensemble.ts'
+import { hostOf, type Cluster } from '../cluster.ts'
 import { formatNumber } from '../statistics.ts'
 import { Series } from '../table.ts'
 import { failoverTarget } from '../targets.ts'
@@ -62,7 +63,7 @@ async function loseLeader(
   let stoppingMs = 0
   const gone = delay(calmBeforeKillMs).then(async () => {
     lostAtMs = performance.timeOrigin + performance.now()
-    await stopProcess(leader.process, signal)
+    await leader.stop(signal)
     stoppingMs = performance.timeOrigin + performance.now() - lostAtMs
   })
   const load = await runZkload(['failover', ...cluster.loadArgs, ...loadArgs])
@@ -83,7 +84,7 @@ async function loseLeader(
   rows.slowest.add(label, load.client_gap_ms?.max)
   rows.lost.add(label, load.failed === undefined ? lost : NaN)
   const startedAtMs = Date.now()
-  cluster.spawnNode(leader)
+  await leader.launch()
   rows.rejoin.add(label, (await probe(hostOf(leader), 120)) - startedAtMs)
   console.error(`  ${signal} #${round} ${label}: a write after ${formatNumber(tookMs)} ms`)
   await delay(calmBetweenRoundsMs)
@@ -104,7 +105,7 @@ export function untilWriteMs(
   return longest === undefined ? NaN : longest[0] + longest[1] - lostAtMs
 }
 
-async function awaitLeader(cluster: Cluster): Promise<ClusterNode | undefined> {
+async function awaitLeader(cluster: Cluster): Promise<EnsembleServer | undefined> {
   for (let attempt = 0; attempt < leaderAttemptsMax; attempt++) {
     const leader = await cluster.leader()
     if (leader !== undefined) return leader

@@ -50,7 +50,7 @@ async function fillCluster(bench: Bench, cluster: Cluster, rows: FillRows): Prom
     scenario: 'fill',
   })
   const rss = usageOf(cluster.pids).rssMb
-  const dataMb = sizeOfMb(join(cluster.nodes[0]?.dir ?? cluster.dir, 'data'))
+  const dataMb = sizeOfMb(join(cluster.servers[0]!.dir, 'data'))
   rows.creates.add(label, isSound(load) ? load.creates_per_s : NaN)
   rows.cpu.add(label, serverUsPerOp)
   rows.rss.add(label, rss)
@@ -128,8 +128,8 @@ class FillRows {
   }
 }
 
-function liveHeapMb({ kind, nodes }: Cluster): number {
-  const pid = nodes[0]?.process?.pid
+function liveHeapMb({ kind, servers }: Cluster): number {
+  const pid = servers[0]?.pid
   return (pid === undefined ? undefined : kind.liveHeapMb(pid)) ?? NaN
 }
 

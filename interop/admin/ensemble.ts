@@ -1,6 +1,7 @@
-import { freePorts } from '../../packages/server/test/support/free-ports.ts'
 import { RawClient } from '../../packages/server/test/support/raw-client.ts'
-import { askFourLetters, loopback, ManagedServer, type ServerCommand } from '../src/servers.ts'
+import type { ServerCommand } from '../src/commands.ts'
+import { Ensemble, type EnsembleServer } from '../src/ensemble.ts'
+import { loopback } from '../src/servers.ts'
 import { superUserCfg } from '../src/super-user.ts'
 
 export const roles = ['leader', 'follower', 'observer'] as const
@@ -18,69 +19,47 @@ admin.rateLimiterIntervalInMS=0
 ${superUserCfg}
 `
 const properties = ['zookeeper.admin.rateLimiterIntervalInMS=0', `zookeeper.${superUserCfg}`]
-const voters = [1, 2, 3]
-const leading = 3
 const observer = 4
 
 /** Three voters and an observer, with their admin ports. */
 export class AdminEnsemble {
   readonly name: string
-  private readonly members: readonly Member[]
+  private readonly ensemble: Ensemble
 
   /** The third voter, which leads, and all others. */
   static async start(leader: ServerCommand, others = leader): Promise<AdminEnsemble> {
-    const ids = [...voters, observer]
-    const ports = await freePorts(4 * ids.length)
-    const portsOf = (id: number): number[] => ports.slice(4 * (id - 1), 4 * id)
-    const lines = ids.map((id) => {
-      const [quorum, election, client] = portsOf(id)
-      const role = id === observer ? 'observer' : 'participant'
-      return `server.${id}=${loopback}:${quorum}:${election}:${role};${loopback}:${client}`
+    const ensemble = await Ensemble.open([others, others, leader, others], {
+      cfg: commonCfg,
+      cfgOf: ({ id, ports }) =>
+        `admin.serverPort=${ports.spare}\n${id === observer ? 'peerType=observer' : ''}`,
+      observers: [observer],
+      namesClientPorts: true,
+      properties,
     })
-    const members = ids.map((id) => {
-      const [, , port = 0, admin = 0] = portsOf(id)
-      const own = id === observer ? 'peerType=observer' : ''
-      const cfg = `${commonCfg}${lines.join('\n')}\nadmin.serverPort=${admin}\n${own}`
-      const server = new ManagedServer(id === leading ? leader : others, {
-        cfg,
-        myid: id,
-        port,
-        properties,
-      })
-      return { id, server, adminPort: admin }
-    })
-    const ensemble = new AdminEnsemble(leader.name, members)
     try {
       // Of two that are enough, the one with the higher number leads.
-      const first = members.filter(({ id }) => id === leading || id === leading - 1)
-      const later = members.filter((member) => !first.includes(member))
-      for (const some of [first, later]) {
-        await Promise.all(some.map(({ server }) => server.launch()))
-        await Promise.all(some.map(({ server }) => server.untilServing()))
-      }
+      await ensemble.start([2, 3], [1, observer])
     } catch (error) {
       await ensemble.dispose()
       throw error
     }
-    return ensemble
+    return new AdminEnsemble(leader.name, ensemble)
   }
 
-  private constructor(name: string, members: readonly Member[]) {
+  private constructor(name: string, ensemble: Ensemble) {
     this.name = name
-    this.members = members
+    this.ensemble = ensemble
   }
 
-  async memberOf(role: Role): Promise<Member> {
-    for (const member of this.members) {
-      const answer = await askFourLetters(loopback, member.server.port, 'srvr')
-      if (answer.includes(`Mode: ${role}`)) return member
-    }
-    throw new Error(`${this.name} has no ${role}`)
+  async memberOf(role: Role): Promise<EnsembleServer> {
+    const member = await this.ensemble.withMode(role)
+    if (member === undefined) throw new Error(`${this.name} has no ${role}`)
+    return member
   }
 
   /** What each server has below the root. */
   async names(): Promise<string[]> {
-    const clients = await Promise.all(this.members.map((member) => this.connect(member)))
+    const clients = await Promise.all(this.ensemble.servers.map((member) => this.connect(member)))
     const listings = await Promise.all(
       clients.map(async (client) => {
         await client.must('sync', { path: '/' })
@@ -93,35 +72,25 @@ export class AdminEnsemble {
   }
 
   async untilServing(): Promise<void> {
-    await Promise.all(this.members.map(({ server }) => server.untilServing()))
+    await this.ensemble.untilServing()
   }
 
-  connect({ server }: Member): Promise<RawClient> {
-    return RawClient.connect(server.port)
+  connect({ port }: EnsembleServer): Promise<RawClient> {
+    return RawClient.connect(port)
   }
 
   async dispose(): Promise<void> {
-    await Promise.all(this.members.map(({ server }) => server.dispose()))
+    await this.ensemble.dispose()
   }
-}
-
-export interface Member {
-  readonly id: number
-  readonly server: ManagedServer
-  readonly adminPort: number
 }
 
 /** An admin command's answer. */
 export async function command(
-  { adminPort }: Member,
+  { ports }: EnsembleServer,
   name: string,
   init: RequestInit = {},
 ): Promise<{ status: number; headers: Headers; body: Uint8Array }> {
-  const response = await fetch(`http://${loopback}:${adminPort}/commands/${name}`, init)
+  const response = await fetch(`http://${loopback}:${ports.spare}/commands/${name}`, init)
   const body = new Uint8Array(await response.arrayBuffer())
   return { status: response.status, headers: response.headers, body }
-}
-
-export function word({ server }: Member, name: string): Promise<string> {
-  return askFourLetters(loopback, server.port, name)
 }

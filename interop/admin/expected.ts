@@ -14,12 +14,13 @@ export function isOnlyApaches(line: string): boolean {
 }
 
 /**
- * What zabra alone tells: operations and slow syncs, which Apache's release does not count, limits,
- * which it does not have, and the file that a server of an ensemble was configured by.
+ * What zabra alone tells: operations and slow syncs, which Apache's release does not count, limits
+ * and why sessions expired, which it does not have, and the file that a server of an ensemble was
+ * configured by.
  */
 export function isOnlyZabras(line: string): boolean {
   return (
-    /op_count_|fsync_threshold_exceed_count|limit_reached_|failed_password_count|unread_bytes/.test(
+    /op_count_|fsync_threshold_exceed_count|limit_reached_|failed_password_count|unread_bytes|sessions_expired_by_verdict|admin_port|connection_rejected_no_descriptor/.test(
       line,
     ) ||
     line === '.initial_configuration: string' ||

@@ -4,13 +4,12 @@
  *
  *     npm run test:admin -- [--verbose]
  */
-import { dirname, join } from 'node:path'
-import { fileURLToPath, pathToFileURL } from 'node:url'
 import { parseArgs } from 'node:util'
 import { findApache } from '../src/apache.ts'
-import { anyCommand, apacheCommand } from '../src/servers.ts'
+import { apacheCommand, zabraFromSources } from '../src/commands.ts'
+import type { EnsembleServer } from '../src/ensemble.ts'
 import { say } from '../src/tools.ts'
-import { AdminEnsemble, command, roles, word, type Member } from './ensemble.ts'
+import { AdminEnsemble, command, roles } from './ensemble.ts'
 import { isOnlyApaches, isOnlyZabras } from './expected.ts'
 import { password } from '../src/super-user.ts'
 import { shapeOf, shapeOfWord } from './shape.ts'
@@ -28,14 +27,7 @@ const authorization = { Authorization: `digest ${password}` }
 const ofSnapshot = { ...authorization, 'Content-Type': 'application/octet-stream' }
 
 const { values } = parseArgs({ options: { verbose: { type: 'boolean', default: false } } })
-const workspace = join(dirname(fileURLToPath(import.meta.url)), '..', '..')
-const zabra = anyCommand('zabra', [
-  process.execPath,
-  '--conditions=@zabra/source',
-  '--import',
-  pathToFileURL(join(workspace, 'node_modules', 'tsx', 'dist', 'loader.mjs')).href,
-  join(workspace, 'packages', 'server', 'test', 'support', 'serve.ts'),
-])
+const zabra = zabraFromSources()
 process.exitCode = await main()
 
 async function main(): Promise<number> {
@@ -86,7 +78,7 @@ async function work(side: AdminEnsemble): Promise<void> {
   }
 }
 
-async function commandShape(member: Member, name: string): Promise<string[]> {
+async function commandShape(member: EnsembleServer, name: string): Promise<string[]> {
   // Without an identity both refuse to restore anything.
   const init = name === 'restore' ? {} : { headers: authorization }
   const { status, body } = await command(member, name, init)
@@ -96,8 +88,8 @@ async function commandShape(member: Member, name: string): Promise<string[]> {
   return [`status ${status}`, ...shapeOf(JSON.parse(text))]
 }
 
-async function wordShape(member: Member, name: string): Promise<string[]> {
-  const answer = await word(member, name)
+async function wordShape(member: EnsembleServer, name: string): Promise<string[]> {
+  const answer = await member.ask(name)
   if (values.verbose) say(`server ${member.id}: ${name}: ${answer}`)
   return shapeOfWord(name, answer)
 }
@@ -131,7 +123,7 @@ async function handOver(from: AdminEnsemble, to: AdminEnsemble): Promise<string[
 /** What a zabra leader restores, its Apache followers and observers have too. */
 async function restoreForOthers(mixed: AdminEnsemble): Promise<string[]> {
   const leader = await mixed.memberOf('leader')
-  if (leader.server.name !== 'zabra') return ['mixed: zabra was to lead, and does not']
+  if (leader.name !== 'zabra') return ['mixed: zabra was to lead, and does not']
   const client = await mixed.connect(await mixed.memberOf('follower'))
   await client.create('/kept', 'before')
   const taken = await command(leader, 'snapshot', { headers: authorization })

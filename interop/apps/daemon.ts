@@ -1,7 +1,7 @@
 import { spawn, type ChildProcess } from 'node:child_process'
 import { closeSync, existsSync, openSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { until } from './until.ts'
+import { until } from '../src/until.ts'
 
 export interface DaemonOptions {
   readonly env?: NodeJS.ProcessEnv

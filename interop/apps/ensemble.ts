@@ -1,10 +1,9 @@
 import { setTimeout as delay } from 'node:timers/promises'
-import { freePorts } from '../../packages/server/test/support/free-ports.ts'
 import { differences, type Tree } from '../exchange/tree.ts'
 import { digestComplaints, sayHowLearning } from '../src/digests.ts'
-import { askFourLetters, loopback, ManagedServer, type ServerCommand } from '../src/servers.ts'
+import type { ServerCommand } from '../src/commands.ts'
+import { Ensemble, type EnsembleServer } from '../src/ensemble.ts'
 import { superUserCfg, wholeTree } from '../src/super-user.ts'
-import { until } from './until.ts'
 
 /** As operators have them, with shorter ticks: what waits for a session's end waits less. */
 const commonCfg = `
@@ -18,75 +17,47 @@ extendedTypesEnabled=true
 ${superUserCfg}
 `
 const properties = [sayHowLearning, 'znode.container.checkIntervalMs=2000']
-const ids = [1, 2, 3]
 const levelMsMax = 30_000
 
 /** The three servers that an application depends on. */
-export class Ensemble {
-  readonly servers: readonly ManagedServer[]
-  /** For clients, without a chroot. */
-  readonly connectString: string
+export class AppEnsemble {
   /** How often a server was killed. */
   kills = 0
+  private readonly ensemble: Ensemble
 
-  static async start(command: ServerCommand): Promise<Ensemble> {
-    const ports = await freePorts(3 * ids.length)
-    const lines = ids.map((id) => {
-      return `server.${id}=${loopback}:${ports[3 * id - 3]}:${ports[3 * id - 2]}`
-    })
-    const cfg = `${commonCfg}${lines.join('\n')}`
-    const ensemble = new Ensemble(
-      ids.map((id) => {
-        return new ManagedServer(command, { cfg, myid: id, properties, port: ports[3 * id - 1]! })
-      }),
-    )
-    try {
-      await Promise.all(ensemble.servers.map((server) => server.launch()))
-      await Promise.all(ensemble.servers.map((server) => server.untilServing()))
-    } catch (error) {
-      await ensemble.dispose()
-      throw error
-    }
-    return ensemble
+  static async start(command: ServerCommand): Promise<AppEnsemble> {
+    const options = { cfg: commonCfg, properties }
+    return new AppEnsemble(await Ensemble.start([command, command, command], options))
   }
 
-  private constructor(servers: readonly ManagedServer[]) {
-    this.servers = servers
-    this.connectString = servers.map(({ host, port }) => `${host}:${port}`).join()
+  private constructor(ensemble: Ensemble) {
+    this.ensemble = ensemble
+  }
+
+  get servers(): readonly EnsembleServer[] {
+    return this.ensemble.servers
+  }
+
+  /** For clients, without a chroot. */
+  get connectString(): string {
+    return this.ensemble.connectString
   }
 
   /** A server that is up, for whoever looks into the tree. */
   get anyPort(): number {
-    const server = this.servers.find(({ running }) => running)
+    const [server] = this.ensemble.running
     if (server === undefined) throw new Error('no server is running')
     return server.port
   }
 
-  /** SIGKILL for whoever leads; returns once the others have a leader. */
-  async killLeader(): Promise<ManagedServer> {
-    const modes = await Promise.all(this.servers.map(modeOf))
-    const leader = this.servers[modes.indexOf('leader')]
-    if (leader === undefined) throw new Error('the ensemble has no leader')
-    await this.kill(leader)
-    return leader
-  }
-
-  /** SIGKILL for somebody who follows. */
-  async killFollower(): Promise<ManagedServer> {
-    const modes = await Promise.all(this.servers.map(modeOf))
-    const follower = this.servers[modes.indexOf('follower')]
-    if (follower === undefined) throw new Error('the ensemble has no follower')
-    await this.kill(follower)
-    return follower
-  }
-
-  private async kill(server: ManagedServer): Promise<void> {
+  /** SIGKILL for the server in this mode; returns once the others have a leader. */
+  async kill(mode: 'leader' | 'follower'): Promise<EnsembleServer> {
+    const server = await this.ensemble.withMode(mode)
+    if (server === undefined) throw new Error(`the ensemble has no ${mode}`)
     await server.stop('SIGKILL')
     this.kills++
-    await until('the other servers have no leader', 30_000, async () => {
-      const modes = await Promise.all(this.servers.map(modeOf))
-      return modes.includes('leader')
-    })
+    await this.ensemble.leader()
+    return server
   }
 
   /** Starts whoever is down. */
@@ -126,15 +97,11 @@ export class Ensemble {
   }
 
   async dispose(): Promise<void> {
-    await Promise.all(this.servers.map((server) => server.dispose()))
+    await this.ensemble.dispose()
   }
 }
 
-async function modeOf({ host, port }: ManagedServer): Promise<string | undefined> {
-  return /^Mode: (\w+)/m.exec(await askFourLetters(host, port, 'srvr'))?.[1]
-}
-
-async function treeOf({ port }: ManagedServer): Promise<Tree> {
+async function treeOf({ port }: EnsembleServer): Promise<Tree> {
   const tree = new Map(await wholeTree(port))
   // Each server is configured by itself, and shows since when.
   tree.delete('/zookeeper/config')

@@ -5,12 +5,12 @@
  */
 import { parseArgs } from 'node:util'
 import { findApache } from '../src/apache.ts'
-import { apacheCommand, zabraCommand, type ServerCommand } from '../src/servers.ts'
+import { apacheCommand, zabraCommand, type ServerCommand } from '../src/commands.ts'
 import { textTable } from '../src/text-table.ts'
 import { say } from '../src/tools.ts'
 import type { Application, PreparedApplication } from './application.ts'
 import { applications } from './catalogue.ts'
-import { Ensemble } from './ensemble.ts'
+import { AppEnsemble } from './ensemble.ts'
 import { Stage } from './stage.ts'
 
 const { values, positionals } = parseArgs({
@@ -65,7 +65,7 @@ async function tryOut(application: Application): Promise<void> {
 /** On an ensemble of its own, so that none meets what another left behind. */
 async function play(application: Application, prepared: PreparedApplication): Promise<string> {
   say(`${application.name} ${prepared.version}: ${application.exercise}`)
-  const ensemble = await Ensemble.start(server)
+  const ensemble = await AppEnsemble.start(server)
   const stage = new Stage(application.name, ensemble)
   let hasFailed = true
   try {

@@ -4,11 +4,11 @@ import { join } from 'node:path'
 import { RawClient } from '../../packages/server/test/support/raw-client.ts'
 import { runTool, say } from '../src/tools.ts'
 import { Daemon, type DaemonOptions } from './daemon.ts'
-import type { Ensemble } from './ensemble.ts'
+import type { AppEnsemble } from './ensemble.ts'
 
 /** Where an application is run: the ensemble, a folder, and what ends with the run. */
 export class Stage {
-  readonly ensemble: Ensemble
+  readonly ensemble: AppEnsemble
   readonly dir: string
   /** How many steps were taken. */
   steps = 0
@@ -16,7 +16,7 @@ export class Stage {
   private readonly daemons: Daemon[] = []
   private readonly endings: (() => void | Promise<void>)[] = []
 
-  constructor(name: string, ensemble: Ensemble) {
+  constructor(name: string, ensemble: AppEnsemble) {
     this.name = name
     this.ensemble = ensemble
     this.dir = mkdtempSync(join(tmpdir(), `zabra-app-${name}-`))

@@ -8,7 +8,8 @@ import { Writer } from '../../packages/cli/test/support/backup/writer.ts'
 import { zabraFor } from '../../packages/cli/test/support/zabra.ts'
 import { Random } from '../../packages/server/test/support/random.ts'
 import { findApache, type ApacheRelease } from '../src/apache.ts'
-import { apacheCommand, ManagedServer } from '../src/servers.ts'
+import { apacheCommand } from '../src/commands.ts'
+import { ManagedServer } from '../src/servers.ts'
 
 const roundMs = 3000
 const pointsCompared = 40

@@ -5,13 +5,8 @@
  */
 import { parseArgs } from 'node:util'
 import { findApache } from '../src/apache.ts'
-import {
-  anyCommand,
-  apacheCommand,
-  ManagedServer,
-  zabraCommand,
-  type ServerCommand,
-} from '../src/servers.ts'
+import { anyCommand, apacheCommand, zabraCommand, type ServerCommand } from '../src/commands.ts'
+import { ManagedServer } from '../src/servers.ts'
 import { say } from '../src/tools.ts'
 import { cClient } from './c/prepare.ts'
 import type { Client, Verdict } from './client.ts'

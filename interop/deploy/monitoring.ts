@@ -4,8 +4,9 @@ import { readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { setTimeout as delay } from 'node:timers/promises'
 import { connect } from '@zabra/client'
-import { startServer, type RunningServer } from '@zabra/server'
+import type { RunningServer } from '@zabra/server'
 import { dashboard } from '../../deploy/grafana/dashboard.ts'
+import { EmbeddedEnsemble } from '../../packages/server/test/support/embedded-ensemble.ts'
 import { freePorts } from '../../packages/server/test/support/free-ports.ts'
 import { unpackDebian, type Unpacked } from '../apps/install/debian.ts'
 import { loopback } from '../src/servers.ts'
@@ -86,7 +87,7 @@ interface Rule {
  */
 export async function watchEnsemble(folder: string): Promise<string> {
   const debian = await prometheus()
-  const ensemble = await Ensemble.start(folder)
+  const ensemble = await MonitoredEnsemble.start()
   const port = (await freePorts(1))[0]!
   const config = {
     global: { scrape_interval: '1s', evaluation_interval: '1s' },
@@ -158,34 +159,21 @@ async function until(what: string, isSo: () => Promise<boolean>): Promise<void> 
   }
 }
 
-class Ensemble {
-  private readonly servers: readonly RunningServer[]
+/** Three servers in this process, with their admin ports. */
+class MonitoredEnsemble {
+  private readonly ensemble: EmbeddedEnsemble
 
-  private constructor(servers: readonly RunningServer[]) {
-    this.servers = servers
+  private constructor(ensemble: EmbeddedEnsemble) {
+    this.ensemble = ensemble
   }
 
-  static async start(folder: string): Promise<Ensemble> {
-    const ports = await freePorts(6)
-    const lines = [1, 2, 3].map((id) => {
-      const [quorum, election] = [ports[2 * id - 2], ports[2 * id - 1]]
-      return [`server.${id}`, `${loopback}:${quorum}:${election}`] as const
-    })
-    const starting = [1, 2, 3].map((myid) =>
-      startServer({
-        config: {
-          ...Object.fromEntries(lines),
-          myid,
-          dataDir: join(folder, `monitored-${myid}`),
-          tickTime: 500,
-          initLimit: 10,
-          syncLimit: 5,
-          'admin.enableServer': 'true',
-          'admin.serverPort': 0,
-        },
-      }),
-    )
-    return new Ensemble(await Promise.all(starting))
+  static async start(): Promise<MonitoredEnsemble> {
+    const settings = { 'admin.enableServer': 'true', 'admin.serverPort': '0' }
+    return new MonitoredEnsemble(await EmbeddedEnsemble.start(settings))
+  }
+
+  private get servers(): RunningServer[] {
+    return [...this.ensemble.servers.values()]
   }
 
   get targets(): string[] {
@@ -211,14 +199,10 @@ class Ensemble {
   }
 
   async stopFollower(): Promise<void> {
-    const answers = await Promise.all(
-      this.targets.map((target) => fetch(`http://${target}/metrics`).then((r) => r.text())),
-    )
-    const follower = answers.findIndex((text) => !/^learners /m.test(text))
-    await this.servers[follower]!.stop()
+    await this.ensemble.stop(this.ensemble.followers[0]!)
   }
 
   async stop(): Promise<void> {
-    await Promise.all(this.servers.map((server) => server.stop()))
+    await this.ensemble.dispose()
   }
 }

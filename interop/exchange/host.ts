@@ -1,6 +1,7 @@
 import { join } from 'node:path'
 import { digestComplaints, rememberedDigests } from '../src/digests.ts'
-import { ManagedServer, type ServerCommand } from '../src/servers.ts'
+import type { ServerCommand } from '../src/commands.ts'
+import { ManagedServer } from '../src/servers.ts'
 import { superUserCfg, wholeTree } from '../src/super-user.ts'
 import type { Tree } from './tree.ts'
 

@@ -7,11 +7,9 @@
  *
  * Read `cell.ts` for what is done to each directory, `fill.ts` for what is written into it.
  */
-import { join, dirname } from 'node:path'
-import { fileURLToPath, pathToFileURL } from 'node:url'
 import { parseArgs } from 'node:util'
 import { apacheReleases, findApache, type ApacheRelease } from '../src/apache.ts'
-import { anyCommand, apacheCommand, type ServerCommand } from '../src/servers.ts'
+import { apacheCommand, zabraFromSources, type ServerCommand } from '../src/commands.ts'
 import { textTable } from '../src/text-table.ts'
 import { say } from '../src/tools.ts'
 import { exchange, type Case } from './cell.ts'
@@ -52,15 +50,8 @@ const cases: readonly Case[] = [
   { name: 'without digests', cfg: 'digest.enabled=false', volume: 100, ending: 'SIGKILL' },
 ]
 
-const workspace = join(dirname(fileURLToPath(import.meta.url)), '..', '..')
 /** From the sources, so that what is tested is what is there. */
-const zabra = anyCommand('zabra', [
-  process.execPath,
-  '--conditions=@zabra/source',
-  '--import',
-  pathToFileURL(join(workspace, 'node_modules', 'tsx', 'dist', 'loader.mjs')).href,
-  join(workspace, 'packages', 'server', 'test', 'support', 'serve.ts'),
-])
+const zabra = zabraFromSources()
 
 const { values } = parseArgs({
   options: {

@@ -10,7 +10,7 @@
  */
 import { parseArgs } from 'node:util'
 import { apacheReleases, findApache, type ApacheRelease } from '../src/apache.ts'
-import { apacheCommand } from '../src/servers.ts'
+import { apacheCommand } from '../src/commands.ts'
 import { textTable } from '../src/text-table.ts'
 import { fromDisk } from './from-disk.ts'
 import { overNetwork } from './over-network.ts'

@@ -1,5 +1,5 @@
 import { setTimeout as delay } from 'node:timers/promises'
-import { zabraCommand, type ServerCommand } from '../src/servers.ts'
+import { zabraCommand, type ServerCommand } from '../src/commands.ts'
 import { blame } from '../src/blame.ts'
 import { differences, type Tree } from '../exchange/tree.ts'
 import { MixedEnsemble, type Member } from '../mixed/ensemble.ts'

@@ -3,8 +3,9 @@ import { RawClient } from '../../packages/server/test/support/raw-client.ts'
 import { ephemeralsAmiss, fill, type LeftSession } from '../exchange/fill.ts'
 import { differences } from '../exchange/tree.ts'
 import { blame } from '../src/blame.ts'
-import type { ServerCommand } from '../src/servers.ts'
-import { MixedEnsemble, until, type Kind, type Member, type Sync } from './ensemble.ts'
+import type { ServerCommand } from '../src/commands.ts'
+import { until } from '../src/until.ts'
+import { MixedEnsemble, patienceMs, type Kind, type Member, type Sync } from './ensemble.ts'
 import { HeldSession, within } from './held-session.ts'
 import { startOrder, synchronise } from './synchronise.ts'
 
@@ -214,7 +215,7 @@ class Run implements Outcome {
     this.sessionsMoved++
     this.blame(at, await ephemeralsAmiss(client, session))
     await client.close()
-    await until('ephemerals outlive their session', async () => {
+    await until('ephemerals outlive their session', patienceMs, async () => {
       const probe = await RawClient.connect(at.port)
       const { err } = await probe.call('exists', { path: session.ephemerals[0]!, watch: false })
       await probe.close()

@@ -1,11 +1,12 @@
-import { existsSync, readdirSync, readFileSync, rmSync } from 'node:fs'
+import { existsSync, readdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { setTimeout as delay } from 'node:timers/promises'
-import { freePorts } from '../../packages/server/test/support/free-ports.ts'
 import type { Tree } from '../exchange/tree.ts'
 import { digestComplaints, rememberedDigests, sayHowLearning } from '../src/digests.ts'
-import { askFourLetters, loopback, ManagedServer, type ServerCommand } from '../src/servers.ts'
+import type { ServerCommand } from '../src/commands.ts'
+import { Ensemble, type EnsembleServer } from '../src/ensemble.ts'
+import { loopback } from '../src/servers.ts'
 import { superUserCfg, wholeTree } from '../src/super-user.ts'
+import { until } from '../src/until.ts'
 
 export type Kind = 'zabra' | 'apache'
 export type Mode = 'leader' | 'follower' | 'observer'
@@ -31,13 +32,14 @@ ${superUserCfg}
 `
 
 /** Nothing changes by itself, and Apache says how it brings servers up, and is brought up. */
-const properties = [
+export const properties = [
   'znode.container.checkIntervalMs=3600000',
   'org.slf4j.simpleLogger.log.org.apache.zookeeper.server.quorum.LearnerHandler=debug',
   sayHowLearning,
 ]
 
-const patienceMs = 40_000
+/** For everything that servers come to by themselves. */
+export const patienceMs = 40_000
 
 /** What a leader and a learner say of a synchronisation, each kind of server in its own words. */
 const sayings: Record<Kind, Record<'leader' | 'learner', Record<Sync, RegExp>>> = {
@@ -70,32 +72,19 @@ const sayings: Record<Kind, Record<'leader' | 'learner', Record<Sync, RegExp>>> 
 /** Three servers of both kinds. The second leads, and the third is its learner. */
 export class MixedEnsemble {
   readonly members: readonly Member[]
-  private readonly ports: readonly number[]
+  private readonly ensemble: Ensemble
 
   /** `voters` are counted from the first: with two of them the third is an observer. */
   static async open(commands: readonly ServerCommand[], voters: number): Promise<MixedEnsemble> {
-    const ports = await freePorts(2 * commands.length)
-    return new MixedEnsemble(commands, ports, voters)
+    const observers = observersBeyond(voters)
+    return new MixedEnsemble(
+      await Ensemble.open(commands, { cfg: commonCfg, properties, observers }),
+    )
   }
 
-  private constructor(
-    commands: readonly ServerCommand[],
-    ports: readonly number[],
-    voters: number,
-  ) {
-    this.ports = ports
-    const cfg = this.cfg(voters)
-    this.members = commands.map((command, i) => new Member(i + 1, command, cfg))
-  }
-
-  private cfg(voters: number): string {
-    const lines: string[] = []
-    for (let i = 0; 2 * i < this.ports.length; i++) {
-      const role = i < voters ? 'participant' : 'observer'
-      const [quorum, election] = this.ports.slice(2 * i)
-      lines.push(`server.${i + 1}=${loopback}:${quorum}:${election}:${role}`)
-    }
-    return `${commonCfg}${lines.join('\n')}`
+  private constructor(ensemble: Ensemble) {
+    this.ensemble = ensemble
+    this.members = membersOf(ensemble)
   }
 
   member(id: number): Member {
@@ -108,41 +97,43 @@ export class MixedEnsemble {
   }
 
   /** These together, and the others once these serve: so the first have the say. */
-  async start(first: readonly number[], later: readonly number[]): Promise<void> {
-    for (const ids of [first, later]) {
-      await Promise.all(ids.map((id) => this.member(id).server.launch()))
-      await Promise.all(ids.map((id) => this.member(id).server.untilServing()))
-    }
+  start(first: readonly number[], later: readonly number[]): Promise<void> {
+    return this.ensemble.start(first, later)
   }
 
   /** From their next start on; all must be down. */
   setVoters(voters: number): void {
-    for (const { server } of this.members) server.become({ cfg: this.cfg(voters) })
+    this.ensemble.configure({ observers: observersBeyond(voters) })
   }
 
   /** Every server has applied the same transactions. */
-  async untilLevel(): Promise<void> {
-    await until('the servers are of different zxids', async () => {
-      const zxids = await Promise.all(this.members.map((member) => member.zxid()))
-      return new Set(zxids).size === 1
-    })
+  untilLevel(): Promise<void> {
+    return this.ensemble.untilLevel()
   }
 
-  async dispose(): Promise<void> {
-    await Promise.all(this.members.map(({ server }) => server.dispose()))
+  dispose(): Promise<void> {
+    return this.ensemble.dispose()
   }
+}
+
+function observersBeyond(voters: number): number[] {
+  return [1, 2, 3].filter((id) => id > voters)
+}
+
+export function membersOf({ servers }: Ensemble): Member[] {
+  return servers.map((server) => new Member(server))
 }
 
 /** One server of the ensemble. */
 export class Member {
   readonly id: number
   readonly kind: Kind
-  readonly server: ManagedServer
+  readonly server: EnsembleServer
 
-  constructor(id: number, command: ServerCommand, cfg: string) {
-    this.id = id
-    this.kind = command.name === 'zabra' ? 'zabra' : 'apache'
-    this.server = new ManagedServer(command, { cfg, myid: id, properties })
+  constructor(server: EnsembleServer) {
+    this.id = server.id
+    this.kind = server.name === 'zabra' ? 'zabra' : 'apache'
+    this.server = server
   }
 
   get port(): number {
@@ -163,12 +154,8 @@ export class Member {
     return [...this.server.log.slice(since).matchAll(sayings[this.kind][as][sync])].length
   }
 
-  async mode(): Promise<string | undefined> {
-    return /^Mode: (\w+)/m.exec(await this.ask('srvr'))?.[1]
-  }
-
-  async zxid(): Promise<string | undefined> {
-    return /^Zxid: (\w+)/m.exec(await this.ask('srvr'))?.[1]
+  mode(): Promise<string | undefined> {
+    return this.server.mode()
   }
 
   tree(): Promise<Tree> {
@@ -187,7 +174,7 @@ export class Member {
   /** A transaction that contains the text is in its log, as far as processes can see. */
   async untilLogged(text: string): Promise<void> {
     const dir = join(this.server.dir, 'data', 'version-2')
-    await until(`${this.name} has not logged ${text}`, () => {
+    await until(`${this.name} has not logged ${text}`, patienceMs, () => {
       if (!existsSync(dir)) return false
       const logs = readdirSync(dir).filter((name) => name.startsWith('log.'))
       return logs.some((name) => readFileSync(join(dir, name)).includes(text))
@@ -196,22 +183,6 @@ export class Member {
 
   /** As if its disk had been replaced; it must be down. */
   loseData(): void {
-    rmSync(join(this.server.dir, 'data', 'version-2'), { recursive: true, force: true })
-  }
-
-  private ask(word: string): Promise<string> {
-    return askFourLetters(loopback, this.port, word)
-  }
-}
-
-/** Asks again until it holds; the sentence says what is wrong when it never does. */
-export async function until(
-  complaint: string,
-  holds: () => boolean | Promise<boolean>,
-): Promise<void> {
-  const deadline = Date.now() + patienceMs
-  while (!(await holds())) {
-    if (Date.now() > deadline) throw new Error(`${complaint}, after ${patienceMs} ms`)
-    await delay(20)
+    this.server.loseData()
   }
 }

@@ -1,10 +1,11 @@
 import { setTimeout as delay } from 'node:timers/promises'
-import { fileURLToPath } from 'node:url'
-import { freePorts } from '../../packages/server/test/support/free-ports.ts'
 import { ConnectionLostError, RawClient } from '../../packages/server/test/support/raw-client.ts'
-import { anyCommand, loopback, zabraCommand, type ServerCommand } from '../src/servers.ts'
+import { zabraCommand, zabraFromSources, type ServerCommand } from '../src/commands.ts'
+import { Ensemble } from '../src/ensemble.ts'
+import { loopback } from '../src/servers.ts'
 import { password, superUserCfg } from '../src/super-user.ts'
-import { Member, until } from './ensemble.ts'
+import { until } from '../src/until.ts'
+import { membersOf, patienceMs, properties, type Member } from './ensemble.ts'
 import { HeldSession } from './held-session.ts'
 
 const commonCfg = `
@@ -24,28 +25,21 @@ const path = '/counted'
 export async function handOver(apache: ServerCommand): Promise<readonly string[]> {
   const problems: string[] = []
   for (const scene of [byCommand, byCounter]) {
-    const [adminPort, ...ports] = await freePorts(7)
-    const lines = [1, 2, 3].map((id) => {
-      return `server.${id}=${loopback}:${ports[2 * id - 2]}:${ports[2 * id - 1]}`
-    })
-    const cfg = `${commonCfg}${lines.join('\n')}`
-    const zabraCfg = `${cfg}\nadmin.serverPort=${adminPort}\nadmin.enableServer=true\n${superUserCfg}`
     const zabra = scene === byCounter ? shortEpochs() : zabraCommand()
-    const members = [1, 2, 3].map((id) => {
-      return id === 3 ? new Member(id, zabra, zabraCfg) : new Member(id, apache, cfg)
+    const ensemble = await Ensemble.open([apache, apache, zabra], {
+      cfg: commonCfg,
+      cfgOf: ({ id, ports }) => (id === 3 ? adminCfg(ports.spare) : ''),
+      properties,
     })
     try {
       // Two of them first, of which zabra has the larger number: so it leads.
-      for (const together of [[members[0]!, members[2]!], [members[1]!]]) {
-        await Promise.all(together.map(({ server }) => server.launch()))
-        await Promise.all(together.map(({ server }) => server.untilServing()))
-      }
-      await scene(members, adminPort!)
+      await ensemble.start([1, 3], [2])
+      await scene(membersOf(ensemble), ensemble.server(3).ports.spare)
     } catch (error) {
       problems.push(error instanceof Error ? error.message : String(error))
-      for (const { server } of members) problems.push(server.logTail(12))
+      problems.push(...ensemble.logTails(12))
     } finally {
-      await Promise.all(members.map(({ server }) => server.dispose()))
+      await ensemble.dispose()
     }
   }
   return problems
@@ -91,7 +85,7 @@ async function byCounter(members: readonly Member[]): Promise<void> {
       await delay(20)
     }
   }
-  await until('the servers do not come to serve again', async () => {
+  await until('the servers do not come to serve again', patienceMs, async () => {
     const modes = await Promise.all(members.map((member) => member.mode()))
     return modes.every((mode) => mode !== undefined)
   })
@@ -108,11 +102,11 @@ async function byCounter(members: readonly Member[]): Promise<void> {
   }
 }
 
-/** zabra as tests run it, with room for few transactions in an epoch. */
+function adminCfg(port: number): string {
+  return `admin.serverPort=${port}\nadmin.enableServer=true\n${superUserCfg}`
+}
+
+/** zabra with room for few transactions in an epoch. */
 function shortEpochs(): ServerCommand {
-  const script = new URL('../../packages/server/test/support/serve.ts', import.meta.url)
-  const tsx = import.meta.resolve('tsx')
-  const options = ['--conditions=@zabra/source', '--import', tsx]
-  const command = [process.execPath, ...options, fileURLToPath(script)]
-  return anyCommand('zabra', ['env', `COUNTER_MAX=${counterMax}`, ...command])
+  return zabraFromSources({ COUNTER_MAX: String(counterMax) })
 }

@@ -1,6 +1,7 @@
 import { createFlags, eventTypes } from '@zabra/protocol'
 import { ConnectionLostError, RawClient } from '../../packages/server/test/support/raw-client.ts'
-import { until, type Member } from './ensemble.ts'
+import { until } from '../src/until.ts'
+import type { Member } from './ensemble.ts'
 
 const timeoutMs = 120_000
 const patienceMs = 20_000
@@ -49,7 +50,7 @@ export class HeldSession {
     const session = { sessionId, password }
     const options = { timeoutMs, session, lastZxidSeen: lastZxid }
     // A server that has not yet seen what we have seen turns us away.
-    await until(`${at.name} does not take the session`, async () => {
+    await until(`${at.name} does not take the session`, patienceMs, async () => {
       try {
         this.client = await RawClient.connect(at.port, options)
         return true

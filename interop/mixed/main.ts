@@ -11,7 +11,7 @@
  */
 import { parseArgs } from 'node:util'
 import { findApache, type ApacheRelease } from '../src/apache.ts'
-import { apacheCommand, zabraCommand } from '../src/servers.ts'
+import { apacheCommand, zabraCommand } from '../src/commands.ts'
 import { textTable } from '../src/text-table.ts'
 import { say } from '../src/tools.ts'
 import { runCell, type Cell, type Role } from './cell.ts'

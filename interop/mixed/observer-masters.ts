@@ -3,9 +3,12 @@ import { freePorts } from '../../packages/server/test/support/free-ports.ts'
 import { RawClient } from '../../packages/server/test/support/raw-client.ts'
 import { fill } from '../exchange/fill.ts'
 import { differences } from '../exchange/tree.ts'
-import { askFourLetters, loopback, type ServerCommand } from '../src/servers.ts'
+import type { ServerCommand } from '../src/commands.ts'
+import { Ensemble } from '../src/ensemble.ts'
+import { loopback } from '../src/servers.ts'
 import { superUserCfg } from '../src/super-user.ts'
-import { Member, until } from './ensemble.ts'
+import { until } from '../src/until.ts'
+import { membersOf, patienceMs, properties, type Member } from './ensemble.ts'
 import { HeldSession } from './held-session.ts'
 
 /** Followers all take observers on the same port, so each needs an address of its own. */
@@ -32,42 +35,39 @@ export async function observeFollowers(
   voters: ServerCommand,
   observer: ServerCommand,
 ): Promise<readonly string[]> {
-  const [port, ...ports] = await freePorts(1 + 2 * hosts.length)
-  const lines = hosts.map((host, i) => {
-    const role = i + 1 === observerId ? 'observer' : 'participant'
-    return `server.${i + 1}=${host}:${ports[2 * i]}:${ports[2 * i + 1]}:${role}`
+  const [port] = await freePorts(1)
+  const commands = hosts.map((_, i) => (i + 1 === observerId ? observer : voters))
+  const ensemble = await Ensemble.open(commands, {
+    cfg: `${commonCfg}observerMasterPort=${port}`,
+    properties,
+    observers: [observerId],
+    peerHosts: hosts,
   })
-  const cfg = `${commonCfg}observerMasterPort=${port}\n${lines.join('\n')}`
-  const members = hosts.map((_, i) => {
-    return new Member(i + 1, i + 1 === observerId ? observer : voters, cfg)
-  })
-  const scene = new Scene(members)
+  const scene = new Scene(ensemble)
   try {
     await scene.play()
     return []
   } catch (error) {
-    const said = members.map(({ server }) => server.logTail(12))
-    return [error instanceof Error ? error.message : String(error), ...said]
+    return [error instanceof Error ? error.message : String(error), ...ensemble.logTails(12)]
   } finally {
-    await Promise.all(members.map(({ server }) => server.dispose()))
+    await ensemble.dispose()
   }
 }
 
 class Scene {
+  private readonly ensemble: Ensemble
   private readonly members: readonly Member[]
   private readonly observer: Member
 
-  constructor(members: readonly Member[]) {
-    this.members = members
-    this.observer = members[observerId - 1]!
+  constructor(ensemble: Ensemble) {
+    this.ensemble = ensemble
+    this.members = membersOf(ensemble)
+    this.observer = this.members[observerId - 1]!
   }
 
   async play(): Promise<void> {
     const { observer } = this
-    const voters = this.members.filter((member) => member !== observer)
-    await Promise.all(voters.map(({ server }) => server.launch()))
-    await Promise.all(voters.map(({ server }) => server.untilServing()))
-    await observer.server.start()
+    await this.ensemble.start([1, 2, 3], [observerId])
     await this.expectFollowersMaster()
     const held = await HeldSession.open(observer, '/watched')
     await held.watch()
@@ -102,7 +102,7 @@ class Scene {
   /** The leader has the two other voters, and nobody else. */
   private async expectFollowersMaster(): Promise<void> {
     const leader = await this.leader()
-    await until('the observer is with the leader', async () => {
+    await until('the observer is with the leader', patienceMs, async () => {
       if ((await this.observer.mode()) !== 'observer') return false
       if (this.observer.kind === 'zabra') {
         const last = [...this.observer.server.log.matchAll(/zab: following leader=(\d)/g)].at(
@@ -142,7 +142,7 @@ class Scene {
     const watcher = await RawClient.connect((await this.leader()).port)
     const isThere = async (path: string): Promise<boolean> =>
       (await watcher.call('exists', { path, watch: false })).err === 0
-    await until('a silent session does not expire', async () => {
+    await until('a silent session does not expire', patienceMs, async () => {
       await alive.call('exists', { path: '/alive', watch: false })
       return !(await isThere('/silent'))
     })
@@ -166,11 +166,7 @@ class Scene {
   }
 
   private async compare(): Promise<void> {
-    await until('the servers are of different zxids', async () => {
-      const answers = this.members.map(({ port }) => askFourLetters(loopback, port, 'srvr'))
-      const zxids = (await Promise.all(answers)).map((text) => /^Zxid: (\w+)/m.exec(text)?.[1])
-      return new Set(zxids).size === 1 && zxids[0] !== undefined
-    })
+    await this.ensemble.untilLevel()
     const trees = await Promise.all(
       this.members.map(async (member) => new Map(await member.tree())),
     )

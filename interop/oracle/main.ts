@@ -7,7 +7,7 @@
  */
 import { readFileSync } from 'node:fs'
 import { findApache, type ApacheRelease } from '../src/apache.ts'
-import { anyCommand, apacheCommand, zabraCommand, type ServerCommand } from '../src/servers.ts'
+import { anyCommand, apacheCommand, zabraCommand, type ServerCommand } from '../src/commands.ts'
 import { parseOptions, usage, type Options } from './options.ts'
 import { fixedPrograms } from './program/fixed.ts'
 import { generate } from './program/generate.ts'

@@ -1,9 +1,9 @@
 import { digestOf, superUser } from './program/ingredients.ts'
 import type { Target } from './play/stage.ts'
 import type { Address } from './play/connection.ts'
-import { freePorts } from '../../packages/server/test/support/free-ports.ts'
-import { askFourLetters, loopback, ManagedServer } from '../src/servers.ts'
-import type { ServerCommand } from '../src/servers.ts'
+import { askFourLetters } from '../src/four-letters.ts'
+import { Ensemble } from '../src/ensemble.ts'
+import type { ServerCommand } from '../src/commands.ts'
 
 /** One of the two parties that are compared: a server or an ensemble. */
 export interface Side extends Target {
@@ -45,7 +45,7 @@ export class ManagedSide implements Side {
   readonly canRestart = true
   readonly #command: ServerCommand
   readonly #options: SideOptions
-  #servers: ManagedServer[] = []
+  #ensemble: Ensemble | undefined
 
   constructor(command: ServerCommand, options: SideOptions) {
     this.name = command.name
@@ -54,7 +54,7 @@ export class ManagedSide implements Side {
   }
 
   get addresses(): readonly Address[] {
-    return this.#servers.map(({ host, port }) => ({ host, port }))
+    return (this.#ensemble?.servers ?? []).map(({ host, port }) => ({ host, port }))
   }
 
   serving(): Promise<boolean> {
@@ -63,43 +63,27 @@ export class ManagedSide implements Side {
 
   async startFresh(): Promise<void> {
     await this.dispose()
-    this.#servers = await this.#makeServers()
-    await this.#start()
+    const { members, cfg } = this.#options
+    this.#ensemble = await Ensemble.open(Array<ServerCommand>(members).fill(this.#command), {
+      cfg: baseCfg(cfg).join('\n'),
+      // Programs make containers and look at them; their removal would be a matter of timing.
+      properties: ['znode.container.checkIntervalMs=3600000'],
+    })
+    await this.#ensemble.start()
   }
 
   async restart(hard: boolean): Promise<void> {
-    await Promise.all(this.#servers.map((server) => server.stop(hard ? 'SIGKILL' : 'SIGTERM')))
-    await this.#start()
+    await this.#ensemble?.stop(hard ? 'SIGKILL' : 'SIGTERM')
+    await this.#ensemble?.start()
   }
 
   async dispose(): Promise<void> {
-    await Promise.all(this.#servers.map((server) => server.dispose()))
-    this.#servers = []
+    await this.#ensemble?.dispose()
+    this.#ensemble = undefined
   }
 
   logs(): string {
-    return this.#servers.map((server) => server.logTail(15)).join('\n')
-  }
-
-  async #start(): Promise<void> {
-    await Promise.all(this.#servers.map((server) => server.launch()))
-    await Promise.all(this.#servers.map((server) => server.untilServing()))
-  }
-
-  async #makeServers(): Promise<ManagedServer[]> {
-    const { members, cfg } = this.#options
-    const ids = Array.from({ length: members }, (_, index) => index + 1)
-    const ports = await freePorts(members * 2)
-    const ensemble = ids.map((id, index) => {
-      return `server.${id}=${loopback}:${ports[2 * index]}:${ports[2 * index + 1]}`
-    })
-    const lines = [...baseCfg(cfg), ...(members > 1 ? ensemble : [])]
-    // Programs make containers and look at them; their removal would be a matter of timing.
-    const properties = ['znode.container.checkIntervalMs=3600000']
-    return ids.map((myid) => {
-      const identity = members > 1 ? { myid } : {}
-      return new ManagedServer(this.#command, { cfg: lines.join('\n'), properties, ...identity })
-    })
+    return this.#ensemble?.logTails(15).join('\n') ?? ''
   }
 }
 

@@ -5,7 +5,8 @@
  */
 import { parseArgs } from 'node:util'
 import { findApache } from '../src/apache.ts'
-import { apacheCommand, ManagedServer, zabraCommand, type ServerCommand } from '../src/servers.ts'
+import { apacheCommand, zabraCommand, type ServerCommand } from '../src/commands.ts'
+import { ManagedServer } from '../src/servers.ts'
 import { textTable } from '../src/text-table.ts'
 import { say } from '../src/tools.ts'
 import type { Scenario } from './scenario.ts'

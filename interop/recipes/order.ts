@@ -1,6 +1,6 @@
 /** Whoever asks first is first, whichever program asks. */
 import { isRefusal } from '@zabra/client'
-import { until } from '../apps/until.ts'
+import { until } from '../src/until.ts'
 import type { KindOf } from './contention.ts'
 import type { Scenario } from './scenario.ts'
 import type { Hand, Stage } from './stage.ts'

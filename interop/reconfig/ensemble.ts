@@ -1,8 +1,10 @@
 import { readdirSync, readFileSync } from 'node:fs'
-import { setTimeout as delay } from 'node:timers/promises'
-import { freePorts } from '../../packages/server/test/support/free-ports.ts'
-import { askFourLetters, loopback, ManagedServer, type ServerCommand } from '../src/servers.ts'
+import type { ServerCommand } from '../src/commands.ts'
+import { askFourLetters } from '../src/four-letters.ts'
+import { Ensemble, type EnsembleServer, type Role } from '../src/ensemble.ts'
+import { loopback } from '../src/servers.ts'
 import { superUserCfg } from '../src/super-user.ts'
+import { until } from '../src/until.ts'
 
 const commonCfg = `
 tickTime=500
@@ -15,26 +17,28 @@ reconfigEnabled=true
 ${superUserCfg}
 `
 
-const patienceMs = 30_000
+export const patienceMs = 30_000
 
 /** Three members, and a fourth server that is none yet. */
 export class ChangingEnsemble {
   readonly members: readonly Member[]
+  private readonly ensemble: Ensemble
 
   static async open(commands: readonly ServerCommand[]): Promise<ChangingEnsemble> {
-    const ports = await freePorts(4 * commands.length)
-    return new ChangingEnsemble(commands, ports)
+    const ensemble = await Ensemble.open(commands, {
+      cfg: commonCfg,
+      // Apache wants it beside the client port in the line of each server.
+      cfgOf: ({ ports }) => `clientPort=${ports.client}`,
+      namesClientPorts: true,
+      joining: [4],
+      keepsCfg: true,
+    })
+    return new ChangingEnsemble(ensemble)
   }
 
-  private constructor(commands: readonly ServerCommand[], ports: readonly number[]) {
-    this.members = commands.map((command, i) => {
-      return new Member(i + 1, command, ports.slice(4 * i, 4 * i + 4))
-    })
-    const lines = this.members.slice(0, 3).map((member) => member.line())
-    for (const member of this.members) {
-      // Who joins must know the others, and its own addresses.
-      member.configure([...lines, ...(member.id > 3 ? [member.line()] : [])].join('\n'))
-    }
+  private constructor(ensemble: Ensemble) {
+    this.ensemble = ensemble
+    this.members = ensemble.servers.map((server) => new Member(server))
   }
 
   member(id: number): Member {
@@ -42,13 +46,13 @@ export class ChangingEnsemble {
   }
 
   async start(...ids: number[]): Promise<void> {
-    await Promise.all(ids.map((id) => this.member(id).server.launch()))
-    await Promise.all(ids.map((id) => this.member(id).untilServing()))
+    await this.ensemble.start(ids)
   }
 
+  /** Not by the ensemble's own ports: changes move where clients connect. */
   async leader(): Promise<Member> {
     let found: Member | undefined
-    await until('nobody leads', async () => {
+    await until('nobody leads', patienceMs, async () => {
       for (const member of this.members) if ((await member.mode()) === 'leader') found = member
       return found !== undefined
     })
@@ -56,37 +60,24 @@ export class ChangingEnsemble {
   }
 
   async dispose(): Promise<void> {
-    await Promise.all(this.members.map(({ server }) => server.dispose()))
+    await this.ensemble.dispose()
   }
 }
 
 export class Member {
   readonly id: number
-  server!: ManagedServer
+  readonly server: EnsembleServer
   /** Where its clients find it; changes move it. */
   port: number
-  private readonly command: ServerCommand
-  private readonly ports: readonly number[]
 
-  constructor(id: number, command: ServerCommand, ports: readonly number[]) {
-    this.id = id
-    this.command = command
-    this.ports = ports
-    this.port = ports[2]!
-  }
-
-  configure(members: string): void {
-    this.server = new ManagedServer(this.command, {
-      // The client port is in the line of each server.
-      cfg: `${commonCfg}${members}\nclientPort=${this.port}`,
-      port: this.port,
-      myid: this.id,
-      keepsCfg: true,
-    })
+  constructor(server: EnsembleServer) {
+    this.id = server.id
+    this.server = server
+    this.port = server.ports.client
   }
 
   get kind(): string {
-    return this.command.name
+    return this.server.name
   }
 
   get name(): string {
@@ -94,22 +85,25 @@ export class Member {
   }
 
   /** How a configuration says where it is. */
-  line(role = 'participant', port = this.port): string {
-    const [quorum, election] = this.ports
-    return `server.${this.id}=${loopback}:${quorum}:${election}:${role};${loopback}:${port}`
+  line(role: Role = 'participant', clientPort = this.port): string {
+    return this.server.line({ role, clientPort })
   }
 
   /** Another port that is its own. */
   get sparePort(): number {
-    return this.ports[3]!
+    return this.server.ports.spare
   }
 
   async untilServing(): Promise<void> {
-    await until(`${this.name} does not serve`, async () => (await this.mode()) !== undefined)
+    await until(
+      `${this.name} does not serve`,
+      patienceMs,
+      async () => (await this.mode()) !== undefined,
+    )
   }
 
   async untilMode(mode: string): Promise<void> {
-    await until(`${this.name} is no ${mode}`, async () => (await this.mode()) === mode)
+    await until(`${this.name} is no ${mode}`, patienceMs, async () => (await this.mode()) === mode)
   }
 
   async mode(): Promise<string | undefined> {
@@ -124,17 +118,5 @@ export class Member {
     return new Map(
       names.map((name) => [name.slice('zoo.cfg'.length), readFileSync(`${dir}/${name}`, 'utf8')]),
     )
-  }
-}
-
-/** Asks again until it holds; the sentence says what is wrong when it never does. */
-export async function until(
-  complaint: string,
-  holds: () => boolean | Promise<boolean>,
-): Promise<void> {
-  const deadline = Date.now() + patienceMs
-  while (!(await holds())) {
-    if (Date.now() > deadline) throw new Error(`${complaint}, after ${patienceMs} ms`)
-    await delay(20)
   }
 }

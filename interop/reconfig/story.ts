@@ -1,10 +1,12 @@
 import { spawn } from 'node:child_process'
 import { errorName } from '@zabra/protocol'
 import { RawClient } from '../../packages/server/test/support/raw-client.ts'
-import { loopback, type ServerCommand } from '../src/servers.ts'
+import type { ServerCommand } from '../src/commands.ts'
+import { loopback } from '../src/servers.ts'
 import { connectAsSuper, password } from '../src/super-user.ts'
 import type { ForeignClient } from './clients.ts'
-import { ChangingEnsemble, until, type Member } from './ensemble.ts'
+import { until } from '../src/until.ts'
+import { ChangingEnsemble, patienceMs, type Member } from './ensemble.ts'
 
 interface Change {
   readonly joining?: string
@@ -156,7 +158,7 @@ class Story {
     const others = [1, 2, 3, 4].filter((one) => one !== id)
     await this.changeUnheard(id, { leaving: String(id) })
     await this.expectEverywhere(`server ${id} leaves, which leads`, others)
-    await until('nobody else leads', async () => {
+    await until('nobody else leads', patienceMs, async () => {
       const modes = await Promise.all(others.map((one) => ensemble.member(one).mode()))
       return modes.includes('leader')
     })
@@ -227,7 +229,7 @@ class Story {
     await leader.server.launch()
     await Promise.all(ensemble.members.map((member) => member.untilServing()))
     await this.expectOneConfig()
-    await until('no further change succeeds', async () => {
+    await until('no further change succeeds', patienceMs, async () => {
       const again = await connectAsSuper(home.port)
       const reply = await reconfig(again, { members: this.all([1, 2, 3, 4]) }).catch(
         () => undefined,
@@ -241,7 +243,7 @@ class Story {
   }
 
   private async expectOneConfig(): Promise<void> {
-    await until('not all have the same members', async () => {
+    await until('not all have the same members', patienceMs, async () => {
       const { members } = this.ensemble
       const texts = await Promise.all(members.map((one) => configOf(one).catch(() => one.name)))
       return new Set(texts).size === 1
@@ -308,7 +310,7 @@ class Story {
     const { members } = this.ensemble
     const running = members.filter(({ server }) => server.running)
     let texts: string[] = []
-    await until(`not all know who the members are ${when}`, async () => {
+    await until(`not all know who the members are ${when}`, patienceMs, async () => {
       texts = await Promise.all(running.map((member) => configOf(member).catch(() => '')))
       const found = [...texts[0]!.matchAll(/^server\.(\d+)/gm)].map(([, id]) => Number(id))
       const isExpected = found.length === ids.length && ids.every((id) => found.includes(id))

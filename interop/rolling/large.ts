@@ -1,9 +1,8 @@
-import { rm } from 'node:fs/promises'
-import { join } from 'node:path'
 import { setTimeout as delay } from 'node:timers/promises'
 import { openAcl, RawClient } from '../../packages/server/test/support/raw-client.ts'
-import { zabraCommand, type ManagedServer } from '../src/servers.ts'
-import { Trio } from './trio.ts'
+import { zabraCommand } from '../src/commands.ts'
+import type { EnsembleServer } from '../src/ensemble.ts'
+import { startTrio } from './trio.ts'
 
 /** How long a client of the leader waited at most while something happened to another server. */
 export interface LargeStep {
@@ -19,7 +18,7 @@ const pipelined = 1000
 
 /** Many znodes, and a server that is restarted, then one that has lost its disk, while others serve. */
 export async function restartWithMany(znodes: number): Promise<LargeStep[]> {
-  const trio = await Trio.start(zabraCommand())
+  const trio = await startTrio(zabraCommand())
   try {
     const leader = await trio.leader()
     await fill(leader.port, znodes)
@@ -40,9 +39,9 @@ export async function restartWithMany(znodes: number): Promise<LargeStep[]> {
   }
 }
 
-async function loseDisk(server: ManagedServer): Promise<void> {
+async function loseDisk(server: EnsembleServer): Promise<void> {
   await server.stop('SIGKILL')
-  await rm(join(server.dir, 'data', 'version-2'), { recursive: true, force: true })
+  server.loseData()
   await server.start()
 }
 

@@ -10,7 +10,7 @@
  */
 import { parseArgs } from 'node:util'
 import { findApache, type Apache, type ApacheRelease } from '../src/apache.ts'
-import { apacheCommand, zabraCommand } from '../src/servers.ts'
+import { apacheCommand, zabraCommand } from '../src/commands.ts'
 import { textTable } from '../src/text-table.ts'
 import { say } from '../src/tools.ts'
 import { restartWithMany } from './large.ts'
@@ -34,7 +34,7 @@ for (const release of values.release as ApacheRelease[]) {
 const [clients] = apaches
 if (clients !== undefined) {
   const restarts: Restart[] = []
-  for (const command of [...apaches.map(apacheCommand), zabraCommand()]) {
+  for (const command of [...apaches.map((apache) => apacheCommand(apache)), zabraCommand()]) {
     say(`three servers of ${command.name}, restarted one by one`)
     const outcome = await restartAll(command, clients, Number(values.rounds))
     restarts.push(...outcome.restarts)

@@ -1,8 +1,8 @@
 import { setTimeout as delay } from 'node:timers/promises'
 import type { Apache } from '../src/apache.ts'
-import type { ServerCommand } from '../src/servers.ts'
+import type { ServerCommand } from '../src/commands.ts'
 import { Sessions } from './sessions.ts'
-import { modeOf, Trio } from './trio.ts'
+import { startTrio } from './trio.ts'
 
 /** What a server's restart cost its clients. */
 export interface Restart {
@@ -24,28 +24,28 @@ export async function restartAll(
   clients: Apache,
   rounds: number,
 ): Promise<{ readonly restarts: readonly Restart[]; readonly problems: readonly string[] }> {
-  const trio = await Trio.start(command)
+  const trio = await startTrio(command)
   const restarts: Restart[] = []
   let sessions: Sessions | undefined
   try {
-    sessions = await Sessions.start(clients, trio.addresses, sessionCount)
+    sessions = await Sessions.start(clients, trio.connectString, sessionCount)
     const record = async (step: string): Promise<void> => {
       await delay(settleMs)
       const { longestMs, ownMs, unanswered, lost } = await sessions!.step()
-      restarts.push({ ensemble: trio.name, step, longestMs, ownMs, unanswered, lost })
+      restarts.push({ ensemble: command.name, step, longestMs, ownMs, unanswered, lost })
     }
     await record('nothing happens')
     for (let round = 0; round < rounds; round++) {
       for (const server of await trio.leaderLast()) {
-        const mode = await modeOf(server)
+        const mode = await server.mode()
         await server.restart(false)
-        await record(`server ${trio.numberOf(server)}, ${mode}`)
+        await record(`server ${server.id}, ${mode}`)
       }
     }
     await sessions.stop()
     return { restarts, problems: sessions.problems }
   } catch (error) {
-    const problems = [...(sessions?.problems ?? []), `${trio.name}: ${(error as Error).message}`]
+    const problems = [...(sessions?.problems ?? []), `${command.name}: ${(error as Error).message}`]
     return { restarts, problems }
   } finally {
     await sessions?.end()

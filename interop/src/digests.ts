@@ -1,4 +1,4 @@
-import { askFourLetters } from './servers.ts'
+import { askFourLetters } from './four-letters.ts'
 
 /** Digests by zxid, as servers remember them of every 128th transaction. */
 export async function rememberedDigests(

@@ -1,5 +1,6 @@
 /**
- * Servers as child processes, each on its own loopback port and in its own temporary folder.
+ * A server as a child process on a loopback port, in a folder of its own. `ensemble.ts` makes ensembles
+ * of them, `commands.ts` says how each kind of server is run.
  *
  *     const server = new ManagedServer(zabraCommand(), { cfg: 'tickTime=1000' })
  *     await server.start()
@@ -19,20 +20,12 @@ import {
   rmSync,
   writeFileSync,
 } from 'node:fs'
-import { connect } from 'node:net'
 import { tmpdir } from 'node:os'
-import { dirname, join } from 'node:path'
+import { join } from 'node:path'
 import { setTimeout as delay } from 'node:timers/promises'
-import { fileURLToPath } from 'node:url'
 import { freePorts } from '../../packages/server/test/support/free-ports.ts'
-import type { Apache } from './apache.ts'
-
-export interface ServerCommand {
-  /** Short, for reports: `zabra`, `apache-3.9`. */
-  readonly name: string
-  /** A program and its arguments; given a zoo.cfg as its last argument it serves until SIGTERM. */
-  command(properties: readonly string[]): readonly string[]
-}
+import type { ServerCommand } from './commands.ts'
+import { askFourLetters } from './four-letters.ts'
 
 export interface ServerOptions {
   /** Lines of zoo.cfg; `dataDir`, `clientPort` and a closed admin port are added where missing. */
@@ -41,44 +34,18 @@ export interface ServerOptions {
   readonly properties?: readonly string[]
   /** The number of this server in an ensemble. */
   readonly myid?: number
-  /** The client port; a free one unless told. */
+  /** The client port; a free one by default. */
   readonly port?: number
+  /** Where `zoo.cfg`, `data` and `server.log` go; a temporary folder by default. */
+  readonly dir?: string
   readonly startTimeoutMs?: number
+  /** How long the server may take to stop before it is killed. */
+  readonly stopTimeoutMs?: number
   /** What the server has made of its zoo.cfg counts at its next start. */
   readonly keepsCfg?: boolean
 }
 
 export const loopback = '127.0.0.1'
-
-const workspace = join(dirname(fileURLToPath(import.meta.url)), '..', '..')
-
-/** This workspace's own server. */
-export function zabraCommand(): ServerCommand {
-  return anyCommand('zabra', [process.execPath, join(workspace, 'bin', 'zabra'), 'server'])
-}
-
-/** Any other server; it finds Java properties in `SERVER_JVMFLAGS`, as Apache's scripts do. */
-export function anyCommand(name: string, command: readonly string[]): ServerCommand {
-  return { name, command: () => command }
-}
-
-/** Apache's server, tuned to start quickly rather than to run fast. */
-export function apacheCommand(apache: Apache): ServerCommand {
-  const quick = ['-Xmx512m', '-XX:TieredStopAtLevel=1', '-XX:+UseSerialGC']
-  const quiet = [
-    '-Dzookeeper.jmx.log4j.disable=true',
-    '-Dorg.slf4j.simpleLogger.defaultLogLevel=warn',
-    '-Dfile.encoding=UTF-8',
-  ]
-  const main = 'org.apache.zookeeper.server.quorum.QuorumPeerMain'
-  return {
-    name: `apache-${apache.version}`,
-    command: (properties) => {
-      const given = properties.map((property) => `-D${property}`)
-      return ['java', ...quick, ...quiet, ...given, '-cp', apache.classPath, main]
-    },
-  }
-}
 
 export class ManagedServer {
   readonly host = loopback
@@ -122,12 +89,17 @@ export class ManagedServer {
     await this.untilServing()
   }
 
+  /** Makes the folder and writes `zoo.cfg`; answers where it is. */
+  async prepare(): Promise<string> {
+    this.#port ??= (await freePorts(1))[0]
+    this.#dir ??= this.#options.dir ?? mkdtempSync(join(tmpdir(), `zabra-interop-${this.name}-`))
+    return this.#writeConfiguration()
+  }
+
   /** The first half of `start`: an ensemble's members serve only once several are launched. */
   async launch(): Promise<void> {
     if (this.running) throw new Error(`${this.name} is running already`)
-    this.#port ??= (await freePorts(1))[0]
-    this.#dir ??= mkdtempSync(join(tmpdir(), `zabra-interop-${this.name}-`))
-    const cfgFile = this.#writeConfiguration()
+    const cfgFile = await this.prepare()
     const properties = this.#options.properties ?? []
     const [program, ...args] = [...this.#command.command(properties), cfgFile]
     if (program === undefined) throw new Error(`${this.name} has no command`)
@@ -155,22 +127,50 @@ export class ManagedServer {
     const timeoutMs = this.#options.startTimeoutMs ?? 60_000
     const deadline = Date.now() + timeoutMs
     while (Date.now() < deadline) {
-      const answer = await askFourLetters(this.host, this.port, 'srvr')
+      const mode = await this.mode()
       // An answer while our child is gone is some other process on this port.
       if (!this.running) throw new Error(`${this.name} ended while starting\n${this.logTail()}`)
-      if (/^Mode:/m.test(answer)) return
+      if (mode !== undefined) return
       await delay(50)
     }
     throw new Error(`${this.name} did not serve within ${timeoutMs} ms\n${this.logTail()}`)
   }
 
-  /** Sends the signal and waits for the end; a server that ignores it for 10 s is killed. */
+  /** Answer to a four-letter word; empty if there is none. */
+  ask(word: string): Promise<string> {
+    return askFourLetters(this.host, this.port, word)
+  }
+
+  /** `leader`, `follower`, `observer`, `standalone` or `read-only`; undefined while it does not serve. */
+  async mode(): Promise<string | undefined> {
+    return /^Mode: (\S+)/m.exec(await this.ask('srvr'))?.[1]
+  }
+
+  /** Last transaction that it has applied, as `srvr` shows it. */
+  async zxid(): Promise<string | undefined> {
+    return /^Zxid: (\w+)/m.exec(await this.ask('srvr'))?.[1]
+  }
+
+  /** Undefined while it does not run. */
+  get pid(): number | undefined {
+    return this.running ? this.#child?.pid : undefined
+  }
+
+  /** Resolves when the process that runs now has ended. */
+  async ended(): Promise<void> {
+    const child = this.#child
+    if (child !== undefined && this.running)
+      await new Promise<void>((resolve) => child.once('exit', () => resolve()))
+  }
+
+  /** Sends the signal and waits for the end; a server that ignores it is killed in the end. */
   async stop(signal: NodeJS.Signals = 'SIGTERM'): Promise<void> {
     const child = this.#child
     if (child === undefined || !this.running) return
-    const ended = new Promise<void>((resolve) => child.once('exit', () => resolve()))
+    const ended = this.ended()
     signalGroup(child, signal)
-    const impatience = setTimeout(() => signalGroup(child, 'SIGKILL'), 10_000)
+    const { stopTimeoutMs = 10_000 } = this.#options
+    const impatience = setTimeout(() => signalGroup(child, 'SIGKILL'), stopTimeoutMs)
     await ended
     clearTimeout(impatience)
     // Members of the group that outlived their leader.
@@ -192,7 +192,7 @@ export class ManagedServer {
 
   /** From the next start on another server, or another zoo.cfg, on the same folder and port. */
   become(change: { readonly command?: ServerCommand; readonly cfg?: string }): void {
-    if (this.running) throw new Error(`${this.name} is running`)
+    if (this.running) throw new Error(`${this.name} runs: stop it first`)
     const { command = this.#command, cfg } = change
     this.#command = command
     if (cfg !== undefined) this.#options = { ...this.#options, cfg }
@@ -242,18 +242,6 @@ export class ManagedServer {
     writeFileSync(file, `${lines.filter((line) => line.trim() !== '').join('\n')}\n`)
     return file
   }
-}
-
-/** Sends a four-letter word; the empty string stands for no answer. */
-export function askFourLetters(host: string, port: number, word: string): Promise<string> {
-  return new Promise((resolve) => {
-    let answer = ''
-    const socket = connect({ host, port }, () => socket.write(word))
-    socket.on('data', (chunk) => (answer += chunk.toString()))
-    socket.on('error', () => {})
-    socket.on('close', () => resolve(answer))
-    socket.setTimeout(3000, () => socket.destroy())
-  })
 }
 
 const children = new Set<ChildProcess>()

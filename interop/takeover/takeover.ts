@@ -1,17 +1,10 @@
 import { setTimeout as delay } from 'node:timers/promises'
-import { freePorts } from '../../packages/server/test/support/free-ports.ts'
 import { RawClient } from '../../packages/server/test/support/raw-client.ts'
 import { differences, readTree, type Tree } from '../exchange/tree.ts'
 import type { Apache } from '../src/apache.ts'
 import { digestComplaints, sayHowLearning } from '../src/digests.ts'
-import {
-  apacheCommand,
-  askFourLetters,
-  loopback,
-  ManagedServer,
-  zabraCommand,
-  type ServerCommand,
-} from '../src/servers.ts'
+import { apacheCommand, zabraCommand, type ServerCommand } from '../src/commands.ts'
+import { Ensemble, type EnsembleServer } from '../src/ensemble.ts'
 import { Load, type Counts } from './load.ts'
 
 export interface Outcome {
@@ -31,7 +24,6 @@ maxClientCnxns=0
 `
 const properties = [sayHowLearning]
 const clientsOfEachKind = 4
-const ids = [1, 2, 3]
 /** So much must have gone well on a server that was replaced before the next one is. */
 const workBetween = { writes: 400, watches: 60 }
 const patienceMs = 60_000
@@ -71,7 +63,7 @@ class Takeover implements Outcome {
   counts: Counts | undefined
   nodesCompared = 0
   load: Load | undefined
-  servers: ManagedServer[] = []
+  private ensemble: Ensemble | undefined
   private readonly apache: Apache
   private readonly report: (row: readonly string[]) => void
 
@@ -82,47 +74,30 @@ class Takeover implements Outcome {
 
   async play(): Promise<void> {
     const apache = apacheCommand(this.apache)
-    await this.startAll(apache)
-    const addresses = this.servers.map(({ host, port }) => `${host}:${port}`).join()
-    this.load = await Load.start(this.apache, addresses, clientsOfEachKind)
+    this.ensemble = await Ensemble.open([apache, apache, apache], { cfg: commonCfg, properties })
+    await this.ensemble.start()
+    this.load = await Load.start(this.apache, this.ensemble.connectString, clientsOfEachKind)
     await this.untilWorked('all servers started', apache.name)
     for (const command of [zabraCommand(), apache]) {
-      for (const server of await this.leaderLast()) await this.replace(server, command)
+      for (const server of await this.ensemble.leaderLast()) await this.replace(server, command)
     }
     this.counts = await this.load.stop()
     await this.compare()
   }
 
-  private async startAll(command: ServerCommand): Promise<void> {
-    const ports = await freePorts(2 * ids.length)
-    const lines = ids.map((id) => {
-      return `server.${id}=${loopback}:${ports[2 * id - 2]}:${ports[2 * id - 1]}`
-    })
-    const cfg = `${commonCfg}${lines.join('\n')}`
-    this.servers = ids.map((id) => new ManagedServer(command, { cfg, myid: id, properties }))
-    await Promise.all(this.servers.map((server) => server.launch()))
-    await Promise.all(this.servers.map((server) => server.untilServing()))
+  get servers(): readonly EnsembleServer[] {
+    return this.ensemble?.servers ?? []
   }
 
-  /** Whoever leads now is replaced last, so that there are as few elections as can be. */
-  private async leaderLast(): Promise<ManagedServer[]> {
-    const modes = await Promise.all(this.servers.map(modeOf))
-    const rank = (server: ManagedServer): number => {
-      return modes[this.servers.indexOf(server)] === 'leader' ? 1 : 0
-    }
-    return this.servers.toSorted((a, b) => rank(a) - rank(b))
-  }
-
-  private async replace(server: ManagedServer, command: ServerCommand): Promise<void> {
-    const mode = await modeOf(server)
+  private async replace(server: EnsembleServer, command: ServerCommand): Promise<void> {
+    const mode = await server.mode()
     const from = server.name
     const startedMs = performance.now()
     await server.stop('SIGTERM')
     server.become({ command })
     await server.start()
     const awayMs = Math.round(performance.now() - startedMs)
-    const number = this.servers.indexOf(server) + 1
-    const step = `server ${number}, ${mode}: ${from} > ${command.name}, ${awayMs} ms away`
+    const step = `server ${server.id}, ${mode}: ${from} > ${command.name}, ${awayMs} ms away`
     await this.untilWorked(step, await this.leaderName())
   }
 
@@ -147,8 +122,7 @@ class Takeover implements Outcome {
   }
 
   private async leaderName(): Promise<string> {
-    const modes = await Promise.all(this.servers.map(modeOf))
-    return this.servers[modes.indexOf('leader')]?.name ?? 'nobody'
+    return (await this.ensemble?.withMode('leader'))?.name ?? 'nobody'
   }
 
   /** Everything is on every server. */
@@ -166,11 +140,7 @@ class Takeover implements Outcome {
   }
 }
 
-async function modeOf({ host, port }: ManagedServer): Promise<string | undefined> {
-  return /^Mode: (\w+)/m.exec(await askFourLetters(host, port, 'srvr'))?.[1]
-}
-
-async function treeOf({ port }: ManagedServer): Promise<Tree> {
+async function treeOf({ port }: EnsembleServer): Promise<Tree> {
   const client = await RawClient.connect(port)
   await client.must('sync', { path: '/' })
   const tree = new Map(await readTree(client))

@@ -3,7 +3,7 @@ import { clientService, DigestMd5Client } from '../../packages/server/src/auth/d
 import { Random } from '../../packages/server/test/support/random.ts'
 import { openAcl, RawClient } from '../../packages/server/test/support/raw-client.ts'
 import type { Apache } from '../src/apache.ts'
-import { apacheCommand, zabraCommand } from '../src/servers.ts'
+import { apacheCommand, zabraCommand } from '../src/commands.ts'
 import { connectAsSuper } from '../src/super-user.ts'
 import { saslUser, type Pki } from './pki.ts'
 import { SecureServer } from './secure-server.ts'

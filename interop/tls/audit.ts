@@ -3,7 +3,8 @@ import { join } from 'node:path'
 import { createFlags } from '@zabra/protocol'
 import { openAcl, RawClient } from '../../packages/server/test/support/raw-client.ts'
 import type { Apache } from '../src/apache.ts'
-import { apacheCommand, ManagedServer, zabraCommand, type ServerCommand } from '../src/servers.ts'
+import { apacheCommand, zabraCommand, type ServerCommand } from '../src/commands.ts'
+import { ManagedServer } from '../src/servers.ts'
 
 /** Both servers do the same work; what their audit logs say of it must be the same. */
 export async function compareAudits(apache: Apache): Promise<string[]> {

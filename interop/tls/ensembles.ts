@@ -1,18 +1,18 @@
-import { setTimeout as delay } from 'node:timers/promises'
-import { freePorts } from '../../packages/server/test/support/free-ports.ts'
 import { RawClient } from '../../packages/server/test/support/raw-client.ts'
 import type { Apache } from '../src/apache.ts'
-import {
-  apacheCommand,
-  askFourLetters,
-  loopback,
-  ManagedServer,
-  zabraCommand,
-  type ServerCommand,
-} from '../src/servers.ts'
+import { apacheCommand, zabraCommand, type ServerCommand } from '../src/commands.ts'
+import { Ensemble, type EnsembleServer } from '../src/ensemble.ts'
 import { storePassword, type Pki } from './pki.ts'
 
-const patienceMs = 40_000
+const commonCfg = `
+tickTime=500
+initLimit=20
+syncLimit=10
+maxClientCnxns=0
+preAllocSize=256
+fips-mode=false
+4lw.commands.whitelist=*
+`
 
 /** The protection of connections between servers. */
 export interface Security {
@@ -51,8 +51,7 @@ export interface Outcome {
 
 /** Servers of an ensemble: the number of the last one is the largest, so that it leads at first. */
 export class SecureEnsemble {
-  readonly servers: readonly ManagedServer[]
-  private readonly members: string
+  private readonly ensemble: Ensemble
 
   static async open(
     commands: readonly ServerCommand[],
@@ -60,64 +59,38 @@ export class SecureEnsemble {
     cfg: string,
     observer?: number,
   ): Promise<SecureEnsemble> {
-    const ports = await freePorts(2 * commands.length)
-    return new SecureEnsemble(commands, pki, ports, cfg, observer)
+    const ensemble = await Ensemble.open(commands, {
+      cfg: `${commonCfg}${cfg}`,
+      observers: observer === undefined ? [] : [observer],
+      properties: [`java.security.auth.login.config=${pki.path('server.jaas')}`],
+    })
+    return new SecureEnsemble(ensemble)
   }
 
-  private constructor(
-    commands: readonly ServerCommand[],
-    pki: Pki,
-    ports: readonly number[],
-    cfg: string,
-    observer: number | undefined,
-  ) {
-    this.members = commands
-      .map((_, i) => {
-        const role = i + 1 === observer ? 'observer' : 'participant'
-        return `server.${i + 1}=${loopback}:${ports[2 * i]}:${ports[2 * i + 1]}:${role}`
-      })
-      .join('\n')
-    const properties = [`java.security.auth.login.config=${pki.path('server.jaas')}`]
-    this.servers = commands.map(
-      (command, i) => new ManagedServer(command, { cfg: this.cfgOf(cfg), myid: i + 1, properties }),
-    )
+  private constructor(ensemble: Ensemble) {
+    this.ensemble = ensemble
+  }
+
+  get servers(): readonly EnsembleServer[] {
+    return this.ensemble.servers
   }
 
   /** The zoo.cfg that applies these settings at the next start of a server. */
-  cfgOf(cfg: string): string {
-    return `
-tickTime=500
-initLimit=20
-syncLimit=10
-maxClientCnxns=0
-preAllocSize=256
-fips-mode=false
-4lw.commands.whitelist=*
-${this.members}
-${cfg}
-`
+  cfgFor(server: EnsembleServer, cfg: string): string {
+    return this.ensemble.cfgFor(server, `${commonCfg}${cfg}`)
   }
 
-  async start(): Promise<void> {
-    await Promise.all(this.servers.map((server) => server.launch()))
-    await Promise.all(this.servers.map((server) => server.untilServing()))
+  start(): Promise<void> {
+    return this.ensemble.start()
   }
 
-  async leader(): Promise<ManagedServer> {
-    const deadline = Date.now() + patienceMs
-    while (Date.now() < deadline) {
-      for (const server of this.servers) {
-        const mode = server.running ? await modeOf(server) : undefined
-        if (mode === 'leader') return server
-      }
-      await delay(50)
-    }
-    throw new Error('nobody leads')
+  leader(): Promise<EnsembleServer> {
+    return this.ensemble.leader()
   }
 
   /** Every server that runs serves what was written through every other. */
   async work(name: string): Promise<string[]> {
-    const running = this.servers.filter((server) => server.running)
+    const { running } = this.ensemble
     const problems: string[] = []
     for (const [i, writer] of running.entries()) {
       const client = await RawClient.connect(writer.port)
@@ -135,12 +108,8 @@ ${cfg}
   }
 
   async dispose(): Promise<void> {
-    await Promise.all(this.servers.map((server) => server.dispose()))
+    await this.ensemble.dispose()
   }
-}
-
-export async function modeOf(server: ManagedServer): Promise<string | undefined> {
-  return /^Mode: (\w+)/m.exec(await askFourLetters(loopback, server.port, 'srvr'))?.[1]
 }
 
 type Role = 'leader' | 'follower' | 'observer'
@@ -186,7 +155,7 @@ async function runOne(
     const leader = await ensemble.leader()
     const isOurs = leader.name === 'zabra'
     if (role !== 'observer' && isOurs !== (role === 'leader')) problems.push(`${leader.name} leads`)
-    if (role === 'observer' && (await modeOf(last)) !== 'observer') problems.push('no observer')
+    if (role === 'observer' && (await last.mode()) !== 'observer') problems.push('no observer')
     // Somebody else leads, and the one that led comes back; two voters need each other for that.
     await leader.stop('SIGKILL')
     if (role !== 'observer') {

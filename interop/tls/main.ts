@@ -11,7 +11,7 @@
  */
 import { parseArgs } from 'node:util'
 import { findApache, type Apache, type ApacheRelease } from '../src/apache.ts'
-import { apacheCommand, zabraCommand } from '../src/servers.ts'
+import { apacheCommand, zabraCommand } from '../src/commands.ts'
 import { say } from '../src/tools.ts'
 import { textTable } from '../src/text-table.ts'
 import { compareAcls } from './acl.ts'
@@ -104,7 +104,10 @@ async function tryClients(apaches: readonly Apache[]): Promise<void> {
     { form: 'p12', clientAuth: 'want', ways: byCertificate },
     { form: 'jks', clientAuth: 'none', ways: byCertificate },
   ]
-  for (const command of [zabraCommand(), ...apaches.slice(-1).map(apacheCommand)]) {
+  for (const command of [
+    zabraCommand(),
+    ...apaches.slice(-1).map((apache) => apacheCommand(apache)),
+  ]) {
     for (const each of cases) {
       const server = await SecureServer.start(command, pki, each)
       try {

@@ -7,7 +7,8 @@ import {
   RawClient,
 } from '../../packages/server/test/support/raw-client.ts'
 import type { Apache } from '../src/apache.ts'
-import { apacheCommand, zabraCommand, type ManagedServer } from '../src/servers.ts'
+import { apacheCommand, zabraCommand } from '../src/commands.ts'
+import type { ManagedServer } from '../src/servers.ts'
 import { quorumTls, SecureEnsemble, type Outcome } from './ensembles.ts'
 import type { Pki } from './pki.ts'
 
@@ -74,7 +75,7 @@ async function underLoad(
     for (const step of steps) {
       for (const server of ensemble.servers) {
         await server.stop()
-        server.become({ cfg: ensemble.cfgOf(step) })
+        server.become({ cfg: ensemble.cfgFor(server, step) })
         await server.start()
         await Promise.all(ensemble.servers.map((each) => each.untilServing()))
         // All three are level before the next one leaves.

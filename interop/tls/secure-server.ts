@@ -1,5 +1,6 @@
 import { freePorts } from '../../packages/server/test/support/free-ports.ts'
-import { loopback, ManagedServer, type ServerCommand } from '../src/servers.ts'
+import type { ServerCommand } from '../src/commands.ts'
+import { loopback, ManagedServer } from '../src/servers.ts'
 import { superUserCfg } from '../src/super-user.ts'
 import { storePassword, type Pki } from './pki.ts'
 

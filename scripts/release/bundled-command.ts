@@ -25,14 +25,14 @@ export interface BundledPackage {
 export function readBundledCommand(commandFolder: string): BundledCommand {
   const folder = join(commandFolder, bundleFolder)
   const files = readdirSync(folder, { recursive: true, encoding: 'utf8' })
-    .filter((file) => file.endsWith('.js'))
     .map((file) => file.replaceAll('\\', '/'))
     .toSorted()
-  const texts = files.map((file) => readFileSync(join(folder, file), 'utf8'))
+  const scripts = files.filter((file) => file.endsWith('.js')).map((file) => join(folder, file))
+  const texts = scripts.map((file) => readFileSync(file, 'utf8'))
   const names = [...new Set(texts.flatMap(bundledPackages))].toSorted((a, b) => (a < b ? -1 : 1))
   return {
     files,
-    imports: packagesImported(files.map((file) => join(folder, file))),
+    imports: packagesImported(scripts),
     contains: new Map(names.map((name) => [name, describe(name, commandFolder)])),
   }
 }
@@ -53,7 +53,8 @@ export function packagesImported(modules: readonly string[]): string[] {
   const specifiers = Object.values(metafile.inputs)
     .flatMap(({ imports }) => imports.filter(({ external }) => external === true))
     .map(({ path }) => path)
-    .filter((specifier) => !isBuiltin(specifier))
+    // `<runtime>` stands for helpers of esbuild itself.
+    .filter((specifier) => !isBuiltin(specifier) && specifier !== '<runtime>')
   return [...new Set(specifiers.map(packageOf))].toSorted()
 }
 

@@ -2,7 +2,7 @@ import { freePorts } from '../../../packages/server/test/support/free-ports.ts'
 import type { Application } from '../application.ts'
 import { unpackDebian, type Unpacked } from '../install/debian.ts'
 import type { Stage } from '../stage.ts'
-import { until, untilDone } from '../until.ts'
+import { until, untilDone } from '../../src/until.ts'
 import { cluster, Replica, type ReplicaPorts } from './replica.ts'
 
 const patienceMs = 90_000
@@ -59,7 +59,7 @@ async function run(stage: Stage, debian: Unpacked): Promise<string> {
     })
   })
   await stage.step('the leader is killed amid inserts', async () => {
-    const [killed] = await Promise.all([ensemble.killLeader(), events.insertMany(10)])
+    const [killed] = await Promise.all([ensemble.kill('leader'), events.insertMany(10)])
     if (killed.running) throw new Error('the leader is still there')
     await events.insertMany(4)
     await events.untilAlike()
@@ -72,10 +72,10 @@ async function run(stage: Stage, debian: Unpacked): Promise<string> {
   })
   await stage.step('the servers return one by one, others are killed', async () => {
     await ensemble.heal()
-    await ensemble.killFollower()
+    await ensemble.kill('follower')
     await events.insertMany(4)
     await ensemble.heal()
-    await ensemble.killLeader()
+    await ensemble.kill('leader')
     await events.insertMany(4)
     await ensemble.heal()
     await events.untilAlike()

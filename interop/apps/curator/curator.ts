@@ -79,8 +79,8 @@ async function run(stage: Stage, classPath: string): Promise<string> {
 
 async function fulfil({ ensemble }: Stage, wish: string): Promise<string> {
   try {
-    if (wish === 'kill-leader') await ensemble.killLeader()
-    else if (wish === 'kill-follower') await ensemble.killFollower()
+    if (wish === 'kill-leader') await ensemble.kill('leader')
+    else if (wish === 'kill-follower') await ensemble.kill('follower')
     else if (wish === 'heal') await ensemble.heal()
     else return `nobody here can ${wish}`
     return 'done'

@@ -5,7 +5,7 @@ import type { Program } from '../../clients/program.ts'
 import type { Application } from '../application.ts'
 import { fetchJars } from '../install/maven.ts'
 import type { Stage } from '../stage.ts'
-import { until } from '../until.ts'
+import { until } from '../../src/until.ts'
 import { HBaseServers } from './servers.ts'
 
 const version = '2.5.11'
@@ -44,7 +44,7 @@ async function run(stage: Stage, classPath: string): Promise<string> {
     await store.put(500)
   })
   await stage.step('the leader of the ensemble is killed', async () => {
-    await ensemble.killLeader()
+    await ensemble.kill('leader')
     await store.put(500)
     await store.expectAll()
   })
@@ -70,7 +70,7 @@ async function run(stage: Stage, classPath: string): Promise<string> {
     await servers.start('region')
     await store.untilServers(3)
     await store.ask('balance')
-    await ensemble.killFollower()
+    await ensemble.kill('follower')
     await store.put(300)
     await ensemble.heal()
   })

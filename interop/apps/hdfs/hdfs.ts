@@ -3,7 +3,7 @@ import { join } from 'node:path'
 import type { Application } from '../application.ts'
 import { fetchJars } from '../install/maven.ts'
 import type { Stage } from '../stage.ts'
-import { until, untilDone } from '../until.ts'
+import { until, untilDone } from '../../src/until.ts'
 import { HdfsServers, type NameNodeId } from './servers.ts'
 
 const version = '3.4.1'
@@ -60,7 +60,7 @@ async function run(stage: Stage, classPath: string): Promise<string> {
   const second: NameNodeId = first === 'nn1' ? 'nn2' : 'nn1'
 
   await stage.step('the leader of the ensemble is killed: the active one stays', async () => {
-    await ensemble.killLeader()
+    await ensemble.kill('leader')
     await files.write()
     if ((await servers.active()) !== first) throw new Error(`${first} is not active any more`)
   })
@@ -87,7 +87,7 @@ async function run(stage: Stage, classPath: string): Promise<string> {
     servers.start(second, 'zkfc')
   })
   await stage.step('a failover by hdfs haadmin, a follower killed', async () => {
-    await ensemble.killFollower()
+    await ensemble.kill('follower')
     await untilDone(patienceMs, () => servers.run('nn1', 'haadmin', '-failover', first, second))
     await untilActive(second)
     failovers++

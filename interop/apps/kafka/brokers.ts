@@ -4,7 +4,7 @@ import { freePorts } from '../../../packages/server/test/support/free-ports.ts'
 import { loopback } from '../../src/servers.ts'
 import type { Daemon } from '../daemon.ts'
 import type { Stage } from '../stage.ts'
-import { until, untilDone } from '../until.ts'
+import { until, untilDone } from '../../src/until.ts'
 
 const ids = [1, 2, 3]
 const chroot = '/kafka'

@@ -4,7 +4,7 @@ import { compile } from '../../clients/java/prepare.ts'
 import type { Application } from '../application.ts'
 import { fetchJars } from '../install/maven.ts'
 import type { Stage } from '../stage.ts'
-import { until } from '../until.ts'
+import { until } from '../../src/until.ts'
 import { Brokers } from './brokers.ts'
 import { Ledger } from './ledger.ts'
 
@@ -60,7 +60,7 @@ async function run(stage: Stage, classPath: string): Promise<string> {
     return id
   })
   await stage.step('the leader of the ensemble is killed', async () => {
-    await ensemble.killLeader()
+    await ensemble.kill('leader')
     await goesOn()
   })
   await stage.step('a topic is created while broker and server are down', async () => {
@@ -87,10 +87,10 @@ async function run(stage: Stage, classPath: string): Promise<string> {
     await goesOn()
   })
   await stage.step('leader and follower are killed in turn', async () => {
-    await ensemble.killLeader()
+    await ensemble.kill('leader')
     await goesOn()
     await ensemble.heal()
-    await ensemble.killFollower()
+    await ensemble.kill('follower')
     await goesOn()
     await ensemble.heal()
   })

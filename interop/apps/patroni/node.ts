@@ -10,7 +10,7 @@ import { join } from 'node:path'
 import { loopback } from '../../src/servers.ts'
 import type { Daemon } from '../daemon.ts'
 import type { Stage } from '../stage.ts'
-import { until } from '../until.ts'
+import { until } from '../../src/until.ts'
 import type { Account, Postgres } from './postgres.ts'
 
 export const scope = 'interop'

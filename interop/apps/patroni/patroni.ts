@@ -3,7 +3,7 @@ import { freePorts } from '../../../packages/server/test/support/free-ports.ts'
 import type { Application } from '../application.ts'
 import { installPython } from '../install/python.ts'
 import type { Stage } from '../stage.ts'
-import { until, untilDone } from '../until.ts'
+import { until, untilDone } from '../../src/until.ts'
 import { PatroniNode, scope, type MemberState } from './node.ts'
 import { findPostgres, lesserAccount, type Postgres } from './postgres.ts'
 import { Rows } from './rows.ts'
@@ -42,7 +42,7 @@ async function run(stage: Stage, bin: string, postgres: Postgres): Promise<strin
   })
   await stage.step('the leader of the ensemble is killed: the primary stays', async () => {
     const before = await cluster.primary()
-    await ensemble.killLeader()
+    await ensemble.kill('leader')
     await rows.untilMore(150, patienceMs)
     const after = await cluster.primary()
     if (after.name !== before.name || after.timeline !== before.timeline) {
@@ -59,7 +59,7 @@ async function run(stage: Stage, bin: string, postgres: Postgres): Promise<strin
     await goesOn()
   })
   await stage.step('the primary and the leader are killed at once', async () => {
-    const [name] = await Promise.all([cluster.killPrimary(goesOn), ensemble.killLeader()])
+    const [name] = await Promise.all([cluster.killPrimary(goesOn), ensemble.kill('leader')])
     await ensemble.heal()
     cluster.node(name).start()
     await cluster.untilWhole()

@@ -7,7 +7,7 @@ import { loopback } from '../../src/servers.ts'
 import type { Application } from '../application.ts'
 import { unpackDebian, type Unpacked } from '../install/debian.ts'
 import type { Stage } from '../stage.ts'
-import { until } from '../until.ts'
+import { until } from '../../src/until.ts'
 
 const patienceMs = 40_000
 
@@ -47,7 +47,7 @@ async function run(stage: Stage, debian: Unpacked): Promise<string> {
     await expectAll(4)
   })
   await stage.step('the leader is killed: no target is lost', async () => {
-    await ensemble.killLeader()
+    await ensemble.kill('leader')
     await expectAll(4)
   })
   await stage.step('members register while a server is down', async () => {
@@ -58,7 +58,7 @@ async function run(stage: Stage, debian: Unpacked): Promise<string> {
   })
   await stage.step('the killed server returns, a follower is killed', async () => {
     await ensemble.heal()
-    await ensemble.killFollower()
+    await ensemble.kill('follower')
     await ensemble.heal()
     await expectAll(5)
   })

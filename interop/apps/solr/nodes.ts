@@ -3,7 +3,7 @@ import { freePorts } from '../../../packages/server/test/support/free-ports.ts'
 import { loopback } from '../../src/servers.ts'
 import type { Daemon } from '../daemon.ts'
 import type { Stage } from '../stage.ts'
-import { until } from '../until.ts'
+import { until } from '../../src/until.ts'
 
 const chroot = '/solr'
 

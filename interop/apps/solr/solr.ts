@@ -4,7 +4,7 @@ import { compile } from '../../clients/java/prepare.ts'
 import type { Application } from '../application.ts'
 import { fetchJars } from '../install/maven.ts'
 import type { Stage } from '../stage.ts'
-import { until, untilDone } from '../until.ts'
+import { until, untilDone } from '../../src/until.ts'
 import { SolrNodes } from './nodes.ts'
 
 const version = '9.7.0'
@@ -51,7 +51,7 @@ async function run(stage: Stage, classPath: string): Promise<string> {
     await papers.add(500)
   })
   await stage.step('the leader of the ensemble is killed', async () => {
-    await ensemble.killLeader()
+    await ensemble.kill('leader')
     await papers.add(500)
     await papers.expectAll()
   })
@@ -74,7 +74,7 @@ async function run(stage: Stage, classPath: string): Promise<string> {
     nodes.of(lost).start()
     await nodes.untilLive(3, patienceMs)
     await papers.untilWhole()
-    await ensemble.killFollower()
+    await ensemble.kill('follower')
     await papers.add(300)
     await ensemble.heal()
   })

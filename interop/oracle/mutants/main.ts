@@ -5,7 +5,7 @@
  *     tsx --conditions=@zabra/source interop/oracle/mutants/main.ts [NAME ...]
  */
 import { findApache } from '../../src/apache.ts'
-import { apacheCommand, type ServerCommand } from '../../src/servers.ts'
+import { apacheCommand, type ServerCommand } from '../../src/commands.ts'
 import { parseOptions } from '../options.ts'
 import { generate } from '../program/generate.ts'
 import { Run } from '../run.ts'

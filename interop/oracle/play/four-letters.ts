@@ -1,4 +1,4 @@
-import { askFourLetters } from '../../src/servers.ts'
+import { askFourLetters } from '../../src/four-letters.ts'
 import type { Stage } from './stage.ts'
 import type { Told } from './transcript.ts'
 

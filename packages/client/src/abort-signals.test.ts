@@ -2,7 +2,7 @@ import { getEventListeners } from 'node:events'
 import { expect, test } from 'vitest'
 import { onAbort } from './abort-signals.ts'
 
-test('many callers wait on one signal with one listener, and nothing is left of those that stop', () => {
+test('many callers share one listener on a signal, and it is removed with the last caller', () => {
   const controller = new AbortController()
   const { signal } = controller
   const heard: number[] = []

@@ -1,12 +1,15 @@
 type Callback = (reason: unknown) => void
 
 /**
- * One listener for each signal, however many callers wait on it: thousands of calls may share a
- * signal, and Node warns about more than ten listeners.
+ * One listener per signal, however many callers wait on it: thousands of calls may share a signal,
+ * and Node warns about more than ten listeners.
  */
 const groups = new WeakMap<AbortSignal, { callbacks: Set<Callback>; listener: () => void }>()
 
-/** Calls back when the signal aborts, or at once if it has. Returns how to take that back. */
+/**
+ * Calls back when the signal aborts, or at once if it has. Returns a function that removes the
+ * callback.
+ */
 export function onAbort(signal: AbortSignal, callback: Callback): () => void {
   if (signal.aborted) {
     callback(signal.reason)

@@ -25,12 +25,12 @@ const names: Readonly<Record<keyof ClientOptions, true>> = {
   host: true,
 }
 
-/** Those of `connect`, which has the servers for an argument. */
+/** The options of `connect`, which takes the servers as an argument. */
 export function checkConnectOptions(options: Omit<ClientOptions, 'servers'> & CallOptions): void {
   checkOptionNames('a client', options, { ...names, ...callNames })
 }
 
-/** Throws where options are not what their types say: programs without types learn of it here. */
+/** Throws if options do not match their types, for untyped programs. */
 export function checkOptions(options: ClientOptions): void {
   checkOptionNames('a client', options, names)
   const { sessionTimeoutMs, auth, session, logger } = options

@@ -66,10 +66,11 @@ const configPath = '/zookeeper/config'
 const empty = new Uint8Array(0)
 
 /**
- * A session with a ZooKeeper service. It begins to connect at once; calls made meanwhile wait.
+ * A session with a ZooKeeper service. It starts to connect immediately; calls made before it is
+ * connected wait.
  *
- * Requests of one client are carried out in the order in which they were made, whether they are
- * awaited one by one or not.
+ * The requests of one client are executed in the order in which they were made, whether the caller
+ * awaits them one by one or not.
  */
 export class Client implements AsyncDisposable {
   readonly host: Host
@@ -79,9 +80,9 @@ export class Client implements AsyncDisposable {
   private readonly isPatient: boolean = false
   private readonly defaultAcl: readonly Acl[]
   private patientTwin: Client | undefined
-  /** By their paths below this one. */
+  /** The namespaces below this one, by path. */
   private namespaces: Map<string, Client> | undefined
-  /** Those of the watches that are called with paths below a namespace. */
+  /** Watchers that take paths relative to a namespace, by the original function. */
   private readonly ownWatches: WeakMap<OneShotWatch, OneShotWatch> | undefined
 
   constructor(options: ClientOptions) {
@@ -99,24 +100,24 @@ export class Client implements AsyncDisposable {
 
   // --- the session -----------------------------------------------------------------------------
 
-  /** Where this client stands: connecting, connected, suspended, expired or closed. */
+  /** The state of this client: connecting, connected, suspended, expired or closed. */
   get state(): State {
     return this.live.state
   }
 
-  /** The present session, connected or suspended. */
+  /** The current session, connected or suspended. */
   get session(): SessionInfo | undefined {
     return this.live.session
   }
 
-  /** The newest transaction that this client has seen a trace of. */
+  /** The newest transaction that this client has seen in a reply or event. */
   get lastZxid(): bigint {
     return this.live.lastZxid
   }
 
   /**
-   * This client without default deadlines: for what must be done however long it takes, such as giving
-   * back a lock. Recipes use it; they have deadlines of their own.
+   * This client without default deadlines, for work that must finish however long it takes, such as
+   * releasing a lock. Recipes use it; they have their own deadlines.
    */
   get patient(): Client {
     if (this.isPatient) return this
@@ -125,8 +126,8 @@ export class Client implements AsyncDisposable {
   }
 
   /**
-   * The same session, seen from below a path: all paths of the other client, also those of errors and
-   * changes, are relative to it. Closing either closes both.
+   * The same session, with paths relative to a namespace, including those in errors and changes.
+   * Closing either client closes both.
    *
    *     const users = client.namespace('/app/users')
    *     await users.put('/ann', 'x', { parents: true }) // /app/users/ann
@@ -146,7 +147,7 @@ export class Client implements AsyncDisposable {
     return child
   }
 
-  /** The same session, seen by an object that differs in these properties. */
+  /** A client for the same session that differs in these properties. */
   private twin(differences: PropertyDescriptorMap): Client {
     return Object.create(this, {
       patientTwin: { value: undefined, writable: true },
@@ -155,7 +156,10 @@ export class Client implements AsyncDisposable {
     }) as Client
   }
 
-  /** What this client has done: requests and their times, bytes, connections. Costs nothing to collect. */
+  /**
+   * Statistics of this client: requests and their times, bytes, connections. Collecting them costs
+   * nothing noticeable.
+   */
   stats(): ClientStats {
     return this.live.statistics
   }
@@ -174,7 +178,7 @@ export class Client implements AsyncDisposable {
     return `Client { ${facts.join(', ')} }`
   }
 
-  /** The path below which this client lives; '' is the root. */
+  /** The path prefix of this client; '' is the root. */
   get chroot(): string {
     return this.paths.chroot
   }
@@ -185,36 +189,41 @@ export class Client implements AsyncDisposable {
   }
 
   /**
-   * One timeout after the last thing that its server surely heard. A server of its own cannot have
-   * expired the session before; in an ensemble a follower that is cut off from its leader goes on
-   * answering for up to syncLimit ticks, of which the leader does not hear.
+   * The time of the last message that the server certainly received, plus the session timeout. A
+   * standalone server cannot have expired the session before. In an ensemble, a follower that is
+   * cut off from its leader continues to answer for up to syncLimit ticks, and the leader does not
+   * hear of that.
    */
   get aliveUntilMs(): number {
     return this.live.aliveUntilMs
   }
 
-  /** Calls back at every change of state, at once and in order; answers how to stop that. */
+  /**
+   * Calls back at every change of state, immediately and in order. Returns a function that removes
+   * the listener.
+   */
   onState(listener: StateListener): () => void {
     return this.live.onState(listener)
   }
 
   /**
-   * Calls back when `close` is called, before the server is told: who holds something stops in time.
-   * Answers how to stop that.
+   * Calls back when `close` is called, before the server is told, so that holders of locks can stop
+   * in time. Returns a function that removes the listener.
    */
   onClosing(listener: () => void): () => void {
     return this.live.onClosing(listener)
   }
 
   /**
-   * Calls back when a server refuses an identity of `addAuth` that nobody waits for any more: the client
-   * goes on without it, until it is given another. Answers how to stop that.
+   * Calls back when a server refuses an identity of `addAuth` that no call waits for any more: the
+   * client continues without it, until it is given another. Returns a function that removes the
+   * listener.
    */
   onAuthRefused(listener: AuthListener): () => void {
     return this.live.onAuthRefused(listener)
   }
 
-  /** Resolves once connected; rejects when it is closed, or after `connectTimeoutMs`. */
+  /** Resolves once connected; rejects when the client is closed, or after `connectTimeoutMs`. */
   connected(options: CallOptions = noOptions): Promise<void> {
     return this.attempt(() => {
       checkOptionNames('connected', options, callNames)
@@ -223,8 +232,9 @@ export class Client implements AsyncDisposable {
   }
 
   /**
-   * Other servers of the same ensemble from now on. A connection to one of them stays; another is left,
-   * and the session goes on with one of these. Nothing happens where the client is closed.
+   * Replaces the list of servers, which must belong to the same ensemble. A connection to one of
+   * them stays; another is closed, and the session moves to one of these servers. Has no effect on
+   * a closed client.
    *
    *     client.setServers('zk-2:2181,zk-3:2181,zk-4:2181')
    */
@@ -232,15 +242,16 @@ export class Client implements AsyncDisposable {
     this.live.setServers(servers)
   }
 
-  /** Ends the session, and with it its ephemeral nodes. Calls made before are still answered. */
+  /** Ends the session and its ephemeral nodes. Calls made before are still answered. */
   close(): Promise<void> {
     return this.live.close()
   }
 
   /**
-   * Ends this client and leaves its session alive, for another one to go on with: ephemeral nodes stay
-   * where that connects within the session timeout. What recipes hold counts as lost here. Resolves
-   * once what was asked before is answered; to undefined where there is no session.
+   * Closes this client without ending its session, so that another client can take it over:
+   * ephemeral nodes stay if that connects within the session timeout. Locks and other things held
+   * through this client count as lost here. Resolves once earlier requests are answered; to
+   * undefined if there is no session.
    *
    *     const session = await client.detach()
    *     const next = await connect(servers, { session })
@@ -257,7 +268,10 @@ export class Client implements AsyncDisposable {
     return this.close()
   }
 
-  /** Presents an identity on this and every later connection, until a server refuses it (`onAuthRefused`). */
+  /**
+   * Presents an identity on this and every later connection, until a server refuses it
+   * (`onAuthRefused`).
+   */
   addAuth(
     scheme: string,
     credentials: string | Uint8Array,
@@ -272,9 +286,9 @@ export class Client implements AsyncDisposable {
   // --- writes ----------------------------------------------------------------------------------
 
   /**
-   * Makes a node, by default one that stays; refused with `nodeExists` where it is there, with `noNode`
-   * where its parent is not, unless `parents` lets that be made. Resolves to its path, with its number
-   * if it is sequential.
+   * Creates a node, by default a persistent one. Rejects with `nodeExists` if it exists, and with
+   * `noNode` if its parent does not, unless `parents` creates that too. Resolves to its path,
+   * including the number if it is sequential.
    *
    *     await client.create('/workers/w-', 'host-1', { ephemeral: true, sequential: true })
    */
@@ -299,7 +313,7 @@ export class Client implements AsyncDisposable {
     }
   }
 
-  /** Refused with `noNode` where it is not there, with `notEmpty` where it has children. */
+  /** Rejects with `noNode` if the node does not exist, and with `notEmpty` if it has children. */
   delete(path: string, options: WriteOptions = noOptions): Promise<void> {
     try {
       checkOptionNames('delete', options, writeNames)
@@ -311,8 +325,8 @@ export class Client implements AsyncDisposable {
   }
 
   /**
-   * Puts other data into a node; with `ifVersion` only if nobody else did since that version, else
-   * refused with `badVersion`.
+   * Replaces the data of a node. With `ifVersion`, rejects with `badVersion` if somebody has
+   * changed the data since that version.
    *
    *     await client.set('/settings', text, { ifVersion: stat.version })
    */
@@ -334,7 +348,7 @@ export class Client implements AsyncDisposable {
   }
 
   /**
-   * Sets a node, and creates it where it does not exist; resolves to its stat.
+   * Sets the data of a node, and creates it if it does not exist; resolves to its stat.
    *
    *     await client.put('/settings', { limit: 3 }, { codec: json(), parents: true })
    */
@@ -352,7 +366,7 @@ export class Client implements AsyncDisposable {
     })
   }
 
-  /** Sets a node to a value as JSON, checked by the schema if there is one. */
+  /** Sets the data of a node to a value as JSON, validated by the schema if there is one. */
   setJson<T>(
     path: string,
     value: T,
@@ -362,7 +376,7 @@ export class Client implements AsyncDisposable {
     return this.set(path, value, { ...rest, codec: json(schema) })
   }
 
-  /** `ifVersion` is compared with the ACL's own version, `aversion`. */
+  /** `ifVersion` is compared with the version of the ACL, `aversion`. */
   setAcl(path: string, acl: readonly Acl[], options: WriteOptions = noOptions): Promise<Stat> {
     return this.attempt(() => {
       checkOptionNames('setAcl', options, writeNames)
@@ -371,7 +385,7 @@ export class Client implements AsyncDisposable {
     })
   }
 
-  /** Operations that happen all at once or not at all. */
+  /** Several operations that succeed or fail together. */
   transaction(): Transaction {
     return new Transaction(this.paths, this.defaultAcl, (ops, options) =>
       this.issue(new Call(kinds.multi, ops), options),
@@ -381,7 +395,7 @@ export class Client implements AsyncDisposable {
   // --- reads -----------------------------------------------------------------------------------
 
   /**
-   * What a node holds; refused with `noNode` where it is not there.
+   * The data of a node. Rejects with `noNode` if it does not exist.
    *
    *     const { data, stat } = await client.get('/settings', { codec: json<Settings>() })
    */
@@ -395,7 +409,8 @@ export class Client implements AsyncDisposable {
   }
 
   /**
-   * As `get`; undefined where the node does not exist. Watch such a node by `exists`, or by `watch`.
+   * Like `get`, but undefined if the node does not exist. To watch for such a node, use `exists` or
+   * `watch`.
    *
    *     const found = await client.find('/settings', { codec: text })
    */
@@ -411,7 +426,7 @@ export class Client implements AsyncDisposable {
     })
   }
 
-  /** As `get`, of a node that holds JSON; checked by the schema if there is one. */
+  /** Like `get`, for a node that contains JSON; validated by the schema if there is one. */
   getJson<T = unknown>(
     path: string,
     options: ReadOptions & WithSchema<T> = noOptions,
@@ -420,17 +435,17 @@ export class Client implements AsyncDisposable {
     return this.get(path, { ...rest, codec: json<T>(schema) })
   }
 
-  /** Undefined where there is no such node; the watch is set in either case. */
+  /** Undefined if the node does not exist; the watch is set in either case. */
   exists(path: string, options: WatchableReadOptions = noOptions): Promise<Stat | undefined> {
     return this.readWatched(kinds.exists, path, options, 'data')
   }
 
-  /** Their names, in no order. */
+  /** The names of the children, in no particular order. */
   children(path: string, options: WatchableReadOptions = noOptions): Promise<string[]> {
     return this.readWatched(kinds.getChildren, path, options, 'child')
   }
 
-  /** Besides, the stat of the node itself. */
+  /** The same, with the stat of the node itself. */
   childrenWithStat(
     path: string,
     options: WatchableReadOptions = noOptions,
@@ -438,24 +453,24 @@ export class Client implements AsyncDisposable {
     return this.readWatched(kinds.getChildrenWithStat, path, options, 'child')
   }
 
-  /** Who may do what with the node; passwords are hidden from those who may not change it. */
+  /** The ACL of a node; password hashes are hidden from clients that may not change it. */
   getAcl(path: string, options: ReadOptions = noOptions): Promise<kinds.AclAndStat> {
     return this.read(kinds.getAcl, (serverPath) => ({ path: serverPath }), path, options)
   }
 
-  /** How many nodes there are below this one, at any depth. */
+  /** The number of nodes below this one, at any depth. */
   countDescendants(path: string, options: ReadOptions = noOptions): Promise<number> {
     return this.read(kinds.countDescendants, (serverPath) => ({ path: serverPath }), path, options)
   }
 
-  /** The ephemeral nodes of this session whose path begins so. */
+  /** The ephemeral nodes of this session whose path begins with a prefix. */
   ephemerals(prefix = '/', options: ReadOptions = noOptions): Promise<string[]> {
     const call = new Call(kinds.getEphemerals, { prefixPath: this.paths.chroot + prefix }, prefix)
     call.context = this.paths.fromServer
     return this.issueRead(call, options)
   }
 
-  /** Several reads in one request, answered together by one server; no codecs and no watches. */
+  /** Several reads in one request, answered together by one server; without codecs and watches. */
   readAll<const Queries extends readonly ReadQuery[]>(
     queries: Queries,
     options: ReadOptions = noOptions,
@@ -466,19 +481,19 @@ export class Client implements AsyncDisposable {
     })
   }
 
-  /** Waits until this server has all that was committed when it was asked. */
+  /** Waits until this server has applied everything that was committed when the call was made. */
   sync(path = '/', options: CallOptions = noOptions): Promise<void> {
     return this.read(kinds.sync, (serverPath) => ({ path: serverPath }), path, options)
   }
 
-  /** The identities that the server knows of this connection. */
+  /** The identities of this connection on the server. */
   whoAmI(options: CallOptions = noOptions): Promise<kinds.Identity[]> {
     return this.issue(new Call(kinds.whoAmI, {}), options)
   }
 
   // --- members of the ensemble -----------------------------------------------------------------
 
-  /** The ensemble's configuration, as text in the data. The chroot does not matter here. */
+  /** The ensemble's configuration, as text in the data. The chroot does not apply here. */
   getConfig(options: WatchableReadOptions = noOptions): Promise<kinds.Data> {
     return this.attempt(() => {
       const { watch } = options
@@ -491,7 +506,7 @@ export class Client implements AsyncDisposable {
     })
   }
 
-  /** Changes the members; resolves to the new configuration. Servers must allow it. */
+  /** Changes the members; resolves to the new configuration. The servers must allow it. */
   reconfig(options: ReconfigOptions): Promise<kinds.Data> {
     const { joining, leaving, newMembers, ifVersion } = options
     const request = {
@@ -505,7 +520,7 @@ export class Client implements AsyncDisposable {
 
   // --- watches ---------------------------------------------------------------------------------
 
-  /** Every change from now on, as an iteration that outlives reconnections. */
+  /** Every change from now on, as an async iteration that survives reconnections. */
   watch(path: string, options: WatchOptions = noOptions): Watching {
     const serverPath = this.paths.toServer(path)
     const { patient } = this
@@ -522,7 +537,7 @@ export class Client implements AsyncDisposable {
     return new LiveWatching(port, path, options)
   }
 
-  /** Whether the server holds such a watch of this connection. */
+  /** Whether the server has such a watch of this connection. */
   async checkWatches(
     path: string,
     type: keyof typeof watcherTypes = 'any',
@@ -538,7 +553,7 @@ export class Client implements AsyncDisposable {
     }
   }
 
-  /** Takes one-shot watches back; they are not called any more. */
+  /** Removes one-shot watches; their functions are not called any more. */
   async removeWatches(
     path: string,
     type: 'data' | 'children' | 'any' = 'any',
@@ -550,14 +565,14 @@ export class Client implements AsyncDisposable {
       this.watches.remove('exist', serverPath)
     }
     if (type !== 'data') this.watches.remove('child', serverPath)
-    // `any` would take persistent ones too.
+    // `any` would remove persistent watches too.
     const types = type === 'any' ? (['data', 'children'] as const) : [type]
     await Promise.all(types.map((one) => this.forget(serverPath, one, options)))
   }
 
   // --- more than one request -------------------------------------------------------------------
 
-  /** Makes the node, and its parents, where they are not there. The chroot is made as well. */
+  /** Creates the node and its parents, if they do not exist. It also creates the chroot. */
   ensure(path: string, options: EnsureOptions = noOptions): Promise<void> {
     return this.inSteps(options, (port) => {
       checkOptionNames('ensure', options, ensureNames)
@@ -565,7 +580,7 @@ export class Client implements AsyncDisposable {
     })
   }
 
-  /** Deletes the node with all below it; quiet when there is none. */
+  /** Deletes the node and everything below it; succeeds if it does not exist. */
   deleteTree(path: string, options: CallOptions = noOptions): Promise<void> {
     return this.inSteps(options, (port) => {
       checkOptionNames('deleteTree', options, callNames)
@@ -573,11 +588,11 @@ export class Client implements AsyncDisposable {
     })
   }
 
-  // --- inside ----------------------------------------------------------------------------------
+  // --- internals -------------------------------------------------------------------------------
 
   /**
-   * What is thrown before anything is sent comes as a rejection too. The calls that programs make most
-   * catch it themselves: the function would cost them a thirtieth of their time.
+   * Turns errors that are thrown before anything is sent into rejections. The calls that programs make
+   * most catch them on the spot: the function would cost a thirtieth of such a call.
    */
   private attempt<T>(act: () => Promise<T>): Promise<T> {
     try {
@@ -587,7 +602,7 @@ export class Client implements AsyncDisposable {
     }
   }
 
-  /** The default deadline of this object's calls. */
+  /** The default deadline for calls of this object. */
   private get callTimeoutMs(): number | undefined {
     return this.isPatient ? undefined : this.live.callTimeoutMs
   }
@@ -655,7 +670,7 @@ export class Client implements AsyncDisposable {
     }
   }
 
-  /** The same function is one watch, however often it is set. */
+  /** Registering the same function twice makes one watch. */
   private watchBelow(
     watch: OneShotWatch,
     known: WeakMap<OneShotWatch, OneShotWatch>,
@@ -675,7 +690,7 @@ export class Client implements AsyncDisposable {
     }
   }
 
-  /** The session names paths below its own chroot. */
+  /** The session uses paths relative to its own chroot. */
   private eventBelow(event: WatchEvent): WatchEvent {
     const path = this.paths.fromServer(joinPath(this.live.paths.chroot, event.path))
     return path === undefined ? event : { ...event, path }
@@ -728,7 +743,7 @@ export class Client implements AsyncDisposable {
     )
   }
 
-  /** On the server, where it may be the chroot, or above it. */
+  /** The path on the server; it may be the chroot or an ancestor of it. */
   private parentOnServer(path: string, { sequential = false }: CreateOptions): string {
     const own = sequential ? this.paths.toServerSequential(path) : this.paths.toServer(path)
     return own.endsWith('/') ? own.slice(0, -1) || '/' : parentOf(own)
@@ -739,7 +754,8 @@ export class Client implements AsyncDisposable {
     data: Uint8Array | null,
     options: CreateOptions,
   ): Promise<kinds.Created> {
-    // The deadline ends the waiting; what was begun goes on until it is known what became of it.
+    // The deadline ends the waiting; the create continues in the background until its outcome is
+    // known.
     const { patient } = this
     const { parents = false } = options
     const givenUp = new AbortController()
@@ -786,7 +802,7 @@ export class Client implements AsyncDisposable {
     this.watches.addPersistent(serverPath, watch)
     const mode = watch.recursive ? addWatchModes.persistentRecursive : addWatchModes.persistent
     await this.issue(new Call(kinds.addWatch, { path: serverPath, mode }, watch.path), {})
-    // Ended before there was a connection, it was set nevertheless.
+    // The iteration ended before there was a connection; the watch was set nevertheless.
     if (!this.watches.hasPersistent(serverPath, watch)) this.forgetPersistent(serverPath, watch)
   }
 
@@ -801,7 +817,7 @@ export class Client implements AsyncDisposable {
     void this.forget(serverPath, type, {}).catch(() => {})
   }
 
-  /** Lets the server forget a watch; quiet when it knows of none. */
+  /** Removes a watch on the server; succeeds if the server has none. */
   private async forget(
     serverPath: string,
     type: keyof typeof watcherTypes,
@@ -815,14 +831,14 @@ export class Client implements AsyncDisposable {
       )
     } catch (error) {
       if (isRefusal(error, 'noWatcher')) return
-      // Releases before 3.9 only know `any`, which may do where nothing else is watched there.
+      // Releases before 3.9 only know `any`, which is safe if nothing else is watched there.
       const isOld = isRefusal(error, 'marshallingError') && type !== 'any'
       if (!isOld) throw error
       if (!this.live.watchesAnything(serverPath)) await this.forget(serverPath, 'any', options)
     }
   }
 
-  /** What fails after one step of several may have happened in part. */
+  /** An error in the middle of several steps may leave some of them done. */
   private async inSteps(
     options: EnsureOptions,
     act: (port: TreePort) => Promise<void>,
@@ -831,12 +847,12 @@ export class Client implements AsyncDisposable {
     try {
       await act(this.treePort(options, this.limitsOf(options), () => (hasWritten = true)))
     } catch (error) {
-      // The reason of a signal is the caller's own.
+      // The reason of a signal belongs to the caller.
       throw hasWritten && error !== options.signal?.reason ? uncertain(error) : error
     }
   }
 
-  /** For one request after another, which together have the time of one call. */
+  /** Shares the deadline of one call between consecutive requests. */
   private limitsOf({ signal, timeoutMs = this.callTimeoutMs }: CallOptions): () => CallOptions {
     checkTimeout(timeoutMs)
     const deadlineMs = timeoutMs === undefined ? undefined : this.nowMs() + timeoutMs
@@ -846,7 +862,7 @@ export class Client implements AsyncDisposable {
     })
   }
 
-  /** On paths of the server: the chroot itself may have to be made. */
+  /** With paths of the server, because the chroot itself may have to be created. */
   private treePort(
     options: ParentOptions,
     limits: () => CallOptions,
@@ -883,7 +899,7 @@ export class Client implements AsyncDisposable {
   }
 }
 
-/** A schema that a value of JSON must fit. */
+/** A schema for the JSON value. */
 export interface WithSchema<T> {
   readonly schema?: StandardSchema<T> | undefined
 }
@@ -907,9 +923,9 @@ export interface ReconfigOptions extends CallOptions {
   readonly joining?: string | readonly string[] | undefined
   /** Ids of servers. */
   readonly leaving?: string | readonly string[] | undefined
-  /** All members anew, in place of joining and leaving. */
+  /** All members of the new configuration, instead of joining and leaving. */
   readonly newMembers?: string | readonly string[] | undefined
-  /** The version of the configuration that this is a change of. */
+  /** The version of the configuration that this change is based on. */
   readonly ifVersion?: bigint | undefined
 }
 

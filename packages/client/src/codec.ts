@@ -2,13 +2,13 @@ import { decodeText, encodeText } from '@zabra/protocol'
 import { isExactly, markErrorKind } from './error-kinds.ts'
 import { ZabraError, type ErrorDetails } from './errors.ts'
 
-/** How values become the bytes of a node, and back. */
+/** Converts values to the bytes of a node, and back. */
 export interface Codec<T> {
   encode(value: T): Uint8Array
   decode(bytes: Uint8Array): T
 }
 
-/** The part of the Standard Schema (version 1) that is needed to check a value. */
+/** The part of the Standard Schema (version 1) that is needed to validate a value. */
 export interface StandardSchema<Output = unknown> {
   readonly '~standard': {
     readonly version: 1
@@ -27,7 +27,7 @@ interface SchemaIssue {
   readonly path?: readonly unknown[] | undefined
 }
 
-/** What a node holds, or is to hold, is not what its codec expects. */
+/** The data of a node, or a value to store, does not match its codec. */
 export class CodecError extends ZabraError {
   static {
     markErrorKind(this, 'CodecError')
@@ -43,25 +43,28 @@ export class CodecError extends ZabraError {
   }
 }
 
-/** What a codec does; where it fails, the error says of which node. */
+/** Runs a codec; an error names the node. */
 export function told<T>(details: ErrorDetails, act: () => T): T {
   try {
     return act()
   } catch (error) {
-    // A subclass is the codec's own, and stays as it is.
+    // A subclass comes from the codec itself, and is passed through.
     if (!isExactly(error, CodecError)) throw error
     const { message, issues, cause } = error
     throw new CodecError(`${message}: ${details.path}`, issues, { ...details, cause })
   }
 }
 
-/** The bytes as they are. */
+/** Raw bytes. */
 export const bytes: Codec<Uint8Array> = { encode: (value) => value, decode: (value) => value }
 
 /** UTF-8. */
 export const text: Codec<string> = { encode: encodeText, decode: (value) => decodeText(value) }
 
-/** JSON, checked by a schema (zod, valibot, arktype and others) in both directions if there is one. */
+/**
+ * JSON, validated by a schema (zod, valibot, arktype and others) in both directions if there is
+ * one.
+ */
 export function json<T>(schema?: StandardSchema<T>): Codec<T> {
   const check = (value: unknown): T =>
     schema === undefined ? (value as T) : validate(schema, value)

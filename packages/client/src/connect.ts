@@ -3,8 +3,8 @@ import { Client } from './client.ts'
 import type { CallOptions, ClientOptions } from './options.ts'
 
 /**
- * A client that is connected. Rejects with a TimeoutError after `timeoutMs` (15 s by default), which
- * says why each server could not be reached; the client is closed then.
+ * Connects a client. Rejects with a TimeoutError after `timeoutMs` (15 s by default), which says
+ * why each server could not be reached; the client is closed then.
  *
  *     await using client = await connect('zk-1:2181,zk-2:2181,zk-3:2181/app', { logger: console })
  */

@@ -6,7 +6,7 @@ import type { TreePort } from './whole-trees.ts'
 
 const stat = {} as never
 
-/** A tree in memory, and all creates that were tried in it. */
+/** A tree in memory, which records every attempted create. */
 class Tree implements TreePort {
   readonly nodes = new Set(['/'])
   readonly tried: string[] = []
@@ -34,26 +34,26 @@ class Tree implements TreePort {
   }
 }
 
-test('nothing is asked for where the parent is there', async () => {
+test('no parent is created if it exists', async () => {
   const tree = new Tree()
   await tree.make('/a')
   expect(tree.tried).toEqual(['/a'])
 })
 
-test('missing parents are made, and then the node', async () => {
+test('missing parents are created, then the node', async () => {
   const tree = new Tree()
   await tree.make('/a/b/c')
   expect([...tree.nodes]).toEqual(['/', '/a', '/a/b', '/a/b/c'])
 })
 
-test('another refusal stands', async () => {
+test('another error is passed on', async () => {
   const tree = new Tree()
   await tree.make('/a')
   await expect(tree.make('/a')).rejects.toMatchObject({ reason: 'nodeExists', path: '/a' })
   expect(tree.tried).toEqual(['/a', '/a'])
 })
 
-test('a refusal of a parent is told as it is', async () => {
+test('an error of a parent is passed on', async () => {
   const tree = new Tree()
   tree.afterCreate = (path) => {
     throw new OperationError('noAuth', { path })
@@ -61,7 +61,7 @@ test('a refusal of a parent is told as it is', async () => {
   await expect(tree.make('/a/b')).rejects.toMatchObject({ reason: 'noAuth', path: '/a' })
 })
 
-test('a parent that goes before its child comes is made again', async () => {
+test('a parent that is deleted before its child is created is created again', async () => {
   const tree = new Tree()
   let reaped = 0
   tree.afterCreate = (path) => {
@@ -71,17 +71,20 @@ test('a parent that goes before its child comes is made again', async () => {
   expect(tree.nodes).toContain('/a/b/c')
 })
 
-test.each(['/a', '/a/b/c'])('where %s goes again and again, the refusal stands', async (gone) => {
-  const tree = new Tree()
-  tree.afterCreate = (path) => {
-    if (path === gone) tree.nodes.delete(gone)
-  }
-  const refused = { reason: 'noNode', path: '/a/b/c/d' }
-  await expect(tree.make('/a/b/c/d')).rejects.toMatchObject(refused)
-  expect(tree.tried.length).toBeLessThan(60)
-})
+test.each(['/a', '/a/b/c'])(
+  'if %s is deleted again and again, the error is passed on',
+  async (gone) => {
+    const tree = new Tree()
+    tree.afterCreate = (path) => {
+      if (path === gone) tree.nodes.delete(gone)
+    }
+    const refused = { reason: 'noNode', path: '/a/b/c/d' }
+    await expect(tree.make('/a/b/c/d')).rejects.toMatchObject(refused)
+    expect(tree.tried.length).toBeLessThan(60)
+  },
+)
 
-test('a node deep down is not given up for its depth', async () => {
+test('a deep node is not given up because of its depth', async () => {
   const path = '/x'.repeat(200)
   const tree = new Tree()
   await tree.make(path)

@@ -2,16 +2,18 @@ import type { Created } from './calls/kinds.ts'
 import { isRefusal } from './errors.ts'
 import { ensurePath, type TreePort } from './whole-trees.ts'
 
-/** How often parents may go again before their child comes, as containers do. */
+/** How often a parent may be deleted before its child is created, as happens to containers. */
 const goneMax = 10
 
 /**
- * Makes a node, and first its parents where it is refused for want of them. Parents that somebody
- * deletes again and again are not made for ever: then the refusal stands.
+ * Creates a node; if its parents are missing, creates these first. Gives up on parents that
+ * somebody deletes again and again, and passes the error on.
  */
 export async function createWithParents(
   create: () => Promise<Created>,
-  /** Asked for once it is needed: then the path is known to be one. */
+  /**
+   * A function, since it is needed only if a parent is missing; the path is known to be valid then.
+   */
   parentOnServer: () => string,
   port: TreePort,
 ): Promise<Created> {
@@ -24,7 +26,7 @@ export async function createWithParents(
     } catch (error) {
       if (!isRefusal(error, 'noNode') || !mayGoOn()) throw error
       const parent = parentOnServer()
-      // Each level may be refused once before the one above it is there.
+      // Each level may be refused once before the level above exists.
       refusalsMax = parent.split('/').length + goneMax
       await ensurePath(port, parent, mayGoOn).catch((problem: unknown) => {
         throw isRefusal(problem, 'noNode') ? error : problem

@@ -1,16 +1,16 @@
 /**
  * Makes `instanceof` work between copies of this package. A program may have two, each with its own
- * classes: npm installs a second one where versions differ.
+ * classes, if npm installs different versions.
  */
 
-/** On the prototype of each class: its name. The same symbol in every copy. */
+/** The class name, on each prototype. The symbol is the same in every copy. */
 const kind = Symbol.for('zabra.errorKind')
 
 type ErrorClass = abstract new (...args: never[]) => Error
 
 /**
- * Marks a class of errors with its name, so that `instanceof` recognizes objects of the class of that
- * name in another copy. A subclass that is not marked works as usual.
+ * Marks an error class with its name, so that `instanceof` recognizes objects of the class with
+ * that name in another copy. An unmarked subclass works as usual.
  */
 export function markErrorKind(errorClass: ErrorClass, name: string): void {
   Object.defineProperty(errorClass.prototype, kind, { value: name })
@@ -34,7 +34,7 @@ function isObject(value: unknown): value is object {
   return typeof value === 'object' && value !== null
 }
 
-/** Whether the error is of this class itself, in any copy, and not of a subclass. */
+/** Whether the error is of exactly this class, in any copy, and not of a subclass. */
 export function isExactly<E extends Error>(
   error: unknown,
   errorClass: new (...args: never[]) => E,

@@ -1,10 +1,10 @@
 import { errorName, type ErrorName } from '@zabra/protocol'
 import { markErrorKind } from './error-kinds.ts'
 
-/** Why a server refuses. `unknown` stands for a number that this client has no name for. */
+/** Errors from a server. `unknown` is a number that this client has no name for. */
 export type Refusal = Exclude<ErrorName, 'ok'> | 'unknown'
 
-/** Every `code` that an error of the client or of `@zabra/recipes` has. */
+/** Every `code` of errors from the client or from `@zabra/recipes`. */
 export type ErrorCode =
   | Refusal
   | 'connectionLoss'
@@ -12,16 +12,16 @@ export type ErrorCode =
   | 'closed'
   | 'timeout'
   | 'codec'
-  /** Of recipes: a right is not held any more. */
+  /** From recipes: a right is no longer held. */
   | 'lost'
-  /** Of recipes: the holder does not give back what it was asked for. */
+  /** From recipes: the holder does not release what it was asked for. */
   | 'refused'
 
 export interface ErrorDetails {
   readonly path?: string | undefined
   readonly zxid?: bigint | undefined
   readonly cause?: unknown
-  /** The chroot that the path is below, where there is one. */
+  /** The chroot of the path, if there is one. */
   readonly chroot?: string | undefined
 }
 
@@ -36,13 +36,13 @@ export abstract class ZabraError extends Error {
   static {
     markErrorKind(this, 'ZabraError')
   }
-  /** Stable, to branch on. */
+  /** Stable, for use in conditions. */
   abstract readonly code: ErrorCode
-  /** The same call may well succeed later, and repeating it does no harm. */
+  /** The same call may succeed later, and repeating it does no harm. */
   abstract readonly retriable: boolean
-  /** What the call was about. */
+  /** The path of the call. */
   readonly path: string | undefined
-  /** Of the reply, where there was one. */
+  /** The zxid of the reply, if there was one. */
   readonly zxid: bigint | undefined
 
   constructor(message: string, details: ErrorDetails = {}) {
@@ -59,7 +59,7 @@ const retriableRefusals: ReadonlySet<Refusal> = new Set<Refusal>([
   'operationTimeout',
 ])
 
-/** The server refused: nothing was changed. */
+/** The server refused the request: nothing was changed. */
 export class OperationError extends ZabraError {
   override readonly name: string = 'OperationError'
   static {
@@ -77,13 +77,13 @@ export class OperationError extends ZabraError {
   }
 }
 
-/** One operation of a transaction was refused, and so all of them. */
+/** One operation of a transaction was refused, so none was executed. */
 export class TransactionError extends OperationError {
   static {
     markErrorKind(this, 'TransactionError')
   }
   override readonly name = 'TransactionError'
-  /** Which one, counted from 0. */
+  /** The index of the refused operation. */
   readonly index: number
 
   constructor(index: number, reason: Refusal, details: ErrorDetails) {
@@ -100,7 +100,7 @@ export class ConnectionLossError extends ZabraError {
   override readonly name = 'ConnectionLossError'
   readonly code = 'connectionLoss'
   readonly retriable: boolean
-  /** The request left, so the server may have carried it out, or may still do so. */
+  /** The request was sent, so the server may have executed it, or may still do so. */
   readonly mayHaveHappened: boolean
 
   constructor(mayHaveHappened: boolean, details: ErrorDetails = {}) {
@@ -111,7 +111,7 @@ export class ConnectionLossError extends ZabraError {
   }
 }
 
-/** The session is gone, with its ephemeral nodes and watches. */
+/** The session has ended, with its ephemeral nodes and watches. */
 export class SessionExpiredError extends ZabraError {
   static {
     markErrorKind(this, 'SessionExpiredError')
@@ -119,7 +119,7 @@ export class SessionExpiredError extends ZabraError {
   override readonly name = 'SessionExpiredError'
   readonly code = 'sessionExpired'
   readonly retriable = false
-  /** The request had left before the session ended. */
+  /** The request was sent before the session ended. */
   readonly mayHaveHappened: boolean
 
   constructor(mayHaveHappened: boolean, details: ErrorDetails = {}) {
@@ -142,7 +142,7 @@ export class ClosedError extends ZabraError {
   }
 }
 
-/** The deadline of a call passed. Like a lost connection, it says nothing about the outcome. */
+/** The deadline of a call passed. As with a lost connection, the outcome is unknown. */
 export class TimeoutError extends ZabraError {
   static {
     markErrorKind(this, 'TimeoutError')
@@ -153,7 +153,7 @@ export class TimeoutError extends ZabraError {
   readonly timeoutMs: number
   readonly mayHaveHappened: boolean
 
-  /** Says what did not come to be, if that is not just an answer. */
+  /** Names what did not happen, if that is more than a missing answer. */
   constructor(
     timeoutMs: number,
     mayHaveHappened: boolean,
@@ -166,13 +166,13 @@ export class TimeoutError extends ZabraError {
   }
 }
 
-/** Whether the server refused, and for this reason if one is given. */
+/** Whether the server refused the request, optionally with this code. */
 export function isRefusal(error: unknown, ...reasons: readonly Refusal[]): error is OperationError {
   if (!(error instanceof OperationError)) return false
   return reasons.length === 0 || reasons.includes(error.reason)
 }
 
-/** The same of something that is done in several steps, of which some were taken. */
+/** The error for a call that takes several steps, some of which were done. */
 export function uncertain(error: unknown): unknown {
   if (!(error instanceof ZabraError)) return error
   const { path, zxid, cause } = error
@@ -209,7 +209,8 @@ const sentences: Partial<Record<Refusal, string>> = {
 function describe(reason: Refusal, { path, chroot = '' }: ErrorDetails): string {
   const told = `${sentences[reason] ?? 'the server refused'} (${reason})${about(path)}`
   if (chroot === '') return told
-  // Everything is missing below a chroot that is not there, and only the root itself says so for sure.
+  // Every path below a missing chroot is missing, but only asking for the chroot itself is
+  // conclusive.
   if (reason === 'noNode' && path === '/')
     return `the chroot ${chroot} does not exist (noNode): client.ensure('/') creates it`
   return `${told} (below the chroot ${chroot})`

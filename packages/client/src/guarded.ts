@@ -1,8 +1,8 @@
 import type { Host } from './host.ts'
 
 /**
- * Calls a function of the program. An error that it throws is the program's own: it surfaces as an
- * uncaught exception and does not stop what runs here.
+ * Calls a function of the program. If it throws, the error surfaces as an uncaught exception, and
+ * the client continues.
  */
 export function guarded(host: Host, act: () => void): void {
   try {
@@ -12,7 +12,7 @@ export function guarded(host: Host, act: () => void): void {
   }
 }
 
-/** Throws an error of the program where nothing but the program's own handlers catches it. */
+/** Throws an error of the program where only the program's own handlers catch it. */
 export function throwLater(host: Host, error: unknown): void {
   host.defer(() => {
     throw error

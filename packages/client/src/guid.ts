@@ -1,4 +1,4 @@
-/** A random UUID (version 4) out of the host's chance. */
+/** A random UUID (version 4), from the host's random numbers. */
 export function makeGuid(random: () => number): string {
   const nibbles = Array.from({ length: 32 }, () => Math.floor(random() * 16))
   nibbles[12] = 4

@@ -1,12 +1,12 @@
 import { formatZxid } from './stat.ts'
 import type { SessionInfo } from './state.ts'
 
-/** What Node's `util.inspect` asks an object for, instead of showing everything in it. */
+/** The method that Node's `util.inspect` calls instead of showing every property. */
 export const inspect: unique symbol = Symbol.for('nodejs.util.inspect.custom') as never
 
 /**
- * A session whose password does not get into logs: neither `console.log` nor `JSON.stringify` shows it.
- * It is a property all the same, for a program that hands the session over.
+ * A session whose password does not appear in logs: neither `console.log` nor `JSON.stringify`
+ * shows it. It is still a property, for programs that hand the session over.
  */
 class Session implements SessionInfo {
   readonly id: bigint

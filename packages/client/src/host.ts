@@ -1,49 +1,52 @@
-/** What a client asks of the world. Node answers in `node-host/`, a simulation in its own way. */
+/**
+ * What a client needs from its environment. `node-host/` implements it for Node, and simulations
+ * have their own.
+ */
 
-/** Where a server listens. */
+/** The address of a server. */
 export interface ServerAddress {
   readonly host: string
   readonly port: number
 }
 
-/** A stream of bytes to a server, being opened or open. */
+/** A byte stream to a server, open or still connecting. */
 export interface Stream {
-  /** Answers whether the bytes were taken at once, so that the caller may reuse their buffer. */
+  /** Returns whether the bytes were taken at once, so that the caller may reuse their buffer. */
   write(bytes: Uint8Array): boolean
-  /** So much waits to be sent that more had better wait for `drained`. */
+  /** So many bytes wait to be sent that the caller should wait for `drained`. */
   readonly isFull: boolean
-  /** Ends it at once. Nothing is heard of it afterwards. */
+  /** Closes the stream at once. No further events come from it. */
   close(): void
 }
 
-/** What is heard of a stream. */
+/** Events of a stream. */
 export interface StreamEvents {
   opened(): void
-  /** The first `length` of the bytes are news; the buffer is only lent. */
+  /** The first `length` bytes were received; the buffer is reused after the call. */
   received(bytes: Uint8Array, length: number): void
-  /** After it was full: all that was written is on its way. */
+  /** All pending bytes are on their way, after the stream was full. */
   drained(): void
-  /** It is over, or was never opened. */
+  /** The stream has ended, or could not be opened. */
   closed(error: Error | undefined): void
 }
 
-/** Streams, time and chance. */
+/** Streams, time and randomness. */
 export interface Host {
   /** Milliseconds of a clock that never goes back. */
   nowMs(): number
   /** At least 0, less than 1. */
   random(): number
-  /** Calls back once, after so long; answers how to take that back. */
+  /** Calls back once after this time; returns a function that cancels it. */
   timer(ms: number, callback: () => void): () => void
-  /** Calls back when what runs now has come to its end, but before anything else happens. */
+  /** Calls back after the current code has finished, but before any other event. */
   defer(callback: () => void): void
-  /** Names are resolved anew each time. Nothing is heard of the stream before this returns. */
+  /** Names are resolved at every call. No event comes before this returns. */
   open(server: ServerAddress, events: StreamEvents): Stream
-  /** Where to publish what happens; on Node a `diagnostics_channel`. */
+  /** Publishes events; on Node through `diagnostics_channel`. */
   channel?(name: string): Channel
-  /** The time of day, in ms since 1970: to notice when somebody sets the clock. */
+  /** The time of day, in milliseconds since 1970: to notice when somebody sets the clock. */
   wallMs?(): number
-  /** Which process this is, for people to read: `host:pid`. */
+  /** The name of this process, for people: `host:pid`. */
   readonly processName?: string
 }
 

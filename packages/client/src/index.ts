@@ -5,10 +5,10 @@
  *     await client.create('/greeting', 'hello')
  *     for await (const change of client.watch('/', { recursive: true })) console.log(change)
  *
- * What simulations and recipes need besides is in `@zabra/client/internal`.
+ * `@zabra/client/internal` has more, for recipes and simulations.
  *
- * Read `client.ts` for the API, `machine/session-machine.ts` for how a session is kept alive over
- * one connection after another, `machine/conversation.ts` for how requests and replies meet.
+ * Read `client.ts` for the API, `machine/session-machine.ts` for how a session survives lost
+ * connections, and `machine/conversation.ts` for how replies are matched to requests.
  */
 export { Client, type EnsureOptions, type ReconfigOptions, type WithSchema } from './client.ts'
 export type { AuthListener, StateListener } from './live-session.ts'

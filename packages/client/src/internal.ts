@@ -1,5 +1,5 @@
 /**
- * What recipes and simulations need of the client, and applications do not. It may change with any
+ * Parts of the client for recipes and simulations, not for applications. They may change with any
  * release.
  */
 export { onAbort } from './abort-signals.ts'
@@ -14,4 +14,5 @@ export { nodeHost, type NodeHostOptions } from './node-host/node-host.ts'
 export { Listeners } from './listeners.ts'
 export { pause } from './pause.ts'
 export { Readers } from './readers.ts'
+export { parseServers } from './machine/server-list.ts'
 export { checkPath } from './paths.ts'

@@ -2,7 +2,7 @@ import { expect, test } from 'vitest'
 import type { Host } from './host.ts'
 import { Listeners } from './listeners.ts'
 
-test('the same function may listen twice, and stop once', () => {
+test('the same function may be added twice, and removed once', () => {
   const listeners = new Listeners<[number]>({} as Host)
   const heard: number[] = []
   const listener = (value: number): void => void heard.push(value)

@@ -1,7 +1,10 @@
 import { guarded } from './guarded.ts'
 import type { Host } from './host.ts'
 
-/** Functions of the program that hear of an event. An error of one does not keep it from the others. */
+/**
+ * Functions of the program that receive an event. An error in one does not keep the event from the
+ * others.
+ */
 export class Listeners<Args extends readonly unknown[]> {
   private readonly host: Host
   private readonly all = new Set<(...args: Args) => void>()
@@ -10,7 +13,7 @@ export class Listeners<Args extends readonly unknown[]> {
     this.host = host
   }
 
-  /** Returns how to stop listening. */
+  /** Returns a function that removes the listener. */
   add(listener: (...args: Args) => void): () => void {
     // The same function may be registered twice.
     const own = (...args: Args): void => listener(...args)
@@ -18,7 +21,9 @@ export class Listeners<Args extends readonly unknown[]> {
     return () => this.all.delete(own)
   }
 
-  /** A listener added during the call hears the next event; one removed during the call hears nothing. */
+  /**
+   * A listener added during the call gets the next event; one removed during the call gets none.
+   */
   call(...args: Args): void {
     const listeners = [...this.all]
     for (const listener of listeners)

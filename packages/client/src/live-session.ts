@@ -36,19 +36,22 @@ export type StateListener = (state: State, before: State) => void
 export type AuthListener = (refusal: AuthRefusal) => void
 
 const defaultSessionTimeoutMs = 30_000
-/** The longest that the protocol has a number for. */
+/** The largest value that the protocol can represent. */
 const sessionTimeoutMsMax = 0x7fffffff
 const defaultRepeatsMax = 10
 const defaultCallTimeoutMs = 30_000
 const defaultConnectTimeoutMs = 15_000
 const defaultSlowRequestMs = 5000
-/** The `jute.maxbuffer` of servers that were not told otherwise. */
+/** The default `jute.maxbuffer` of servers. */
 const defaultRequestBytesMax = 0xfffff
-/** How long the server may take to say good-bye, and how long one looks for a server to say it to. */
+/**
+ * How long closing a session may take on a connection, and how long to look for a server to close
+ * it on.
+ */
 const closeMsMax = 5000
 const closeSuspendedMsMax = 1000
 
-/** A client without its operations: its session, its state, and calls on their way. */
+/** A client without its operations: its session, its state, and its pending calls. */
 export class LiveSession {
   readonly host: Host
   readonly paths: Paths
@@ -68,22 +71,22 @@ export class LiveSession {
   private readonly hasCallerStacks: boolean
   private current: State = { name: 'connecting' }
   private closing: Promise<void> | undefined
-  /** One of an earlier client, which is not resumed yet. */
+  /** The session of an earlier client, which is not resumed yet. */
   private hasSessionToResume: boolean
   private readonly untold: { readonly state: State; readonly before: State }[] = []
   private isTelling = false
-  /** Why there was no connection the last time there was none. */
+  /** Why the last attempt to connect failed. */
   private lastProblem: Error | undefined
-  /** Why there is none now. */
+  /** Why there is no connection now. */
   private readonly problem = (): Error | undefined =>
     this.current.name === 'connected' ? undefined : this.lastProblem
   /** Why each server could not be reached since the last connection. */
   private readonly problems = new Map<string, Error>()
   private serverNames: string
   private serverCount: number
-  /** Of the present connection or the last one. */
+  /** The server of the current connection or the last one. */
   private serverName = ''
-  /** Why the client is closed, where nobody asked for it. */
+  /** Why the client is closed, unless the program closed it. */
   private failure: unknown
 
   constructor(options: ClientOptions) {
@@ -142,12 +145,12 @@ export class LiveSession {
     this.link.start()
   }
 
-  /** The deadline of calls that name none; undefined where they have none. */
+  /** The deadline of calls that set none; undefined if there is none. */
   get callTimeoutMs(): number | undefined {
     return this.deadlines?.timeoutMs
   }
 
-  /** What is shown of a client, which has secrets. */
+  /** What is shown of a client, without its secrets. */
   get description(): { readonly servers: string; readonly state: string; readonly server: string } {
     const { serverNames: servers, serverName: server, current } = this
     return { servers, state: current.name, server }
@@ -174,7 +177,7 @@ export class LiveSession {
     return this.current
   }
 
-  /** The present session, connected or suspended. */
+  /** The current session, connected or suspended. */
   get session(): SessionInfo | undefined {
     const { current } = this
     return current.name === 'connected' || current.name === 'suspended'
@@ -215,7 +218,7 @@ export class LiveSession {
     return this.authListeners.add(listener)
   }
 
-  /** `hasDefault`: where no deadline is named, that of the client. */
+  /** `hasDefault`: a call without a deadline gets that of the client. */
   connected(options: CallOptions, hasDefault: boolean): Promise<void> {
     const { signal } = options
     const timeoutMs = options.timeoutMs ?? (hasDefault ? this.connectTimeoutMs : undefined)
@@ -247,13 +250,15 @@ export class LiveSession {
     })
   }
 
-  /** Which server could not be reached, and why. */
+  /** Which servers could not be reached, and why. */
   private reasons(): string {
     const told = [...this.problems].map(([server, error]) => `${server} (${reasonOf(error)})`)
     return told.join(', ')
   }
 
-  /** Sends a call, now or when there is a connection. `hasDefault` is for calls that name no deadline. */
+  /**
+   * Sends a call, now or once there is a connection. `hasDefault` is for calls without a deadline.
+   */
   issue<Request, Result>(
     call: Call<Request, Result>,
     signal: AbortSignal | undefined,
@@ -279,7 +284,7 @@ export class LiveSession {
     return this.watches.has(serverPath) || this.conversation.isToWatch(serverPath)
   }
 
-  /** Presents an identity. Whoever gives up waiting takes nothing back. */
+  /** Presents an identity. Giving up waiting does not withdraw it. */
   authenticate(identity: Credentials, { signal, timeoutMs }: CallOptions): Promise<void> {
     if (signal?.aborted === true) return Promise.reject(signal.reason)
     const call = new Call(authKind, identity)
@@ -307,8 +312,8 @@ export class LiveSession {
   }
 
   /**
-   * Ends the client and not the session, once what was sent is answered. Undefined where there is no
-   * session to go on with.
+   * Ends the client without ending the session, once its sent requests are answered. Undefined if
+   * there is no session.
    */
   async detach({ signal, timeoutMs = closeMsMax }: CallOptions): Promise<SessionInfo | undefined> {
     checkTimeout(timeoutMs)
@@ -326,7 +331,7 @@ export class LiveSession {
     return detached
   }
 
-  /** Resolves when nothing that was sent awaits its reply, or there is no time left for that. */
+  /** Resolves when no sent request awaits its reply, or when time is up. */
   private answered(timeoutMs: number, signal: AbortSignal | undefined): Promise<void> {
     return new Promise((resolve) => {
       const stop: (() => void)[] = []
@@ -335,7 +340,7 @@ export class LiveSession {
         resolve()
       }
       if (this.current.name !== 'connected') return end()
-      // Replies come in order: that of the last request is the last one.
+      // Replies come in order, so the reply to the last request is the last one.
       const last = new Call(kinds.exists, { path: '/', watch: false })
       this.conversation.submit(last).then(end, end)
       stop.push(this.host.timer(timeoutMs, end))
@@ -343,7 +348,7 @@ export class LiveSession {
     })
   }
 
-  /** Before the server lets others have what this session holds. */
+  /** Called before the server gives away what this session holds. */
   private tellClosing(): void {
     this.closingListeners.call()
   }
@@ -356,7 +361,7 @@ export class LiveSession {
     this.authListeners.call(refusal)
   }
 
-  /** Ends everything at once, for this reason if there is one. */
+  /** Ends everything at once, with this reason if there is one. */
   finish(failure: unknown): void {
     if (this.current.name === 'closed') return
     this.failure = failure
@@ -396,7 +401,7 @@ export class LiveSession {
         this.hasSessionToResume = false
         this.serverName = server
         this.change(state)
-        // Whoever was told may have left it, or closed the client.
+        // A listener may have left the server, or closed the client.
         if (this.current === state) this.conversation.connected()
       },
       frame: (bytes, start, end) => this.conversation.frame(bytes, start, end),
@@ -426,7 +431,7 @@ export class LiveSession {
       new SessionExpiredError(wasSent && !kind.isRead, { path })
     this.conversation.abandon(errorFor)
     this.change({ name: 'expired', session })
-    // Whoever was told may have closed it.
+    // A listener may have closed it.
     if (this.state.name === 'closed') return
     if (!this.renews) {
       this.finish(new SessionExpiredError(false))
@@ -466,7 +471,7 @@ export class LiveSession {
   }
 }
 
-/** Hides the frames of the client itself. */
+/** Hides the stack frames of the client itself. */
 function captureCaller<Request, Result>(call: Call<Request, Result>): void {
   const origin: { stack?: string } = {}
   Error.captureStackTrace(origin)

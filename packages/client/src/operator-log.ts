@@ -3,22 +3,25 @@ import type { Host } from './host.ts'
 import { formatZxid } from './stat.ts'
 import type { SessionInfo, State } from './state.ts'
 
-/** Where a client writes what an operator wants to know: `console`, or a logger with such methods. */
+/** Receives messages for operators: `console`, or a logger with such methods. */
 export interface Logger {
   info?(message: string): void
   warn(message: string): void
 }
 
 const checkEveryMs = 1000
-/** The event loop counts as blocked when a timer is so late, or by a tenth of the session timeout. */
+/**
+ * The event loop counts as blocked if a timer is this late, or late by a tenth of the session
+ * timeout.
+ */
 const blockedMsMax = 1000
 const clockJumpMs = 1000
-/** Slow requests come in swarms: one line each second, with the number of the others. */
+/** Slow requests come in bursts: one line per second, with the number of the others. */
 const slowEveryMs = 1000
 
 type Facts = Readonly<Record<string, string | number | bigint | undefined>>
 
-/** Turns what happens to a session into log lines: a sentence, then `key=value`. */
+/** Turns events of a session into log lines: a sentence, then `key=value`. */
 export class OperatorLog {
   private readonly logger: Logger
   private readonly host: Host
@@ -51,7 +54,7 @@ export class OperatorLog {
     this.attempts++
     if (this.attempts % serverCount !== 0) return
     this.rounds++
-    // After 1, 2, 4, 8... rounds: a service that is down for a night does not fill the disk.
+    // After 1, 2, 4, 8... rounds, so that a service that is down overnight does not fill the disk.
     if ((this.rounds & (this.rounds - 1)) !== 0) return
     for (const [at, reason] of this.problems)
       this.warn('cannot connect to server', { server: at, rounds: this.rounds, reason })
@@ -137,7 +140,7 @@ export class OperatorLog {
     })
   }
 
-  /** The wall clock against the one that never goes back. */
+  /** Compares the wall clock with the monotonic one. */
   private clockOffsetMs(): number | undefined {
     const wallMs = this.host.wallMs?.()
     return wallMs === undefined ? undefined : wallMs - this.host.nowMs()
@@ -151,7 +154,7 @@ export class OperatorLog {
     this.write('info', what, facts)
   }
 
-  /** A logger that throws has an error of its own, which must not stop the session. */
+  /** An error of the logger must not stop the session. */
   private write(level: 'info' | 'warn', what: string, facts: Facts): void {
     const told = Object.entries(facts).flatMap(([key, value]) =>
       value === undefined ? [] : [` ${key}=${quoted(value)}`],

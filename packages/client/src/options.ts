@@ -6,15 +6,17 @@ import type { Logger } from './operator-log.ts'
 import type { ResumableSession } from './state.ts'
 import type { TlsOptions } from './transport/tls.ts'
 
-/** How a client connects, and what holds for all that it does. */
+/** How a client connects, and its defaults. */
 export interface ClientOptions {
   /** `host:port,host:port/chroot`, or a list of servers. */
   readonly servers: string | readonly string[]
-  /** How long the session outlives a lost connection; the server has its bounds. 30 s by default. */
+  /**
+   * How long the session survives a lost connection; the server has its limits. 30 s by default.
+   */
   readonly sessionTimeoutMs?: number
-  /** A session to go on with. */
+  /** A session to take over. */
   readonly session?: ResumableSession | undefined
-  /** Whether a server without a quorum will do, for reads. */
+  /** Whether a server without a quorum is acceptable, for reads. */
   readonly readOnly?: boolean
   /** Identities for every connection. */
   readonly auth?: readonly AuthOption[]
@@ -23,52 +25,52 @@ export interface ClientOptions {
   /** SASL DIGEST-MD5 on every connection. A server that refuses it closes the client. */
   readonly sasl?: SaslOptions
   /**
-   * Where the session lives: on this program's loop, or in a thread of its own, where a busy
-   * program does not end it. See docs/client.md for what that means for locks.
+   * Where the session runs: in the main thread, or in its own thread, so that a busy program does
+   * not lose it. See docs/client.md for what that means for locks.
    */
   readonly keepAlive?: 'loop' | 'worker'
   /**
-   * The deadline of calls that name none, for the reply and for the connection that it needs. 30 s by
-   * default; `Infinity` for none. Recipes have deadlines of their own.
+   * The deadline of calls that set none, for the reply and for the connection that it needs. 30 s
+   * by default; `Infinity` for none. Recipes have their own deadlines.
    */
   readonly callTimeoutMs?: number
   /** The deadline of `connect` and `connected()`. 15 s by default; `Infinity` for none. */
   readonly connectTimeoutMs?: number
   /**
-   * Where to write what an operator wants to know: `console`, or a logger with `warn` and `info`.
-   * Nothing is written by default.
+   * Receives messages for operators: `console`, or a logger with `warn` and `info`. None by
+   * default.
    */
   readonly logger?: Logger
-  /** With a `logger`: requests that take this long are warned of. 5 s by default. */
+  /** With a `logger`: warn about requests that take this long. 5 s by default. */
   readonly slowRequestMs?: number
   /**
-   * Let the stack of an error name the caller. Errors are made when a reply comes, and end in the
-   * socket otherwise. Costs a microsecond or two for each call; off by default.
+   * Include the caller in the stack of an error. Errors are made when a reply arrives, and
+   * otherwise end in the socket. Costs a microsecond or two per call; off by default.
    */
   readonly callerStacks?: boolean
-  /** What is sent again after a lost connection. */
+  /** Which requests are sent again after a lost connection. */
   readonly retry?: RetryPolicy
   /**
-   * Who may do what with the nodes that this client makes, recipes included, unless something else
-   * is said. Everybody everything (`openAcl`), by default.
+   * The ACL of the nodes that this client creates, including those of recipes, unless another one
+   * is given. Everybody may do everything (`openAcl`) by default.
    */
   readonly acl?: readonly Acl[]
   /**
    * A longer request fails with a RangeError and is not sent: a server would close the connection
-   * over it, and with that suspend whatever this client holds. 1,048,575 by default, as servers
-   * have it (`jute.maxbuffer`); never more than all of them take.
+   * because of it, which would suspend the session. 1,048,575 by default, the default of servers
+   * (`jute.maxbuffer`); never more than all of them accept.
    */
   readonly requestBytesMax?: number
-  /** After expiry make a new session (`renew`, the default), or be closed (`end`). */
+  /** After expiry, make a new session (`renew`, the default) or close the client (`end`). */
   readonly onExpiry?: 'renew' | 'end'
-  /** Do not keep the process alive for this client, not even while a call is on its way. */
+  /** Do not keep the process alive for this client, not even during a call. */
   readonly unref?: boolean
   /**
-   * How long to look for an answer before going to sleep, where the last one came as quickly: for
-   * calls one after another to a server next door. 250 by default; 0 is never.
+   * How long to poll for an answer before the loop sleeps, if the last one came as quickly: for
+   * consecutive calls to a nearby server. 250 by default; 0 is never.
    */
   readonly answerPollMicros?: number
-  /** Streams, time and chance, for simulations; Node's by default. */
+  /** Streams, time and randomness, for simulations; Node's by default. */
   readonly host?: Host
 }
 
@@ -83,15 +85,15 @@ export interface AuthOption {
 }
 
 /**
- * What is repeated by itself after a lost connection: reads. A create with `protect` is another
- * matter: it goes on until it is known what became of it.
+ * Reads are repeated automatically after a lost connection. A create with `protect` is also
+ * repeated, until its outcome is known.
  */
 export interface RetryPolicy {
   /** How often one call is sent again before it fails. 10 by default; 0 is never. */
   readonly repeatsMax?: number
 }
 
-/** What every call takes. */
+/** Options of every call. */
 export interface CallOptions {
   readonly signal?: AbortSignal | undefined
   /** How long to wait for the reply; `Infinity` is without end. */
@@ -99,8 +101,9 @@ export interface CallOptions {
 }
 
 /**
- * What a read may show. `local`: what this server has. `session`: besides, all that this client
- * wrote, also where a reply was lost. `linearizable`: all that was committed when it was asked.
+ * How current a read must be. `local`: what this server has applied. `session`: in addition,
+ * everything that this client wrote, even if a reply was lost. `linearizable`: everything that was
+ * committed when the call was made.
  */
 export type Consistency = 'local' | 'session' | 'linearizable'
 
@@ -110,45 +113,50 @@ export interface ReadOptions extends CallOptions {
 }
 
 export interface WatchableReadOptions extends ReadOptions {
-  /** Called once, at the next change; see `watch()` for more than that. */
+  /** Called once, at the next change; see `watch()` for more. */
   readonly watch?: OneShotWatch | undefined
 }
 
 export interface CreateOptions extends CallOptions {
-  /** Goes with the session. */
+  /** Deleted at the end of the session. */
   readonly ephemeral?: boolean | undefined
   /** A growing number is appended to the name. */
   readonly sequential?: boolean | undefined
-  /** Goes some time after its last child. */
+  /** Deleted some time after its last child. */
   readonly container?: boolean | undefined
-  /** Goes when it was not changed for so long and has no children; the server must allow it. */
+  /**
+   * Deleted when it has no children and was not changed for this long; the server must allow it.
+   */
   readonly ttlMs?: number | undefined
-  /** That of the client, by default. */
+  /** By default that of the client. */
   readonly acl?: readonly Acl[] | undefined
-  /** Parents that are missing are made first, as `ensure` makes them; `true` is with its defaults. */
+  /** Creates missing parents first, like `ensure`; `true` uses its defaults. */
   readonly parents?: boolean | ParentOptions | undefined
-  /** A lost reply is looked for, and never leaves an orphan: the name gets a prefix to find it by. */
+  /**
+   * After a lost reply the client looks for the node, and never leaves an orphan: the name gets a
+   * prefix to find it by.
+   */
   readonly protect?: boolean | undefined
 }
 
 /** Options of `put`. */
 export interface PutNodeOptions extends CallOptions {
-  /** Of the node, where it is created; that of the client, by default. */
+  /** For the node, if it is created; by default that of the client. */
   readonly acl?: readonly Acl[] | undefined
   /** Create missing parents as well. */
   readonly parents?: boolean | ParentOptions | undefined
 }
 
-/** What parents are to be that are not there. */
+/** Options for missing parents. */
 export interface ParentOptions {
-  /** What is made goes some time after its last child. */
+  /** Created nodes are deleted some time after their last child. */
   readonly container?: boolean | undefined
-  /** That of the client, by default. */
+  /** By default that of the client. */
   readonly acl?: readonly Acl[] | undefined
 }
 
 export interface WriteOptions extends CallOptions {
-  /** Refused where the node has another version; any will do by default. */
+  /** Rejects with `badVersion` if the node has another version; any by default. */
   readonly ifVersion?: number | 'any' | undefined
 }
 

@@ -2,7 +2,7 @@ import { nameOf, parentOf, pathProblem } from '@zabra/protocol'
 import { shown } from './calls/arguments.ts'
 import { OperationError } from './errors.ts'
 
-/** Paths as the caller writes them, below a chroot, and as the server knows them. */
+/** Converts between the caller's paths, below a chroot, and those of the server. */
 export class Paths {
   readonly chroot: string
 
@@ -12,7 +12,7 @@ export class Paths {
     this.chroot = chroot
   }
 
-  /** Throws where the path is not one. */
+  /** Throws if the path is invalid. */
   toServer(path: string): string {
     checkPath(path)
     if (this.chroot === '') return path
@@ -26,7 +26,7 @@ export class Paths {
     return this.chroot + path
   }
 
-  /** Undefined where the path is outside the chroot. */
+  /** Undefined if the path is outside the chroot. */
   fromServer = (path: string): string | undefined => {
     const { chroot } = this
     if (chroot === '') return path
@@ -35,7 +35,10 @@ export class Paths {
   }
 }
 
-/** The path, if it is legal; else throws an OperationError (`badArguments`), as the server would. */
+/**
+ * The path, if it is legal; otherwise throws an OperationError (`badArguments`), as the server
+ * would.
+ */
 export function checkPath(path: string): string {
   const problem = typeof path === 'string' ? pathProblem(path) : notText
   if (problem !== undefined) throw badPath(path, problem)

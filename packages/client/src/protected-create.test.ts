@@ -4,7 +4,7 @@ import type { Host } from './host.ts'
 import { protectedCreate, type ProtectedPort } from './protected-create.ts'
 
 const stat = {} as never
-/** Whose time passes at once. */
+/** A client whose time passes instantly. */
 const hastyHost = {
   timer: (_ms: number, callback: () => void) => {
     queueMicrotask(callback)
@@ -12,7 +12,7 @@ const hastyHost = {
   },
 } as unknown as Host
 
-test('a lost reply is looked for until there is an answer', async () => {
+test('after a lost reply the client looks for the node until there is an answer', async () => {
   const losses = [
     new ConnectionLossError(false),
     new OperationError('systemError'),
@@ -39,7 +39,7 @@ test('a lost reply is looked for until there is an answer', async () => {
   expect(creations).toBe(1)
 })
 
-test('what comes of a create that was given up is deleted, though the server refuses for a while', async () => {
+test('a node that appears after giving up is deleted, even if the server refuses for a while', async () => {
   const refusals = [new ConnectionLossError(true), new OperationError('systemError')]
   const deleted: string[] = []
   let made!: () => void
@@ -71,7 +71,10 @@ test('what comes of a create that was given up is deleted, though the server ref
   expect(deleted).toEqual(['/queue/_c_guid-item-'])
 })
 
-/** Loses the reply to the only create; then `expireAt` of what follows finds the session expired. */
+/**
+ * Loses the reply to the only create; the call with number `expireAt` then finds the session
+ * expired.
+ */
 function expiringPort(expireAt: 'at once' | 'children' | 'exists'): ProtectedPort {
   let expiries = 0
   let creations = 0
@@ -86,7 +89,7 @@ function expiringPort(expireAt: 'at once' | 'children' | 'exists'): ProtectedPor
     },
     children: () => {
       expire('children')
-      // What waits for a connection ends with the session; what is asked afterwards does not.
+      // Calls that wait for a connection end with the session; later calls do not.
       return expireAt === 'children'
         ? Promise.reject(new SessionExpiredError(false))
         : Promise.resolve(['_c_guid-item-'])
@@ -103,7 +106,7 @@ function expiringPort(expireAt: 'at once' | 'children' | 'exists'): ProtectedPor
 }
 
 test.each(['at once', 'children', 'exists'] as const)(
-  'where the session expires before it is known, nothing is made or found in the next one (%s)',
+  'if the session expires before the outcome is known, nothing is created or found in the next one (%s)',
   async (moment) => {
     const port = expiringPort(moment)
     const creating = protectedCreate(port, '/queue/item-', 'guid', {}, hastyHost)
@@ -113,7 +116,7 @@ test.each(['at once', 'children', 'exists'] as const)(
   },
 )
 
-test('what is given up and was made in a session that has expired is looked for in the next', async () => {
+test('a node that was created in an expired session and given up is looked for in the next', async () => {
   let expiries = 0
   let lose!: () => void
   const isLost = new Promise<void>((resolve) => (lose = resolve))
@@ -144,7 +147,7 @@ test('what is given up and was made in a session that has expired is looked for 
   expect(await isGone).toBe('/queue/_c_guid-item-')
 })
 
-test('a node that outlasts its session is deleted in the next one where that was given up', async () => {
+test('a node that outlives its session is deleted in the next one after giving up', async () => {
   let gone!: (path: string) => void
   const isGone = new Promise<string>((resolve) => (gone = resolve))
   let attempts = 0
@@ -169,7 +172,7 @@ test('a node that outlasts its session is deleted in the next one where that was
   expect(await isGone).toBe('/q/_c_guid-n')
 })
 
-test('a client whose last session has expired does not try to delete for ever', async () => {
+test('a client whose last session has expired does not try to delete forever', async () => {
   let attempts = 0
   let tried!: () => void
   const isTried = new Promise<void>((resolve) => (tried = resolve))

@@ -8,10 +8,10 @@ import type { CallOptions } from './options.ts'
 import { joinPath } from './paths.ts'
 import type { Stat } from './stat.ts'
 
-/** What a protected create needs of its client. */
+/** What a protected create needs from its client. */
 export interface ProtectedPort {
   create(path: string): Promise<Created>
-  /** Lets the create that was asked for last fail, unless it was sent already; answers whether it does. */
+  /** Fails the last requested create, unless it was sent already; returns whether it did. */
   withdraw(reason: unknown): boolean
   children(path: string): Promise<string[]>
   exists(path: string): Promise<Stat | undefined>
@@ -24,16 +24,16 @@ export interface ProtectedPort {
 
 const refusedPauseMs = 500
 
-/** The name under which a protected node is found again, as Curator spells it. */
+/** The prefix by which a protected node is found again, in Curator's format. */
 export function protectedPath(path: string, guid: string): string {
   const parent = path.endsWith('/') ? path.slice(0, -1) || '/' : parentOf(path)
   return joinPath(parent, `_c_${guid}-${nameOf(path)}`)
 }
 
 /**
- * Makes a node whose name holds a guid. When the reply is lost, the node is looked for by the guid
- * and made only if it is not there. Whoever gives up waiting leaves nothing behind either: what
- * comes to be nevertheless is deleted.
+ * Creates a node whose name contains a guid. When the reply is lost, it looks for the node by the
+ * guid and creates it only if it does not exist. After giving up, a node that was created
+ * nevertheless is deleted.
  */
 export function protectedCreate(
   port: ProtectedPort,
@@ -67,7 +67,7 @@ export function protectedCreate(
   })
 }
 
-/** Also after the session in which it may have been made: what the next one finds of it. */
+/** Looks for the node, also in the next session. */
 function madeOrLeft(
   made: Promise<Created>,
   port: ProtectedPort,
@@ -91,8 +91,8 @@ async function createOrFind(
   for (;;) {
     try {
       const found = mayBeThere ? await find(port, path, guid) : undefined
-      // In the next session it may be there too, but no server would keep it from coming still;
-      // and if it goes with its session, it is not ours any more.
+      // In the next session the node may exist too, but an old server could still create it; and if
+      // it is ephemeral, it no longer belongs to us.
       if (mayBeThere && port.expiries() !== expiries) throw new SessionExpiredError(true, { path })
       if (found !== undefined) return found
       mayBeThere = false
@@ -102,7 +102,7 @@ async function createOrFind(
       if (mayBeThere && error instanceof SessionExpiredError) {
         throw new SessionExpiredError(true, { path, cause: error })
       }
-      // A server that cannot tell now will be able to later.
+      // A server that cannot answer now will be able to later.
       const isDelayed = mayBeThere && isRefusal(error) && !isRefusal(error, 'noAuth')
       if (!isDelayed && !(error instanceof ConnectionLossError)) throw error
       if (isDelayed) await pause(host)
@@ -128,7 +128,7 @@ async function find(port: ProtectedPort, path: string, guid: string): Promise<Cr
   return stat === undefined ? undefined : { path: found, stat }
 }
 
-/** Goes on until the node is gone for certain, with its session if not before. */
+/** Continues until the node is certainly gone, at the latest with its session. */
 async function remove(port: ProtectedPort, path: string, host: Host): Promise<void> {
   for (;;) {
     try {
@@ -138,7 +138,7 @@ async function remove(port: ProtectedPort, path: string, host: Host): Promise<vo
       if (error instanceof ConnectionLossError) continue
       // An ephemeral node is gone then; another one is not.
       if (error instanceof SessionExpiredError && !port.isClosed()) continue
-      // A server may refuse for a while: its disk is full, or it has too much to do.
+      // A server may refuse for a while: its disk is full, or it is overloaded.
       if (!isRefusal(error) || isRefusal(error, 'noNode', 'noAuth')) return
     }
     await pause(host)

@@ -7,7 +7,7 @@ import { Stat } from './stat.ts'
 /** One of several reads in one request. */
 export type ReadQuery = { readonly get: string } | { readonly children: string }
 
-/** In the order asked; undefined where there is no such node. */
+/** Results in the order of the reads; undefined for missing nodes. */
 export type ReadResults<Queries extends readonly ReadQuery[]> = {
   -readonly [Index in keyof Queries]: Queries[Index] extends { readonly get: string }
     ? Data | undefined
@@ -21,7 +21,7 @@ export function readOps(queries: readonly ReadQuery[], paths: Paths): MultiOp[] 
   }))
 }
 
-/** Throws where a read was refused for another reason than that there is no node. */
+/** Throws if a read was refused for another reason than a missing node. */
 export function readValues<const Queries extends readonly ReadQuery[]>(
   queries: Queries,
   { results, zxid }: MultiReply,

@@ -4,27 +4,27 @@ interface Reader<T> {
 }
 
 /**
- * The reading side of an iteration whose values are pushed: the calls of `next()` that wait, and how
- * the iteration ended. What nobody waits for is kept by the owner, who decides how to merge it.
+ * The reading side of an iteration with pushed values: the pending calls of `next()`, and how the
+ * iteration ended. The owner keeps unread values, and decides how to merge them.
  */
 export class Readers<T> {
   private readonly waiting: Reader<T>[] = []
   private failure: { readonly reason: unknown } | undefined
   private hasEnded = false
 
-  /** Number of calls of `next()` that wait for a value. */
+  /** Number of pending calls of `next()`. */
   get size(): number {
     return this.waiting.length
   }
 
-  /** Gives the value to the call that has waited longest. Returns false if none waits. */
+  /** Gives the value to the longest pending call. Returns false if there is none. */
   offer(value: T): boolean {
     const reader = this.waiting.shift()
     reader?.resolve({ value, done: false })
     return reader !== undefined
   }
 
-  /** The result of `next()`: the value that was kept, the failure, the end, or the next value. */
+  /** The result of `next()`: the kept value, the failure, the end, or the next value. */
   next(kept: { readonly value: T } | undefined): Promise<IteratorResult<T, undefined>> {
     if (kept !== undefined) return Promise.resolve({ value: kept.value, done: false })
     const { failure } = this
@@ -43,7 +43,10 @@ export class Readers<T> {
     return Promise.resolve({ value: undefined, done: true })
   }
 
-  /** Ends the iteration with a failure. One call of `next()` rejects: the first that waits, or the next. */
+  /**
+   * Ends the iteration with a failure. One call of `next()` rejects: the first pending one, or the
+   * next.
+   */
   fail(reason: unknown): void {
     const first = this.waiting.shift()
     if (first === undefined) this.failure = { reason }

@@ -1,35 +1,35 @@
 import { operations } from '@zabra/protocol'
 
-/** How long requests took, in buckets whose bounds grow by a quarter or less. */
+/** Durations of requests, in buckets whose bounds grow by a quarter or less. */
 export interface Histogram {
   readonly count: number
   readonly sumMs: number
   readonly maxMs: number
-  /** The time that this share of the requests did not exceed: `quantileMs(0.99)`. */
+  /** The duration that this share of requests did not exceed: `quantileMs(0.99)`. */
   quantileMs(share: number): number
   /** Buckets that are not empty, by their upper bounds. */
   readonly buckets: readonly { readonly upToMs: number; readonly count: number }[]
 }
 
 export interface OperationStats {
-  /** Replies. */
+  /** Number of replies. */
   readonly count: number
-  /** Those of them that were refusals. */
+  /** Number of replies with an error. */
   readonly refused: number
   readonly latency: Histogram
 }
 
-/** What a client has done since it was made; `client.stats()`. */
+/** Statistics since the client was made; `client.stats()`. */
 export interface ClientStats {
   /** By the name of the operation in the protocol: `getData`, `create2`. */
   readonly operations: Readonly<Record<string, OperationStats>>
   readonly latency: Histogram
-  /** Requests whose reply is awaited, and those that wait to be sent. */
+  /** Requests whose reply is pending, and those that wait to be sent. */
   readonly inFlight: number
   readonly waiting: number
   /** Reads that were sent again after a lost connection. */
   readonly repeats: number
-  /** Requests that ended without a reply: lost, late, given up. */
+  /** Requests that ended without a reply: lost, timed out, aborted. */
   readonly unanswered: number
   readonly bytesSent: number
   readonly bytesReceived: number
@@ -45,7 +45,7 @@ export interface ClientStats {
 const bucketCount = 128
 const microsMax = 0x7fffffff
 
-/** Which bucket a time belongs to: two bits below the highest one. */
+/** The bucket of a duration: two bits below the highest one. */
 function bucketOf(micros: number): number {
   if (micros < 4) return micros
   const exponent = 31 - Math.clz32(micros)
@@ -72,7 +72,7 @@ class LatencyRecorder {
   }
 }
 
-/** One operation of one client. */
+/** Statistics of one operation of one client. */
 class OperationCounters {
   refused = 0
   readonly latency = new LatencyRecorder()
@@ -83,7 +83,7 @@ const nameOfCode = new Map(
   Object.entries(operations).map(([name, { code }]) => [code & codeMask, name]),
 )
 
-/** Counts replies and their times. It is always on. */
+/** Counts replies and their durations. It is always on. */
 export class RequestStats {
   private readonly byCode: (OperationCounters | undefined)[] = Array.from({
     length: codeMask + 1,
@@ -94,7 +94,7 @@ export class RequestStats {
   bytesReceived = 0
   notifications = 0
 
-  /** That many replies, after the same time. */
+  /** Counts several replies with the same duration. */
   answered(code: number, ms: number, count: number): void {
     this.countersOf(code).latency.add(ms, count)
   }

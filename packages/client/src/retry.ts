@@ -15,25 +15,25 @@ const firstPauseMs = 100
 const pauseMsMax = 2000
 
 export interface RetryOptions extends CallOptions {
-  /** How often to try at most; without end by default, until the deadline or the signal. */
+  /** Maximum number of attempts; unlimited by default, until the deadline or the signal. */
   readonly attemptsMax?: number | undefined
-  /** Hears of each failure that is followed by another attempt. */
+  /** Called after each failure that is followed by another attempt. */
   readonly onRetry?: ((error: ZabraError, attempt: number) => void) | undefined
 }
 
 export interface SettleOptions<T> extends RetryOptions {
-  /** The refusal that a second attempt meets where the first succeeded: `nodeExists` for a create. */
+  /** The error of a second attempt if the first succeeded: `nodeExists` for a create. */
   readonly done?: Refusal | readonly Refusal[] | undefined
   /**
-   * Finds out whether the write happened, after a loss: its result if so, else undefined. Reads in it
-   * should have `consistency: 'session'`.
+   * Finds out after a loss whether the write happened: returns its result if so, else undefined.
+   * Its reads should have `consistency: 'session'`.
    */
   readonly look?: ((limits: CallOptions) => Promise<T | undefined>) | undefined
 }
 
 /**
- * Repeats what does no harm when it happens twice: after a lost connection, in the next session after
- * an expiry, and after a pause where the server is too busy. Everything else is thrown at once.
+ * Repeats work that is safe to do twice: after a lost connection, in the next session after an
+ * expiry, and after a pause if the server is overloaded. Other errors are thrown at once.
  *
  *     await retry(client, (limits) => client.deleteTree('/cache', limits), { timeoutMs: 60_000 })
  */
@@ -53,10 +53,10 @@ export async function retry<T>(
 }
 
 /**
- * Repeats a write until it is known what became of it. After a lost reply, `look` finds out, or the
- * refusal named by `done` tells that the lost attempt had succeeded; then the result is undefined.
- * For writes that are refused when they happen a second time: creates of fixed names, deletes, and
- * sets with `ifVersion`. Rejects with a SessionExpiredError where the session ends before it is known.
+ * Repeats a write until its outcome is known. After a lost reply, either `look` finds out, or the
+ * error named by `done` shows that the lost attempt succeeded; then the result is undefined. For
+ * writes that are refused the second time: creates with fixed names, deletes, and sets with
+ * `ifVersion`. Rejects with a SessionExpiredError if the session ends before the outcome is known.
  *
  *     await settle(client, (limits) => client.delete('/jobs/17', limits), { done: 'noNode' })
  */
@@ -117,14 +117,14 @@ class Course {
     this.deadlineMs = client.nowMs() + timeoutMs
   }
 
-  /** What the next call may take. */
+  /** The limits of the next call. */
   limits(): CallOptions {
     const { signal } = this.options
     if (this.deadlineMs === Infinity) return { signal }
     return { signal, timeoutMs: Math.max(0, this.deadlineMs - this.client.nowMs()) }
   }
 
-  /** Waits until another attempt makes sense; throws the error where none does. */
+  /** Waits until another attempt makes sense; throws the error if none does. */
   async next(error: unknown, isTemporary: boolean): Promise<void> {
     const { client, options } = this
     if (!(error instanceof ZabraError)) throw error

@@ -13,7 +13,7 @@ const probeMsMax = 1000
 const quorumWord = encodeText('isro')
 const hasQuorumText = 'rw'
 
-/** Timers cut off fractions of a millisecond, and would be early by them. */
+/** Timers drop fractions of a millisecond, and would fire too early. */
 const timerSlackMs = 1
 
 /** Gives a session machine its streams and its time. */
@@ -69,7 +69,7 @@ export class SessionDriver implements SessionEffects, SessionLink {
     this.cancelTimer?.()
   }
 
-  // --- asked by the machine --------------------------------------------------------------------
+  // --- called by the machine -------------------------------------------------------------------
 
   open(server: ServerAddress): void {
     const { host, machine } = this
@@ -94,7 +94,9 @@ export class SessionDriver implements SessionEffects, SessionLink {
     stream?.close()
   }
 
-  /** In a connection of its own, by the word that servers answer before any greeting. */
+  /**
+   * On a separate connection, with a four-letter word, which servers answer before any handshake.
+   */
   probe(server: ServerAddress): void {
     let text = ''
     const stream = this.host.open(server, {

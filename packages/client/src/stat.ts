@@ -1,8 +1,8 @@
 import type { Reader, Stat as StatRecord } from '@zabra/protocol'
 
 /**
- * The bookkeeping of a node, with ZooKeeper's names. Zxids, session ids and times are `bigint`, as the
- * server counts them; `mtimeMs` and `ctimeMs` are numbers for `Date`, and `JSON.stringify` works.
+ * The stat of a node, with ZooKeeper's names. Zxids, session ids and times are `bigint`, as on the
+ * server; `mtimeMs` and `ctimeMs` are numbers for `Date`, and `JSON.stringify` works.
  *
  *     const { stat } = await client.get('/settings')
  *     console.log(new Date(stat.mtimeMs), JSON.stringify(stat))
@@ -12,11 +12,11 @@ export class Stat implements StatRecord {
 
   /** The transaction that created the node. */
   declare readonly czxid: bigint
-  /** The transaction that changed its data last. */
+  /** The transaction that last changed its data. */
   declare readonly mzxid: bigint
-  /** When it was created, in ms since 1970 by the leader's clock. */
+  /** When it was created, in milliseconds since 1970 by the leader's clock. */
   declare readonly ctime: bigint
-  /** When its data was changed last. */
+  /** When its data was last changed. */
   declare readonly mtime: bigint
   /** How often its data was changed: for `ifVersion`. */
   declare readonly version: number
@@ -29,10 +29,13 @@ export class Stat implements StatRecord {
   /** Bytes of data. */
   declare readonly dataLength: number
   declare readonly numChildren: number
-  /** The transaction that created or deleted a child last. */
+  /** The transaction that last created or deleted a child. */
   declare readonly pzxid: bigint
 
-  /** In the order of the wire. Most replies have a stat, so no object comes in between. */
+  /**
+   * In the order of the wire. Most replies contain a stat, so it is read without an intermediate
+   * object.
+   */
   constructor(
     czxid: bigint,
     mzxid: bigint,
@@ -59,7 +62,7 @@ export class Stat implements StatRecord {
     this.pzxid = pzxid
   }
 
-  /** One that was read as a plain record. */
+  /** Makes a stat from a plain record. */
   static of(record: StatRecord): Stat {
     return new Stat(
       record.czxid,
@@ -84,7 +87,7 @@ export class Stat implements StatRecord {
     return Number(this.ctime)
   }
 
-  /** Numbers as numbers; zxids and the session as ZooKeeper's tools print them, in hex. */
+  /** Numbers as numbers; zxids and the session in hex, as ZooKeeper's tools print them. */
   toJSON(): StatJson {
     const { czxid, mzxid, pzxid, ephemeralOwner, mtimeMs, ctimeMs } = this
     const { version, cversion, aversion, dataLength, numChildren } = this

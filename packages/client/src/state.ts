@@ -2,25 +2,25 @@
 export interface SessionInfo {
   readonly id: bigint
   readonly password: Uint8Array
-  /** What the server agreed to, not what was asked for. */
+  /** The timeout that the server granted, not the requested one. */
   readonly timeoutMs: number
 }
 
-/** All that is needed to go on with a session from elsewhere. */
+/** Everything that is needed to take over a session from elsewhere. */
 export interface ResumableSession {
   readonly id: bigint
   readonly password: Uint8Array
   readonly lastZxid?: bigint
 }
 
-/** Where a client stands; see docs/client.md for what leads where. */
+/** The state of a client; see docs/client.md for the transitions. */
 export type State =
   /** There is no session yet. */
   | { readonly name: 'connecting' }
   | {
       readonly name: 'connected'
       readonly session: SessionInfo
-      /** The session was there before, with its ephemeral nodes and watches. */
+      /** The session is an earlier one, with its ephemeral nodes and watches. */
       readonly resumed: boolean
       /** The server has no quorum: it answers reads only. */
       readonly readOnly: boolean
@@ -29,7 +29,10 @@ export type State =
   | {
       readonly name: 'suspended'
       readonly session: SessionInfo
-      /** By the client's clock (`client.nowMs()`): then at the latest the session counts as expired. */
+      /**
+       * By the client's clock (`client.nowMs()`): the session counts as expired at this time at the
+       * latest.
+       */
       readonly expiresAtMs: number
     }
   | { readonly name: 'expired'; readonly session: SessionInfo }

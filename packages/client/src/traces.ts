@@ -5,13 +5,15 @@ import type { State } from './state.ts'
 
 /**
  * The message of the tracing channel `zabra:client:request`: the same object at `start`, `end`,
- * `asyncStart` and `asyncEnd`, and at `error` where the call fails, filled in as more is known.
+ * `asyncStart` and `asyncEnd`, and at `error` if the call fails, filled in as more is known.
  */
 export interface RequestTrace {
   /** By its name in the protocol: `getData`, `create2`... */
   readonly operation: string
   readonly path: string | undefined
-  /** Of the present connection or the last one, as `host:port`; empty before the first. */
+  /**
+   * The server of the current connection or the last one, as `host:port`; empty before the first.
+   */
   readonly server: string
   readonly sessionId: bigint | undefined
   /** From `asyncStart` on. */
@@ -36,14 +38,14 @@ export interface ConnectionTrace {
   readonly error: Error
 }
 
-/** Published on `zabra:client:auth` when a server refuses an identity, without what is secret in it. */
+/** Published on `zabra:client:auth` when a server refuses an identity, without its secrets. */
 export interface AuthRefusal {
   readonly scheme: string
   readonly server: string
   readonly error: OperationError
 }
 
-/** Where and in which session a call is made. */
+/** The server and session of a call. */
 export interface TracePlace {
   readonly server: string
   readonly sessionId: bigint | undefined
@@ -91,7 +93,7 @@ class RequestChannels {
   }
 }
 
-/** What happens, for anybody who listens. Usually nobody does, and then it costs nothing. */
+/** Publishes events to subscribers. Usually there are none, and then it costs nothing. */
 export class Traces {
   private readonly host: Host
   private readonly requests: RequestChannels
@@ -111,7 +113,9 @@ export class Traces {
     return this.requests.hasSubscribers
   }
 
-  /** Sends the call between `start` and `end`; the same result, after its messages. */
+  /**
+   * Sends the call between `start` and `end`; resolves to its result after publishing the messages.
+   */
   async request<Request, Result>(
     call: Call<Request, Result>,
     { server, sessionId }: TracePlace,

@@ -10,19 +10,19 @@ import type { CallOptions, CreateOptions } from './options.ts'
 import type { Paths } from './paths.ts'
 import { Stat } from './stat.ts'
 
-/** A node created by a transaction; releases before 3.8.2 do not tell its stat. */
+/** A node created by a transaction; releases before 3.8.2 do not return its stat. */
 export interface TransactionCreated {
   readonly path: string
   readonly stat: Stat | undefined
 }
 
-/** A condition of a transaction that somebody else has set: a lock, for example. */
+/** A condition that another object adds to a transaction, such as a lock. */
 export interface Guard {
-  /** Nodes that must exist, with these versions if any. */
+  /** Nodes that must exist, optionally with these versions. */
   readonly checks: readonly { readonly path: string; readonly version?: number | undefined }[]
-  /** Called before anything is sent; what it throws is what `commit` rejects with. */
+  /** Called before anything is sent; if it throws, `commit` rejects with the error. */
   readonly assert?: (() => void) | undefined
-  /** What `commit` rejects with where a check fails; `refusal` is what the server said. */
+  /** The error of `commit` if a check fails; `refusal` is the server's error. */
   readonly failed: (refusal: TransactionError) => unknown
 }
 
@@ -31,12 +31,12 @@ interface IfVersion {
   readonly ifVersion?: number | 'any' | undefined
 }
 
-/** One operation, as it is sent and as it is named. */
+/** One operation, with its request and its name. */
 interface Entry {
   readonly op: MultiOp
-  /** As the caller wrote it. */
+  /** The path as the caller wrote it. */
   readonly path: string
-  /** The guard that it belongs to: such a check has no result. */
+  /** The guard that added it: such a check has no result. */
   readonly guard?: Guard
 }
 
@@ -44,8 +44,8 @@ const runtimeInconsistency = -2
 const ifVersionOnly = { ifVersion: true } as const
 
 /**
- * Operations that happen all at once or not at all. Each adds one result to what `commit`
- * resolves to; where one is refused, it rejects with a TransactionError that says which.
+ * Operations that succeed or fail together. Each adds one result to the array that `commit`
+ * resolves to; if one is refused, `commit` rejects with a TransactionError that says which.
  *
  *     const [created, changed] = await client
  *       .transaction()
@@ -70,7 +70,7 @@ export class Transaction<Results extends readonly unknown[] = []> {
     this.send = send
   }
 
-  /** As `client.create`, without `protect` and `parents`. */
+  /** Like `client.create`, without `protect` and `parents`. */
   create(
     path: string,
     data?: Uint8Array | string,
@@ -87,7 +87,7 @@ export class Transaction<Results extends readonly unknown[] = []> {
     options: NodeOptions & { readonly codec?: Codec<unknown> } = {},
   ): Transaction<[...Results, TransactionCreated]> {
     checkCreateOptions(options)
-    // Parents cannot be created after everything was refused; each is an operation of its own.
+    // Parents cannot be created after the transaction was refused; each needs its own operation.
     if ('parents' in options && options.parents !== undefined)
       throw new TypeError(`a transaction creates no parents: ${path}`)
     const data = dataBytes(value, options.codec, path)
@@ -95,7 +95,7 @@ export class Transaction<Results extends readonly unknown[] = []> {
     return this.add<TransactionCreated>({ path, op: { type: kind.code, request } as MultiOp })
   }
 
-  /** As `client.set`. */
+  /** Like `client.set`. */
   set(path: string, data: Uint8Array | string, options?: IfVersion): Transaction<[...Results, Stat]>
   set<T>(
     path: string,
@@ -113,7 +113,7 @@ export class Transaction<Results extends readonly unknown[] = []> {
     return this.add<Stat>({ path, op: { type: 5, request } })
   }
 
-  /** As `client.delete`. */
+  /** Like `client.delete`. */
   delete(path: string, options: IfVersion = {}): Transaction<[...Results, undefined]> {
     checkOptionNames('delete in a transaction', options, ifVersionOnly)
     const request = { path: this.paths.toServer(path), version: versionOf(options) }
@@ -126,7 +126,7 @@ export class Transaction<Results extends readonly unknown[] = []> {
   }
 
   /**
-   * Adds conditions that have no results, and an error of their own. `held.guard(transaction)` of
+   * Adds conditions that have no results, and their own error. `held.guard(transaction)` of
    * `@zabra/recipes` calls this.
    */
   guardedBy(guard: Guard): this {
@@ -136,7 +136,10 @@ export class Transaction<Results extends readonly unknown[] = []> {
     return this
   }
 
-  /** Sends it. Resolves to the results, in the order of the operations; a second time it happens again. */
+  /**
+   * Sends the transaction. Resolves to the results, in the order of the operations. Calling it
+   * again sends it again.
+   */
   async commit(options?: CallOptions): Promise<Results> {
     const { entries, paths } = this
     for (const { assert } of this.guards) assert?.()
@@ -154,7 +157,7 @@ export class Transaction<Results extends readonly unknown[] = []> {
   private errorOf(failed: number, err: number, zxid: bigint): unknown {
     const { entries, paths } = this
     const { path, guard } = entries[failed]!
-    // Checks of guards are not operations of the caller's, who counts without them.
+    // The caller does not count checks of guards.
     const before = entries.slice(0, failed)
     const index = before.filter((entry) => entry.guard === undefined).length
     const { chroot } = paths
@@ -173,7 +176,7 @@ export class Transaction<Results extends readonly unknown[] = []> {
   }
 }
 
-/** A transaction, whatever its results. */
+/** A transaction with any results. */
 export interface AnyTransaction {
   guardedBy(guard: Guard): unknown
 }

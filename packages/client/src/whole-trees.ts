@@ -2,7 +2,7 @@ import { parentOf } from '@zabra/protocol'
 import { ConnectionLossError, isRefusal } from './errors.ts'
 import { joinPath } from './paths.ts'
 
-/** What these need of a client; paths are the server's. */
+/** What these functions need from a client; paths are the server's. */
 export interface TreePort {
   exists(path: string): Promise<boolean>
   create(path: string): Promise<unknown>
@@ -10,7 +10,7 @@ export interface TreePort {
   delete(path: string): Promise<unknown>
 }
 
-/** Whether the node is there. One that may not be looked at is. */
+/** Whether the node exists. One that may not be read does. */
 async function isThere(port: TreePort, path: string): Promise<boolean> {
   try {
     return await port.exists(path)
@@ -20,11 +20,11 @@ async function isThere(port: TreePort, path: string): Promise<boolean> {
   }
 }
 
-/** Makes the node and its parents where they are missing; a lost reply does no harm here. */
+/** Creates the node and its missing parents; a lost reply does no harm here. */
 export async function ensurePath(
   port: TreePort,
   path: string,
-  /** Asked when a parent is missing: whether to make it. */
+  /** Called when a parent is missing: whether to create it. */
   mayGoOn: () => boolean = () => true,
 ): Promise<void> {
   for (;;) {
@@ -34,14 +34,17 @@ export async function ensurePath(
       return
     } catch (error) {
       if (isRefusal(error, 'nodeExists')) return
-      // A parent that is a container may go again before its first child comes.
+      // A parent that is a container may be deleted before its first child is created.
       if (isRefusal(error, 'noNode') && mayGoOn()) await ensurePath(port, parentOf(path), mayGoOn)
       else if (!(error instanceof ConnectionLossError)) throw error
     }
   }
 }
 
-/** Deletes the node with all below it, also what comes meanwhile; quiet when nothing is there. */
+/**
+ * Deletes the node and everything below it, including nodes created in the meantime; succeeds if
+ * nothing exists.
+ */
 export async function deleteTree(port: TreePort, path: string): Promise<void> {
   for (;;) {
     const children = await port.children(path).catch((error: unknown) => {

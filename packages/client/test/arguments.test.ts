@@ -1,4 +1,4 @@
-/** What programs without types get wrong is refused with a sentence, and nothing is sent. */
+/** Mistakes of untyped programs are refused with a clear error, and nothing is sent. */
 import { expect, onTestFinished, test } from 'vitest'
 import { acl, Client, permissions, type ClientOptions, type Codec } from '../src/index.ts'
 import { useServer } from './support/fixture.ts'
@@ -20,7 +20,7 @@ test.each([null, NaN, '0', 1.5, -1, 2 ** 31, {}])(
   },
 )
 
-test('a version may be negative: servers count on from the largest', async () => {
+test('a version may be negative, since servers continue at the smallest after the largest', async () => {
   const client = await fixture.open()
   await client.ensure('/counted-on')
   await expect(client.delete('/counted-on', { ifVersion: -(2 ** 31) })).rejects.toMatchObject({
@@ -28,7 +28,7 @@ test('a version may be negative: servers count on from the largest', async () =>
   })
 })
 
-test('options that are none of what they may be are refused', async () => {
+test('invalid option values are refused', async () => {
   const client = await fixture.open()
   await expect(client.get('/', { watch: wrong(false) })).rejects.toThrow(
     'watch is a function, not false',
@@ -55,7 +55,7 @@ test.each<[Partial<ClientOptions>, string]>([
   expect(() => new Client({ servers: fixture.connectString, ...options })).toThrow(message)
 })
 
-test('the longest session is what a server grants to who asks for too much', async () => {
+test('the server limits a session timeout that is too long', async () => {
   const [long, longest] = await Promise.all(
     [1e9, Infinity].map((sessionTimeoutMs) => fixture.open({ sessionTimeoutMs })),
   )
@@ -73,7 +73,7 @@ test.each([
   )
 })
 
-test('a request that is longer than servers take costs nothing else', async () => {
+test('a request that is longer than servers accept has no other effect', async () => {
   const client = await fixture.open()
   const states: string[] = []
   client.onState(({ name }) => states.push(name))
@@ -85,7 +85,7 @@ test('a request that is longer than servers take costs nothing else', async () =
   expect(states).toEqual([])
 })
 
-test('a client has an ACL of its own for what it makes', async () => {
+test('a client has a default ACL for the nodes it creates', async () => {
   const owner = await fixture.open({
     auth: [{ scheme: 'digest', credentials: 'me:secret' }],
     acl: [...acl.creator, ...acl.read],
@@ -105,14 +105,14 @@ test('a client has an ACL of its own for what it makes', async () => {
   await expect(stranger.get('/owned/open')).rejects.toMatchObject({ reason: 'noAuth' })
 })
 
-test('a node that may not be looked at is there', async () => {
+test('a node that may not be read exists', async () => {
   const owner = await fixture.open({ auth: [{ scheme: 'digest', credentials: 'a:b' }] })
   await owner.create('/unreadable', '', { acl: acl.creator })
   const stranger = await fixture.open()
   await stranger.ensure('/unreadable')
 })
 
-test('errors name paths as the caller wrote them, below the chroot', async () => {
+test('errors show paths as the caller wrote them, below the chroot', async () => {
   const root = await fixture.open()
   await root.create('/chrooted')
   const client = await fixture.open({}, `${fixture.connectString}/chrooted`)

@@ -1,4 +1,4 @@
-/** What a program would otherwise write by hand each time. */
+/** Helpers that programs would otherwise write themselves. */
 import { inspect } from 'node:util'
 import { expect, onTestFinished, test } from 'vitest'
 import {
@@ -27,7 +27,7 @@ import { textOf, useServer } from './support/fixture.ts'
 const fixture = useServer()
 const wrong = <T>(value: unknown): T => value as T
 
-test('find answers undefined for a node that does not exist, and throws every other refusal', async () => {
+test('find returns undefined for a missing node, and throws every other error', async () => {
   const client = await fixture.open()
   expect(await client.find('/nowhere')).toBeUndefined()
   await client.create('/found', 'x')
@@ -36,7 +36,7 @@ test('find answers undefined for a node that does not exist, and throws every ot
   await expect(client.find('/unreadable')).rejects.toMatchObject({ reason: 'noAuth' })
 })
 
-test('put creates a node or sets it, with its parents where asked', async () => {
+test('put creates a node or sets it, with its parents if asked', async () => {
   const client = await fixture.open()
   expect(await client.put('/put', 'a')).toMatchObject({ version: 0 })
   expect(await client.put('/put', 'b')).toMatchObject({ version: 1 })
@@ -45,7 +45,7 @@ test('put creates a node or sets it, with its parents where asked', async () => 
   expect((await client.getJson('/put-in/a/b')).data).toEqual({ deep: true })
 })
 
-test('JSON needs no codec, and a schema has its say', async () => {
+test('JSON needs no codec, and a schema validates it', async () => {
   const client = await fixture.open()
   await client.create('/json', '{}')
   const schema: StandardSchema<{ n: number }> = {
@@ -89,14 +89,14 @@ test('a namespace is the same session with paths below one of its own', async ()
   expect(app.patient).not.toBe(client.patient)
 })
 
-test('path helpers join and take apart', () => {
+test('path helpers join and split', () => {
   expect(joinPath('/', 'a', 'b')).toBe('/a/b')
   expect(joinPath('/a', '/b')).toBe('/a/b')
   expect(joinPath('/')).toBe('/')
   expect([parentPath('/a/b'), parentPath('/a'), nodeName('/a/b')]).toEqual(['/a', '/', 'b'])
 })
 
-test('ACLs are put in words, and what is no permission is refused', () => {
+test('ACL helpers make ACLs, and invalid permissions are refused', () => {
   expect(acl.digest('ann', 'pw', 'r')).toMatchObject([
     { perms: permissions.read, id: { scheme: 'digest' } },
   ])
@@ -149,7 +149,7 @@ test('a stat is safe for JSON, and has times as numbers', async () => {
   expect(formatZxid(-1n)).toBe('0xffffffffffffffff')
 })
 
-test('neither a client nor its session shows what is secret', async () => {
+test('neither a client nor its session shows secrets', async () => {
   const client = await fixture.open({ auth: [{ scheme: 'digest', credentials: 'ann:s3cret' }] })
   const password = Buffer.from(client.session!.password).toString('hex').match(/../g)!.join(' ')
   const views = [client, { nested: client }, client.patient, client.namespace('/a'), client.state]
@@ -164,7 +164,7 @@ test('neither a client nor its session shows what is secret', async () => {
   expect({ ...client.session }.password).toHaveLength(16)
 })
 
-test('a path that is none is the same error everywhere', async () => {
+test('an invalid path is the same error everywhere', async () => {
   const client = await fixture.open()
   const refusal = { name: 'OperationError', code: 'badArguments' }
   const attempts = ['a', '', '/a/', '/a//b', 5, undefined].flatMap((path) => {
@@ -188,7 +188,7 @@ test('a path that is none is the same error everywhere', async () => {
   expect(() => new Client({ servers: 'h:1/a//b' })).toThrow(OperationError)
 })
 
-test('what fails below a chroot says which, and one that is missing is named', async () => {
+test('errors below a chroot name it, and a missing chroot is reported as such', async () => {
   const client = await fixture.open({}, `${fixture.connectString}/no-such-root`)
   await expect(client.get('/')).rejects.toThrow(
     "the chroot /no-such-root does not exist (noNode): client.ensure('/') creates it",
@@ -201,7 +201,7 @@ test('what fails below a chroot says which, and one that is missing is named', a
   )
 })
 
-test('the stack of an error names the caller, where that is wanted', async () => {
+test('the stack of an error names the caller, if enabled', async () => {
   const client = await fixture.open({ callerStacks: true })
   async function readsWhatIsNotThere(): Promise<void> {
     await client.get('/not-there')
@@ -212,7 +212,7 @@ test('the stack of an error names the caller, where that is wanted', async () =>
   expect((error as Error).stack).toMatch(/^OperationError: there is no such node/)
 })
 
-test('retry repeats what may happen twice, until it has an answer', async () => {
+test('retry repeats what is safe to repeat, until it has an answer', async () => {
   const { client, proxy } = await fixture.openProxied()
   await client.create('/retried')
   const losses: string[] = []
@@ -243,7 +243,7 @@ test('retry repeats what may happen twice, until it has an answer', async () => 
   expect(attempts).toBe(3)
 })
 
-test('settle finds out what became of a write whose reply was lost', async () => {
+test('settle finds out whether a write with a lost reply happened', async () => {
   const { client, proxy } = await fixture.openProxied()
   const other = await fixture.open()
   /** The first attempt happens, and its reply is lost. */
@@ -287,7 +287,7 @@ test('settle finds out what became of a write whose reply was lost', async () =>
   expect(await settle(client, remove, { done: 'noNode' })).toBeUndefined()
 })
 
-test('a client counts what it does', async () => {
+test('a client counts its requests', async () => {
   const { client, proxy } = await fixture.openProxied()
   onTestFinished(() => proxy.heal())
   await client.create('/counted', 'x')

@@ -1,11 +1,11 @@
 import { afterAll, beforeAll, expect, onTestFinished, test } from 'vitest'
+import { EmbeddedEnsemble } from '../../server/test/support/embedded-ensemble.ts'
 import { Client, type ClientOptions } from '../src/index.ts'
-import { Ensemble } from './support/ensemble.ts'
 import { nextState, textOf } from './support/fixture.ts'
 
-let ensemble: Ensemble
+let ensemble: EmbeddedEnsemble
 beforeAll(async () => {
-  ensemble = await Ensemble.start({ 'readonlymode.enabled': 'true' })
+  ensemble = await EmbeddedEnsemble.start({ tickTime: '200', 'readonlymode.enabled': 'true' })
 })
 afterAll(() => ensemble.dispose())
 
@@ -21,17 +21,17 @@ test('a client moves with its session when its server stops', async () => {
   const client = await open([1, 2, 3])
   await client.create('/moving', 'x', { ephemeral: true })
   const { state } = client
-  const id = state.name === 'connected' ? ensemble.idOf(state.server) : 0
+  const id = state.name === 'connected' ? ensemble.idAt(state.server) : 0
   const resumed = nextState(client, 'connected')
   await ensemble.stop(id)
   const { server, resumed: isResumed } = await resumed
   expect(isResumed).toBe(true)
-  expect(ensemble.idOf(server)).not.toBe(id)
+  expect(ensemble.idAt(server)).not.toBe(id)
   expect((await client.exists('/moving'))?.ephemeralOwner).toBe(client.session?.id)
   await ensemble.start(id)
 })
 
-test('a linearizable read shows what was written elsewhere before', async () => {
+test('a linearizable read shows earlier writes of other clients', async () => {
   const [writer, reader] = await Promise.all([open([1]), open([2])])
   await writer.create('/fresh', '')
   await reader.sync()
@@ -42,7 +42,7 @@ test('a linearizable read shows what was written elsewhere before', async () => 
   }
 })
 
-test('a client that may reads from a server without a quorum, and leaves it for one that has it', async () => {
+test('a read-only client uses a server without a quorum, and leaves it for one with a quorum', async () => {
   const client = await open([1], { readOnly: true, sessionTimeoutMs: 2000 })
   await client.create('/read-only', 'x')
   await Promise.all([ensemble.stop(2), ensemble.stop(3)])
@@ -58,13 +58,17 @@ test('a client that may reads from a server without a quorum, and leaves it for 
   await client.set('/read-only', 'y')
 })
 
-test('members are changed, and a change of another configuration than the present one is refused', async () => {
-  await using changing = await Ensemble.start({ reconfigEnabled: 'true', skipACL: 'yes' })
+test('members are changed, and a change based on an old configuration is refused', async () => {
+  await using changing = await EmbeddedEnsemble.start({
+    tickTime: '200',
+    reconfigEnabled: 'true',
+    skipACL: 'yes',
+  })
   const client = new Client({ servers: changing.connectString(2, 3) })
   onTestFinished(() => client.close())
   const before = await client.getConfig()
   const lines = textOf(before.data).split('\n')
-  // With nothing to choose between them the last one leads: the first can go unnoticed.
+  // With equal histories the last one leads: the first can leave unnoticed.
   const line = lines.find((each) => each.startsWith('server.1='))!
   const first = `${line};${changing.connectString(1)}`
   const told = new Promise<void>((resolve) => {

@@ -16,7 +16,7 @@ function published(): AuthRefusal[] {
 
 const ann = { scheme: 'digest', user: 'ann' }
 
-/** Resolves when the client was told of so many refusals. */
+/** Resolves when the client was told of this many refusals. */
 function refusals(client: Client, count: number): Promise<AuthRefusal[]> {
   const heard: AuthRefusal[] = []
   return new Promise((resolve) => {
@@ -26,7 +26,7 @@ function refusals(client: Client, count: number): Promise<AuthRefusal[]> {
   })
 }
 
-test('an identity that a later server refuses is told, and the session goes on without it', async () => {
+test('an identity that a later server refuses is reported, and the session continues without it', async () => {
   const { client, proxy } = await fixture.openProxied({ sessionTimeoutMs: 8000 })
   const traces = published()
   await client.addAuth('digest', 'ann:pw')
@@ -53,7 +53,7 @@ test('an identity that a later server refuses is told, and the session goes on w
   expect(losses).toBe(3)
 })
 
-test('whoever hears of it may present another one', async () => {
+test('a listener may present another identity', async () => {
   const { client, proxy } = await fixture.openProxied({ sessionTimeoutMs: 8000 })
   await client.addAuth('digest', 'bob:pw')
   const presented = new Promise<void>((resolve, reject) => {
@@ -68,7 +68,7 @@ test('whoever hears of it may present another one', async () => {
   expect(await client.whoAmI()).toContainEqual(ann)
 })
 
-test('who has just presented an identity hears of it there, and channels besides', async () => {
+test('a refusal rejects the pending call, and is published on channels', async () => {
   const client = await fixture.open()
   const traces = published()
   let told = 0
@@ -79,7 +79,7 @@ test('who has just presented an identity hears of it there, and channels besides
   expect(traces).toMatchObject([{ scheme: 'nobody', server: fixture.connectString }])
 })
 
-test('an identity of the options that a later server refuses closes the client', async () => {
+test('a refused identity of the options closes the client', async () => {
   const auth = [{ scheme: 'digest', credentials: 'ann:pw' }]
   const { client, proxy } = await fixture.openProxied({ sessionTimeoutMs: 8000, auth })
   const traces = published()

@@ -12,7 +12,7 @@ import { useServer } from './support/fixture.ts'
 import { Proxy } from './support/proxy.ts'
 
 const fixture = useServer()
-/** A worker thread cannot run the sources as they are. */
+/** A worker thread cannot run the TypeScript sources. */
 const built = mkdtempSync(join(tmpdir(), 'zabra-busy-'))
 const path = (name: string): string => fileURLToPath(new URL(name, import.meta.url))
 
@@ -35,7 +35,7 @@ beforeAll(async () => {
 })
 afterAll(() => rmSync(built, { recursive: true, force: true }))
 
-/** What it says at the end; `whileBusy` runs when it has its node. */
+/** What it prints at the end; `whileBusy` runs when it has its node. */
 async function runBusy(
   keepAlive: 'loop' | 'worker',
   servers: string,
@@ -62,7 +62,7 @@ test('with a worker it keeps its session', async () => {
   expect(states).toEqual(['closed'])
 })
 
-test('the worker reconnects by itself, and the program hears of it when it has time', async () => {
+test('the worker reconnects by itself, and the program is told when it has time', async () => {
   const proxy = await Proxy.start(fixture.port)
   onTestFinished(() => proxy.stop())
   const { isThere, states } = await runBusy('worker', proxy.connectString, () => proxy.drop())
@@ -70,7 +70,7 @@ test('the worker reconnects by itself, and the program hears of it when it has t
   expect(states).toEqual(['suspended', 'connected', 'closed'])
 })
 
-/** What a program of `worker-program.ts` says last, when it has ended by itself. */
+/** The last output of `worker-program.ts`, once it has ended by itself. */
 async function runWorker(
   what: 'unref' | 'life' | 'replies' | 'servers',
   servers: string,
@@ -84,11 +84,11 @@ async function runWorker(
   return JSON.parse(lines.at(-1)!)
 }
 
-test('a worker does not keep a process alive that it is not to keep alive', async () => {
+test('a worker with `unref` does not keep the process alive', async () => {
   expect(await runWorker('unref', fixture.connectString)).toBe('connected')
 })
 
-test('a session that is over has no time left, also where it lived in a worker', async () => {
+test('an ended session has no time left, also in a worker', async () => {
   expect(await runWorker('life', fixture.connectString)).toEqual({
     before: true,
     whenExpired: false,
@@ -96,7 +96,7 @@ test('a session that is over has no time left, also where it lived in a worker',
   })
 })
 
-test('a worker goes on with other servers when its client names them', async () => {
+test('a worker uses new servers when its client sets them', async () => {
   const proxy = await Proxy.start(fixture.port)
   onTestFinished(() => proxy.stop())
   const { connectString: server } = proxy
@@ -108,15 +108,15 @@ test('a worker goes on with other servers when its client names them', async () 
   })
 })
 
-test('what a worker heard on a connection is not heard on the next', async () => {
+test('what a worker received on a connection is not reported on the next', async () => {
   const servers = await serveGarbage()
   const outcomes = (await runWorker('replies', servers)) as string[]
-  // The first reply came, with garbage behind it; whether it is heard before that is the worker's.
+  // The first reply came, with garbage behind it; the worker may or may not report it first.
   expect(outcomes.slice(2)).toEqual(['done'])
   expect(outcomes).not.toContain('timeout')
 })
 
-/** A server that answers everything, but says something meaningless behind the first reply. */
+/** A server that answers everything, but sends garbage after the first reply. */
 async function serveGarbage(): Promise<string> {
   let connections = 0
   const server = createServer((socket) => {

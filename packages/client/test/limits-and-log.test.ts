@@ -1,4 +1,4 @@
-/** A client does not wait for ever in silence: default deadlines, and a log for operators. */
+/** A client does not wait forever in silence: default deadlines, and a log for operators. */
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { createServer, type AddressInfo } from 'node:net'
@@ -10,7 +10,7 @@ import { nextState, useServer } from './support/fixture.ts'
 
 const fixture = useServer()
 
-/** A host whose timers of these lengths can be run at once. */
+/** A host whose timers of these lengths can be fired at once. */
 function hurriedHost(): { readonly host: Host; readonly lengths: number[] } {
   const node = nodeHost()
   const lengths: number[] = []
@@ -38,7 +38,7 @@ function memoryLogger(): Logger & { readonly lines: string[] } {
   }
 }
 
-test('connect gives up after 15 s where nothing else is said, and tells why for each server', async () => {
+test('connect gives up after 15 s by default, and says why for each server', async () => {
   const { host, lengths } = hurriedHost()
   const servers = [await closedPort(), await closedPort()]
   const error = await connect(servers, { host }).catch((reason: unknown) => reason as Error)
@@ -46,7 +46,7 @@ test('connect gives up after 15 s where nothing else is said, and tells why for 
   expect(lengths).toContain(15_000)
 })
 
-test('a call gives up after 30 s where nothing else is said, also while no server is there', async () => {
+test('a call gives up after 30 s by default, also without any server', async () => {
   const { host, lengths } = hurriedHost()
   const client = new Client({ servers: await closedPort(), host })
   onTestFinished(() => client.close())
@@ -56,7 +56,7 @@ test('a call gives up after 30 s where nothing else is said, also while no serve
   expect(lengths).toContain(30_000 / 16)
 })
 
-test('each server that cannot be reached is named with its reason', async () => {
+test('each unreachable server is named with the reason', async () => {
   const servers = [await closedPort(), await closedPort()]
   const error = await connect(servers, { timeoutMs: 500 }).catch((reason: unknown) => reason)
   for (const server of servers)
@@ -105,7 +105,7 @@ test('a program ends although its last call had a default deadline', async () =>
   expect(await once(child, 'exit')).toEqual([0, null])
 })
 
-test('a logger hears why each server cannot be reached, once for many rounds', async () => {
+test('a logger gets the reason for each unreachable server, once for many rounds', async () => {
   const logger = memoryLogger()
   const servers = [await closedPort(), await closedPort()]
   await connect(servers, { logger, timeoutMs: 1500 }).catch(() => {})
@@ -116,7 +116,7 @@ test('a logger hears why each server cannot be reached, once for many rounds', a
   expect(logger.lines.length).toBeLessThan(12)
 })
 
-test('a logger hears of a session that is suspended, resumed, moved and expired', async () => {
+test('a logger gets suspended, resumed, moved and expired sessions', async () => {
   const logger = memoryLogger()
   const { client, proxy } = await fixture.openProxied({ logger, sessionTimeoutMs: 400 })
   const resumed = nextState(client, 'connected')
@@ -142,7 +142,7 @@ test('a logger hears of a session that is suspended, resumed, moved and expired'
   )
 })
 
-test('a logger hears of slow requests, of a blocked loop and of a clock that jumps', async () => {
+test('a logger gets slow requests, a blocked loop and a clock that jumps', async () => {
   const logger = memoryLogger()
   let wallMs = 1_000_000
   const host: Host = { ...nodeHost(), wallMs: () => (wallMs += 5_000) }

@@ -7,7 +7,7 @@ import { nextState, useServer } from './support/fixture.ts'
 
 const fixture = useServer()
 
-test('requests are published to whoever listens, with their outcome', async () => {
+test('requests are published to subscribers, with their outcome', async () => {
   const client = await fixture.open()
   const traces: RequestTrace[] = []
   const listen = (message: unknown): unknown => traces.push(message as RequestTrace)
@@ -37,7 +37,7 @@ test('changes of state are published too', async () => {
   ])
 })
 
-test('an error in a listener is told, and stops neither the others nor the client', async () => {
+test('an error in a listener surfaces, and stops neither the others nor the client', async () => {
   const client = await fixture.open()
   const uncaught: unknown[] = []
   const before = process.listeners('uncaughtException')
@@ -61,7 +61,7 @@ test('an error in a listener is told, and stops neither the others nor the clien
   }
 })
 
-test('a client that is not to keep the process alive does not', async () => {
+test('a client with `unref` does not keep the process alive', async () => {
   const module = fileURLToPath(new URL('../src/index.ts', import.meta.url))
   const program = `
     import { connect } from ${JSON.stringify(module)}

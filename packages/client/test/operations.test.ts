@@ -13,7 +13,7 @@ import { textOf, useServer } from './support/fixture.ts'
 
 const fixture = useServer({ extendedTypesEnabled: 'true' })
 
-test('a node is made, read, changed and deleted', async () => {
+test('a node is created, read, changed and deleted', async () => {
   const client = await fixture.open()
   const { path, stat } = await client.create('/a', 'one')
   expect(path).toBe('/a')
@@ -27,7 +27,7 @@ test('a node is made, read, changed and deleted', async () => {
   expect(await client.exists('/a')).toBeUndefined()
 })
 
-test('a node without data is not one with empty data', async () => {
+test('null data differs from empty data', async () => {
   const client = await fixture.open()
   await client.create('/none', noData)
   await client.create('/empty', '')
@@ -43,7 +43,7 @@ test('a node without data is not one with empty data', async () => {
   expect((await client.get('/none')).data).not.toBe(noData)
 })
 
-test('a refusal says why, about what, and at which zxid', async () => {
+test('an error has a code, a path and a zxid', async () => {
   const client = await fixture.open()
   const error = await client.get('/missing').catch((reason: unknown) => reason)
   expect(error).toBeInstanceOf(OperationError)
@@ -59,13 +59,13 @@ test('a refusal says why, about what, and at which zxid', async () => {
   })
 })
 
-test('a path that is none is refused before anything is sent', async () => {
+test('an invalid path is refused before anything is sent', async () => {
   const client = await fixture.open()
   await expect(client.get('a')).rejects.toMatchObject({ reason: 'badArguments', path: 'a' })
   await expect(client.create('/x/../y')).rejects.toMatchObject({ reason: 'badArguments' })
 })
 
-test('calls that are not awaited are carried out in their order', async () => {
+test('calls that are not awaited are executed in order', async () => {
   const client = await fixture.open()
   const made = client.create('/order')
   const sets = Array.from({ length: 100 }, (_, i) => client.set('/order', `${i}`))
@@ -77,7 +77,7 @@ test('calls that are not awaited are carried out in their order', async () => {
   expect((await read).data).toBe('99')
 })
 
-test('sequential, ephemeral, container and TTL nodes are made by options', async () => {
+test('options create sequential, ephemeral, container and TTL nodes', async () => {
   const client = await fixture.open()
   await client.ensure('/kinds', { container: true })
   const first = await client.create('/kinds/n-', '', { sequential: true })
@@ -108,7 +108,7 @@ test('a protected node has a name to find it by', async () => {
   expect(path).toMatch(/^\/_c_[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}-p-\d{10}$/)
 })
 
-test('children come with their stat when asked', async () => {
+test('children come with the stat if asked', async () => {
   const client = await fixture.open()
   await client.ensure('/family/child')
   const { children, stat } = await client.childrenWithStat('/family')
@@ -134,12 +134,12 @@ test('ACLs are set and read, and identities shown', async () => {
   expect(await client.whoAmI()).toContainEqual({ scheme: 'digest', user: 'bob' })
 })
 
-test('identities given at the start are there with the first request', async () => {
+test('identities given at the start apply to the first request', async () => {
   const client = await fixture.open({ auth: [{ scheme: 'digest', credentials: 'ann:pw' }] })
   expect(await client.whoAmI()).toContainEqual({ scheme: 'digest', user: 'ann' })
 })
 
-test('an identity that the server refuses is told to whoever presented it', async () => {
+test('addAuth rejects if the server refuses the identity', async () => {
   const client = await fixture.open()
   await expect(client.addAuth('nonsense', 'x')).rejects.toMatchObject({ reason: 'authFailed' })
   await client.create('/after-auth')
@@ -191,7 +191,7 @@ test('several reads are one request', async () => {
   expect(missing).toBeUndefined()
 })
 
-test('codecs translate both ways, and a schema has its say', async () => {
+test('codecs convert in both directions, and a schema validates', async () => {
   const client = await fixture.open()
   const port = json<{ port: number }>({
     '~standard': {
@@ -236,7 +236,7 @@ test('a chroot is the root of all paths', async () => {
   expect(textOf((await client.getConfig()).data)).toBe('')
 })
 
-test('whole trees are made and deleted', async () => {
+test('whole trees are created and deleted', async () => {
   const client = await fixture.open()
   await Promise.all(['/tree/a/b/c', '/tree/a/d', '/tree/e'].map((path) => client.ensure(path)))
   expect(await client.countDescendants('/tree')).toBe(5)
@@ -254,7 +254,7 @@ test('reads of every consistency are answered', async () => {
   }
 })
 
-test('large data arrive whole', async () => {
+test('large data arrives whole', async () => {
   const client = await fixture.open()
   const data = new Uint8Array(900_000).map((_, i) => i)
   await client.create('/large', data)
@@ -262,7 +262,7 @@ test('large data arrive whole', async () => {
   for (const read of reads) expect(Buffer.compare(read.data, data)).toBe(0)
 })
 
-test('a one-shot watch that was taken back is not called any more', async () => {
+test('a removed one-shot watch is not called any more', async () => {
   const client = await fixture.open()
   await client.create('/taken-back')
   const called: string[] = []
@@ -287,6 +287,6 @@ test('a one-shot watch that was taken back is not called any more', async () => 
   await client.delete('/taken-back/child')
   await client.sync()
   expect(called).toEqual(['children'])
-  // Where there is none, nobody minds.
+  // Removing a watch that does not exist succeeds.
   await client.removeWatches('/taken-back')
 })

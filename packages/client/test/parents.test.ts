@@ -1,4 +1,4 @@
-/** Nodes that bring their parents with them. */
+/** Creating nodes together with their parents. */
 import { subscribe, unsubscribe } from 'node:diagnostics_channel'
 import { expect, onTestFinished, test } from 'vitest'
 import { acl, type RequestTrace } from '../src/index.ts'
@@ -12,7 +12,7 @@ function onRequest(listener: (trace: RequestTrace) => void): void {
   onTestFinished(() => void unsubscribe('tracing:zabra:client:request:asyncEnd', listen))
 }
 
-test('parents that are missing are made, and are not ephemeral', async () => {
+test('missing parents are created, and are not ephemeral', async () => {
   const client = await fixture.open()
   const options = { ephemeral: true, sequential: true, parents: true }
   const { path } = await client.create('/p/q/n-', 'x', options)
@@ -24,7 +24,7 @@ test('parents that are missing are made, and are not ephemeral', async () => {
   expect(await client.children('/p/r')).toHaveLength(1)
 })
 
-test('where the parent is there, nothing else is asked for', async () => {
+test('if the parent exists, nothing else is sent', async () => {
   const client = await fixture.open()
   await client.create('/there')
   const asked: string[] = []
@@ -43,7 +43,7 @@ test('where the parent is there, nothing else is asked for', async () => {
 test('parents may be containers, and have an ACL of their own', async () => {
   const client = await fixture.open({ auth: [{ scheme: 'digest', credentials: 'ann:pw' }] })
   const made: string[] = []
-  // A stat does not tell a container from other nodes.
+  // A stat does not distinguish a container from other nodes.
   onRequest(({ operation, path, error }) => {
     if (operation.startsWith('create') && error === undefined) made.push(`${operation} ${path}`)
   })
@@ -67,11 +67,11 @@ test('the chroot is a parent, too', async () => {
   expect(await root.children('/not/yet')).toEqual(['n'])
 })
 
-test('a protected node brings its parents, and is made once though replies are lost', async () => {
+test('a protected node is created with its parents, and only once if replies are lost', async () => {
   const { client, proxy } = await fixture.openProxied({ sessionTimeoutMs: 8000 })
   let drops = 0
   onRequest(({ operation, error }) => {
-    // Of the parents some are made by now, of others the reply is lost.
+    // Some parents are created by now, the replies to others are lost.
     if (operation === 'create2' && error !== undefined && drops++ < 4) proxy.drop()
   })
   const options = { ephemeral: true, sequential: true, protect: true, parents: true }
@@ -79,7 +79,7 @@ test('a protected node brings its parents, and is made once though replies are l
   expect(await client.children('/far/away')).toEqual([path.slice('/far/away/'.length)])
 })
 
-test('a protected node that is given up while its parents are made is never made', async () => {
+test('a protected node that is given up while its parents are created is never created', async () => {
   const { client, proxy } = await fixture.openProxied({ sessionTimeoutMs: 8000 })
   onRequest(({ operation }) => {
     if (operation === 'create2') proxy.cut()
@@ -94,7 +94,7 @@ test('a protected node that is given up while its parents are made is never made
   expect(await client.exists('/given')).toBeUndefined()
 })
 
-test('all that it takes has the time of one call', async () => {
+test('all steps share the deadline of one call', async () => {
   const { client, proxy } = await fixture.openProxied({ sessionTimeoutMs: 8000 })
   onRequest(({ operation }) => {
     if (operation === 'create2') proxy.cut()
@@ -106,7 +106,7 @@ test('all that it takes has the time of one call', async () => {
   proxy.heal()
 })
 
-test('what asks for parents in a wrong way, or in a wrong place, is refused', async () => {
+test('invalid `parents` options are refused', async () => {
   const client = await fixture.open()
   const parents = 'yes' as unknown as boolean
   await expect(client.create('/asked/n', '', { parents })).rejects.toThrow(

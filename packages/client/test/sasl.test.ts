@@ -7,12 +7,12 @@ import { nextState, useServer } from './support/fixture.ts'
 const usersFile = fileURLToPath(new URL('support/users.txt', import.meta.url))
 const fixture = useServer({ 'sasl.usersFile': usersFile })
 
-/** The user and the password that another server under test knows, as `user:password`. */
+/** The user and password on another server under test, as `user:password`. */
 const given = process.env['ZABRA_TEST_SASL']
 const [username = '', password = ''] = (given ?? 'bob:secret').split(':')
 
-describe('against a server that knows SASL DIGEST-MD5', () => {
-  test('an identity is proven, on every connection', async () => {
+describe('against a server with SASL DIGEST-MD5', () => {
+  test('an identity is proven on every connection', async () => {
     const { client, proxy } = await fixture.openProxied({ sasl: { username, password } })
     await client.create('/sasl', 'x', {
       acl: [{ perms: 31, id: { scheme: 'sasl', id: username } }],
@@ -35,7 +35,7 @@ describe('against a server that knows SASL DIGEST-MD5', () => {
   })
 })
 
-test('a server without SASL is not trusted without it', async () => {
+test('a server without SASL is refused', async () => {
   await using server = await without()
   const client = new Client({ servers: server.connectString, sasl: { username, password } })
   await expect(client.get('/')).rejects.toMatchObject({ reason: 'authFailed' })

@@ -1,4 +1,4 @@
-/** A client that is told of other servers while it runs. */
+/** Replacing the servers of a running client. */
 import { expect, onTestFinished, test } from 'vitest'
 import { Client, type State } from '../src/index.ts'
 import { nextState, useServer } from './support/fixture.ts'
@@ -27,7 +27,7 @@ test('a connection to a server that stays in the list stays', async () => {
   expect(await resumed).toMatchObject({ resumed: true, server: other.connectString })
 })
 
-test('a session leaves a server that is not in the list, with all that it has', async () => {
+test('a session leaves a server that is not in the list, and keeps its nodes and watches', async () => {
   const { client } = await fixture.openProxied({ sessionTimeoutMs: 4000 })
   const other = await openWay()
   const writer = await fixture.open()
@@ -46,7 +46,7 @@ test('a session leaves a server that is not in the list, with all that it has', 
   expect(await changed).toBe('changed')
 })
 
-test('a client that finds no server goes on with the ones that it is told of', async () => {
+test('a client that finds no server continues with the new ones', async () => {
   const nowhere = await openWay()
   nowhere.cut()
   const client = new Client({ servers: nowhere.connectString, sessionTimeoutMs: 4000 })
@@ -58,7 +58,7 @@ test('a client that finds no server goes on with the ones that it is told of', a
   expect(client.state).toMatchObject({ server: fixture.connectString })
 })
 
-test('whoever names other servers on hearing of a connection is not answered on the wrong one', async () => {
+test('setting servers in a listener of a loss does not mix up connections', async () => {
   const [first, second] = [await openWay(), await openWay()]
   const client = new Client({ servers: first.connectString, sessionTimeoutMs: 4000 })
   onTestFinished(() => client.close())
@@ -71,7 +71,7 @@ test('whoever names other servers on hearing of a connection is not answered on 
   expect(first.connections).toBe(0)
 })
 
-test('a list that is none is refused with a sentence, and the connection stays', async () => {
+test('an invalid list is refused with a clear error, and the connection stays', async () => {
   const client = await fixture.open({}, `${fixture.connectString}/app`)
   expect(() => client.setServers('')).toThrow("no server in ''")
   expect(() => client.setServers('a:b')).toThrow("'a:b' is not a server; 'host:port' is")

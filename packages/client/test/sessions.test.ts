@@ -11,7 +11,7 @@ import { Proxy } from './support/proxy.ts'
 
 const fixture = useServer()
 
-test('connect resolves to a client that is connected, and disposing of it ends its session', async () => {
+test('connect resolves to a connected client, and disposing of it ends its session', async () => {
   const watcher = await fixture.open()
   {
     await using client = await connect(fixture.connectString, { sessionTimeoutMs: 1000 })
@@ -39,7 +39,7 @@ test('a closed client refuses calls, and closing it twice does no harm', async (
   await expect(client.connected()).rejects.toBeInstanceOf(ClosedError)
 })
 
-test('a client that is suspended ends its session on the next connection', async () => {
+test('a suspended client ends its session on the next connection', async () => {
   const { client, proxy } = await fixture.openProxied()
   const other = await fixture.open()
   await client.create('/let-go', '', { ephemeral: true })
@@ -64,7 +64,7 @@ test('a lost connection suspends the session, and the next one resumes it', asyn
   expect((await client.exists('/kept'))?.ephemeralOwner).toBe(id)
 })
 
-test('a read on its way when the connection is lost is repeated, a write is not', async () => {
+test('a pending read is repeated after a lost connection, a write is not', async () => {
   const { client, proxy } = await fixture.openProxied()
   await client.create('/lost')
   proxy.mute()
@@ -84,7 +84,7 @@ test('a read on its way when the connection is lost is repeated, a write is not'
   expect(stat.version).toBe(1)
 })
 
-test('calls made while suspended wait, and are carried out in their order', async () => {
+test('calls made while suspended wait, and are executed in order', async () => {
   const { client, proxy } = await fixture.openProxied()
   await client.create('/waiting')
   const suspended = nextState(client, 'suspended')
@@ -95,7 +95,7 @@ test('calls made while suspended wait, and are carried out in their order', asyn
   expect((await Promise.all(calls)).map(({ version }) => version)).toEqual([1, 2])
 })
 
-test('a client cut off knows when its session is gone, and makes another one', async () => {
+test('a client that is cut off knows when its session has expired, and makes another one', async () => {
   const { client, proxy } = await fixture.openProxied({ sessionTimeoutMs: 400 })
   const { id } = client.session!
   const suspended = nextState(client, 'suspended')
@@ -113,7 +113,7 @@ test('a client cut off knows when its session is gone, and makes another one', a
   await client.get('/')
 })
 
-test('whoever hears of the expiry may close the client', async () => {
+test('a listener of the expiry may close the client', async () => {
   const { client, proxy } = await fixture.openProxied({ sessionTimeoutMs: 300 })
   const closed = new Promise<void>((resolve, reject) => {
     client.onState(({ name }) => {
@@ -125,7 +125,7 @@ test('whoever hears of the expiry may close the client', async () => {
   expect(client.state.name).toBe('closed')
 })
 
-test('a session that is not there any more does not take the identities with it', async () => {
+test('identities survive the end of a session', async () => {
   const client = await fixture.open({
     session: { id: 12345n, password: new Uint8Array(16) },
     auth: [{ scheme: 'digest', credentials: 'eve:pw' }],
@@ -134,7 +134,7 @@ test('a session that is not there any more does not take the identities with it'
   expect(await client.whoAmI()).toContainEqual({ scheme: 'digest', user: 'eve' })
 })
 
-test('where asked, expiry is the end', async () => {
+test('with `end`, expiry closes the client', async () => {
   const { client, proxy } = await fixture.openProxied({ sessionTimeoutMs: 400, onExpiry: 'end' })
   const names: string[] = []
   client.onState(({ name }) => names.push(name))
@@ -158,7 +158,7 @@ test('an idle session is kept alive by heartbeats', async () => {
   expect(states).toEqual([])
 })
 
-test('a session is resumed from elsewhere by its id and password', async () => {
+test('a session is taken over by its id and password', async () => {
   const { client, proxy } = await fixture.openProxied()
   await client.create('/handed-on', '', { ephemeral: true })
   const { id, password } = client.session!
@@ -212,7 +212,7 @@ test('a call has a deadline', async () => {
   await client.get('/')
 })
 
-test('a protected create whose reply is lost leaves one node, and knows it', async () => {
+test('a protected create with a lost reply leaves one node, and finds it', async () => {
   const { client, proxy } = await fixture.openProxied()
   await client.ensure('/guarded')
   proxy.mute()
@@ -253,7 +253,7 @@ test('a protected create that is given up by the default deadline leaves nothing
   await expect.poll(() => other.children('/given-up-late')).toHaveLength(0)
 })
 
-test('the default deadline is not that of a patient client', async () => {
+test('a patient client does not have the default deadline', async () => {
   const { client, proxy } = await fixture.openProxied({ callTimeoutMs: 50 })
   proxy.mute()
   const patient = client.patient.get('/')
@@ -273,12 +273,12 @@ test('connecting can be given up', async () => {
   })
 })
 
-/** Enough for what was asked to have left. */
+/** Enough time for the requests to have left. */
 async function nextTurns(): Promise<void> {
   for (let i = 0; i < 5; i++) await new Promise((resolve) => setImmediate(resolve))
 }
 
-test('who cannot connect is told where to, and why not', async () => {
+test('the error of connect names the servers and the reasons', async () => {
   const proxy = await Proxy.start(fixture.port)
   const { connectString } = proxy
   await proxy.stop()
@@ -292,7 +292,7 @@ test('who cannot connect is told where to, and why not', async () => {
   expect(error).toMatchObject({ code: 'timeout', cause: { code: 'ECONNREFUSED' } })
 })
 
-test('what is asked on hearing of the expiry belongs to the next session', async () => {
+test('a call made in a listener of the expiry belongs to the next session', async () => {
   const { client, proxy } = await fixture.openProxied({ sessionTimeoutMs: 400 })
   const asked = new Promise<unknown>((resolve) => {
     client.onState(({ name }) => {
@@ -306,7 +306,7 @@ test('what is asked on hearing of the expiry belongs to the next session', async
   expect(await asked).toMatchObject({ stat: { ephemeralOwner: client.session!.id } })
 })
 
-test('what is asked on hearing of a suspension waits for the next connection', async () => {
+test('a call made in a listener of a suspension waits for the next connection', async () => {
   const { client, proxy } = await fixture.openProxied()
   const asked = new Promise<unknown>((resolve) => {
     client.onState(({ name }) => {
@@ -317,7 +317,7 @@ test('what is asked on hearing of a suspension waits for the next connection', a
   expect(await asked).toMatchObject({ path: '/asked-while-suspended' })
 })
 
-test('all listeners hear of states in their order, also where one of them closes the client', async () => {
+test('all listeners get states in order, even if one of them closes the client', async () => {
   const { client, proxy } = await fixture.openProxied({ sessionTimeoutMs: 400 })
   const names: string[] = []
   client.onState(({ name }) => {
@@ -331,7 +331,7 @@ test('all listeners hear of states in their order, also where one of them closes
   expect(names).toEqual(['suspended', 'expired', 'closed'])
 })
 
-test('who holds something hears of close before the server does', async () => {
+test('listeners of close are called before the server is told', async () => {
   const client = await fixture.open()
   const heard: string[] = []
   const stop = client.onClosing(() => heard.push('stopped'))
@@ -342,14 +342,14 @@ test('who holds something hears of close before the server does', async () => {
   expect(heard).toEqual(['connected'])
 })
 
-test('what was asked before close is answered, also where there is no connection yet', async () => {
+test('calls made before close are answered, even if there is no connection yet', async () => {
   const client = new Client({ servers: fixture.connectString })
   const asked = client.exists('/')
   await client.close()
   expect(await asked).toBeDefined()
 })
 
-test('a client that goes on with a session and is closed before it is connected ends it', async () => {
+test('a client that takes over a session and is closed before it is connected ends the session', async () => {
   const { client, proxy } = await fixture.openProxied({ sessionTimeoutMs: 8000 })
   const other = await fixture.open()
   await client.create('/gone-on', '', { ephemeral: true })
@@ -365,7 +365,7 @@ test('a client that goes on with a session and is closed before it is connected 
   expect(await other.exists('/gone-on', { consistency: 'linearizable' })).toBeUndefined()
 })
 
-test('an identity of the options that is refused closes the client, however late', async () => {
+test('a refused identity of the options closes the client, however late', async () => {
   const auth = [{ scheme: 'no-such-scheme', credentials: 'x' }]
   const proxy = await Proxy.start(fixture.port)
   onTestFinished(() => proxy.stop())

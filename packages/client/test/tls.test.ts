@@ -13,7 +13,7 @@ const fixture = useServer()
 const pem = (name: string): string =>
   readFileSync(new URL(`support/tls/${name}.pem`, import.meta.url), 'utf8')
 
-/** A server of TLS before the one under test, which sees plain bytes. */
+/** A TLS server in front of the one under test, which sees plain bytes. */
 async function startTls(requestCert = false): Promise<number> {
   const options = { key: pem('key'), cert: pem('cert'), ca: pem('cert'), requestCert }
   const server = createServer(options, (socket) => {
@@ -27,25 +27,26 @@ async function startTls(requestCert = false): Promise<number> {
   return (server.address() as AddressInfo).port
 }
 
-test('a server whose certificate is trusted is spoken to over TLS', async () => {
+test('a client connects to a server with a trusted certificate', async () => {
   const port = await startTls()
   await using client = await connect(`localhost:${port}`, { tls: { ca: pem('cert') } })
   const data = new Uint8Array(300_000).fill(7)
   await client.create('/over-tls', data)
-  // Not `toEqual`: that looks at each byte, for longer than the session of this server lasts.
+  // Not `toEqual`: that compares each byte, which takes longer than the session timeout of this
+  // server.
   const { data: read } = await client.get('/over-tls')
   expect(Buffer.compare(read, data)).toBe(0)
   await Promise.all(Array.from({ length: 50 }, () => client.get('/over-tls')))
 })
 
-test('a client shows its own certificate where it has one', async () => {
+test('a client presents its own certificate if it has one', async () => {
   const port = await startTls(true)
   const tls = { ca: pem('cert'), key: pem('key'), cert: pem('cert') }
   await using client = await connect(`127.0.0.1:${port}`, { tls })
   expect(await client.exists('/')).toBeDefined()
 })
 
-/** Where another server under test speaks TLS. */
+/** For another server under test that has a TLS port. */
 const { ZABRA_TEST_TLS_PORT: givenPort } = process.env
 
 async function securePort(): Promise<number> {
@@ -67,14 +68,14 @@ async function securePort(): Promise<number> {
   return server.secureClientPort
 }
 
-test('a server that has TLS of its own is spoken to', async () => {
+test('a client connects to a server with its own TLS', async () => {
   const tls = { ca: pem('cert'), key: pem('key'), cert: pem('cert') }
   await using client = await connect(`localhost:${await securePort()}`, { tls })
   await client.create('/own-tls', 'x')
   expect(await client.whoAmI()).toContainEqual({ scheme: 'x509', user: 'CN=localhost' })
 })
 
-test('a server whose certificate is not trusted is not spoken to', async () => {
+test('a client does not connect to a server without a trusted certificate', async () => {
   const port = await startTls()
   const client = new Client({ servers: `localhost:${port}`, tls: true })
   await expect(client.connected({ timeoutMs: 300 })).rejects.toMatchObject({ code: 'timeout' })

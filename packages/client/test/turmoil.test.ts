@@ -7,7 +7,7 @@ import { Proxy } from './support/proxy.ts'
 const fixture = useServer()
 const drops = 25
 
-/** Breaks the connection again and again while `work` goes on; all is well afterwards. */
+/** Breaks the connection repeatedly while `work` runs, and heals it at the end. */
 async function inTurmoil(proxy: Proxy, client: Client, work: Promise<unknown>): Promise<void> {
   const progress = { isDone: false }
   void work.finally(() => (progress.isDone = true)).catch(() => {})
@@ -32,7 +32,7 @@ async function openFor(root: string, from: Fixture) {
   return { client, proxy, calm }
 }
 
-test('what was acknowledged is there, what was not sent is not, and reads are all answered', async () => {
+test('acknowledged writes exist, unsent ones do not, and reads are all answered', async () => {
   const { client, proxy, calm } = await openFor('/turmoil', fixture)
   const acknowledged: string[] = []
   const impossible: string[] = []
@@ -72,7 +72,7 @@ test('every protected create makes one node, however often the reply is lost', a
   expect(there.toSorted()).toEqual(made.toSorted())
 })
 
-test('whoever follows a watch ends with what is there', async () => {
+test('following a watch ends with the actual state', async () => {
   const { client, proxy, calm } = await openFor('/followed', fixture)
   const seen = new Set<string>()
   const controller = new AbortController()
@@ -124,7 +124,7 @@ test('a protected create that is given up before it was sent is never sent', asy
   expect(changes).toEqual([])
 })
 
-test('what is done in several steps may have happened in part where it fails', async () => {
+test('a call of several steps that fails may have happened in part', async () => {
   const { client, proxy } = await fixture.openProxied({ sessionTimeoutMs: 8000 })
   await client.ensure('/in-steps/a')
   const listed = new Promise<void>((resolve) => {
@@ -144,7 +144,7 @@ test('what is done in several steps may have happened in part where it fails', a
   await listed
   proxy.mute()
   await isGone
-  // Now it looks what is left, and gets no answer.
+  // Now it looks for the rest, and gets no answer.
   proxy.cut()
   expect(await error).toMatchObject({ code: 'timeout', mayHaveHappened: true })
 })

@@ -28,7 +28,7 @@ test('a one-shot watch is called once, with the zxid of the change', async () =>
   expect(events).toEqual([{ type: 'changed', path: '/once', zxid }])
 })
 
-test('exists, get and children each watch what they say', async () => {
+test('exists, get and children each set their own watch', async () => {
   const client = await fixture.open()
   const events: string[] = []
   const watch = ({ type, path }: WatchEvent): unknown => events.push(`${type} ${path}`)
@@ -41,7 +41,7 @@ test('exists, get and children each watch what they say', async () => {
   expect(events).toEqual(['created /watched', 'children /watched', 'deleted /watched/child'])
 })
 
-test('one-shot watches are set again on a new connection, and told what happened meanwhile', async () => {
+test('one-shot watches are restored on a new connection, and get changes of the meantime', async () => {
   const { client, proxy } = await fixture.openProxied()
   const other = await fixture.open()
   await other.ensure('/again/child')
@@ -63,7 +63,7 @@ test('one-shot watches are set again on a new connection, and told what happened
   expect(events).toContain('children /again/child')
 })
 
-test('whoever waits on a one-shot watch is woken when the session is gone', async () => {
+test('one-shot watches are called when the session has expired', async () => {
   const { client, proxy } = await fixture.openProxied({ sessionTimeoutMs: 300 })
   const lost = new Promise<WatchEvent>((resolve) => {
     void client.exists('/never', { watch: resolve })
@@ -73,21 +73,21 @@ test('whoever waits on a one-shot watch is woken when the session is gone', asyn
   expect(await lost).toEqual({ type: 'lost', path: '/never', zxid: undefined })
 })
 
-test('watching a node tells of all that happens to it', async () => {
+test('watching a node reports everything that happens to it', async () => {
   const client = await fixture.open()
   await using changes = client.watch('/node', { initial: true })
   expect(await take(changes, 1)).toEqual(['initial /node'])
   await client.create('/node')
   await client.set('/node', 'x')
   await client.create('/node/child')
-  // What was not read in time comes as one.
+  // Changes that were not read in time are merged.
   expect(await take(changes, 2)).toEqual(['created /node missed', 'children /node'])
   await client.delete('/node/child')
   await client.delete('/node')
   expect(await take(changes, 2)).toEqual(['children /node', 'deleted /node'])
 })
 
-test('watching a tree tells of all below it', async () => {
+test('watching a tree reports everything below it', async () => {
   const client = await fixture.open()
   await client.ensure('/watched-tree/a')
   const changes = client.watch('/watched-tree', { recursive: true, initial: true })
@@ -105,7 +105,7 @@ test('watching a tree tells of all below it', async () => {
   expect(await client.checkWatches('/watched-tree')).toBe(false)
 })
 
-test('what happened while the connection was lost is found, and marked', async () => {
+test('changes during a lost connection are found, and marked', async () => {
   const { client, proxy } = await fixture.openProxied()
   const other = await fixture.open()
   await other.ensure('/away/gone')
@@ -128,7 +128,7 @@ test('what happened while the connection was lost is found, and marked', async (
   expect(await take(changes, 1)).toEqual(['changed /away/stays'])
 })
 
-test('a watch is drained when its reader waits and nothing is left to be found', async () => {
+test('a watch is drained when its reader waits and nothing is left to find', async () => {
   const { client, proxy } = await fixture.openProxied()
   const other = await fixture.open()
   await other.ensure('/drained/a')
@@ -157,7 +157,7 @@ test('a watch is drained when its reader waits and nothing is left to be found',
   expect((await last).done).toBe(true)
 })
 
-test('a watch that is begun while connections are lost begins all the same', async () => {
+test('a watch that starts while connections are lost succeeds', async () => {
   const { client, proxy } = await fixture.openProxied({ retry: { repeatsMax: 0 } })
   await client.ensure('/troubled/child')
   proxy.mute()
@@ -194,7 +194,7 @@ test('a slow reader gets the last state of each node, not each step', async () =
   expect(await take(changes, 1)).toEqual(['changed /slow'])
 })
 
-test('a slow reader of a queue is told of what there is, and of the last that there was', async () => {
+test('a slow reader of a queue gets the existing nodes, and the last deletion', async () => {
   const client = await fixture.open()
   await client.create('/slow-queue')
   await client.create('/slow-queue/old')
@@ -213,7 +213,7 @@ test('a slow reader of a queue is told of what there is, and of the last that th
   ])
 })
 
-test('after expiry a watch goes on and says so, and fails where that was asked for', async () => {
+test('after expiry a watch continues and says so, or fails if asked', async () => {
   const { client, proxy } = await fixture.openProxied({ sessionTimeoutMs: 300 })
   const other = await fixture.open()
   await other.create('/renewed')
@@ -267,12 +267,12 @@ test('a watch that is ended before it could be set is not set later', async () =
   await other.return()
   proxy.heal()
   await client.connected()
-  // Of both, and twice on releases before 3.9, which do not know the kind.
+  // Both kinds, and twice on releases before 3.9, which do not know the kind.
   for (let i = 0; i < 4; i++) await client.sync()
   expect(await client.checkWatches('/never-watched')).toBe(false)
 })
 
-test('a node that may not be read any more is not told to be gone', async () => {
+test('a node that may not be read any more is not reported deleted', async () => {
   const { client, proxy } = await fixture.openProxied()
   const owner = await fixture.open({ auth: [{ scheme: 'digest', credentials: 'a:b' }] })
   await owner.ensure('/hidden/x/y')
@@ -291,7 +291,7 @@ test('a node that may not be read any more is not told to be gone', async () => 
   expect(changes.filter((change) => change !== 'changed /hidden/x')).toEqual(['created /hidden/z'])
 })
 
-test('a recursive watching of some of a tree looks at that only, and tells of nothing else', async () => {
+test('a recursive watch with a filter reads and reports only the included nodes', async () => {
   const { client, proxy } = await fixture.openProxied()
   const other = await fixture.open()
   for (const path of ['/some/in/deep/deeper', '/some/out/deep']) await other.ensure(path)
@@ -323,7 +323,7 @@ test('a recursive watching of some of a tree looks at that only, and tells of no
   expect([...looked]).toEqual(['/some', '/some/in'])
 })
 
-test('a filter that throws ends the iteration, whether it is asked at a look or at a change', async () => {
+test('a filter that throws ends the iteration, during a comparison or at a change', async () => {
   const client = await fixture.open()
   await client.ensure('/filter/there')
   const include = (path: string): boolean => {

@@ -139,7 +139,8 @@ test('only a leader tells the sizes of proposals', async () => {
 
 test('conf ends with the limits and the members of the ensemble', async () => {
   const answer = await ensemble.ask(observer, 'conf')
-  expect(answer).toContain(`serverId=${observer}\ninitLimit=10\nsyncLimit=5\nelectionAlg=3\n`)
+  expect(answer).toMatch(new RegExp(`^serverId=${observer}\nadminAddress=http://`, 'm'))
+  expect(answer).toContain('\ninitLimit=10\nsyncLimit=5\nelectionAlg=3\n')
   expect(answer).toContain('peerType=1\nmembership: \nserver.1=127.0.0.1:')
   expect(answer).toContain('version=0')
   expect(await command('observer', 'configuration')).toMatchObject({ server_id: observer })

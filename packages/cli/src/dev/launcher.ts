@@ -1,7 +1,11 @@
-/** The words that start this very command again: Node and its program, or an executable with both inside. */
+/**
+ * The words that start this very command again, as a server: Node and its program, or an executable
+ * with both inside. A server gets less room for young objects, as in bin/zabra.
+ */
 export function launcher(): readonly string[] {
   const [, program = ''] = process.argv
-  return isExecutable() ? [process.execPath] : [process.execPath, ...process.execArgv, program]
+  if (isExecutable()) return [process.execPath]
+  return [process.execPath, '--max-semi-space-size=4', ...process.execArgv, program]
 }
 
 /** An executable cannot `import`; a Node too old for this function makes none. */

@@ -2,8 +2,8 @@ import { permissions, type Acl } from '@zabra/protocol'
 import { shown } from './arguments.ts'
 
 /**
- * What an identity may do: letters, as ZooKeeper's own tools write them (`c`reate, `d`elete, `r`ead,
- * `w`rite, `a`dmin), or the bits of `permissions`.
+ * Permissions of an identity: letters, as ZooKeeper's own tools write them (`c`reate, `d`elete,
+ * `r`ead, `w`rite, `a`dmin), or the bits of `permissions`.
  */
 export type Permissions = string | number
 

@@ -1,8 +1,11 @@
-/** Arguments of the wrong type, which only programs without types bring: refused before anything is sent. */
+/**
+ * Rejects arguments of the wrong type before anything is sent; they can only come from untyped
+ * programs.
+ */
 import { anyVersion } from '@zabra/protocol'
 import type { Consistency } from '../options.ts'
 
-/** The version that a request carries; the server takes -1 for any, so that one is not for comparing. */
+/** The version for a request. The server takes -1 for any version, so -1 cannot be compared. */
 export function versionOf({
   ifVersion = 'any',
 }: {
@@ -47,14 +50,14 @@ export function checkConsistency(consistency: unknown): void {
   checkOneOf('consistency', consistency, consistencies)
 }
 
-/** Whether an option has one of the values it may have. */
+/** Whether an option has one of its allowed values. */
 export function checkOneOf(name: string, value: unknown, choices: readonly unknown[]): void {
   if (choices.includes(value)) return
   const named = choices.filter((choice) => choice !== undefined).map(shown)
   throw new TypeError(`${name} is ${named.join(' or ')}, not ${shown(value)}`)
 }
 
-/** As a message shows a value. */
+/** Formats a value for an error message. */
 export function shown(value: unknown): string {
   if (typeof value === 'string') return `'${value}'`
   return typeof value === 'object' && value !== null ? 'an object' : String(value)

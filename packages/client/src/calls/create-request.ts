@@ -9,7 +9,7 @@ const noTtl = -1n
 interface Form {
   readonly kind: typeof create | typeof createTtl
   readonly flags: number
-  /** With a number at the end of its name. */
+  /** Appends a number to the name. */
   readonly sequentialFlags: number
 }
 
@@ -36,7 +36,7 @@ const forms = {
   },
 } satisfies Readonly<Record<string, Form>>
 
-/** Which operation makes such a node, and what it is asked. */
+/** The operation that creates such a node, and its request. */
 export function createRequest(
   paths: Paths,
   path: string,

@@ -5,12 +5,15 @@ import { shown } from './arguments.ts'
 const empty = new Uint8Array(0)
 
 /**
- * The data of a node that has none at all, which the protocol distinguishes from empty data. `get`
- * resolves to this very array, and `create` and `set` take it; `===` tells it from others.
+ * The data of a node whose data is null, which the protocol distinguishes from empty data. `get`
+ * resolves to this very array, and `create` and `set` accept it; compare with `===`.
  */
 export const noData = new Uint8Array(0)
 
-/** What a node is to hold: encoded by the codec; without one, bytes as they are and text as UTF-8. */
+/**
+ * The bytes to store: encoded by the codec; without one, bytes are stored as they are and text as
+ * UTF-8.
+ */
 export function dataBytes(
   value: unknown,
   codec: Codec<unknown> | undefined,

@@ -1,11 +1,14 @@
 import type { Host } from '../host.ts'
 
-/** In how many steps the time of a call is counted: a call is late by at most one of them. */
+/**
+ * Number of steps into which the deadline of a call is divided: a call times out at most one step
+ * late.
+ */
 const steps = 16
 
 /**
- * The deadline of calls that name none. A timer for each call would cost more than the rest of the
- * call; this is one timer for all of them, which ticks while any is on its way.
+ * Deadlines of calls that set none. A timer for each call would cost more than the rest of the
+ * call; this is one timer for all of them, which ticks while any call is pending.
  */
 export class DefaultDeadlines {
   readonly timeoutMs: number
@@ -17,7 +20,7 @@ export class DefaultDeadlines {
   constructor(
     host: Host,
     timeoutMs: number,
-    /** Fails calls whose tick has come; returns whether any with a deadline is left. */
+    /** Fails calls whose tick has come; returns whether any call with a deadline remains. */
     expire: (tick: number) => boolean,
   ) {
     this.host = host
@@ -25,7 +28,7 @@ export class DefaultDeadlines {
     this.expire = expire
   }
 
-  /** The tick at which a call made now is late. */
+  /** The tick at which a call made now times out. */
   next(): number {
     if (this.cancel === undefined) this.wait()
     return this.tick + steps + 1

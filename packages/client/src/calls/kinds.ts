@@ -1,4 +1,4 @@
-/** The operations of the protocol, as calls: what is sent, and what a caller gets. */
+/** The operations of the protocol as calls: their requests, and the results for callers. */
 import {
   errorCodes,
   operations,
@@ -13,7 +13,7 @@ import type { Call, Kind } from '../machine/call.ts'
 import { readStat, Stat } from '../stat.ts'
 import { noData } from './data-bytes.ts'
 
-/** A node was made; the path has its number if it is sequential. */
+/** A created node; the path ends with its number if it is sequential. */
 export interface Created {
   readonly path: string
   readonly stat: Stat
@@ -46,7 +46,7 @@ export interface MultiReply {
   readonly zxid: bigint
 }
 
-/** What a call keeps to translate the path of its reply. */
+/** Kept by a call to translate the path in its reply. */
 export type FromServer = (path: string) => string | undefined
 
 const empty = new Uint8Array(0)
@@ -79,14 +79,14 @@ function created(reader: Reader, call: CreateCall): Created {
   return { path: createdPath(reader, call), stat: readStat(reader) }
 }
 
-/** Unless it was given a number it is what was asked for, and need not be made again. */
+/** Unless a number was appended it equals the requested path, and need not be built again. */
 function createdPath(reader: Reader, { request, path: asked, context }: CreateCall): string {
   if (asked !== undefined && reader.skipText(request.path ?? '')) return asked
   const path = reader.ustring()
   return (context as FromServer)(path) ?? path
 }
 
-/** A copy: what the reader has is only lent. */
+/** A copy: the bytes of the reader are reused. */
 export function ownBytes(reader: Reader): Uint8Array {
   const view = reader.buffer()
   if (view === null) return noData
@@ -121,7 +121,7 @@ const absent = { value: undefined }
 const unlessAbsent = (err: number): typeof absent | undefined =>
   err === errorCodes.noNode ? absent : undefined
 
-/** The same, where a node that does not exist is an answer. */
+/** The same, for operations where noNode is a valid answer. */
 export const findData = kind<'getData', Data<unknown> | undefined>(
   'getData',
   true,
@@ -165,7 +165,7 @@ export const reconfig = kind('reconfig', false, (reader): Data => ({
 
 export const addWatch = kind('addWatch', true, done)
 export const checkWatches = kind('checkWatches', true, done)
-/** A repeated one would be told that there is nothing; and a new connection has none of the old. */
+/** A repeated one would find no watch; and a new connection has none of the old ones. */
 export const removeWatches = kind('removeWatches', true, done)
 export const closeSession = kind('closeSession', false, done)
 export const multi = kind('multi', false, (reader, _, zxid): MultiReply => ({
@@ -177,7 +177,7 @@ export const multiRead = kind('multiRead', true, (reader, _, zxid): MultiReply =
   zxid,
 }))
 
-/** Data in results are views of what was received, which is only lent. */
+/** Data in results are views of received bytes, which are reused. */
 function detached<T extends { readonly err: number; readonly response?: unknown }>(result: T): T {
   const { response } = result
   if (typeof response !== 'object' || response === null || !('data' in response)) return result

@@ -5,7 +5,7 @@ import type { Call } from '../machine/call.ts'
 import { reasonOf } from '../operator-log.ts'
 import type { CallOptions } from '../options.ts'
 
-/** That no reply came in time, and why not where that is known. */
+/** The error for a reply that did not come in time, with the cause if it is known. */
 export function lateError<Request, Result>(
   call: Call<Request, Result>,
   timeoutMs: number,
@@ -16,12 +16,12 @@ export function lateError<Request, Result>(
   return new TimeoutError(timeoutMs, mayHaveHappened, { path: call.path, cause }, what)
 }
 
-/** Lets a call fail when its signal aborts or its deadline passes. */
+/** Fails a call when its signal aborts or its deadline passes. */
 export function limit<Request, Result>(
   call: Call<Request, Result>,
   { signal, timeoutMs }: CallOptions,
   host: Host,
-  /** What keeps an answer from coming, where that is known. */
+  /** The reason why no answer comes, if it is known. */
   causeOf: () => Error | undefined,
 ): void {
   const stopListening =

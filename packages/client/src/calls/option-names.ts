@@ -1,12 +1,12 @@
-/** Options that do not exist are refused by name: a program without types learns of a typo here. */
+/** Rejects unknown options by name, so that untyped programs learn of a typo. */
 import type { CallOptions, CreateOptions, WatchableReadOptions, WithCodec } from '../options.ts'
 
 type Names = Readonly<Record<string, true>>
 
-/** The options of a call that has none. Most calls are like that, and there is nothing to check. */
+/** The options of a call that names none. Most calls do not, and then there is nothing to check. */
 export const noOptions: CallOptions = Object.freeze({})
 
-/** Throws a TypeError where an option has none of the names. */
+/** Throws a TypeError if an option has none of the names. */
 export function checkOptionNames(what: string, options: object, names: Names): void {
   if (options === noOptions) return
   for (const name in options) if (names[name] !== true) refuse(what, name, Object.keys(names))
@@ -18,7 +18,7 @@ export function refuse(what: string, name: string, names: readonly string[]): ne
   throw new TypeError(`${what} has no option ${name}${suggestion}`)
 }
 
-/** Every name of an option type, so that the compiler notices one that is missing here. */
+/** Every name of an option type, so that the compiler reports one that is missing here. */
 type NamesOf<Options> = Readonly<Record<keyof Options & string, true>>
 
 const create: NamesOf<CreateOptions & WithCodec<unknown>> = {
@@ -53,7 +53,7 @@ export function checkReadOptions(options: object): void {
 
 export const writeNames = { ...callNames, ifVersion: true, codec: true } as const
 
-/** The name that is most likely meant: one that contains it, or differs in a few letters. */
+/** The name that was probably meant: one that contains it, or differs in a few letters. */
 function nearest(name: string, names: readonly string[]): string | undefined {
   const wanted = name.toLowerCase()
   const scored = names.map((candidate) => {
@@ -67,7 +67,7 @@ function nearest(name: string, names: readonly string[]): string | undefined {
     : undefined
 }
 
-/** How many letters to insert, delete or replace. */
+/** Number of letters to insert, delete or replace. */
 function distance(a: string, b: string): number {
   let row = Array.from({ length: b.length + 1 }, (_, j) => j)
   for (let i = 1; i <= a.length; i++) {

@@ -2,7 +2,7 @@ import type { Call } from './call.ts'
 
 const firstCapacity = 16
 
-/** First in, first out, in a ring that grows by doubling. */
+/** A first-in first-out queue in a ring buffer that doubles. */
 export class CallQueue {
   private ring: (Call | undefined)[] = Array.from({ length: firstCapacity })
   private head = 0

@@ -1,7 +1,7 @@
 import type { Reader, Writer } from '@zabra/protocol'
 import type { WatchKind, OneShotWatch } from './watch-registry.ts'
 
-/** One kind of request: how it is written, and what becomes of the reply. */
+/** One kind of request: how it is written, and how its reply is handled. */
 export interface Kind<Request, Result> {
   readonly name: string
   readonly code: number
@@ -9,53 +9,58 @@ export interface Kind<Request, Result> {
   readonly isRead: boolean
   readonly write: (writer: Writer, request: Request) => void
   readonly read: (reader: Reader, call: Call<Request, Result>, zxid: bigint) => Result
-  /** Where a refusal is an answer too: noNode to `exists`. */
+  /** For operations where an error is a valid answer, such as noNode for `exists`. */
   readonly refused?: (
     err: number,
     call: Call<Request, Result>,
   ) => { readonly value: Result } | undefined
 }
 
-/** A turn of the event loop in which requests are sent; a number in each call would be an object too. */
+/**
+ * A turn of the event loop in which requests are sent, as an object shared by its calls; a number
+ * in each call would be an object too.
+ */
 export interface Turn {
   readonly startedAtMs: number
 }
 
 const nothing = (): void => {}
 
-/** An error that is made when a reply comes has a stack that ends there: the caller's is put in its place. */
+/**
+ * An error made when a reply arrives has a stack that ends there; this replaces it by the caller's.
+ */
 function nameCaller(reason: unknown, { stack = '' }: { readonly stack?: string }): void {
   if (!(reason instanceof Error) || Object.isFrozen(reason)) return
   const frames = stack.slice(stack.indexOf('\n'))
   reason.stack = `${reason.name}: ${reason.message}${frames}`
 }
 
-/** One request on its way, and whoever waits for its reply. */
+/** A pending request, and the promise of its caller. */
 export class Call<Request = unknown, Result = unknown> {
   readonly kind: Kind<Request, Result>
   readonly request: Request
-  /** As the caller wrote it. */
+  /** The path as the caller wrote it. */
   readonly path: string | undefined
   xid = 0
-  /** Sent on the present connection or on an earlier one. */
+  /** Sent on the current connection or on an earlier one. */
   wasSent = false
   isDone = false
   repeats = 0
-  /** The turn in which it was sent last. */
+  /** The turn in which it was last sent. */
   turn: Turn | undefined
-  /** The tick of `DefaultDeadlines` at which it is late; 0 for a call that has no such deadline. */
+  /** The tick of `DefaultDeadlines` at which it times out; 0 without such a deadline. */
   deadlineTick = 0
-  /** The stack of the caller, where it is wanted: otherwise calls do without the field. */
+  /** The stack of the caller, if that option is on; otherwise calls do not have the field. */
   declare origin: { readonly stack?: string } | undefined
-  /** Registered when the reply says so. */
+  /** The watch to register when the reply allows it. */
   watch: OneShotWatch | undefined
   watchKind: WatchKind = 'data'
   watchPath = ''
-  /** A read that must not be answered before a `sync`; or before a write, while others are uncertain. */
+  /** A read that needs a `sync` before it; or a write, while the outcome of others is unknown. */
   sync: 'never' | 'ifUncertain' | 'always' = 'never'
-  /** Whatever the kind wants to know when the reply comes. */
+  /** Context that the kind needs when the reply arrives. */
   context: unknown
-  /** Takes back the deadline and the listening to a signal. */
+  /** Cancels the deadline, and removes the listener from a signal. */
   release: (() => void) | undefined
   private resolve: (value: Result) => void = nothing
   private reject: (reason: unknown) => void = nothing
@@ -73,7 +78,7 @@ export class Call<Request = unknown, Result = unknown> {
     })
   }
 
-  /** Somebody waits for its reply, and will hear of a refusal. */
+  /** The caller still waits for the reply, and will see an error. */
   get isAwaited(): boolean {
     return this.reject !== nothing && !this.isDone
   }

@@ -21,7 +21,7 @@ interface Said {
   readonly body: Reader
 }
 
-/** A conversation with a server that says what the test wants. */
+/** A conversation with a server whose replies the test decides. */
 class Talk {
   readonly watches = new WatchRegistry(
     (path) => path,
@@ -75,7 +75,7 @@ class Talk {
 
   leave = (cause: Error): void => this.conversation.lost(cause)
 
-  /** All that was said since the last time. */
+  /** Everything sent since the last time. */
   take(): Said[] {
     if (this.mustFlush) {
       this.mustFlush = false
@@ -88,7 +88,7 @@ class Talk {
     return this.take().map(({ type }) => type)
   }
 
-  /** Of what comes next. */
+  /** The zxid of the next reply. */
   zxid = 1n
 
   reply(xid: number, err: number = errorCodes.ok, body: (writer: Writer) => void = () => {}): void {
@@ -119,7 +119,7 @@ const children =
     for (const name of names) writer.ustring(name)
   }
 
-test('what is asked in one turn leaves in one piece, in its order', async () => {
+test('requests of one turn leave in one piece, in order', async () => {
   const talk = new Talk()
   talk.conversation.connected()
   const answers = [talk.read('/x'), talk.read('/y')]
@@ -134,7 +134,7 @@ test('what is asked in one turn leaves in one piece, in its order', async () => 
   expect(await Promise.all(answers)).toEqual([['one'], ['two']])
 })
 
-test('a watch is to be set from the moment it is asked for until the reply is there', async () => {
+test('a watch counts as being set from the request until the reply', async () => {
   const talk = new Talk()
   const call = new Call(kinds.exists, { path: '/a', watch: true }, '/a')
   call.watch = () => {}
@@ -151,7 +151,7 @@ test('a watch is to be set from the moment it is asked for until the reply is th
   expect(talk.watches.has('/a')).toBe(true)
 })
 
-test('a reply that is not the next one cannot be', () => {
+test('a reply that is not the next one is an error', () => {
   const talk = new Talk()
   talk.conversation.connected()
   talk.read().catch(() => {})
@@ -159,7 +159,7 @@ test('a reply that is not the next one cannot be', () => {
   expect(() => talk.reply(7)).toThrow('a reply to 7, where 1 is the next')
 })
 
-test('after a loss reads are sent again before what waits, and writes are not', async () => {
+test('after a loss, reads are sent again before waiting calls, and writes are not', async () => {
   const talk = new Talk()
   talk.conversation.connected()
   const write = talk.write().catch((error: unknown) => error)
@@ -172,7 +172,7 @@ test('after a loss reads are sent again before what waits, and writes are not', 
   expect(talk.take().map(({ body }) => body.ustring())).toEqual(['/sent', '/later'])
 })
 
-test('a read is not sent again for ever', async () => {
+test('a read is not sent again forever', async () => {
   const talk = new Talk(2)
   const read = talk.read().catch((error: unknown) => error)
   for (let i = 0; i < 3; i++) {
@@ -183,7 +183,7 @@ test('a read is not sent again for ever', async () => {
   expect(await read).toMatchObject({ code: 'connectionLoss', mayHaveHappened: false })
 })
 
-test('a call that is given up before it is sent is never sent, and its reply is not missed after', async () => {
+test('a call that is aborted before it is sent is never sent, and no reply is expected for it', async () => {
   const talk = new Talk()
   const call = new Call(kinds.remove, { path: '/a', version: -1 }, '/a')
   talk.conversation.submit(call).catch(() => {})
@@ -201,7 +201,7 @@ test('a call that is given up before it is sent is never sent, and its reply is 
   expect(await next).toEqual([])
 })
 
-test('a new connection is told identities first, then watches, then requests', () => {
+test('a new connection gets identities first, then watches, then requests', () => {
   const talk = new Talk()
   const identity: Credentials = { scheme: 'digest', credentials: new Uint8Array(1) }
   talk.conversation.authenticate(new Call(authKind, identity)).catch(() => {})
@@ -211,7 +211,7 @@ test('a new connection is told identities first, then watches, then requests', (
   expect(talk.takeTypes()).toEqual([100, 101, 8])
 })
 
-test('watches are told in portions that servers can read', () => {
+test('watches are restored in portions that servers can read', () => {
   const talk = new Talk()
   const paths = Array.from({ length: 3000 }, (_, i) => `/${'x'.repeat(90)}${i}`)
   for (const path of paths) talk.watches.add('child', path, () => {})
@@ -229,14 +229,14 @@ test('watches are told in portions that servers can read', () => {
   expect(count).toBe(3000)
 })
 
-/** Connects again, and says from where on changes are asked for. */
+/** Reconnects, and returns the zxid from which changes are requested. */
 function askedFrom(talk: Talk): bigint[] {
   talk.conversation.lost(new Error('gone'))
   talk.conversation.connected()
   return talk.take().map(({ body }) => body.long())
 }
 
-test('a new connection is asked for the changes of a transaction of which not all was told', async () => {
+test('a new connection is asked for the changes of a transaction that was only partly reported', async () => {
   const talk = new Talk()
   talk.conversation.connected()
   for (const path of ['/a', '/b', '/c']) talk.watches.add('data', path, () => {})
@@ -248,7 +248,7 @@ test('a new connection is asked for the changes of a transaction of which not al
   talk.zxid = 9n
   talk.notify(3, '/a')
   expect(askedFrom(talk)).toEqual([8n])
-  // Of what is found by asking, the server does not say when it was.
+  // For changes found by comparison, the server does not report a zxid.
   talk.zxid = -1n
   talk.notify(3, '/b')
   expect(askedFrom(talk)).toEqual([8n])
@@ -257,7 +257,7 @@ test('a new connection is asked for the changes of a transaction of which not al
   expect(askedFrom(talk)).toEqual([12n])
 })
 
-test('until all portions of watches are answered, all are asked for again from where they were', () => {
+test('until all portions of watches are answered, all are restored again from the same zxid', () => {
   const talk = new Talk()
   const paths = Array.from({ length: 3000 }, (_, i) => `/${'x'.repeat(90)}${i}`)
   for (const path of paths) talk.watches.add('child', path, () => {})
@@ -273,7 +273,7 @@ test('until all portions of watches are answered, all are asked for again from w
   expect(new Set(askedFrom(talk))).toEqual(new Set([7n]))
 })
 
-test('a watch is set by the reply, and for a missing node by the refusal', async () => {
+test('a watch is set by the reply, and for a missing node by the error', async () => {
   const talk = new Talk()
   talk.conversation.connected()
   const events: WatchEvent[] = []
@@ -291,7 +291,7 @@ test('a watch is set by the reply, and for a missing node by the refusal', async
   expect(events).toEqual([{ type: 'created', path: '/a', zxid: 1n }])
 })
 
-test('a read that must not be stale brings a sync, and a refusal of that is its own', async () => {
+test('a read that must not be stale sends a sync first, and the error of the sync is its own', async () => {
   const talk = new Talk()
   talk.conversation.connected()
   const call = new Call(kinds.getChildren, { path: '/a', watch: false }, '/a')
@@ -304,7 +304,7 @@ test('a read that must not be stale brings a sync, and a refusal of that is its 
   expect(await read).toBeInstanceOf(OperationError)
 })
 
-test('after a write whose reply was lost one writes nothing first, until that has worked', async () => {
+test('after a write with a lost reply, an empty write goes first until one succeeds', async () => {
   const talk = new Talk()
   const careful = (): Promise<string[]> => {
     const call = new Call(kinds.getChildren, { path: '/a', watch: false }, '/a')
@@ -325,7 +325,7 @@ test('after a write whose reply was lost one writes nothing first, until that ha
   expect(talk.takeTypes()).toEqual([8])
 })
 
-test('more than so many calls wait until there is room', () => {
+test('calls beyond the limit wait until earlier ones are answered', () => {
   const talk = new Talk()
   talk.conversation.connected()
   for (let i = 0; i < 10_000; i++) void talk.read()
@@ -334,7 +334,7 @@ test('more than so many calls wait until there is room', () => {
   expect(talk.take()).toHaveLength(1)
 })
 
-test('large requests do not pile up in memory: they are written down as the earlier ones leave', () => {
+test('large requests do not pile up in memory: they are encoded as earlier ones leave', () => {
   const talk = new Talk()
   talk.conversation.connected()
   talk.isFull = true
@@ -351,7 +351,7 @@ test('large requests do not pile up in memory: they are written down as the earl
   expect(talk.take()).toHaveLength(0)
 })
 
-test('a request that no server takes is not sent, and costs nobody the connection', async () => {
+test('a request that no server accepts is not sent, and does not break the connection', async () => {
   const talk = new Talk()
   talk.conversation.connected()
   const before = talk.read('/before')
@@ -368,7 +368,7 @@ test('a request that no server takes is not sent, and costs nobody the connectio
   expect(await Promise.all([before, after])).toEqual([[], []])
 })
 
-test('where much is said at once, the server hears the beginning before all of it is said', () => {
+test('with many requests at once, the server gets the first before all are encoded', () => {
   const talk = new Talk()
   talk.conversation.connected()
   for (let i = 0; i < 1000; i++) void talk.read('/some/path')
@@ -378,7 +378,7 @@ test('where much is said at once, the server hears the beginning before all of i
   expect(talk.take()).toHaveLength(1000)
 })
 
-test('while the socket is full nothing more is said', () => {
+test('nothing more is sent while the socket is full', () => {
   const talk = new Talk()
   talk.conversation.connected()
   talk.isFull = true
@@ -391,7 +391,7 @@ test('while the socket is full nothing more is said', () => {
   expect(talk.take()).toHaveLength(1)
 })
 
-test('a refused identity is not presented again, and the server is left', async () => {
+test('a refused identity is not presented again, and the client reconnects', async () => {
   const talk = new Talk()
   talk.conversation.connected()
   const identity: Credentials = { scheme: 'x', credentials: new Uint8Array(0) }
@@ -407,7 +407,7 @@ test('a refused identity is not presented again, and the server is left', async 
   expect(talk.take()).toEqual([])
 })
 
-test('a reply that cannot be leaves its call to the loss of the connection', async () => {
+test('an impossible reply fails its call with the loss of the connection', async () => {
   const talk = new Talk()
   talk.conversation.connected()
   const write = talk.write().catch((error: unknown) => error)
@@ -417,7 +417,7 @@ test('a reply that cannot be leaves its call to the loss of the connection', asy
   expect(await write).toMatchObject({ code: 'connectionLoss', mayHaveHappened: true })
 })
 
-test('a reply that cannot be read is a lost one', async () => {
+test('an unreadable reply counts as lost', async () => {
   const talk = new Talk()
   talk.conversation.connected()
   const read = talk.read().catch((error: unknown) => error)
@@ -426,7 +426,7 @@ test('a reply that cannot be read is a lost one', async () => {
   expect(await read).toMatchObject({ code: 'connectionLoss', mayHaveHappened: false, path: '/a' })
 })
 
-test('a watch is set also where a codec does not understand what the node holds', async () => {
+test('a watch is set even if the codec does not understand the data', async () => {
   const talk = new Talk()
   talk.conversation.connected()
   const call = new Call(kinds.getData, { path: '/a', watch: true }, '/a')
@@ -447,7 +447,7 @@ test('a watch is set also where a codec does not understand what the node holds'
   expect(talk.watches.has('/a')).toBe(true)
 })
 
-test('an identity does not overtake what was asked before it', () => {
+test('an identity does not overtake earlier requests', () => {
   const talk = new Talk()
   talk.conversation.connected()
   talk.isFull = true
@@ -478,7 +478,7 @@ test('an identity that waits for room is presented first on the next connection'
   expect(talk.takeTypes()).toEqual([100, 8])
 })
 
-test('after a refused identity what is asked waits, also where the link is slow to tell of the loss', () => {
+test('after a refused identity, requests wait even if the link reports the loss late', () => {
   const talk = new Talk()
   talk.leave = () => {}
   talk.conversation.connected()
@@ -492,7 +492,7 @@ test('after a refused identity what is asked waits, also where the link is slow 
   expect(talk.takeTypes()).toEqual([2])
 })
 
-/** Presents identities by these schemes, all of which the first server accepts. */
+/** Presents identities with these schemes, all of which the first server accepts. */
 async function presented(talk: Talk, ...schemes: string[]): Promise<void> {
   talk.conversation.connected()
   const accepted = schemes.map((scheme) => {
@@ -508,7 +508,7 @@ async function presented(talk: Talk, ...schemes: string[]): Promise<void> {
   talk.take()
 }
 
-test('an identity that a later server refuses is told to whoever listens', async () => {
+test('an identity that a later server refuses is reported to listeners', async () => {
   const talk = new Talk()
   await presented(talk, 'x')
   expect(talk.refused).toEqual([])
@@ -517,7 +517,7 @@ test('an identity that a later server refuses is told to whoever listens', async
   expect(talk.left).toHaveLength(1)
 })
 
-test('each identity that is refused costs one connection, and no more', async () => {
+test('each refused identity costs one connection, and no more', async () => {
   const talk = new Talk()
   await presented(talk, 'x', 'y', 'z')
   talk.reply(-4, errorCodes.authFailed)
@@ -532,14 +532,14 @@ test('each identity that is refused costs one connection, and no more', async ()
   expect(talk.left).toHaveLength(2)
 })
 
-test('an identity that the client cannot do without is told of by its end', async () => {
+test('a refused required identity ends the client, which reports it', async () => {
   const talk = new Talk()
   await presented(talk, 'own')
   talk.reply(-4, errorCodes.authFailed)
   expect(talk.refused).toEqual(['own, told'])
 })
 
-test('an identity that is refused when nobody waits any more is told to whoever listens', () => {
+test('an identity that is refused when nobody waits any more is reported to listeners', () => {
   const talk = new Talk()
   talk.conversation.connected()
   const identity: Credentials = { scheme: 'x', credentials: new Uint8Array(0) }
@@ -551,7 +551,7 @@ test('an identity that is refused when nobody waits any more is told to whoever 
   expect(talk.refused).toEqual(['x'])
 })
 
-test('whoever hears of a refused identity may present another, for the next connection', async () => {
+test('a listener of a refused identity may present another one, for the next connection', async () => {
   const talk = new Talk()
   await presented(talk, 'x')
   talk.onRefused = () => {

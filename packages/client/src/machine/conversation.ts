@@ -17,7 +17,7 @@ import { CallQueue } from './call-queue.ts'
 import type { SaslExchange } from './sasl.ts'
 import type { WatchRegistry } from './watch-registry.ts'
 
-/** How a conversation reaches the server. */
+/** The connection to the server, as a conversation uses it. */
 export type Link = Pick<SessionLink, 'send' | 'isFull' | 'leave'>
 
 export interface ConversationOptions {
@@ -25,15 +25,15 @@ export interface ConversationOptions {
   readonly requestBytesMax: number
   /** How often a read is sent again after a lost connection. */
   readonly repeatsMax: number
-  /** Of a clock that never goes back. */
+  /** Milliseconds of a clock that never goes back. */
   readonly nowMs: () => number
   readonly stats: RequestStats
   /** Requests that take this long are reported; `Infinity` reports none. */
   readonly slowMs: number
   readonly onSlow: (call: Call, ms: number) => void
-  /** Begins an exchange that every connection must get through before anything else. */
+  /** Starts an exchange that every connection must complete first. */
   readonly sasl?: (() => SaslExchange) | undefined
-  /** The exchange failed: no connection will do. */
+  /** The exchange failed, and would fail on every connection. */
   readonly onRejected: (error: Error) => void
   /** The server refused an identity, which is not presented any more. */
   readonly onIdentityRefused: (refusal: IdentityRefusal) => void
@@ -43,29 +43,29 @@ export interface ConversationOptions {
 export interface Credentials {
   readonly scheme: string
   readonly credentials: Uint8Array
-  /** Nothing is done without it: where it is refused, no connection will do. */
+  /** The client cannot work without it: if it is refused, no connection is usable. */
   readonly isRequired?: boolean
 }
 
 export interface IdentityRefusal {
   readonly scheme: string
   readonly error: OperationError
-  /** Somebody hears of it anyway: who has just presented it, or whoever hears that the client closes. */
+  /** A refusal is reported anyway: to the pending call of `addAuth`, or by closing the client. */
   readonly isTold: boolean
 }
 
-/** So many calls may wait for their reply; more wait to be sent. */
+/** Limit of calls that wait for a reply; more wait to be sent. */
 const inFlightMax = 8192
 const xidMax = 0x7fffffff
 const keptBytesMax = 256 * 1024
-/** So much leaves before the turn is over: the server need not wait until all is said. */
+/** Bytes after which a piece leaves before the turn ends, so that the server can start earlier. */
 const earlyBytes = 8 * 1024
 const watchListBytesMax = 128 * 1024
 const nothing = new Uint8Array(0)
 
 /**
- * What is said over the connections of a client: requests in the order they were made, replies
- * matched to them, watches and identities told again to each new server. No I/O in here.
+ * The messages of a client across its connections: sends requests in the order they were made,
+ * matches replies to them, and repeats identities and watches to each new server. It does no I/O.
  */
 export class Conversation {
   private readonly link: Link
@@ -82,25 +82,27 @@ export class Conversation {
   private isFlushing = false
   /** The turn in which requests are being sent. */
   private turn: Turn = { startedAtMs: 0 }
-  /** Replies in a row, of one operation and one turn, that are not in the statistics yet. */
+  /** Consecutive replies of one operation and one turn that are not in the statistics yet. */
   private unmeasured = 0
   private measuredCode = 0
   private measuredTurn: Turn | undefined
-  /** Requests may leave: there is a connection, and it knows who we are. */
+  /** Requests may leave: the connection is established and authenticated. */
   private isOpen = false
   private isBackedUp = false
   private nextXid = 1
   /**
-   * Of all changes up to here whatever is watched was told: a new server is asked for those that
-   * followed. Not what the session has seen, which is more in the midst of what is told of one
-   * transaction.
+   * All changes up to this zxid were reported to watchers: a new server is asked for later ones.
+   * This is not the last zxid that the session has seen, which is ahead while the changes of one
+   * transaction are being reported.
    */
   private toldZxid = 0n
-  /** Lists of watches that the server has not answered yet: what it tells because of them is not all. */
+  /**
+   * Lists of watches that the server has not answered yet; its reports about them are incomplete.
+   */
   private unrestored = 0
-  /** Identities whose first reply is still awaited. */
+  /** Identities whose first reply is still pending. */
   private readonly pendingAuth: Call[] = []
-  /** A write left and its reply did not come: what it did is not known to be visible here yet. */
+  /** A write was sent and its reply was lost: its effect may not be visible here yet. */
   private hasUncertainWrites = false
   private readonly syncKind: Kind<Call, void> = {
     name: 'sync',
@@ -111,9 +113,10 @@ export class Conversation {
     refused: refusedWithItsRead,
   }
   /**
-   * A write of nothing. Once it is committed, so is all that this session wrote before, on whichever
-   * server; and what still comes by another one is refused, as the session has moved. A `sync` says
-   * less: a leader answers it at once, though a write may be proposed and not committed yet.
+   * An empty write. Once it is committed, so is everything that this session wrote before, on any
+   * server; and requests that still arrive through another server are refused, because the session
+   * has moved. A `sync` is weaker: a leader answers it at once, though a write may be proposed and
+   * not committed yet.
    */
   private readonly barrierKind: Kind<Call, void> = {
     name: 'multi',
@@ -128,7 +131,7 @@ export class Conversation {
 
   constructor(
     link: Link,
-    /** Lets `flush` be called when what runs now has come to its end. */
+    /** Schedules `flush` for the end of the current turn. */
     flushSoon: () => void,
     watches: WatchRegistry,
     options: ConversationOptions,
@@ -148,12 +151,12 @@ export class Conversation {
     return promise
   }
 
-  /** Calls wait for a connection. */
+  /** Whether calls wait for a connection. */
   get hasWaiting(): boolean {
     return this.waiting.length > 0
   }
 
-  /** Whether a read is on its way that sets a watch on this path. */
+  /** Whether a pending read sets a watch on this path. */
   isToWatch(path: string): boolean {
     const sets = (call: Call): boolean => call.watch !== undefined && call.watchPath === path
     return this.sent.some(sets) || this.waiting.some(sets)
@@ -169,7 +172,7 @@ export class Conversation {
     return promise
   }
 
-  /** Lets calls fail that are late by now; returns whether any is left that may become so. */
+  /** Fails calls that have timed out; returns whether any call with a deadline remains. */
   expire(tick: number, lateError: (call: Call) => unknown): boolean {
     let isAnyLeft = false
     const look = (call: Call): void => {
@@ -185,12 +188,14 @@ export class Conversation {
     return isAnyLeft
   }
 
-  /** How many requests wait for their replies, and how many to be sent. */
+  /** How many requests wait for replies, and how many to be sent. */
   get load(): { readonly inFlight: number; readonly waiting: number } {
     return { inFlight: this.sent.length, waiting: this.waiting.length }
   }
 
-  /** A connection is there: SASL and identities first, then watches, then what waits. */
+  /**
+   * A connection is established: sends SASL and identities first, then watches, then waiting calls.
+   */
   connected(): void {
     const exchange = this.options.sasl?.()
     if (exchange === undefined) this.open()
@@ -209,7 +214,7 @@ export class Conversation {
     this.sendWaiting()
   }
 
-  /** The connection is gone: what can be repeated waits for the next one, in its order. */
+  /** The connection is lost: repeatable calls wait for the next one, in order. */
   lost(cause: Error): void {
     this.isOpen = false
     this.addMeasured()
@@ -239,7 +244,7 @@ export class Conversation {
     }
   }
 
-  /** Nobody will answer any more: all calls fail with what `reason` says of each. */
+  /** No reply will come any more: fails all calls, each with the error that `reason` makes. */
   abandon(reason: (call: Call) => unknown): void {
     this.isOpen = false
     this.out.reset()
@@ -263,7 +268,7 @@ export class Conversation {
     if (xid === xids.notification) {
       stats.notifications++
       const { type, path } = WatcherEvent.read(reader)
-      // The same transaction may have more to tell, of other nodes.
+      // The same transaction may cause more events, for other nodes.
       this.told(zxid - 1n)
       this.watches.fire(type, path, zxid > 0n ? zxid : undefined)
     } else if (xid === xids.auth) {
@@ -299,7 +304,7 @@ export class Conversation {
     if (ms >= slowMs) onSlow(call, ms)
   }
 
-  /** Replies that come together to requests that left together took the same time. */
+  /** Replies that arrive together, to requests that left together, took the same time. */
   private addMeasured(): void {
     const { unmeasured, measuredTurn: turn } = this
     if (unmeasured === 0 || turn === undefined) return
@@ -308,20 +313,20 @@ export class Conversation {
     stats.answered(this.measuredCode, nowMs() - turn.startedAtMs, unmeasured)
   }
 
-  /** All frames that came together are handled: there may be room for what waits. */
+  /** All frames that arrived together are handled: waiting calls may have room now. */
   received(): void {
     this.addMeasured()
     if (this.waiting.length > 0 && this.isOpen) this.sendWaiting()
   }
 
-  /** What was written has left: there is room again. */
+  /** Pending bytes have left: there is room again. */
   drained(): void {
     if (!this.isBackedUp) return
     this.isBackedUp = false
     if (this.isOpen) this.sendWaiting()
   }
 
-  /** Everything that was said since the last time leaves in one piece. */
+  /** Sends everything since the last time in one piece. */
   flush(): void {
     this.isFlushing = false
     this.send()
@@ -365,10 +370,10 @@ export class Conversation {
     return xid
   }
 
-  /** Goes right before a read, in the same piece: the read costs no round trip more. */
+  /** Sent right before a read, in the same piece, so the read needs no additional round trip. */
   private transmitBefore(read: Call, kind: Kind<Call, void>): void {
     const call = new Call(kind, read) as unknown as Call
-    // The read is repeated, and brings a new one.
+    // The read is repeated, with a new sync.
     call.repeats = Infinity
     if (this.encode(call, this.takeXid())) this.sent.push(call)
   }
@@ -466,7 +471,7 @@ export class Conversation {
         call.fail(new ConnectionLossError(!call.kind.isRead, { path: call.path, cause: error }))
         throw error
       }
-      // What the server sent is not what a codec expects; the watch is set all the same.
+      // The server's data does not match the codec; the watch is set nevertheless.
       if (call.watch !== undefined) this.watches.add(call.watchKind, call.watchPath, call.watch)
       call.fail(error)
       return
@@ -485,24 +490,24 @@ export class Conversation {
     const identity = call.request as Credentials
     const { scheme, isRequired = false } = identity
     const index = this.identities.indexOf(identity)
-    // Kept, it would be refused on one connection after another.
+    // If it were kept, it would be refused on one connection after another.
     if (index >= 0) this.identities.splice(index, 1)
     const error = new OperationError(refusalOf(err), { zxid })
     const isTold = isRequired || call.isAwaited
     call.fail(error)
-    // The server closes the connection; what is asked meanwhile should not be caught in that.
+    // The server closes the connection; new requests should not get lost with it.
     this.leave(error)
     this.options.onIdentityRefused({ scheme, error, isTold })
     if (isRequired) this.options.onRejected(error)
   }
 
-  /** A link that lives elsewhere tells of the loss only later; what is asked meanwhile waits. */
+  /** A link in another thread reports the loss only later; new requests wait. */
   private leave(error: Error): void {
     this.link.leave(error)
     this.lost(error)
   }
 
-  /** In portions, as servers have a bound on what they read at once. */
+  /** In portions, because servers limit the size of a request. */
   private restoreWatches(): void {
     this.unrestored = 0
     if (this.watches.size === 0) return
@@ -536,7 +541,7 @@ export class Conversation {
   }
 }
 
-/** What stands before the path of the caller in that of the request. */
+/** The prefix of the request's path before the path of the caller. */
 function chrootOf({ path, request }: Call): string {
   const asked = (request as { readonly path?: unknown } | undefined)?.path
   if (path === undefined || typeof asked !== 'string') return ''
@@ -566,7 +571,7 @@ function emptyPortion(relativeZxid: bigint): WatchPortion {
   return { relativeZxid, lists: [[], [], [], [], []] }
 }
 
-/** An identity is presented. */
+/** Presents an identity. */
 export const authKind: Kind<Credentials, void> = {
   name: 'auth',
   code: operations.auth.code,

@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest'
 import { formatServer, parseOtherServers, parseServers } from './server-list.ts'
 
-test('servers and a chroot are read from one string', () => {
+test('servers and a chroot are parsed from one string', () => {
   expect(parseServers('a:1, b ,[::1]:3/app/x')).toEqual({
     servers: [
       { host: 'a', port: 1 },
@@ -12,11 +12,11 @@ test('servers and a chroot are read from one string', () => {
   })
 })
 
-test('a chroot of / is none', () => {
+test('a chroot of / means none', () => {
   expect(parseServers('a/').chroot).toBe('')
 })
 
-test('a list may be given, with the chroot at its end', () => {
+test('an array is accepted, with the chroot at its end', () => {
   expect(parseServers(['a:1', 'b:2/c'])).toMatchObject({ chroot: '/c', servers: { length: 2 } })
 })
 
@@ -28,12 +28,12 @@ test('an IPv6 address is written in brackets', () => {
   expect(formatServer({ host: '::1', port: 3 })).toBe('[::1]:3')
 })
 
-test.each([7, undefined, null, {}, [1], [undefined]])('%j is no text, and refused', (value) => {
+test.each([7, undefined, null, {}, [1], [undefined]])('%j is no string, and refused', (value) => {
   const sentence = /^servers are 'host:port,host:port\/chroot' or a list, not /
   expect(() => parseServers(value as unknown as string)).toThrow(sentence)
 })
 
-test('other servers come without a chroot, or with the one that the client has', () => {
+test('a new list comes without a chroot, or with that of the client', () => {
   const servers = [{ host: 'b', port: 1 }]
   expect(parseOtherServers('b:1', '/app')).toEqual(servers)
   expect(parseOtherServers(['b:1/app/'], '/app')).toEqual(servers)

@@ -3,13 +3,15 @@ import type { ServerAddress } from '../host.ts'
 
 const defaultPort = 2181
 
-/** Servers, and the path below which a client lives; '' is the root. */
+/** Servers, and the chroot of a client; '' is the root. */
 export interface ConnectString {
   readonly servers: readonly ServerAddress[]
   readonly chroot: string
 }
 
-/** `host:port,host:port/chroot`; the port may be left out, IPv6 addresses stand in brackets. */
+/**
+ * Parses `host:port,host:port/chroot`; the port is optional, and IPv6 addresses are in brackets.
+ */
 export function parseServers(text: string | readonly string[]): ConnectString {
   if (!isText(text))
     throw new TypeError(`servers are 'host:port,host:port/chroot' or a list, not ${shown(text)}`)
@@ -26,7 +28,7 @@ export function parseServers(text: string | readonly string[]): ConnectString {
   return { servers, chroot }
 }
 
-/** Those that a client goes on with, which stays below its chroot. */
+/** Parses a new list for a running client, which keeps its chroot. */
 export function parseOtherServers(
   text: string | readonly string[],
   ownChroot: string,

@@ -1,14 +1,19 @@
 import type { ServerAddress } from '../host.ts'
 import { isSameServer } from './server-list.ts'
 
-/** Between two servers of one round: enough that not all clients of a lost server arrive at once. */
+/**
+ * Pause between two servers of one round, so that not all clients of a lost server arrive at once.
+ */
 const stepJitterMs = 20
 const firstBackoffMs = 100
 const backoffMsMax = 2000
-/** What ends sooner is followed by a pause: two clients of one session would else never rest. */
+/**
+ * A connection that ends sooner is followed by a pause; otherwise two clients of one session would
+ * take it from each other without end.
+ */
 const steadyMs = 1000
 
-/** Which server to try next, and how long to wait before. */
+/** Chooses the next server, and the pause before connecting to it. */
 export class ServerRotation {
   private servers: ServerAddress[]
   private readonly random: () => number
@@ -21,7 +26,7 @@ export class ServerRotation {
   constructor(servers: readonly ServerAddress[], random: () => number, sessionTimeoutMs: number) {
     this.servers = shuffled(servers, random)
     this.random = random
-    // A session must not expire for the waiting alone.
+    // A session must not expire only because of a pause.
     this.backoffMsMax = Math.max(firstBackoffMs, Math.min(backoffMsMax, sessionTimeoutMs / 10))
   }
 
@@ -34,8 +39,8 @@ export class ServerRotation {
   }
 
   /**
-   * Other servers from now on; the next is the one after `present`, if that is among them. Nobody has
-   * failed with these yet. Answers whether they are others at all.
+   * Replaces the servers; the next one is the one after `present`, if it is in the new list.
+   * Failures are forgotten. Returns whether the list changed.
    */
   replace(servers: readonly ServerAddress[], present: ServerAddress | undefined): boolean {
     const isNamed = (server: ServerAddress): boolean =>
@@ -50,12 +55,12 @@ export class ServerRotation {
     return true
   }
 
-  /** How often all servers were tried in vain. */
+  /** How often all servers were tried without success. */
   get rounds(): number {
     return Math.floor(this.failures / this.count)
   }
 
-  /** The first attempt is immediate; whoever has tried all servers waits longer each round. */
+  /** The first attempt is immediate; after each round without success the pause grows. */
   next(): { readonly server: ServerAddress; readonly delayMs: number } {
     this.position = (this.position + 1) % this.count
     return { server: this.servers[this.position]!, delayMs: this.delayMs() }
@@ -65,12 +70,12 @@ export class ServerRotation {
     this.failures++
   }
 
-  /** A server spoke to us, if only to say that it does not know our session. */
+  /** A server answered, even if only that it does not know our session. */
   answered(): void {
     this.failures = 0
   }
 
-  /** The server after the present one, to ask it something aside. */
+  /** The server after the current one, to query it separately. */
   peek(): ServerAddress {
     this.asideOffset = (this.asideOffset % this.count) + 1
     return this.servers[(this.position + this.asideOffset) % this.count]!
@@ -87,7 +92,7 @@ export class ServerRotation {
     this.connectedAtMs = nowMs
   }
 
-  /** The pauses grow only where a connection was of no use: nothing was answered on it. */
+  /** The pauses grow only if a connection was useless, that is, if nothing was answered on it. */
   lost(nowMs: number, wasUseful: boolean): void {
     if (nowMs - this.connectedAtMs >= steadyMs) this.failures = 0
     else if (wasUseful) this.failures = 1

@@ -4,12 +4,12 @@ import type { ServerAddress } from '../host.ts'
 import { ServerRotation } from './server-rotation.ts'
 import { SessionMachine, type SessionSettings } from './session-machine.ts'
 
-/** Which the chance below shuffles into a, b, c. */
+/** The random number below shuffles these to a, b, c. */
 const servers: ServerAddress[] = ['a', 'c', 'b'].map((host) => ({ host, port: 1 }))
 const password = new Uint8Array(16).fill(7)
 const timeoutMs = 9000
 
-/** A machine and the little world it lives in: all it did is in `log`, time goes where we say. */
+/** A machine with a virtual environment: `log` records its actions, and time passes on demand. */
 class World {
   nowMs = 0
   readonly log: string[] = []
@@ -53,7 +53,7 @@ class World {
     this.machine.start(0)
   }
 
-  /** What happened since the last time. */
+  /** Everything logged since the last time. */
   news(): string[] {
     return this.log.splice(0)
   }
@@ -68,7 +68,7 @@ class World {
     this.nowMs = ms
   }
 
-  /** All that time nothing runs, as when a program is busy. */
+  /** Nothing runs in that time, as when a program is busy. */
   stallUntil(ms: number): void {
     this.nowMs = ms
   }
@@ -122,14 +122,14 @@ function frame(write: (writer: Writer) => void): Uint8Array {
 const isPing = (bytes: Uint8Array): boolean =>
   bytes.length === 12 && new Reader(bytes, 4).int() === -2
 
-test('the first attempt is immediate, and begins with a greeting', () => {
+test('the first attempt is immediate, and begins with a handshake', () => {
   const world = new World({ readOnly: true })
   expect(world.news()).toEqual(['0 open a'])
   world.open()
   expect(world.greeting).toMatchObject({ sessionId: 0n, timeOut: timeoutMs, readOnly: true })
 })
 
-test('a heartbeat follows a third of the timeout in which nothing was said', () => {
+test('a heartbeat follows a third of the timeout without a request', () => {
   const world = new World()
   world.connect()
   world.news()
@@ -146,7 +146,7 @@ test('a heartbeat follows a third of the timeout in which nothing was said', () 
   expect(world.news()).toEqual(['7000 ping'])
 })
 
-test('a server that is silent for two thirds of the timeout is left for another', () => {
+test('the client leaves a server that is silent for two thirds of the timeout', () => {
   const world = new World()
   world.connect()
   world.news()
@@ -159,7 +159,7 @@ test('a server that is silent for two thirds of the timeout is left for another'
   ])
 })
 
-test('the negotiated timeout counts, not the one that was asked for', () => {
+test('the negotiated timeout counts, not the requested one', () => {
   const world = new World({ timeoutMs: 90_000 })
   world.connect()
   world.news()
@@ -185,7 +185,7 @@ test('a session is resumed with its id, its password and the last zxid', () => {
   expect(world.news()).toContain('100 resumed')
 })
 
-test('a session counts as expired a timeout after the last thing the server surely heard', () => {
+test('a session counts as expired one timeout after the last message that the server certainly received', () => {
   const world = new World()
   world.connect()
   world.passUntil(1000)
@@ -223,7 +223,7 @@ test('without renewal nothing happens after expiry', () => {
   expect(world.news().at(-1)).toBe('9000 expired')
 })
 
-test('all servers are tried one after another, then again after a pause that grows', () => {
+test('all servers are tried one after another, then again after a growing pause', () => {
   const world = new World()
   for (let i = 0; i < 9; i++) {
     world.lose()
@@ -238,7 +238,7 @@ test('all servers are tried one after another, then again after a pause that gro
   expect(waits).toEqual([10, 10, 75, 10, 10, 150, 10, 10, 300])
 })
 
-test('after short connections the pause grows only where they were of no use', () => {
+test('after short connections the pause grows only if they were useless', () => {
   const identityXid = -4
   const pauses = (xid: number): number[] => {
     const world = new World({}, 1)
@@ -256,13 +256,13 @@ test('after short connections the pause grows only where they were of no use', (
   expect(pauses(identityXid)).toEqual([75, 150, 300])
 })
 
-test('an attempt that hangs is given up in time to try the others', () => {
+test('a hanging attempt is given up in time to try the others', () => {
   const world = new World()
   world.passUntil(2100)
   expect(world.news()).toEqual(['0 open a', '2000 drop', '2010 open b'])
 })
 
-test('after a stall of the program, what the server said meanwhile is heard before it is left', () => {
+test('after a stall of the program, received bytes are read before the server is left', () => {
   const world = new World()
   world.connect()
   world.news()
@@ -277,7 +277,7 @@ test('after a stall of the program, what the server said meanwhile is heard befo
   expect(world.news()).toContain('18100 drop')
 })
 
-test('frames are handed on but for heartbeats, however they are cut', () => {
+test('frames are passed on except heartbeats, however they are cut', () => {
   const world = new World()
   world.connect()
   world.news()
@@ -287,7 +287,7 @@ test('frames are handed on but for heartbeats, however they are cut', () => {
   expect(world.news()).toEqual(['0 frame 9'])
 })
 
-test('what is no frame ends the connection, not the session', () => {
+test('an invalid frame ends the connection, not the session', () => {
   const world = new World()
   world.connect()
   world.news()
@@ -295,7 +295,7 @@ test('what is no frame ends the connection, not the session', () => {
   expect(world.news().slice(0, 2)).toEqual(['0 drop', '0 suspended until 9000'])
 })
 
-test('a client of a server without a quorum looks for one that has it, and goes there', () => {
+test('a client of a server without a quorum looks for one with a quorum, and moves there', () => {
   const world = new World({ readOnly: true })
   world.connect(5n, true)
   world.news()
@@ -303,12 +303,12 @@ test('a client of a server without a quorum looks for one that has it, and goes 
   expect(world.news()).toEqual(['100 probe b', '300 probe c', '700 probe a'])
   world.machine.foundQuorum(servers[1]!, 1000)
   expect(world.news()).toEqual(['1000 drop', '1000 suspended until 9000', '1000 open c'])
-  // A session of that kind is known to nobody else.
+  // No other server knows such a session.
   world.open()
   expect(world.greeting.sessionId).toBe(0n)
 })
 
-test('after a server without a quorum a client that does not renew looks for another all the same', () => {
+test('a client of a server without a quorum looks for another one even without renewal', () => {
   const world = new World({ readOnly: true, renews: false })
   world.connect(5n, true)
   world.lose()
@@ -316,7 +316,7 @@ test('after a server without a quorum a client that does not renew looks for ano
   world.lose()
   world.news()
   world.passUntil(30_000)
-  // Nothing has expired: of that session nobody knew.
+  // Nothing has expired: no server knew of that session.
   expect(world.news().some((line) => line.includes('open'))).toBe(true)
   world.connect(6n)
   expect(world.news()).toContain('30000 connected')
@@ -332,7 +332,7 @@ test('an ended machine does nothing more', () => {
   expect(world.news()).toEqual([])
 })
 
-test('servers that all take too long get more time in the next round', () => {
+test('if all servers are too slow, they get more time in the next round', () => {
   const world = new World()
   const openings = (): number[] =>
     world
@@ -350,7 +350,7 @@ test('servers that all take too long get more time in the next round', () => {
   expect(inRound(2)).toBeLessThan(6100)
 })
 
-test('with other servers the connection stays where its server is among them', () => {
+test('with a new list the connection stays if its server is in it', () => {
   const world = new World()
   world.connect()
   world.news()
@@ -361,7 +361,7 @@ test('with other servers the connection stays where its server is among them', (
   expect(world.news()).toEqual(['1500 drop', '1500 suspended until 9000', '1500 open x'])
 })
 
-test('with other servers the session leaves one that is not among them, and goes on', () => {
+test('with a new list the session leaves a server that is not in it, and continues', () => {
   const world = new World()
   world.connect(77n)
   world.passUntil(2000)
@@ -372,7 +372,7 @@ test('with other servers the session leaves one that is not among them, and goes
   expect(world.greeting).toMatchObject({ sessionId: 77n, passwd: password })
 })
 
-test('who goes from server to server by new lists rests in between', () => {
+test('a client that changes servers through new lists pauses in between', () => {
   const world = new World()
   world.connect()
   world.setServers('x')
@@ -381,7 +381,7 @@ test('who goes from server to server by new lists rests in between', () => {
   expect(world.news()).toEqual(['75 open x'])
 })
 
-test('an attempt at a server that is not wanted any more is given up', () => {
+test('an attempt at a removed server is given up', () => {
   const world = new World()
   world.open()
   world.news()
@@ -390,14 +390,14 @@ test('an attempt at a server that is not wanted any more is given up', () => {
   expect(world.news()).toEqual(['0 drop', '75 open x'])
 })
 
-test('an attempt at a server that stays goes on, and the next is at one of the new ones', () => {
+test('an attempt at a server that stays continues, and the next is at a new one', () => {
   const world = new World()
   world.setServers('a', 'x')
   world.passUntil(2100)
   expect(world.news()).toEqual(['0 open a', '2000 drop', '2010 open x'])
 })
 
-test('a pause ends with other servers: these have not failed yet', () => {
+test('a new list ends a pause, since its servers have not failed yet', () => {
   const world = new World({}, 1)
   for (let i = 0; i < 4; i++) {
     world.lose()
@@ -411,7 +411,7 @@ test('a pause ends with other servers: these have not failed yet', () => {
   expect(world.news()).toEqual([`${nowMs} open x`])
 })
 
-test('whoever names other servers on hearing of a loss has one connection with one of them', () => {
+test('setting servers in a listener of a loss makes one connection to one of them', () => {
   const world = new World()
   world.connect()
   world.passUntil(2000)
@@ -434,7 +434,7 @@ test('the same servers again change nothing', () => {
   expect(world.news()).toEqual(['75 open a'])
 })
 
-test('a server that has a quorum is not gone to where it is not wanted any more', () => {
+test('the client does not move to a removed server that has a quorum', () => {
   const world = new World({ readOnly: true })
   world.connect(5n, true)
   world.setServers('a', 'x')
@@ -443,7 +443,7 @@ test('a server that has a quorum is not gone to where it is not wanted any more'
   expect(world.news()).toEqual([])
 })
 
-test('an ended machine takes no other servers', () => {
+test('an ended machine ignores a new list', () => {
   const world = new World()
   world.connect()
   world.machine.end()

@@ -14,38 +14,38 @@ import type { ServerAddress } from '../host.ts'
 import type { ResumableSession, SessionInfo } from '../state.ts'
 import type { ServerRotation } from './server-rotation.ts'
 
-/** What a session is to be. */
+/** Parameters of a session. */
 export interface SessionSettings {
-  /** Asked for; the server has its bounds. */
+  /** The requested timeout; the server has its limits. */
   readonly timeoutMs: number
-  /** Whether a server without a quorum will do. */
+  /** Whether a server without a quorum is acceptable. */
   readonly readOnly: boolean
-  /** After the end of a session, whether another one is made. */
+  /** Whether a new session is made after one has expired. */
   readonly renews: boolean
   readonly resume?: ResumableSession | undefined
 }
 
-/** What the machine asks of whoever drives it. */
+/** What the machine needs from its driver. */
 export interface SessionEffects {
   open(server: ServerAddress): void
   /** As `Stream.write`. */
   write(bytes: Uint8Array): boolean
   drop(): void
-  /** Asks a server aside whether it has a quorum; `foundQuorum` if so. */
+  /** Queries a server separately whether it has a quorum; calls `foundQuorum` if so. */
   probe(server: ServerAddress): void
-  /** Wants `tick` at that time; earlier wishes still stand. */
+  /** Requests a `tick` at that time; earlier requests remain. */
   wakeAt(ms: number): void
 }
 
-/** What the machine tells of its session. */
+/** Events of the session. */
 export interface SessionEvents {
   connected(connection: Connection): void
-  /** A frame with a header; pings are left out. */
+  /** A frame with a header, except pings. */
   frame(bytes: Uint8Array, start: number, end: number): void
-  /** Every frame of what was received at once has been handed on. */
+  /** Every frame that was received at once has been passed on. */
   received(): void
   suspended(session: SessionInfo, expiresAtMs: number, cause: Error): void
-  /** There was no session to suspend: an attempt failed, and there will be another. */
+  /** An attempt to connect failed without a session to suspend; another one follows. */
   attemptFailed(server: ServerAddress, cause: Error): void
   expired(session: SessionInfo): void
 }
@@ -65,14 +65,14 @@ const attemptMsMin = 200
 /** How often a client of a server without a quorum looks for a better one. */
 const probeMsMin = 100
 const probeMsMax = 60_000
-/** After a stall, how long what had arrived in the meantime may take to be read. */
+/** How long reading the received bytes may take after a stall. */
 const catchUpMs = 100
 
 /**
- * One session over one connection after another: bytes and time in, effects out.
+ * One session across its connections: bytes and time in, effects out.
  *
- * It knows the frames only from outside. What they say, which of them are sent again and which
- * watches a new connection needs is the business of `Conversation`.
+ * It handles frames without their content. `Conversation` knows what they mean, which requests are
+ * repeated, and which watches a new connection needs.
  */
 export class SessionMachine implements FrameSink {
   private readonly settings: SessionSettings
@@ -84,13 +84,13 @@ export class SessionMachine implements FrameSink {
   private server: ServerAddress | undefined
   private cutter = new FrameCutter(frameBytesMax)
   private session: SessionInfo | undefined
-  /** The server that gave the session had no quorum: no other server knows of it. */
+  /** The server that created the session had no quorum: no other server knows the session. */
   private isThrowaway = false
   private probeAtMs = Infinity
   private probeEveryMs = probeMsMin
   private lastZxidHigh = 0
   private lastZxidLow = 0
-  /** When the present phase is over: a pause, or the patience with an attempt. */
+  /** When the current phase ends: a pause, or an attempt to connect. */
   private phaseEndsAtMs = 0
   private expiresAtMs = Infinity
   private plannedWakeMs = Infinity
@@ -98,11 +98,13 @@ export class SessionMachine implements FrameSink {
   private isUseful = false
   private heardAtMs = 0
   private sentAtMs = 0
-  /** The server has certainly heard from us at this time or later. */
+  /** The server has certainly received a message from us at this time or later. */
   private touchedAtMs = 0
   private framesSent = 0
   private framesHeard = 0
-  /** When `markFrames` frames are answered, the server has heard what was sent at `markMs`. */
+  /**
+   * Once `markFrames` frames are answered, the server has received everything sent until `markMs`.
+   */
   private markFrames = 0
   private markMs = 0
 
@@ -125,12 +127,12 @@ export class SessionMachine implements FrameSink {
     }
   }
 
-  /** The newest transaction that this client has seen a trace of. */
+  /** The newest transaction that this client has seen in a reply or event. */
   get lastZxid(): bigint {
     return (BigInt(this.lastZxidHigh) << 32n) | BigInt(this.lastZxidLow)
   }
 
-  /** One timeout after the last thing that the server surely heard. */
+  /** The time of the last message that the server certainly received, plus the timeout. */
   get aliveUntilMs(): number {
     return this.session === undefined ? 0 : this.touchedAtMs + this.session.timeoutMs
   }
@@ -139,7 +141,7 @@ export class SessionMachine implements FrameSink {
     this.pause(nowMs)
   }
 
-  /** The stream is there. */
+  /** The stream is open. */
   opened(nowMs: number): void {
     if (this.phase !== 'opening') return
     this.phase = 'greeting'
@@ -163,7 +165,7 @@ export class SessionMachine implements FrameSink {
     this.events.received()
   }
 
-  /** For the frame cutter. */
+  /** Called by the frame cutter. */
   frame(bytes: Uint8Array, start: number, end: number): boolean {
     if (this.phase === 'greeting') {
       this.greeted(ConnectResponse.read(this.reader.reset(bytes, start, end)))
@@ -179,7 +181,7 @@ export class SessionMachine implements FrameSink {
     return true
   }
 
-  /** The stream is over, or could not be opened. */
+  /** The stream has ended, or could not be opened. */
   lost(nowMs: number, cause = new Error('the connection ended'), next?: ServerAddress): void {
     if (this.phase === 'ended' || this.phase === 'pausing') return
     const wasConnected = this.phase === 'connected'
@@ -200,13 +202,13 @@ export class SessionMachine implements FrameSink {
     } else {
       this.events.attemptFailed(this.server!, cause)
     }
-    // Whoever was told may have ended it.
+    // A listener may have ended it.
     if (this.hasEnded) return
     if (nowMs >= this.expiresAtMs) this.expire(nowMs)
     else this.pause(nowMs)
   }
 
-  /** `bytes` hold so many frames. Answers as `Stream.write` does. */
+  /** `bytes` contain this many frames. Returns what `Stream.write` returns. */
   send(bytes: Uint8Array, frames: number, nowMs: number): boolean {
     if (this.phase !== 'connected') return true
     this.sentAtMs = nowMs
@@ -234,12 +236,16 @@ export class SessionMachine implements FrameSink {
     this.plan()
   }
 
-  /** Other servers from now on. One that is not among them is left, also where it was only tried. */
+  /**
+   * Replaces the servers. The client leaves a server that is not among them, even if it was only
+   * connecting.
+   */
   setServers(servers: readonly ServerAddress[], nowMs: number): void {
     if (this.phase === 'ended') return
     if (!this.rotation.replace(servers, this.server)) return
     if (this.phase === 'pausing') {
-      // Nobody has tried these yet. Not in this moment: whoever hears of a loss may ask for it.
+      // These servers are untried, so the pause ends. Not in this call: a listener of a loss may
+      // make it.
       this.server = this.rotation.next().server
       this.phaseEndsAtMs = nowMs
       this.plan()
@@ -248,14 +254,14 @@ export class SessionMachine implements FrameSink {
     }
   }
 
-  /** A server asked aside has a quorum: go there if the present one has none. */
+  /** A queried server has a quorum: moves there if the current one has none. */
   foundQuorum(server: ServerAddress, nowMs: number): void {
     if (this.phase !== 'connected' || this.probeAtMs === Infinity) return
     if (!this.rotation.has(server)) return
     this.lost(nowMs, new Error('another server has a quorum'), server)
   }
 
-  /** The session is over because its owner wants it so; the connection goes with it. */
+  /** Ends the session on request, and the connection with it. */
   end(): void {
     if (this.phase === 'ended') return
     this.phase = 'ended'
@@ -271,7 +277,7 @@ export class SessionMachine implements FrameSink {
     const { timeoutMs } = this.session!
     const silentMs = nowMs - this.heardAtMs
     if (silentMs >= (timeoutMs * 2) / 3) {
-      // The program may have stood still, and the server's words may wait to be read.
+      // The program may have been busy, and received bytes may wait to be read.
       if (lateMs > timeoutMs / 10) this.heardAtMs = nowMs - (timeoutMs * 2) / 3 + catchUpMs
       else {
         this.lost(nowMs, new Error(`nothing heard from the server for ${Math.round(silentMs)} ms`))
@@ -318,7 +324,7 @@ export class SessionMachine implements FrameSink {
     const { timeoutMs } = this.session ?? this.settings
     const { count, rounds } = this.rotation
     const patienceMsMax = (timeoutMs * 2) / 3
-    // Where all servers were too slow, more haste would never lead to any of them.
+    // If all servers were too slow, a short patience would never reach any of them.
     const patienceMs = Math.max(attemptMsMin, patienceMsMax / count) * (1 + rounds)
     this.phaseEndsAtMs = nowMs + Math.max(attemptMsMin, Math.min(patienceMs, patienceMsMax))
     this.effects.open(this.server!)

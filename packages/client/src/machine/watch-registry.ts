@@ -1,30 +1,33 @@
 import { eventTypes, parentOf } from '@zabra/protocol'
 
-/** What happened to a node; `lost` is no change, but the end of a watch that may have missed one. */
+/** A change of a node; `lost` is not a change, but the end of a watch that may have missed one. */
 export interface WatchEvent {
   readonly type: 'created' | 'changed' | 'deleted' | 'children' | 'lost'
   readonly path: string
-  /** Of the transaction; servers before 3.9 do not tell, nor does any after a reconnection. */
+  /**
+   * The zxid of the transaction; servers before 3.9 do not report it, nor does any after a
+   * reconnection.
+   */
   readonly zxid: bigint | undefined
 }
 
 export type OneShotWatch = (event: WatchEvent) => void
 
-/** Where a one-shot watch is kept; `exist` are those on nodes that are not there. */
+/** The kinds of one-shot watches; `exist` are those on missing nodes. */
 export type WatchKind = 'data' | 'exist' | 'child'
 
-/** Hears every change until it is taken away. */
+/** Receives every change until it is removed. */
 export interface PersistentWatch {
   readonly path: string
   readonly recursive: boolean
   event(event: WatchEvent): void
-  /** A connection was lost and there is another: changes in between were not told. */
+  /** The client has reconnected: changes in between were not reported. */
   resumed(): void
-  /** Nobody will tell of changes any more. */
+  /** No more changes will be reported. */
   lost(reason: unknown): void
 }
 
-/** What a new connection must be told to watch; paths as the server knows them. */
+/** The watches that a new connection must set; paths as the server knows them. */
 export interface WatchLists {
   readonly data: string[]
   readonly exist: string[]
@@ -42,7 +45,7 @@ const typeNames: Readonly<Record<number, WatchEvent['type']>> = {
   [eventTypes.nodeChildrenChanged]: 'children',
 }
 
-/** Who wants to know about which path. Paths are those of the server, with the chroot. */
+/** The watchers of each path. Paths are those of the server, with the chroot. */
 export class WatchRegistry {
   private readonly data: OneShots = new Map()
   private readonly exist: OneShots = new Map()
@@ -55,7 +58,7 @@ export class WatchRegistry {
 
   constructor(
     inChroot: (path: string) => string | undefined,
-    /** For what the callers' own functions throw: it must not hinder the others. */
+    /** Reports errors of the callers' functions, which must not affect the others. */
     report: (error: unknown) => void,
   ) {
     this.inChroot = inChroot
@@ -71,7 +74,7 @@ export class WatchRegistry {
     } else if (!there.includes(watch)) there.push(watch)
   }
 
-  /** Answers whether anything was there. */
+  /** Returns whether there was a watch. */
   remove(kind: WatchKind, path: string): boolean {
     return this[kind].delete(path)
   }
@@ -83,7 +86,7 @@ export class WatchRegistry {
     else there.add(watch)
   }
 
-  /** Answers whether it was the last one on its path, so that the server may forget it too. */
+  /** Returns whether it was the last one on its path, so that the server may remove it too. */
   removePersistent(path: string, watch: PersistentWatch): boolean {
     const table = watch.recursive ? this.recursive : this.persistent
     const there = table.get(path)
@@ -92,7 +95,7 @@ export class WatchRegistry {
     return true
   }
 
-  /** Whether anybody watches a path as this one does. */
+  /** Whether another watcher watches a path in the same way. */
   hasPersistent(path: string, { recursive }: PersistentWatch): boolean {
     return (recursive ? this.recursive : this.persistent).has(path)
   }
@@ -114,7 +117,7 @@ export class WatchRegistry {
   fire(type: number, path: string, zxid: bigint | undefined): void {
     const name = typeNames[type]
     if (name === undefined) return
-    // What is outside is watched as it is: the ensemble's configuration.
+    // Paths outside the chroot are watched as they are: the ensemble's configuration.
     const event: WatchEvent = { type: name, path: this.inChroot(path) ?? path, zxid }
     if (name !== 'children') {
       this.call(this.data, path, event)
@@ -148,7 +151,7 @@ export class WatchRegistry {
     for (const watch of this.allPersistent()) watch.resumed()
   }
 
-  /** The end of all watches; those who waited on one are woken. */
+  /** Ends all watches and notifies their watchers. */
   clear(reason: unknown): void {
     const persistent = this.allPersistent()
     const oneShots = [this.data, this.exist, this.child].map((table) => new Map(table))

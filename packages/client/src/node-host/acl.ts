@@ -3,7 +3,7 @@ import type { Acl } from '@zabra/protocol'
 import { allPermissions, entry, openAcl, type Permissions } from '../calls/acls.ts'
 
 /**
- * ACLs in words. Each call returns a list; several lists are put together with `...`.
+ * Builds ACLs. Each call returns a list; combine lists with `...`.
  *
  *     const mine = [...acl.digest('ann', 'secret'), ...acl.world('r')]
  *     await client.create('/private', 'x', { acl: mine })
@@ -12,13 +12,15 @@ export const acl = {
   /** Everybody may do everything. */
   open: openAcl,
 
-  /** The creator of the node may do everything, by the identities that its connection has then. */
+  /**
+   * The creator of the node may do everything, with the identities that its connection has then.
+   */
   creator: entry('auth', '', allPermissions),
 
   /** Everybody may read. */
   read: entry('world', 'anyone', 'r'),
 
-  /** What everybody may do: `acl.world('r')`. */
+  /** Permissions for everybody: `acl.world('r')`. */
   world(perms: Permissions): readonly Acl[] {
     return entry('world', 'anyone', perms)
   },

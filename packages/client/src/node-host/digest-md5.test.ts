@@ -6,9 +6,9 @@ const bytes = (text: string): Uint8Array => Buffer.from(text)
 const hex = (data: string | Uint8Array): string => createHash('md5').update(data).digest('hex')
 const challenge = 'realm="zk-sasl-md5",nonce="OA6MG9tEQGm2hh",charset=utf-8,algorithm=md5-sess'
 
-/** By the formulas of RFC 2831, section 2.1.2.1. */
+/** The formulas of RFC 2831, section 2.1.2.1. */
 function proof(user: string, password: string, a2: string): string {
-  // In ISO 8859-1 where that has all the letters.
+  // In ISO 8859-1 if that has all the letters.
   const encoding =
     Buffer.from(password, 'latin1').toString('latin1') === password ? 'latin1' : 'utf8'
   const inner = createHash('md5').update(`${user}:zk-sasl-md5:${password}`, encoding).digest()
@@ -28,13 +28,13 @@ test('a challenge is answered with the proof of RFC 2831', () => {
   expect(exchange.answer(bytes(`rspauth=${rspauth}`))).toBeUndefined()
 })
 
-test('a server that does not know the password is found out', () => {
+test('a server that does not know the password is detected', () => {
   const exchange = digestMd5({ username: 'bob', password: 'pw' })
   exchange.answer(bytes(challenge))
   expect(() => exchange.answer(bytes('rspauth=00000000000000000000000000000000'))).toThrow('prove')
 })
 
-test('names with quotes are written as the RFC wants them', () => {
+test('names with quotes are written as the RFC requires', () => {
   const exchange = digestMd5({ username: 'a"b', password: 'pw' })
   expect(Buffer.from(exchange.answer(bytes(challenge))!).toString()).toContain('username="a\\"b"')
 })

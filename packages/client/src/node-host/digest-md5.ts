@@ -10,7 +10,7 @@ const digestUri = `${protocol}/${defaultRealm}`
 export interface DigestMd5Options {
   readonly username: string
   readonly password: string
-  /** Chosen by chance unless a test says so. */
+  /** Random, except in tests. */
   readonly cnonce?: string
 }
 
@@ -56,7 +56,7 @@ export function digestMd5(options: DigestMd5Options): SaslExchange {
   }
 }
 
-/** `name=value,name="value with \"quotes\""`. */
+/** Parses `name=value,name="value with \"quotes\""`. */
 function parseDirectives(text: string): Map<string, string> {
   const pattern = /([^=,\s]+)=(?:"((?:[^"\\]|\\.)*)"|([^,]*))/g
   const directives = new Map<string, string>()
@@ -65,7 +65,10 @@ function parseDirectives(text: string): Map<string, string> {
   return directives
 }
 
-/** RFC 2831, 2.1.2.1: what ISO 8859-1 can spell is hashed in that, whatever the charset says. */
+/**
+ * RFC 2831, 2.1.2.1: text that fits into ISO 8859-1 is hashed in that encoding, whatever the
+ * charset says.
+ */
 function hashedText(text: string): Buffer {
   return Buffer.from(text, /^[\0-\u00ff]*$/.test(text) ? 'latin1' : 'utf8')
 }

@@ -1,6 +1,6 @@
 /**
  * Runs in a worker thread: a session with its connection, heartbeats and reconnections. The client
- * in the other thread says what is sent and hears what is received, whenever it finds the time.
+ * in the main thread decides what to send, and handles received frames whenever it finds the time.
  */
 import { parentPort, workerData } from 'node:worker_threads'
 import { Writer } from '@zabra/protocol'
@@ -14,7 +14,7 @@ const port = parentPort
 if (port === null) throw new Error('this module runs in a worker thread')
 const { settings, servers, host: hostOptions } = workerData as WorkerTask
 const host = nodeHost(hostOptions)
-/** Each thread counts its milliseconds from its own beginning. */
+/** Each thread has its own time origin. */
 const { timeOrigin } = performance
 
 const tell = (message: FromWorker, transfer: ArrayBuffer[] = []): void =>
@@ -41,7 +41,7 @@ const events: SessionEvents = {
     tell({ type: 'frames', bytes, facts: facts() }, [bytes.buffer as ArrayBuffer])
   },
   suspended(session, expiresAtMs, cause) {
-    // What came before the loss is told before it, and never on the next connection.
+    // Frames that came before the loss are reported before it, and never on the next connection.
     if (received.position > 0) events.received()
     tell({ type: 'suspended', session, expiresAtMs: expiresAtMs + timeOrigin, cause })
   },

@@ -5,7 +5,7 @@ afterEach(() => {
   vi.useRealTimers()
 })
 
-test('a timer may be longer than Node can wait, and may never come', () => {
+test('a timer may be longer than the limit of Node, or infinite', () => {
   vi.useFakeTimers()
   const host = nodeHost()
   const month = 31 * 24 * 3600 * 1000

@@ -10,16 +10,16 @@ export interface NodeHostOptions {
   readonly unref?: boolean | undefined
   /** `true` is TLS with Node's defaults. */
   readonly tls?: boolean | TlsOptions | undefined
-  /** How long an answer is looked for before going to sleep. */
+  /** How long to poll for an answer before the loop sleeps. */
   readonly answerPollMicros?: number | undefined
 }
 
 const answerPollMicrosDefault = 250
 
-/** What Node waits at the most; it takes anything longer for 1 ms. */
+/** The longest timer of Node; it treats longer ones as 1 ms. */
 const waitMsMax = 0x7fffffff
 
-/** `Infinity` never comes. */
+/** `Infinity` never fires. */
 function startTimer(ms: number, callback: () => void, unref: boolean): () => void {
   if (ms === Infinity) return () => {}
   let timer: NodeJS.Timeout
@@ -32,7 +32,7 @@ function startTimer(ms: number, callback: () => void, unref: boolean): () => voi
   return () => clearTimeout(timer)
 }
 
-/** Streams, time and chance as Node has them. */
+/** Streams, time and randomness, from Node. */
 export function nodeHost({
   unref = false,
   tls = false,
@@ -44,7 +44,7 @@ export function nodeHost({
     nowMs: () => performance.now(),
     random,
     timer: (ms, callback) => startTimer(ms, callback, unref),
-    // Runs after all promises that are ready have had their say, so what they ask for leaves together.
+    // Runs after all settled promises have run, so the requests they make leave together.
     defer: (callback) => nextTick(callback),
     open: (server, events) =>
       tls === false

@@ -48,9 +48,9 @@ const clientKind = 2
 const errorStatus = 2
 
 /**
- * From now on every request of every client of this process is a span with the attributes of
- * OpenTelemetry's conventions for databases, and counts in `db.client.operation.duration`; changes of
- * state count in `zabra.client.states`. Returns how to stop that.
+ * Makes every request of every client of this process a span with the attributes of OpenTelemetry's
+ * conventions for databases, and counts it in `db.client.operation.duration`; changes of state
+ * count in `zabra.client.states`. Returns a function that stops this.
  */
 export function instrument({ tracer, meter }: InstrumentOptions): () => void {
   const spans = new WeakMap<object, SpanLike>()
@@ -94,7 +94,7 @@ export function instrument({ tracer, meter }: InstrumentOptions): () => void {
   }
 }
 
-/** Paths are for spans only: as labels of a metric they would be too many. */
+/** Paths are attributes of spans only: as labels of a metric they would be too many. */
 function attributesOf({ operation, path, server }: RequestTrace, hasPath = true): Attributes {
   const colon = server.lastIndexOf(':')
   return {

@@ -7,12 +7,12 @@ import type { Facts, FromWorker, ToWorker, WorkerTask } from './worker-messages.
 
 const frameBytesMax = 0x7fffffff
 const { timeOrigin } = performance
-/** Beside this file, which is compiled or not. */
+/** The worker's file, next to this one, compiled or not. */
 const script = import.meta.url.endsWith('.ts') ? 'keep-alive-worker.ts' : 'keep-alive-worker.js'
 
 /**
- * A session that lives in a worker thread, so that it outlives a busy main thread. What the worker
- * tells is heard in order, but only when this thread has time for it.
+ * A session in a worker thread, so that it survives a busy main thread. Messages of the worker are
+ * handled in order, whenever this thread has time for them.
  */
 export class WorkerLink implements SessionLink {
   lastZxid = 0n
@@ -23,7 +23,7 @@ export class WorkerLink implements SessionLink {
   private readonly onFault: (error: Error) => void
   private worker: Worker | undefined
   private connections = 0
-  /** There is a connection, and it is not the one that we leave. */
+  /** There is a connection, and not one that is being closed. */
   private isListening = false
   private hasEnded = false
 
@@ -38,7 +38,7 @@ export class WorkerLink implements SessionLink {
     worker.on('message', (message: FromWorker) => this.hear(message))
     worker.on('error', (error) => this.fault(error))
     worker.on('exit', () => this.fault(new Error('the worker thread of the session is gone')))
-    // Listening takes it back.
+    // Listening refs the worker again.
     if (this.task.host.unref === true) worker.unref()
     this.worker = worker
   }
@@ -102,7 +102,7 @@ export class WorkerLink implements SessionLink {
     }
   }
 
-  /** Each message holds whole frames. */
+  /** Each message contains whole frames. */
   private cut(bytes: Uint8Array): void {
     const cutter = new FrameCutter(frameBytesMax)
     try {

@@ -3,7 +3,7 @@ import type { Connection, SessionSettings } from '../machine/session-machine.ts'
 import type { SessionInfo } from '../state.ts'
 import type { NodeHostOptions } from './node-host.ts'
 
-/** What the worker is given when it starts. */
+/** The initial data of the worker. */
 export interface WorkerTask {
   readonly settings: SessionSettings
   readonly servers: readonly ServerAddress[]
@@ -11,8 +11,8 @@ export interface WorkerTask {
 }
 
 /**
- * What the client tells its worker. It counts connections, because it may hear late that one is
- * lost: what was meant for that one must not be said on the next.
+ * Messages from the client to its worker. They count connections, because the client may learn late
+ * that one is lost: a message for that one must not be sent on the next.
  */
 export type ToWorker =
   | {
@@ -25,7 +25,7 @@ export type ToWorker =
   | { readonly type: 'servers'; readonly servers: readonly ServerAddress[] }
   | { readonly type: 'end' }
 
-/** What the worker tells its client. Times are those of the clock that all threads share. */
+/** Messages from the worker to its client. Times use the clock that all threads share. */
 export type FromWorker =
   | { readonly type: 'connected'; readonly connection: Connection; readonly facts: Facts }
   /** Whole frames, one after another. */

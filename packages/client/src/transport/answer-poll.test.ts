@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest'
 import { AnswerPoll } from './answer-poll.ts'
 
-/** A loop that goes to sleep when nobody wants another round. */
+/** An event loop that sleeps when nobody requests another round. */
 class Loop {
   nowMs = 0
   private next: (() => void) | undefined
@@ -18,7 +18,7 @@ class Loop {
     return this.next === undefined
   }
 
-  /** Rounds of the loop without anything to do. */
+  /** Runs rounds of the loop without any events. */
   pass(micros: number): void {
     const untilMs = this.nowMs + micros / 1000
     while (this.nowMs < untilMs) {
@@ -36,7 +36,7 @@ class Loop {
   }
 }
 
-test('a server that is far is waited for asleep', () => {
+test('does not poll for a distant server', () => {
   const loop = new Loop()
   for (let i = 0; i < 3; i++) {
     loop.ask(400)
@@ -45,7 +45,7 @@ test('a server that is far is waited for asleep', () => {
   }
 })
 
-test('a near one is looked for until it has answered', () => {
+test('polls for a nearby server until it has answered', () => {
   const loop = new Loop()
   loop.ask(50)
   loop.poll.asked()
@@ -56,7 +56,7 @@ test('a near one is looked for until it has answered', () => {
   expect(loop.sleeps).toBe(true)
 })
 
-test('and not for long, nor the next time, when it is slow for once', () => {
+test('stops soon when it is slow once, and does not poll the next time', () => {
   const loop = new Loop()
   loop.ask(50)
   loop.poll.asked()
@@ -68,7 +68,7 @@ test('and not for long, nor the next time, when it is slow for once', () => {
   expect(loop.sleeps).toBe(true)
 })
 
-test('what comes without having been asked for says nothing', () => {
+test('unsolicited messages do not count', () => {
   const loop = new Loop()
   loop.ask(400)
   loop.poll.answered()
@@ -76,7 +76,7 @@ test('what comes without having been asked for says nothing', () => {
   expect(loop.sleeps).toBe(true)
 })
 
-test('whoever does not want it never looks', () => {
+test('never polls if disabled', () => {
   const loop = new Loop(0)
   loop.ask(0)
   loop.poll.asked()

@@ -1,7 +1,7 @@
-/** What polling needs. */
+/** What polling needs from its environment. */
 export interface PollPorts {
   nowMs(): number
-  /** Does it in the next round of the loop, which then does not go to sleep. */
+  /** Runs a function in the next round of the loop, which keeps the loop from sleeping. */
   soon(work: () => void): void
 }
 
@@ -9,13 +9,13 @@ const nothingAsked = -Infinity
 const nodePorts: PollPorts = { nowMs: () => performance.now(), soon: setImmediate }
 
 /**
- * Going to sleep and being woken takes longer than a server next door takes to answer a read. So
- * where the last answer came at once, the loop looks for the next one for a moment before it
- * sleeps; other work is done meanwhile as always. Where answers take longer it never does.
+ * Sleeping and waking takes longer than a nearby server takes to answer a read. So if the last
+ * answer came at once, the loop polls for the next one for a moment before it sleeps; other work
+ * continues as usual. If answers take longer, it never polls.
  */
 export class AnswerPoll {
   private readonly ports: PollPorts
-  /** A server that answers later is far, and whoever waits for it had better sleep. */
+  /** A server that answers later than this is distant, and waiting for it asleep is better. */
   private readonly nearMs: number
   private askedMs = nothingAsked
   private isNear = false
@@ -26,7 +26,7 @@ export class AnswerPoll {
     this.ports = ports
   }
 
-  /** Something was sent. */
+  /** Call when something was sent. */
   asked(): void {
     const { ports } = this
     this.askedMs = ports.nowMs()
@@ -35,7 +35,7 @@ export class AnswerPoll {
     ports.soon(this.poll)
   }
 
-  /** Something came. */
+  /** Call when something was received. */
   answered(): void {
     if (this.askedMs === nothingAsked) return
     this.isNear = this.ports.nowMs() - this.askedMs < this.nearMs

@@ -4,7 +4,7 @@ import type { ServerAddress, Stream, StreamEvents } from '../host.ts'
 import { AnswerPoll } from './answer-poll.ts'
 
 const receivedBytes = 64 * 1024
-/** Shared by all sockets: what is received is handled before anything else is. */
+/** Shared by all sockets: received bytes are handled before the next read. */
 const shared = new Uint8Array(receivedBytes)
 
 export interface SocketOptions {
@@ -13,7 +13,7 @@ export interface SocketOptions {
   readonly answerPollMicros: number
 }
 
-/** A TCP connection. A name may have several addresses: all are tried, in any order. */
+/** A TCP connection. A name may have several addresses: all are tried, in random order. */
 export function openTcp(
   server: ServerAddress,
   events: StreamEvents,
@@ -60,7 +60,7 @@ export class SocketStream implements Stream {
     socket.on('drain', () => this.isClosed || this.events.drained())
   }
 
-  /** No socket came of it. */
+  /** The socket could not be created. */
   failed(error: Error): void {
     if (!this.isClosed) this.events.closed(error)
   }
@@ -85,7 +85,7 @@ export class SocketStream implements Stream {
 
   close(): void {
     this.isClosed = true
-    // Not `end`: what was written is with the kernel already, and nobody listens any more.
+    // Not `end`: pending bytes are in the kernel already, and nobody listens any more.
     this.socket?.destroy()
   }
 }
@@ -96,7 +96,7 @@ type LookupCallback = (
   family?: number,
 ) => void
 
-/** Resolves a name to all its addresses, in any order. */
+/** Resolves a name to all its addresses, in random order. */
 export function shuffledLookup(random: () => number) {
   return (name: string, options: LookupOptions, callback: LookupCallback): void => {
     dnsLookup(name, { ...options, all: true }, (error, addresses) => {

@@ -5,9 +5,9 @@ import type { ServerAddress, Stream, StreamEvents } from '../host.ts'
 import { shuffledLookup, SocketStream, type SocketOptions } from './tcp.ts'
 
 /**
- * As for Node's `tls.connect`: certificate authorities, a key and certificate of one's own... Files are
- * read for each connection, so that a renewed certificate is used from the next one on. No ALPN is
- * offered, which ZooKeeper does not know.
+ * As for Node's `tls.connect`: certificate authorities, a key and certificate... Files are read for
+ * each connection, so that a renewed certificate is used from the next one on. No ALPN is offered,
+ * since ZooKeeper does not know it.
  */
 export interface TlsOptions extends Omit<
   ConnectionOptions,
@@ -19,7 +19,7 @@ export interface TlsOptions extends Omit<
   readonly keyFile?: string | undefined
 }
 
-/** The options with what the files hold now. */
+/** The options with the current content of the files. */
 function withFiles({ caFile, certFile, keyFile, ...options }: TlsOptions): ConnectionOptions {
   return {
     ...options,
@@ -43,7 +43,7 @@ export function openTls(
   try {
     files = withFiles(options)
   } catch (error) {
-    // Nothing is heard of a stream before it is returned.
+    // No event may come before the stream is returned.
     setImmediate(() => stream.failed(error as Error))
     return stream
   }

@@ -14,7 +14,7 @@ function drain(queue: ChangeQueue): string[] {
   return result
 }
 
-test('a node that comes, changes and goes unread leaves nothing but word of the last', () => {
+test('of unread nodes that come, change and go, only the last deletion stays', () => {
   const queue = new ChangeQueue()
   for (let i = 0; i < 1000; i++) {
     queue.push(change('created', `/queue/${i}`), true)
@@ -25,7 +25,7 @@ test('a node that comes, changes and goes unread leaves nothing but word of the 
   expect(drain(queue)).toEqual(['deleted /queue/999 missed'])
 })
 
-test('that a node is gone which the reader knows stays to be read, however often it came back', () => {
+test('the deletion of a node that the reader knows stays unread, however often it comes back', () => {
   const queue = new ChangeQueue()
   for (let i = 0; i < 3; i++) {
     queue.push(change('deleted', '/known'), false)
@@ -39,7 +39,7 @@ test('that a node is gone which the reader knows stays to be read, however often
   expect(drain(queue)).toEqual(['deleted /known missed', 'deleted /newer missed'])
 })
 
-test('a node that came and went, and came again, is there', () => {
+test('a node that came, went and came again exists', () => {
   const queue = new ChangeQueue()
   queue.push(change('initial', '/again'), true)
   queue.push(change('deleted', '/again'), false)
@@ -49,7 +49,7 @@ test('a node that came and went, and came again, is there', () => {
   expect(drain(queue)).toEqual(['created /again missed', 'deleted /other missed'])
 })
 
-test('what was read of the last that went is not forgotten in the place of another', () => {
+test('reading the last deletion does not confuse it with another one', () => {
   const queue = new ChangeQueue()
   queue.push(change('created', '/a'), true)
   queue.push(change('deleted', '/a'), false)

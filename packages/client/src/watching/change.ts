@@ -1,30 +1,34 @@
 import type { Stat } from '../stat.ts'
 
-/** What `watch()` tells of a node. */
+/** An event of `watch()`. */
 export interface Change {
   /**
-   * `initial` is how the node was found; `children` is told of the watched node only. `sessionExpired` is
-   * no change of a node: the watching goes on in the next session, and says what it finds then.
+   * `initial` describes an existing node; `children` is reported of the watched node only.
+   * `sessionExpired` is no change of a node: watching continues in the next session, and reports
+   * what it finds then.
    */
   readonly type: 'initial' | 'created' | 'changed' | 'deleted' | 'children' | 'sessionExpired'
   readonly path: string
-  /** Of the transaction, where the server told. */
+  /** The zxid of the transaction, if the server reported it. */
   readonly zxid: bigint | undefined
-  /** As it was found; undefined where the change came as a mere notification, or nothing is there. */
+  /**
+   * The stat, if the node was read; undefined if the change came as a mere notification, or the
+   * node is gone.
+   */
   readonly stat: Stat | undefined
   /**
-   * There may have been other changes of the node before this one that nobody was told of. A node
-   * that came and went before anybody read of it does not count.
+   * Other changes of the node before this one may not have been reported. Nodes that came and went
+   * before anybody read them do not count.
    */
   readonly missed: boolean
 }
 
-/** A change of a node's children leaves open what became of the node itself, and the other way round. */
+/** A change of a node's children says nothing about the node itself, and vice versa. */
 export function childrenOf(path: string): string {
   return `${path}\0`
 }
 
-/** The end of a session is told beside what became of the node. */
+/** The end of a session is reported independently of nodes. */
 function keyOf({ type, path }: Change): string {
   if (type === 'sessionExpired') return `${path}\0\0`
   return type === 'children' ? childrenOf(path) : path
@@ -32,26 +36,26 @@ function keyOf({ type, path }: Change): string {
 
 interface Entry {
   readonly change: Change
-  /** The reader does not know of the node. */
+  /** The reader does not know the node. */
   readonly isNew: boolean
 }
 
 /**
- * Changes that wait for their reader: one for each node, however slow the reader is. Of nodes that
- * came and went unread only the last stays, so that there are never more changes than nodes that
- * exist, nodes that the reader knows, and this one. It stays because its transaction may have
- * changed other nodes, of which nobody was told yet: a mirror of the whole tree has to wait.
+ * Unread changes: one per node, however slow the reader is. Of nodes that came and went unread only
+ * the last deletion stays, so there are never more changes than nodes that exist, nodes that the
+ * reader knows, and this one. It stays because its transaction may have changed other nodes that
+ * were not reported yet: a mirror of the whole tree has to wait for them.
  */
 export class ChangeQueue {
   private readonly entries = new Map<string, Entry>()
-  /** Where the last of those is that came and went. */
+  /** The index of that last deletion. */
   private passing: string | undefined
 
   get size(): number {
     return this.entries.size
   }
 
-  /** `isNew` says that nobody was told of the node, or last that it is gone. */
+  /** `isNew`: the reader does not know the node, or knows that it is gone. */
   push(change: Change, isNew: boolean): void {
     const { type } = change
     const key = keyOf(change)
@@ -79,7 +83,7 @@ export class ChangeQueue {
   }
 }
 
-/** The last state counts; a node that was new to the reader still is. */
+/** The latest state counts; a node that was new to the reader still is. */
 function merged({ change: before, isNew }: Entry, change: Change): Entry {
   const isStillCreated = before.type === 'created' && change.type === 'changed'
   const type = isStillCreated ? 'created' : change.type

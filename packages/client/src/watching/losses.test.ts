@@ -3,7 +3,7 @@ import { ConnectionLossError, SessionExpiredError } from '../errors.ts'
 import type { Stat } from '../stat.ts'
 import { LiveWatching, type WatchPort } from './watching.ts'
 
-test('a connection that is lost while a watch is being set, and while looking, does not end it', async () => {
+test('losing the connection while setting a watch, or while comparing, does not end the watch', async () => {
   const losses = { add: 2, exists: 2 }
   const orLoss = <T>(name: keyof typeof losses, value: T): Promise<T> =>
     losses[name]-- > 0 ? Promise.reject(new ConnectionLossError(false)) : Promise.resolve(value)
@@ -19,7 +19,7 @@ test('a connection that is lost while a watch is being set, and while looking, d
   expect(value).toMatchObject({ type: 'initial', path: '/a', zxid: 7n, missed: false })
 })
 
-test('a session that expires while nodes are looked at does not make two looks at once', async () => {
+test('a session that expires during a comparison does not start a second one', async () => {
   const looks: { resolve: (stat: Stat | undefined) => void; reject: (error: Error) => void }[] = []
   const port: WatchPort = {
     add: () => Promise.resolve(),
@@ -41,7 +41,7 @@ test('a session that expires while nodes are looked at does not make two looks a
   expect(looks).toHaveLength(2)
 })
 
-test('a look that goes on in the next session, from before it is watched, is the only one', async () => {
+test('a comparison that continues in the next session before the watch is set is the only one', async () => {
   const looks: ((stat: Stat | undefined) => void)[] = []
   const port: WatchPort = {
     add: () => Promise.resolve(),
@@ -57,7 +57,7 @@ test('a look that goes on in the next session, from before it is watched, is the
   expect(looks).toHaveLength(1)
   looks[0]!(undefined)
   await turn()
-  // Told while it is looked for again, and found to be missing before.
+  // Reported during the second comparison, and found missing before.
   watching.event({ type: 'created', path: '/a', zxid: 7n })
   looks[1]!(undefined)
   await watching.ready
@@ -69,7 +69,7 @@ test('a look that goes on in the next session, from before it is watched, is the
   expect(watching.isDrained).toBe(true)
 })
 
-test('where the session was the last one, a watch that would go on in the next fails', async () => {
+test('after the last session, a watch that would continue in the next one fails', async () => {
   let isClosed = false
   const expired = new SessionExpiredError(false)
   const port: WatchPort = {

@@ -3,7 +3,7 @@ import { Scope } from './scope.ts'
 
 const none = new Set<string>()
 
-test('without options everything is of interest, and nothing is at the bottom', () => {
+test('without options everything is included', () => {
   const scope = new Scope('/a', {})
   expect([scope.has('/a', none), scope.has('/a/b/c/d', none)]).toEqual([true, true])
   expect(scope.isBottom('/a/b/c/d')).toBe(false)
@@ -22,7 +22,7 @@ test.each([
   expect([alone, family].map((scope) => scope.isBottom(child))).toEqual([true, true])
 })
 
-test('what is below a node that is left out is not asked about', () => {
+test('the filter is not called for nodes below an excluded one', () => {
   const asked: string[] = []
   const include = (path: string): boolean => {
     asked.push(path)
@@ -33,20 +33,20 @@ test('what is below a node that is left out is not asked about', () => {
   expect(asked.splice(0)).toEqual(['/a/b'])
   expect(scope.has('/a/x/y', none)).toBe(true)
   expect(asked.splice(0)).toEqual(['/a/x', '/a/x/y'])
-  // Of what is known it is clear, and of the node itself.
+  // Known nodes are included, and so is the node itself.
   expect(scope.has('/a/x/y', new Set(['/a/x']))).toBe(true)
   expect(scope.has('/a', none)).toBe(true)
   expect(asked).toEqual(['/a/x/y'])
 })
 
-test('what is too deep is not asked about either', () => {
+test('the filter is not called for nodes that are too deep', () => {
   const include = (path: string): boolean => {
     throw new Error(`asked about ${path}`)
   }
   expect(new Scope('/a', { depthMax: 1, include }).has('/a/b/c', none)).toBe(false)
 })
 
-test('depths and filters that are none are refused', () => {
+test('invalid depths and filters are refused', () => {
   for (const depthMax of [-1, 1.5, Number.NaN, Infinity, '1', null])
     expect(() => new Scope('/a', { depthMax: depthMax as number })).toThrow(
       /^depthMax is a whole number from 0 on, not /,

@@ -2,16 +2,18 @@ import { parentOf } from '@zabra/protocol'
 import { shown } from '../calls/arguments.ts'
 
 export interface ScopeOptions {
-  /** How far below the node, where it is recursive: 0 for the node alone, 1 for its children too. */
+  /**
+   * How far below the node a recursive watch goes: 0 for the node alone, 1 for its children too.
+   */
   readonly depthMax?: number | undefined
   /**
-   * Whether a node below is of interest; where it is not, nothing below it is either. It may be
-   * asked more than once, and must say the same each time. What it throws ends the iteration.
+   * Whether to include a node; if not, everything below it is excluded too. It may be called more
+   * than once, and must return the same each time. If it throws, the iteration ends with the error.
    */
   readonly include?: ((path: string) => boolean) | undefined
 }
 
-/** Which nodes are of interest to a watching: the watched one, and of those below it some or all. */
+/** Decides which nodes are watched: the node itself, and some or all of those below it. */
 export class Scope {
   private readonly root: string
   private readonly depthMax: number | undefined
@@ -27,17 +29,17 @@ export class Scope {
     this.include = include
   }
 
-  /** Whether nothing below the node is of interest, so that its children need not be listed. */
+  /** Whether nothing below the node is included, so that its children need not be listed. */
   isBottom(path: string): boolean {
     return this.depthMax !== undefined && this.depthOf(path) >= this.depthMax
   }
 
-  /** Whether a node is of interest whose parent is, and is not at the bottom. */
+  /** Whether a node is included, given that its parent is and is not at the maximum depth. */
   hasChild(path: string): boolean {
     return this.include === undefined || this.include(path)
   }
 
-  /** Whether a node is of interest; of those in `known` it is clear that they are. */
+  /** Whether a node is included; those in `known` certainly are. */
   has(path: string, known: { has(path: string): boolean }): boolean {
     const { depthMax, include } = this
     if (depthMax === undefined && include === undefined) return true

@@ -9,16 +9,16 @@ const brief = ({ type, path, zxid, missed }: Change): string =>
 
 const turn = (): Promise<void> => new Promise((resolve) => setImmediate(resolve))
 
-/** A node by the transactions that made it, changed it, and changed its children. */
+/** A node, by the transactions that created it, changed it, and changed its children. */
 const stat = (czxid: bigint, mzxid = czxid, pzxid = czxid): Stat =>
   ({ czxid, mzxid, pzxid }) as Stat
 
-/** A watching of /a whose looks are answered by the test, and all that it tells. */
+/** A watch on /a whose reads are answered by the test, with all its events. */
 async function watched(options: WatchOptions = {}): Promise<{
   watching: LiveWatching
-  /** Answers the look that is on its way. */
+  /** Answers the pending read. */
   show: (found: Stat | undefined) => Promise<void>
-  /** What was told since the last time. */
+  /** Events since the last time. */
   told: () => Promise<string[]>
 }> {
   const looks: ((found: Stat | undefined) => void)[] = []
@@ -48,9 +48,9 @@ async function watched(options: WatchOptions = {}): Promise<{
   }
 }
 
-// --- what is told by events says nothing of the rest -------------------------------------------
+// --- events say nothing about the rest of a node -----------------------------------------------
 
-test('children that change while a node is first looked at do not stand for how it is', async () => {
+test('a change of children during the first read does not replace the state of the node', async () => {
   const { watching, show, told } = await watched({ initial: true })
   watching.event({ type: 'children', path: '/a', zxid: 7n })
   await show(stat(3n, 5n, 7n))
@@ -60,14 +60,14 @@ test('children that change while a node is first looked at do not stand for how 
   expect(await told()).toEqual([])
 })
 
-test('data that changes while a node is first looked at does not stand for its children', async () => {
+test('a change of data during the first read does not replace the state of its children', async () => {
   const { watching, show, told } = await watched({ initial: true })
   watching.event({ type: 'changed', path: '/a', zxid: 7n })
   await show(stat(3n, 7n, 5n))
   expect(await told()).toEqual(['changed /a 7', 'children /a 5'])
 })
 
-test('a node that comes or goes while it is first looked at is told of by that alone', async () => {
+test('creating or deleting a node during the first read is reported once', async () => {
   const { watching, show, told } = await watched({ initial: true })
   watching.event({ type: 'deleted', path: '/a', zxid: 7n })
   watching.event({ type: 'created', path: '/a', zxid: 8n })
@@ -75,7 +75,7 @@ test('a node that comes or goes while it is first looked at is told of by that a
   expect(await told()).toEqual(['deleted /a 7', 'created /a 8'])
 })
 
-test('children that change after a reconnection do not hide what was missed of the data', async () => {
+test('a change of children after a reconnection does not hide a missed change of data', async () => {
   const { watching, show, told } = await watched()
   await show(stat(3n))
   watching.resumed()
@@ -84,7 +84,7 @@ test('children that change after a reconnection do not hide what was missed of t
   expect(await told()).toEqual(['children /a 7 missed', 'changed /a 5 missed'])
 })
 
-test('data that changes after a reconnection does not hide what was missed of the children', async () => {
+test('a change of data after a reconnection does not hide a missed change of children', async () => {
   const { watching, show, told } = await watched()
   await show(stat(3n))
   watching.resumed()
@@ -93,7 +93,7 @@ test('data that changes after a reconnection does not hide what was missed of th
   expect(await told()).toEqual(['changed /a 7 missed', 'children /a 5 missed'])
 })
 
-test('children and data that change after a reconnection hide no deletion before that', async () => {
+test('changes of children and data after a reconnection do not hide an earlier deletion', async () => {
   const { watching, show, told } = await watched()
   await show(stat(3n))
   watching.resumed()
@@ -117,18 +117,18 @@ test.each([
   },
 )
 
-test('what was told of before a watch lost its first look is not taken for how it is now', async () => {
+test('events from before a lost first read are not taken for the current state', async () => {
   const { watching, show, told } = await watched()
   watching.event({ type: 'changed', path: '/a', zxid: 5n })
   watching.resumed()
-  // Answered over the new connection, and asked over the old.
+  // Sent over the old connection, answered over the new one.
   await show(stat(3n, 7n))
   expect(await told()).toEqual(['changed /a 5'])
   await show(stat(3n, 7n))
   expect(await told()).toEqual(['changed /a 7 missed'])
 })
 
-test('a node told to be gone before a watch lost its first look, and made anew, is told of', async () => {
+test('a node reported deleted before a lost first read, and created again, is reported', async () => {
   const { watching, show, told } = await watched()
   watching.event({ type: 'deleted', path: '/a', zxid: 5n })
   watching.resumed()
@@ -137,7 +137,7 @@ test('a node told to be gone before a watch lost its first look, and made anew, 
   expect(await told()).toEqual(['deleted /a 5', 'created /a 7 missed'])
 })
 
-test('what was told of before a watch lost its first look is not told again as how it was', async () => {
+test('events from before a lost first read are not repeated as the initial state', async () => {
   const { watching, show, told } = await watched({ initial: true })
   watching.event({ type: 'changed', path: '/a', zxid: 5n })
   watching.resumed()
@@ -146,7 +146,7 @@ test('what was told of before a watch lost its first look is not told again as h
   expect(await told()).toEqual(['changed /a 5', 'children /a 3'])
 })
 
-test('nor is a node that was told to be gone', async () => {
+test('nor is a node that was reported deleted', async () => {
   const { watching, show, told } = await watched({ initial: true })
   watching.event({ type: 'deleted', path: '/a', zxid: 5n })
   watching.resumed()
@@ -155,9 +155,9 @@ test('nor is a node that was told to be gone', async () => {
   expect(await told()).toEqual(['deleted /a 5'])
 })
 
-// --- missed ------------------------------------------------------------------------------------
+// --- missed changes ----------------------------------------------------------------------------
 
-test('the first change after a reconnection is marked, as others may have been before it', async () => {
+test('the first change after a reconnection is marked, as others may have been missed', async () => {
   const { watching, show, told } = await watched()
   await show(stat(3n))
   watching.resumed()
@@ -168,7 +168,7 @@ test('the first change after a reconnection is marked, as others may have been b
   expect(await told()).toEqual(['changed /a 7 missed', 'changed /a 8', 'changed /a 9'])
 })
 
-test('the same for a node that is deleted and made anew', async () => {
+test('the same for a node that is deleted and created again', async () => {
   const { watching, show, told } = await watched()
   await show(stat(3n))
   watching.resumed()
@@ -179,7 +179,7 @@ test('the same for a node that is deleted and made anew', async () => {
   expect(await told()).toEqual(['deleted /a 7 missed', 'created /a 8', 'children /a 9'])
 })
 
-test('each connection that is lost before it could be looked over is a gap of its own', async () => {
+test('each connection that is lost before the comparison ends is a gap of its own', async () => {
   const { watching, show, told } = await watched()
   await show(stat(3n))
   watching.resumed()
@@ -207,7 +207,7 @@ test('the first change in the next session is marked', async () => {
   ])
 })
 
-test('while a watch begins there is nothing to be missed', async () => {
+test('nothing counts as missed while a watch begins', async () => {
   const { watching, show, told } = await watched()
   watching.event({ type: 'changed', path: '/a', zxid: 7n })
   await show(stat(3n, 7n, 3n))
@@ -215,7 +215,7 @@ test('while a watch begins there is nothing to be missed', async () => {
   expect(await told()).toEqual(['changed /a 7', 'children /a 8'])
 })
 
-test('nor where there was no connection when it was asked for', async () => {
+test('nor if there was no connection when it was requested', async () => {
   let answer = (): void => {}
   const port: WatchPort = {
     add: () => new Promise((resolve) => (answer = resolve)),
@@ -233,7 +233,7 @@ test('nor where there was no connection when it was asked for', async () => {
 
 // --- whole trees -------------------------------------------------------------------------------
 
-test('what was seen before it was told to be gone is not taken for a new node', async () => {
+test('a node read before its reported deletion is not taken for a new node', async () => {
   const answers = new Map<string, (names: string[]) => void>()
   const port: WatchPort = {
     add: () => Promise.resolve(),
@@ -258,7 +258,7 @@ test('what was seen before it was told to be gone is not taken for a new node', 
   await answer('/a/x')
   watching.event({ type: 'deleted', path: '/a/x', zxid: 7n })
   await answer('/a/y')
-  // The connection is lost once more, and what is seen now is from before that.
+  // The connection is lost once more, and this read is from before that.
   watching.resumed()
   await answer('/a', 'y')
   watching.resumed()
@@ -276,7 +276,7 @@ test('what was seen before it was told to be gone is not taken for a new node', 
   expect(watching.isDrained).toBe(true)
 })
 
-test('who does not read is not kept a change for every node that came and went', async () => {
+test('for a slow reader, nodes that come and go do not pile up', async () => {
   const port: WatchPort = {
     add: () => Promise.resolve(),
     remove: () => {},
@@ -299,7 +299,7 @@ test('who does not read is not kept a change for every node that came and went',
   expect(told).toEqual(['deleted /a/old 4', 'deleted /a/99 6 missed', 'created /a/0 7'])
 })
 
-test('a node that one knows by its birth alone was not made anew (servers before 3.9)', async () => {
+test('a node known only by its creation was not created again (servers before 3.9)', async () => {
   const { watching, show, told } = await watched()
   await show(stat(3n, 5n))
   watching.event({ type: 'changed', path: '/a', zxid: undefined })

@@ -8,21 +8,21 @@ import type { Stat } from '../stat.ts'
 import { Scope, type ScopeOptions } from './scope.ts'
 
 export interface WatchOptions extends ScopeOptions {
-  /** The node and all below it. */
+  /** The node and everything below it. */
   readonly recursive?: boolean | undefined
-  /** Begin with how things are: one `initial` for each node, unless a change of it comes first. */
+  /** Begin with the current state: one `initial` per node, unless a change of it comes first. */
   readonly initial?: boolean | undefined
   readonly signal?: AbortSignal | undefined
   /**
-   * Go on in the next session when this one expires, after a change of the type `sessionExpired`. `true` by
-   * default; with `false` the iteration fails then.
+   * Continue in the next session when this one expires, after a change of the type
+   * `sessionExpired`. `true` by default; with `false` the iteration fails then.
    */
   readonly renew?: boolean | undefined
 }
 
-/** What a watching needs of its client. */
+/** What a watch needs from its client. */
 export interface WatchPort {
-  /** Registers it here and at the server, until `remove`. */
+  /** Registers the watch here and on the server, until `remove`. */
   add(watch: PersistentWatch): Promise<void>
   remove(watch: PersistentWatch): void
   exists(path: string): Promise<Stat | undefined>
@@ -34,7 +34,7 @@ interface Listed {
   readonly stat: Stat
 }
 
-/** How a node was told to be; what nobody told of it is older than anything. */
+/** The reported state of a node; an unreported one is older than any. */
 interface Known {
   readonly czxid: bigint
   readonly mzxid: bigint
@@ -50,24 +50,27 @@ const unknownZxid = -1n
 const nothingTold: Known = { czxid: unknownZxid, mzxid: unknownZxid, pzxid: unknownZxid }
 
 /**
- * The changes of a node, or of all below it, as an iteration. A reconnection does not end it: what
- * changed meanwhile is found by looking, and marked as `missed`.
+ * The changes of a node, or of everything below it, as an iteration. It survives reconnections:
+ * changes in the meantime are found by comparing, and marked as `missed`.
  */
 export interface Watching extends AsyncIterableIterator<Change, undefined>, AsyncDisposable {
   readonly path: string
   readonly recursive: boolean
-  /** The server tells of every change from now on, and how things were is known. */
+  /** The server reports every change from now on, and the initial state is known. */
   readonly ready: Promise<void>
-  /** The reader asks for more, and there is none: it has dealt with all that this client knows of. */
+  /**
+   * The reader asks for more, and there is nothing: it has handled everything that this client
+   * knows.
+   */
   readonly isDrained: boolean
   /** Resolves when that is so. */
   drained(): Promise<void>
-  /** Ends the iteration; the server forgets the watch. */
+  /** Ends the iteration and removes the watch on the server. */
   return(): Promise<IteratorResult<Change, undefined>>
   [Symbol.asyncIterator](): this
 }
 
-/** One that is told by its client what happens. */
+/** The side of a watch that the client feeds with events. */
 export class LiveWatching implements Watching, PersistentWatch {
   readonly path: string
   readonly recursive: boolean
@@ -80,28 +83,29 @@ export class LiveWatching implements Watching, PersistentWatch {
   private readonly readers = new Readers<Change>()
   private readonly known = new Map<string, Known>()
   /**
-   * While it is behind: the nodes, and the `childrenOf` nodes, of which something was told since
-   * the server watches for this connection. It tells all that follows, so nothing has to be found.
+   * While changes may have been missed: the nodes, and the `childrenOf` nodes, that were reported
+   * since the server watches for this connection. It reports all later changes, so nothing more has
+   * to be found.
    */
   private readonly told = new Set<string>()
-  /** The same from before that, until how things were at first is known. */
+  /** The same for events before that, until the initial state is known. */
   private readonly toldEarlier = new Set<string>()
-  /** Nodes that the last look was not allowed to read. */
+  /** Nodes that the last comparison was not allowed to read. */
   private readonly hidden = new Set<string>()
   private isLooking = false
   private mustLookAgain = false
-  /** Not all that happened is told: the first look, or one after a reconnection, is due. */
+  /** Some changes were not reported: the first comparison, or one after a reconnection, is due. */
   private isBehind = true
-  /** It is behind, and was watching before: what happened in between was not told. */
+  /** It watched before and changes may have been missed since. */
   private hasGap = false
   private readonly waitingForCalm: Waiter[] = []
   private readonly whenReady: Waiter
   private isBeginning = false
-  /** How often it has begun. */
+  /** How often a comparison has begun. */
   private beginnings = 0
-  /** A server has watched for it. */
+  /** Some server has set the watch. */
   private hasBegun = false
-  /** How things were at first is known. */
+  /** The initial state is known. */
   private hasLooked = false
   private isOver = false
   private readonly onAbort = (): void => this.fail(this.options.signal?.reason)
@@ -156,7 +160,7 @@ export class LiveWatching implements Watching, PersistentWatch {
     await this.return()
   }
 
-  // --- told by the client ----------------------------------------------------------------------
+  // --- called by the client --------------------------------------------------------------------
 
   event({ type, path, zxid }: WatchEvent): void {
     if (type === 'lost' || this.isOver || !this.isOfInterest(path)) return
@@ -182,7 +186,7 @@ export class LiveWatching implements Watching, PersistentWatch {
     void this.begin()
   }
 
-  /** The server tells of all that is below the node. */
+  /** The server reports everything below the node. */
   private isOfInterest(path: string): boolean {
     try {
       return this.scope.has(path, this.known)
@@ -192,9 +196,9 @@ export class LiveWatching implements Watching, PersistentWatch {
     }
   }
 
-  // --- what was told ---------------------------------------------------------------------------
+  // --- reported changes --------------------------------------------------------------------------
 
-  /** Answers whether there may have been something before that was not told. */
+  /** Returns whether an unreported change may have come before. */
   private noteTold(type: Change['type'], path: string): boolean {
     const about = this.sidesOf(type, path)
     const isFirst = about.some((side) => !this.told.has(side))
@@ -202,7 +206,7 @@ export class LiveWatching implements Watching, PersistentWatch {
     return this.hasGap && isFirst
   }
 
-  /** Of what a change tells: the node, its children, or both. */
+  /** The parts that a change concerns: the node, its children, or both. */
   private sidesOf(type: Change['type'], path: string): string[] {
     if (type === 'children') return [childrenOf(path)]
     return this.recursive || type === 'changed' ? [path] : [path, childrenOf(path)]
@@ -227,7 +231,7 @@ export class LiveWatching implements Watching, PersistentWatch {
     this.told.clear()
   }
 
-  // --- looking ---------------------------------------------------------------------------------
+  // --- comparing ---------------------------------------------------------------------------------
 
   private async begin(): Promise<void> {
     const own = ++this.beginnings
@@ -239,24 +243,28 @@ export class LiveWatching implements Watching, PersistentWatch {
       } catch (error) {
         // The next connection is asked again.
         if (error instanceof ConnectionLossError && !this.isOver) continue
-        // After an expiry in the middle of it `lost` has begun anew, unless that was the client's end.
+        // After an expiry in the middle of it `lost` has started again, unless the client has
+        // ended.
         if (!(error instanceof SessionExpiredError) || this.beginnings === own) this.fail(error)
         return
       }
     }
-    // What was told already was for other watches on the path, and need not have been all.
+    // Earlier events were for other watches on the path, and may be incomplete.
     if (!this.hasBegun) this.hearAnew()
     this.hasBegun = true
     this.lookAnew()
   }
 
-  /** One look at a time: what began in the last session may go on in this one, unwatched at first. */
+  /**
+   * One comparison at a time: one that began in the last session may continue in this one,
+   * unwatched at first.
+   */
   private lookAnew(): void {
     if (this.isLooking) this.mustLookAgain = true
     else void this.look()
   }
 
-  /** Compares what is there with what was known, and tells the difference. */
+  /** Compares what exists with what was known, and reports the difference. */
   private async look(): Promise<void> {
     this.isLooking = true
     do {
@@ -264,14 +272,14 @@ export class LiveWatching implements Watching, PersistentWatch {
       try {
         const found = await this.survey()
         if (this.isOver) return
-        // Some of it was seen before this connection was watched: what came in between is unknown.
+        // Some nodes were read before this connection was watched: changes in between are unknown.
         if (this.mustLookAgain) continue
         this.compare(found, !this.hasLooked)
         this.catchUp()
       } catch (error) {
         if (error instanceof ConnectionLossError) this.mustLookAgain = true
         else {
-          // After an expiry `lost` begins anew, and looks when the next session watches.
+          // After an expiry `lost` starts again, and compares once the next session watches.
           if (this.isBeginning) this.mustLookAgain = false
           if (!(error instanceof SessionExpiredError && this.renews)) this.fail(error)
         }
@@ -316,7 +324,7 @@ export class LiveWatching implements Watching, PersistentWatch {
       .filter((child) => this.known.has(child) || this.scope.hasChild(child))
   }
 
-  /** Undefined where there is no node, or none that may be read. */
+  /** Undefined if the node does not exist, or may not be read. */
   private async list(path: string): Promise<Listed | undefined> {
     try {
       if (!this.scope.isBottom(path)) return await this.port.children(path)
@@ -341,7 +349,7 @@ export class LiveWatching implements Watching, PersistentWatch {
     }
   }
 
-  /** It, or a node above it, may not be read: nobody knows what became of it. */
+  /** The node or an ancestor may not be read: its state is unknown. */
   private isHidden(path: string): boolean {
     if (this.hidden.size === 0) return false
     for (let at = path; at !== '/'; at = parentOf(at)) if (this.hidden.has(at)) return true
@@ -351,7 +359,7 @@ export class LiveWatching implements Watching, PersistentWatch {
   private compareNode(path: string, stat: Stat, isFirst: boolean): void {
     const before = this.known.get(path)
     const isTold = this.told.has(path)
-    // It was seen, and then told to be gone.
+    // It was read, and then reported deleted.
     if (isTold && before === undefined) return
     this.known.set(path, newest(before ?? nothingTold, stat))
     const news = isTold ? undefined : this.newsOf(path, before, stat, isFirst)
@@ -372,18 +380,18 @@ export class LiveWatching implements Watching, PersistentWatch {
   ): 'initial' | 'created' | 'changed' | undefined {
     if (this.isUntold(path, isFirst)) return this.options.initial === true ? 'initial' : undefined
     if (before === undefined) return 'created'
-    // Where nobody said when it changed last (servers before 3.9), it is by its birth that one knows it.
+    // If its last change was never reported (servers before 3.9), its creation identifies it.
     const isSame = before.mzxid === unknownZxid && stat.czxid === before.czxid
     if (!isSame && stat.czxid > before.mzxid) return 'created'
     return stat.mzxid > before.mzxid ? 'changed' : undefined
   }
 
-  /** How it was at first is not known to the reader: it is no change. */
+  /** The reader does not know the initial state, so this is no change. */
   private isUntold(side: string, isFirst: boolean): boolean {
     return isFirst && !this.toldEarlier.has(side)
   }
 
-  // --- telling ---------------------------------------------------------------------------------
+  // --- reporting -------------------------------------------------------------------------------
 
   private tell(change: Change, isNew: boolean): void {
     if (!this.readers.offer(change)) this.queue.push(change, isNew)
@@ -409,13 +417,13 @@ export class LiveWatching implements Watching, PersistentWatch {
   }
 }
 
-/** A change that nobody told of. */
+/** A change that was found, not reported by the server. */
 function foundAs(type: Change['type'], path: string, stat: Stat | undefined): Change {
   const zxid = type === 'children' ? stat?.pzxid : stat?.mzxid
   return { type, path, zxid, stat, missed: type !== 'initial' }
 }
 
-/** A node may have been seen before something was told of it. */
+/** A node may have been read before an event about it was handled. */
 function newest(known: Known, seen: Known): Known {
   return {
     czxid: seen.czxid > known.czxid ? seen.czxid : known.czxid,

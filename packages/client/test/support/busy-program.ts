@@ -1,5 +1,5 @@
 /**
- * A program that holds an ephemeral node and then does nothing but compute for a while.
+ * A program that creates an ephemeral node and then computes for a while.
  *
  *     busy-program.ts CONNECT-STRING loop|worker BUSY-MS
  */

@@ -4,7 +4,10 @@ import { Client, type ClientOptions, type State } from '../../src/index.ts'
 import { Proxy } from './proxy.ts'
 
 export interface Fixture {
-  /** A server that tells neither the zxid of a change nor the stat of what a transaction made. */
+  /**
+   * A server that reports neither the zxid of a change nor the stat of nodes created by a
+   * transaction.
+   */
   readonly isTerse: boolean
   readonly connectString: string
   readonly port: number
@@ -13,10 +16,10 @@ export interface Fixture {
   openProxied(options?: Partial<ClientOptions>): Promise<{ client: Client; proxy: Proxy }>
 }
 
-/** Another server to test against, as `host:port`; zabra in this process where there is none. */
+/** Another server to test against, as `host:port`; by default zabra in this process. */
 const given = process.env['ZABRA_TEST_CONNECT']
 
-/** A server for all tests of a file, and clients that do not outlive their test. */
+/** A server for all tests of a file, and clients that are closed at the end of their test. */
 export function useServer(config: Record<string, string | number> = {}): Fixture {
   let server: RunningServer | undefined
   beforeAll(async () => {

@@ -1,8 +1,8 @@
 import { connect, createServer, type Server, type Socket } from 'node:net'
 
-/** Stands between a client and a server, and can be cruel to what passes. */
+/** Stands between a client and a server, and can disturb the traffic. */
 export class Proxy {
-  /** How many watches the server has told of. */
+  /** How many watch events the server has sent. */
   notifications = 0
   private readonly listener: Server
   private readonly sockets = new Set<Socket>()
@@ -39,28 +39,28 @@ export class Proxy {
     return this.sockets.size / 2
   }
 
-  /** Cuts all connections, and new ones until `heal`. */
+  /** Cuts all connections, and refuses new ones until `heal`. */
   cut(): void {
     this.isRefusing = true
     this.drop()
   }
 
-  /** Cuts the connections there are. */
+  /** Cuts the current connections. */
   drop(): void {
     for (const socket of this.sockets) socket.destroy()
   }
 
-  /** What the server says is lost from now on; what the client says still arrives. */
+  /** Drops everything that the server sends from now on; the client's messages still arrive. */
   mute(): void {
     this.isMuted = true
   }
 
-  /** From now on what the server says arrives frame by frame, with some time between them. */
+  /** From now on the server's messages arrive frame by frame, with a delay between them. */
   dole(): void {
     this.isPiecemeal = true
   }
 
-  /** In what clients say, one word becomes another of the same length, until `heal`. */
+  /** Replaces a word by another of the same length in the client's messages, until `heal`. */
   forge(from: string, to: string): void {
     this.forgery = [from, to]
   }
@@ -114,7 +114,7 @@ export class Proxy {
   }
 }
 
-/** Whole frames, and what is left of the last one. */
+/** Whole frames, and the rest of the last one. */
 function framesOf(bytes: Buffer): Buffer[] {
   const frames: Buffer[] = []
   let at = 0
@@ -126,7 +126,7 @@ function framesOf(bytes: Buffer): Buffer[] {
   return frames
 }
 
-/** Enough for the other side to have acted on what it was sent. */
+/** Enough time for the other side to have acted on what it was sent. */
 async function someTurns(): Promise<void> {
   for (let i = 0; i < 5; i++) await new Promise((resolve) => setImmediate(resolve))
 }

@@ -17,7 +17,7 @@ async function unref(): Promise<void> {
   clearTimeout(other)
 }
 
-/** Until when the session lives, before and after its end. */
+/** When the session expires, before and after its end. */
 async function life(): Promise<void> {
   const client = await connect(servers, { keepAlive: 'worker', sessionTimeoutMs: 4000 })
   const { id, password } = client.session!
@@ -37,7 +37,7 @@ async function life(): Promise<void> {
   tell({ before, whenExpired, whenClosed: leftMs() > 0 })
 }
 
-/** What becomes of three writes on connections that break in the midst of what they say. */
+/** The outcome of three writes on connections that break in the middle of a message. */
 async function replies(): Promise<void> {
   const client = await connect(servers, { keepAlive: 'worker', sessionTimeoutMs: 4000 })
   const outcomes: string[] = []
@@ -54,7 +54,7 @@ async function replies(): Promise<void> {
   process.exit()
 }
 
-/** Which way a session goes when its client is told of other servers. */
+/** The addresses that a session uses when its client gets other servers. */
 async function moves(): Promise<void> {
   const client = await connect(servers, { keepAlive: 'worker', sessionTimeoutMs: 4000 })
   await client.create('/moved-by-worker', '', { ephemeral: true })

@@ -11,6 +11,7 @@ import {
 import type { ServerState } from '@zabra/protocol'
 import { AdminServer } from '../admin/admin-server.ts'
 import { makeWords } from '../admin/words.ts'
+import { InternalClient } from '../api/internal-client.ts'
 import { openAuditLog, type AuditLog } from '../audit/audit-log.ts'
 import { every } from '../base/every.ts'
 import { eventLogger, type EventLogger } from '../base/event-logger.ts'
@@ -346,6 +347,11 @@ export class RunningServer implements ServerView {
   async handOver(): ReturnType<ServerView['handOver']> {
     const { ensemble } = this.parts
     return ensemble?.peer.handOver() ?? { problem: 'this server is on its own' }
+  }
+
+  /** Ends a session, with its ephemeral znodes; false where there is none, or nobody to end it. */
+  endSession(id: bigint): Promise<boolean> {
+    return InternalClient.endSession(this, '127.0.0.1', id)
   }
 
   async restore(bytes: AsyncIterable<Uint8Array>): Promise<bigint> {

@@ -20,19 +20,23 @@ export interface EnsembleOptions {
 }
 
 /** Three servers of one ensemble in this process, with real sockets and files; or four, see below. */
-export class EmbeddedEnsemble {
+export class EmbeddedEnsemble implements AsyncDisposable {
   readonly ids: readonly number[]
   readonly servers = new Map<number, RunningServer>()
   private readonly folder = mkdtempSync(join(tmpdir(), 'zabra-ensemble-'))
   private readonly settings: Record<string, string>
-  private readonly settingsOf: (id: number) => Record<string, string>
+  private readonly settingsOf: EnsembleOptions['settingsOf']
+  /** Each server keeps its client port when it comes back. */
+  private readonly clientPorts: readonly number[]
 
   private constructor(
     settings: Record<string, string>,
+    clientPorts: readonly number[],
     ids: readonly number[],
-    settingsOf: (id: number) => Record<string, string>,
+    settingsOf: EnsembleOptions['settingsOf'],
   ) {
     this.settings = settings
+    this.clientPorts = clientPorts
     this.ids = ids
     this.settingsOf = settingsOf
   }
@@ -43,20 +47,21 @@ export class EmbeddedEnsemble {
   ): Promise<EmbeddedEnsemble> {
     const ids = withObserver ? [1, 2, 3, 4] : [1, 2, 3]
     const ports = await freePorts(3 * ids.length)
-    const clientPortOf = (id: number): number => ports[2 * ids.length + id - 1]!
-    const lines = ids.map((id) => [
-      `server.${id}`,
-      `127.0.0.1:${ports[2 * id - 2]}:${ports[2 * id - 1]}:${id === 4 ? 'observer' : 'participant'}${hasClientPorts ? `;127.0.0.1:${clientPortOf(id)}` : ''}`,
-    ])
+    const lines = ids.map((id) => {
+      const [quorum, election, client] = ports.slice(3 * id - 3)
+      const role = id === 4 ? 'observer' : 'participant'
+      const clients = hasClientPorts ? `;127.0.0.1:${client}` : ''
+      return [`server.${id}`, `127.0.0.1:${quorum}:${election}:${role}${clients}`]
+    })
     const ensemble = new EmbeddedEnsemble(
-      { ...Object.fromEntries(lines), ...settings },
+      {
+        ...Object.fromEntries(lines),
+        ...(hasClientPorts ? { '4lw.commands.whitelist': '*' } : {}),
+        ...settings,
+      },
+      ids.map((id) => ports[3 * id - 1]!),
       ids,
-      (id) => ({
-        ...(hasClientPorts
-          ? { clientPort: String(clientPortOf(id)), '4lw.commands.whitelist': '*' }
-          : {}),
-        ...settingsOf?.(id),
-      }),
+      settingsOf,
     )
     for (const id of ensemble.ids) {
       mkdirSync(ensemble.folderOf(id))
@@ -74,8 +79,9 @@ export class EmbeddedEnsemble {
       initLimit: '10',
       syncLimit: '5',
       preAllocSize: '64',
+      clientPort: String(this.clientPorts[id - 1]),
       ...this.settings,
-      ...this.settingsOf(id),
+      ...this.settingsOf?.(id),
       ...changed,
       myid: String(id),
       dataDir: this.folderOf(id),
@@ -97,6 +103,10 @@ export class EmbeddedEnsemble {
     rmSync(this.folder, { recursive: true, force: true })
   }
 
+  [Symbol.asyncDispose](): Promise<void> {
+    return this.dispose()
+  }
+
   server(id: number): RunningServer {
     return this.servers.get(id)!
   }
@@ -107,6 +117,17 @@ export class EmbeddedEnsemble {
 
   get followers(): number[] {
     return this.ids.filter((id) => this.servers.get(id)?.ensembleState === 'following')
+  }
+
+  /** Addresses of these servers, or of all of them, also while they do not run. */
+  connectString(...ids: readonly number[]): string {
+    const chosen = ids.length === 0 ? this.ids : ids
+    return chosen.map((id) => `127.0.0.1:${this.clientPorts[id - 1]}`).join(',')
+  }
+
+  /** The number of the server at this address. */
+  idAt(address: string): number {
+    return this.clientPorts.indexOf(Number(address.split(':')[1])) + 1
   }
 
   connect(id: number, options?: ConnectOptions): Promise<RawClient> {

@@ -249,7 +249,7 @@ class Trial {
       .flatMap((name) => readdirSync(join(this.backups, name)).map((file) => `${name}/${file}`))
     let found = 0
     for (let i = 0; i < this.options.flips; i++) {
-      const file = this.random.pick(files)
+      const file: string = this.random.pick(files)
       const path = join(this.backups, file)
       const sound = readFileSync(path)
       const damaged = Buffer.from(sound)

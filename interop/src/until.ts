@@ -1,6 +1,6 @@
 import { setTimeout as delay } from 'node:timers/promises'
 
-/** Asks again until it holds; the sentence says what is wrong when it never does. */
+/** Asks again until it holds. The complaint is the error if it does not hold in time. */
 export async function until(
   complaint: string,
   timeoutMs: number,
@@ -9,7 +9,7 @@ export async function until(
   const deadline = Date.now() + timeoutMs
   while (!(await holds())) {
     if (Date.now() > deadline) throw new Error(`${complaint}, after ${timeoutMs} ms`)
-    await delay(100)
+    await delay(20)
   }
 }
 

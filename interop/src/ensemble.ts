@@ -1,0 +1,224 @@
+/**
+ * Ensembles of servers as child processes, of one kind or of several.
+ *
+ *     const ensemble = await Ensemble.start(Array(3).fill(zabraCommand()), { cfg: 'tickTime=500' })
+ *     const leader = await ensemble.leader()
+ *     await leader.stop('SIGKILL')
+ *     await ensemble.dispose()
+ */
+import { rmSync } from 'node:fs'
+import { join } from 'node:path'
+import { freePorts } from '../../packages/server/test/support/free-ports.ts'
+import type { ServerCommand } from './commands.ts'
+import { loopback, ManagedServer, type ServerOptions } from './servers.ts'
+import { until } from './until.ts'
+
+export type Role = 'participant' | 'observer'
+
+export interface EnsembleOptions extends Pick<
+  ServerOptions,
+  'properties' | 'keepsCfg' | 'stopTimeoutMs'
+> {
+  /** Lines of zoo.cfg of every server. The lines of the members follow them. */
+  readonly cfg: string
+  /** More lines of one server. */
+  readonly cfgOf?: (server: EnsembleServer) => string
+  /** Numbers of the servers that observe. */
+  readonly observers?: readonly number[]
+  /** Numbers of the servers that are no members yet. They know the members and themselves. */
+  readonly joining?: readonly number[]
+  /** Each line says where clients connect, as in a dynamic configuration. */
+  readonly namesClientPorts?: boolean
+  /** Where each server listens for the others; 127.0.0.1 by default. Clients connect to 127.0.0.1. */
+  readonly peerHosts?: readonly string[]
+  /** Each server has a folder of its number in here; temporary folders by default. */
+  readonly dir?: string
+}
+
+interface Ports {
+  readonly quorum: number
+  readonly election: number
+  readonly client: number
+  readonly spare: number
+}
+
+const portsPerServer = 4
+const leaderPatienceMs = 40_000
+
+/** One server of an ensemble. */
+export class EnsembleServer extends ManagedServer {
+  readonly id: number
+  readonly ports: Ports
+  private readonly peerHost: string
+
+  constructor(
+    id: number,
+    ports: Ports,
+    peerHost: string,
+    command: ServerCommand,
+    options: ServerOptions,
+  ) {
+    super(command, { ...options, port: ports.client })
+    this.id = id
+    this.ports = ports
+    this.peerHost = peerHost
+  }
+
+  /** How a configuration names it. */
+  line({
+    role = 'participant',
+    clientPort,
+  }: { readonly role?: Role; readonly clientPort?: number } = {}): string {
+    const { quorum, election } = this.ports
+    const clients = clientPort === undefined ? '' : `;${this.host}:${clientPort}`
+    return `server.${this.id}=${this.peerHost}:${quorum}:${election}:${role}${clients}`
+  }
+
+  /** As if its disk had been replaced. Only for a server that does not run. */
+  loseData(): void {
+    rmSync(join(this.dir, 'data', 'version-2'), { recursive: true, force: true })
+  }
+}
+
+export class Ensemble {
+  readonly servers: readonly EnsembleServer[]
+  private options: EnsembleOptions
+
+  /** Servers 1, 2, ... by these commands, none of which runs yet. */
+  static async open(
+    commands: readonly ServerCommand[],
+    options: EnsembleOptions,
+  ): Promise<Ensemble> {
+    const ports = await freePorts(portsPerServer * commands.length)
+    return new Ensemble(commands, ports, options)
+  }
+
+  /** The same, once all of them serve. */
+  static async start(
+    commands: readonly ServerCommand[],
+    options: EnsembleOptions,
+  ): Promise<Ensemble> {
+    const ensemble = await Ensemble.open(commands, options)
+    try {
+      await ensemble.start()
+    } catch (error) {
+      await ensemble.dispose()
+      throw error
+    }
+    return ensemble
+  }
+
+  private constructor(
+    commands: readonly ServerCommand[],
+    ports: readonly number[],
+    options: EnsembleOptions,
+  ) {
+    this.options = options
+    const { properties = [], keepsCfg = false, stopTimeoutMs, peerHosts, dir } = options
+    this.servers = commands.map((command, i) => {
+      const [quorum = 0, election = 0, client = 0, spare = 0] = ports.slice(portsPerServer * i)
+      const ownPorts = { quorum, election, client, spare }
+      return new EnsembleServer(i + 1, ownPorts, peerHosts?.[i] ?? loopback, command, {
+        properties,
+        keepsCfg,
+        ...(commands.length > 1 ? { myid: i + 1 } : {}),
+        ...(stopTimeoutMs === undefined ? {} : { stopTimeoutMs }),
+        ...(dir === undefined ? {} : { dir: join(dir, String(i + 1)) }),
+      })
+    })
+    this.configure({})
+  }
+
+  /** Changes options of all servers from their next start on. None may run. */
+  configure(options: Partial<EnsembleOptions>): void {
+    this.options = { ...this.options, ...options }
+    for (const server of this.servers) server.become({ cfg: this.cfgFor(server) })
+  }
+
+  /** The zoo.cfg of one server. */
+  cfgFor(server: EnsembleServer, cfg = this.options.cfg): string {
+    const { cfgOf, observers = [], joining = [], namesClientPorts = false } = this.options
+    const members = this.servers.filter((one) => one === server || !joining.includes(one.id))
+    const lines = members.map((one) => {
+      const role = observers.includes(one.id) ? 'observer' : 'participant'
+      return one.line({ role, ...(namesClientPorts ? { clientPort: one.ports.client } : {}) })
+    })
+    // One server alone is no ensemble.
+    return [cfg, cfgOf?.(server) ?? '', ...(this.servers.length > 1 ? lines : [])].join('\n')
+  }
+
+  server(id: number): EnsembleServer {
+    const server = this.servers[id - 1]
+    if (server === undefined) throw new Error(`there is no server ${id}`)
+    return server
+  }
+
+  /** For clients, without a chroot. */
+  get connectString(): string {
+    return this.servers.map(({ host, port }) => `${host}:${port}`).join()
+  }
+
+  get running(): readonly EnsembleServer[] {
+    return this.servers.filter((server) => server.running)
+  }
+
+  /**
+   * Starts groups of servers one after the other, each once the one before serves: of the first group
+   * the server with the highest number leads. All of them together by default.
+   */
+  async start(...groups: readonly (readonly number[])[]): Promise<void> {
+    const all = this.servers.map(({ id }) => id)
+    for (const ids of groups.length === 0 ? [all] : groups) {
+      await Promise.all(ids.map((id) => this.server(id).launch()))
+      await Promise.all(ids.map((id) => this.server(id).untilServing()))
+    }
+  }
+
+  async untilServing(): Promise<void> {
+    await Promise.all(this.running.map((server) => server.untilServing()))
+  }
+
+  async stop(signal: NodeJS.Signals): Promise<void> {
+    await Promise.all(this.servers.map((server) => server.stop(signal)))
+  }
+
+  /** The first server that runs in this mode, if any does now. */
+  async withMode(mode: string): Promise<EnsembleServer | undefined> {
+    const { running } = this
+    const modes = await Promise.all(running.map((server) => server.mode()))
+    return running[modes.indexOf(mode)]
+  }
+
+  /** Waits until a server leads. */
+  async leader(): Promise<EnsembleServer> {
+    let leader: EnsembleServer | undefined
+    await until('no server leads', leaderPatienceMs, async () => {
+      leader = await this.withMode('leader')
+      return leader !== undefined
+    })
+    return leader!
+  }
+
+  /** The order for changing servers one by one: the one that leads comes last, so that there are few elections. */
+  async leaderLast(): Promise<EnsembleServer[]> {
+    const leader = await this.leader()
+    return [...this.servers.filter((server) => server !== leader), leader]
+  }
+
+  /** Waits until every server has applied the same transactions. */
+  async untilLevel(): Promise<void> {
+    await until('the servers are at different zxids', leaderPatienceMs, async () => {
+      const [first, ...others] = await Promise.all(this.servers.map((server) => server.zxid()))
+      return first !== undefined && others.every((zxid) => zxid === first)
+    })
+  }
+
+  /** The last lines of every server's log, for reports. */
+  logTails(lineCount: number): string[] {
+    return this.servers.map((server) => server.logTail(lineCount))
+  }
+
+  async dispose(): Promise<void> {
+    await Promise.all(this.servers.map((server) => server.dispose()))
+  }
+}

@@ -1,0 +1,89 @@
+/** Which way bytes travel. */
+export type Direction = 'toServer' | 'toClient'
+
+export interface DirectionOption {
+  /** Both by default. */
+  readonly direction?: Direction | undefined
+}
+
+/** What can be done to connections. Each lasts until `heal`; several can be combined. */
+export interface Faults {
+  /** Bytes arrive so much later. */
+  delay(ms: number, options?: DirectionOption & { readonly jitterMs?: number | undefined }): void
+  /** No more than so many bytes a second. */
+  limit(bytesPerSecond: number, options?: DirectionOption): void
+  /** Bytes arrive in pieces no longer than this, one after the other. */
+  fragment(bytesMax: number, options?: DirectionOption): void
+  /**
+   * Nothing arrives, and nobody is told: connections are half open, new ones are accepted and stay
+   * silent. What was sent meanwhile arrives after `heal`, where the connection is still there.
+   */
+  hold(options?: DirectionOption): void
+  /** Undoes `hold` and nothing else. */
+  release(options?: DirectionOption): void
+  /** Ends every connection there is, as a router that restarts does. New ones are not affected. */
+  reset(): void
+  /**
+   * The next connection that has carried so many more bytes is reset: the bytes before that arrive,
+   * and nothing after them. Resolves when it has happened.
+   */
+  resetAfter(bytes: number, options: { readonly direction: Direction }): Promise<void>
+  /** New connections are refused, as where nobody listens. Those that are there stay. */
+  refuse(): void
+  /** `reset` and `refuse`. */
+  cut(): void
+  /**
+   * Everything passes again, as it is. Resolves once connections are accepted again; what is open
+   * goes on at once.
+   */
+  heal(): Promise<void>
+}
+
+/** The same for several at once. */
+export class FaultGroup implements Faults {
+  private readonly members: () => Iterable<Faults>
+
+  constructor(members: () => Iterable<Faults>) {
+    this.members = members
+  }
+
+  delay(ms: number, options: Parameters<Faults['delay']>[1] = {}): void {
+    for (const member of this.members()) member.delay(ms, options)
+  }
+
+  limit(bytesPerSecond: number, options: DirectionOption = {}): void {
+    for (const member of this.members()) member.limit(bytesPerSecond, options)
+  }
+
+  fragment(bytesMax: number, options: DirectionOption = {}): void {
+    for (const member of this.members()) member.fragment(bytesMax, options)
+  }
+
+  hold(options: DirectionOption = {}): void {
+    for (const member of this.members()) member.hold(options)
+  }
+
+  release(options: DirectionOption = {}): void {
+    for (const member of this.members()) member.release(options)
+  }
+
+  reset(): void {
+    for (const member of this.members()) member.reset()
+  }
+
+  resetAfter(bytes: number, options: { readonly direction: Direction }): Promise<void> {
+    return Promise.race(Array.from(this.members(), (member) => member.resetAfter(bytes, options)))
+  }
+
+  refuse(): void {
+    for (const member of this.members()) member.refuse()
+  }
+
+  cut(): void {
+    for (const member of this.members()) member.cut()
+  }
+
+  async heal(): Promise<void> {
+    await Promise.all(Array.from(this.members(), (member) => member.heal()))
+  }
+}

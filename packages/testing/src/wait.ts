@@ -1,0 +1,141 @@
+import type { Client, State } from '@zabra/client'
+
+export interface WaitOptions {
+  /** After so long it rejects; 30 s by default. */
+  readonly timeoutMs?: number | undefined
+  readonly signal?: AbortSignal | undefined
+}
+
+export interface PollOptions extends WaitOptions {
+  /** How often to look; 20 ms by default. */
+  readonly everyMs?: number | undefined
+}
+
+const defaultTimeoutMs = 30_000
+const defaultEveryMs = 20
+
+/** It did not happen in time. */
+export class WaitTimeoutError extends Error {
+  override readonly name = 'WaitTimeoutError'
+}
+
+/**
+ * Resolves when the condition gives something true, to that; it is looked at again and again, and may be
+ * async. What it throws counts as `no`, and is the cause of the error at the end.
+ *
+ *     await until(async () => (await client.children('/workers')).length === 3)
+ */
+export async function until<T>(
+  condition: () => T | Promise<T>,
+  options: PollOptions = {},
+): Promise<Exclude<T, false | null | undefined | 0 | ''>> {
+  const { everyMs = defaultEveryMs, timeoutMs = defaultTimeoutMs, signal } = options
+  const deadlineMs = performance.now() + timeoutMs
+  let cause: unknown
+  for (;;) {
+    signal?.throwIfAborted()
+    try {
+      const result = await condition()
+      if (result) return result as Exclude<T, false | null | undefined | 0 | ''>
+      cause = undefined
+    } catch (error) {
+      cause = error
+    }
+    if (performance.now() > deadlineMs)
+      throw new WaitTimeoutError(`not within ${timeoutMs} ms: ${textOf(condition)}`, { cause })
+    await new Promise((resolve) => setTimeout(resolve, everyMs))
+  }
+}
+
+/**
+ * Resolves when the client comes to this state, at once where it is in it.
+ *
+ *     await untilState(client, 'suspended')
+ */
+export function untilState<Name extends State['name']>(
+  client: Client,
+  name: Name,
+  options: WaitOptions = {},
+): Promise<Extract<State, { name: Name }>> {
+  if (client.state.name === name)
+    return Promise.resolve(client.state as Extract<State, { name: Name }>)
+  return nextState(client, name, options)
+}
+
+/** Resolves at the next change to this state, also where the client is in it already. */
+export function nextState<Name extends State['name']>(
+  client: Client,
+  name: Name,
+  options: WaitOptions = {},
+): Promise<Extract<State, { name: Name }>> {
+  return untilCalled(`the client is ${name}`, options, (resolve) =>
+    client.onState((state) => {
+      if (state.name === name) resolve(state as Extract<State, { name: Name }>)
+    }),
+  )
+}
+
+/**
+ * Resolves when the node has so many children, to their names; a node that does not exist has none. It
+ * waits by watches.
+ */
+export async function untilChildren(
+  client: Client,
+  path: string,
+  count: number,
+  options: WaitOptions = {},
+): Promise<string[]> {
+  const { timeoutMs = defaultTimeoutMs, signal } = options
+  const deadlineMs = performance.now() + timeoutMs
+  for (;;) {
+    let wake = (): void => {}
+    const changed = new Promise<void>((resolve) => (wake = resolve))
+    const isThere = (await client.exists(path, { watch: wake })) !== undefined
+    // It may go in between.
+    const children = isThere ? await client.children(path, { watch: wake }).catch(() => []) : []
+    if (children.length === count) return children
+    const leftMs = deadlineMs - performance.now()
+    const what = `${path} has ${count} children, and not ${children.length}`
+    await untilCalled(what, { timeoutMs: leftMs, signal }, (resolve) => {
+      void changed.then(resolve)
+      return () => {}
+    })
+  }
+}
+
+/** Resolves when the signal aborts, to its reason. */
+export function aborted(signal: AbortSignal, options: WaitOptions = {}): Promise<unknown> {
+  if (signal.aborted) return Promise.resolve(signal.reason)
+  return untilCalled('the signal aborts', options, (resolve) => {
+    const heard = (): void => resolve(signal.reason)
+    signal.addEventListener('abort', heard, { once: true })
+    return () => signal.removeEventListener('abort', heard)
+  })
+}
+
+/** Resolves when `listen` calls back; in time, or it rejects. `listen` answers how to stop that. */
+export function untilCalled<T>(
+  what: string,
+  { timeoutMs = defaultTimeoutMs, signal }: WaitOptions,
+  listen: (resolve: (value: T) => void) => () => void,
+): Promise<T> {
+  return new Promise((resolve, reject) => {
+    let stop = (): void => {}
+    const end = (act: () => void): void => {
+      clearTimeout(timer)
+      signal?.removeEventListener('abort', onAbort)
+      stop()
+      act()
+    }
+    const onAbort = (): void => end(() => reject(signal?.reason as Error))
+    const late = new WaitTimeoutError(`not within ${Math.round(timeoutMs)} ms: ${what}`)
+    const timer = setTimeout(() => end(() => reject(late)), Math.max(0, timeoutMs))
+    stop = listen((value) => end(() => resolve(value)))
+    if (signal?.aborted === true) onAbort()
+    else signal?.addEventListener('abort', onAbort, { once: true })
+  })
+}
+
+function textOf(condition: () => unknown): string {
+  return String(condition).replace(/^(?:async )?\(\) => /, '')
+}
