@@ -1,6 +1,6 @@
 // Imports point one way: between packages, and between the folders of a package that has layers.
 // Pure packages do not import Node. This program fails when an import breaks one of these rules,
-// and prints the graph of folders.
+// and prints the graph of folders. It fails, too, where a machine waits for something.
 import { readdirSync, readFileSync } from 'node:fs'
 import { dirname, join, relative } from 'node:path'
 import { fileURLToPath } from 'node:url'
@@ -68,6 +68,14 @@ const exceptions: Readonly<Record<string, string>> = {
   'core/src/state/database.ts -> core/src/operations/index.ts':
     'the database applies transactions; operations know the database only as a type',
 }
+
+/**
+ * Folders of state machines: they take inputs and say what follows, and wait for nothing. Their
+ * drivers are elsewhere.
+ */
+const machines: readonly string[] = ['packages/core/src/consensus/']
+
+const waitingPattern = /\b(?:async|await|Promise|Deferred)\b|\.(?:then|catch|finally)\(/
 
 /** A simulation has no socket, file or clock; the programs that start simulations do. */
 const mayUseNode: ReadonlySet<string> = new Set([
@@ -138,9 +146,11 @@ for (const name of readdirSync(join(root, 'packages'))) {
     files++
     const isTest = file.endsWith('.test.ts') || file.includes(`${name}/test/`)
     const may = isTest ? [...rules, ...allowedInTests, ...(alsoInTestsOf[name] ?? [])] : rules
-    for (const match of readFileSync(file, 'utf8').matchAll(importPattern)) {
+    const where = slashed(relative(root, file))
+    const text = readFileSync(file, 'utf8')
+    if (!isTest && machines.some((folder) => where.startsWith(folder))) checkMachine(where, text)
+    for (const match of text.matchAll(importPattern)) {
       const target = match[1] ?? match[2] ?? ''
-      const where = slashed(relative(root, file))
       if (target.startsWith('.')) {
         const reached = join(dirname(file), target)
         const inside = !relative(directory, reached).startsWith('..')
@@ -165,8 +175,15 @@ checkPublicFiles('packages/recipes/src')
 
 for (const [folder, order] of Object.entries(layers)) printGraph(folder, order)
 for (const problem of problems) console.error(problem)
-console.log(`${files} files, ${problems.length} imports in the wrong direction`)
+console.log(`${files} files, ${problems.length} problems`)
 process.exitCode = problems.length === 0 ? 0 : 1
+
+/** A machine waits for nothing: no promises, no asynchronous functions. */
+function checkMachine(where: string, text: string): void {
+  const code = text.replaceAll(/\/\*[\s\S]*?\*\/|\/\/.*/g, '')
+  const match = waitingPattern.exec(code)
+  if (match !== null) problems.push(`${where} is part of a machine, and has "${match[0]}"`)
+}
 
 /** Counts an import between two layers of a folder, and complains when it points upward. */
 function checkLayers(from: string, to: string): void {

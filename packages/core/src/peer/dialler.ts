@@ -1,10 +1,11 @@
 import type { Decision } from '../consensus/election/election.ts'
 import type { Host } from '../ports.ts'
 import { within } from '../base/deferred.ts'
-import { dialPauses } from '../consensus/zab/links/dial-pauses.ts'
-import { LinkLostError, PacketLink, type PeerWire } from '../consensus/zab/links/packet-link.ts'
+import { LinkLostError } from '../consensus/zab/packets.ts'
 import type { ServerId } from '../membership/quorum.ts'
 import type { PeerPort, EnsembleOptions, PeerNetwork } from './ensemble-parts.ts'
+import { dialPauses } from './links/dial-pauses.ts'
+import { PacketLink, type PeerWire } from './links/packet-link.ts'
 
 export interface DiallerParts {
   readonly network: PeerNetwork

@@ -10,7 +10,7 @@ import type { Epochs } from '../storage/epochs.ts'
 import type { LearnerView } from '../consensus/zab/learner-progress.ts'
 import type { Membership } from '../membership/membership.ts'
 import type { ZabOptions, ZabTrace } from '../consensus/zab/options.ts'
-import type { PacketLink, PeerWire } from '../consensus/zab/links/packet-link.ts'
+import type { PacketLink, PeerWire } from './links/packet-link.ts'
 import type { ServerId } from '../membership/quorum.ts'
 import type { PeerOptions, PeerPorts } from './peer-base.ts'
 

@@ -22,7 +22,7 @@ async function threeServing(): Promise<{ leader: TestServer; followers: TestServ
 /** How the leader brought a server up. */
 function plans(by: TestServer, to: TestServer): string[] {
   return by.events.flatMap((event) =>
-    event.type === 'synchronising' && event.sid === to.id ? [event.plan] : [],
+    event.type === 'synchronizing' && event.sid === to.id ? [event.plan] : [],
   )
 }
 

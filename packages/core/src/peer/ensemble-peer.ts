@@ -18,12 +18,9 @@ import type { LoggedTxn } from '../storage/log/committed-log.ts'
 import { MembershipState } from '../membership/membership-state.ts'
 import { Deferred, within } from '../base/deferred.ts'
 import { readHistory } from '../storage/log/committed-history.ts'
-import { Leader, type LeaderParts } from '../consensus/zab/leader.ts'
 import { OlderEpochError } from '../consensus/zab/learner.ts'
 import { changeBetween, sameMembership, type Membership } from '../membership/membership.ts'
-import { ObserverMaster, type LeaderRelay } from '../consensus/zab/observer-master.ts'
 import type { ZabEvent, ZabTrace } from '../consensus/zab/options.ts'
-import { PacketLink, type PeerWire } from '../consensus/zab/links/packet-link.ts'
 import type { ServerId } from '../membership/quorum.ts'
 import { epochOf } from '../storage/zxid.ts'
 import { readConfig, RoleChange } from '../consensus/zab/role-change.ts'
@@ -32,9 +29,12 @@ import { Dialler } from './dialler.ts'
 import { Following } from './following.ts'
 import type { PeerPort, EnsembleOptions, EnsembleParts, Leadership } from './ensemble-parts.ts'
 import type { Journal } from './journal.ts'
+import { Leading, type LeaderPort } from './leading.ts'
+import { PacketLink, type PeerWire } from './links/packet-link.ts'
 import { NoRoomError, LocalHistory } from './local-history.ts'
 import { PeerBase } from './peer-base.ts'
 import { Restoring } from './restoring.ts'
+import { TakingObservers, type LeaderRelay } from './taking-observers.ts'
 
 /** A server that has looked for a leader so long is cut off; at least a tick, though. */
 const readOnlyAfterMsMin = 2000
@@ -66,7 +66,7 @@ export class EnsemblePeer extends PeerBase {
   private readonly history: LocalHistory
   private readonly dialler: Dialler
   private readonly restoring: Restoring
-  private leader: Leader | undefined
+  private leader: Leading | undefined
   private following: Following | undefined
   private proposer: Proposer | undefined
   private decided: Deferred<Decision> | undefined
@@ -152,10 +152,10 @@ export class EnsemblePeer extends PeerBase {
   /** Its learners and its age, while this server leads. */
   get leadership(): Leadership | undefined {
     const { leader, clock, leadingSinceMs } = this
-    if (leader?.isEstablished !== true) return undefined
+    if (leader?.leader.isEstablished !== true) return undefined
     return {
       learners: leader.learnerViews,
-      pendingSyncs: leader.pendingSyncs,
+      pendingSyncs: leader.leader.pendingSyncs,
       uptimeMs: clock.nowMs - leadingSinceMs,
       resetObserverCounts: () => leader.resetObserverCounts(),
     }
@@ -257,12 +257,12 @@ export class EnsemblePeer extends PeerBase {
    */
   async handOver(): Promise<{ readonly leader: ServerId } | { readonly problem: string }> {
     const { leader } = this
-    if (leader?.isEstablished !== true) return { problem: 'this server does not lead' }
-    if (leader.successor(0n) === undefined) return { problem: 'no follower is up to date' }
+    if (leader?.leader.isEstablished !== true) return { problem: 'this server does not lead' }
+    if (leader.leader.successor(0n) === undefined) return { problem: 'no follower is up to date' }
     const reason = 'another server is to lead'
     this.parts.zabTrace({ type: 'handingOver', reason })
     await leader.finish()
-    this.successor = leader.successor()
+    this.successor = leader.leader.successor()
     const next = (this.nextLeader = new Deferred())
     leader.end(new Error(reason))
     const limitMs = this.options.tickMs * this.options.initLimit
@@ -366,7 +366,7 @@ export class EnsemblePeer extends PeerBase {
     const { epochs, db, committedLog, host, network, zabTrace, disk, recovery } = this.parts
     const { self, snapshotSizeFactor } = this.options
     const { configs } = this
-    this.leader = new Leader(
+    this.leader = new Leading(
       {
         self,
         configs,
@@ -379,6 +379,7 @@ export class EnsemblePeer extends PeerBase {
         nowMs: () => this.clock.nowMs,
         trace: zabTrace,
         serve: (from) => this.serveAsLeader(from),
+        synced: (ticket) => this.pipeline.synced(ticket),
         hold: (isOn) => this.pipeline.hold(isOn),
         joined: (sid) => this.election.joined(sid),
         revalidated: () => this.zabStats.revalidations++,
@@ -387,20 +388,20 @@ export class EnsemblePeer extends PeerBase {
     )
     network.listen(true)
     try {
-      await this.leader.lead()
+      await this.leader.run()
     } finally {
       network.listen(false)
     }
   }
 
-  private serveAsLeader(from: Parameters<LeaderParts['serve']>[0]): Proposer {
+  private serveAsLeader(from: LeaderPort): Proposer {
     const { pipeline, clock } = this
     const { trace } = this.parts.ports
     // Sessions have all their time from now on, and not from before the disk was waited for.
     const { host } = this.parts
     this.setTime(Math.floor(host.monotonicMs()), host.wallMs())
     this.showConfig()
-    this.election.established(this.leader!.epoch)
+    this.election.established(this.leader!.leader.epoch)
     this.leadingSinceMs = this.clock.nowMs
     this.hasServed = true
     this.roomPauseMs = 0
@@ -496,11 +497,11 @@ export class EnsemblePeer extends PeerBase {
   }
 
   /** Where followers do so, observers may come from now on. */
-  private takeObservers(epoch: bigint, up: LeaderRelay): ObserverMaster | undefined {
+  private takeObservers(epoch: bigint, up: LeaderRelay): TakingObservers | undefined {
     const { observerMaster, self } = this.options
     if (observerMaster === undefined) return undefined
     const { db, committedLog, host, zabTrace, network } = this.parts
-    const observers = new ObserverMaster(
+    const observers = new TakingObservers(
       {
         self,
         epoch,
@@ -508,6 +509,7 @@ export class EnsemblePeer extends PeerBase {
         committedLog,
         configs: this.configs,
         host,
+        nowMs: () => this.clock.nowMs,
         trace: zabTrace,
         up,
         sessionLeft: (id) => this.pipeline.sessionLeft(id),
@@ -534,7 +536,7 @@ export class EnsemblePeer extends PeerBase {
       this.seeWhatIsLogged()
       return
     }
-    const uncommitted = leader?.uncommitted ?? learner?.uncommitted ?? []
+    const uncommitted = leader?.leader.uncommitted ?? learner?.uncommitted ?? []
     // What may yet be cut off again must not be in a snapshot whose name does not tell.
     if (uncommitted.length > 0) this.journal.abandonSnapshot()
     for (const txn of uncommitted) this.history.apply(txn)
@@ -678,6 +680,7 @@ export class EnsemblePeer extends PeerBase {
     this.tickWithoutLeader()
     this.election.tick(nowMs)
     this.pump()
+    this.leader?.tick()
     this.following?.tick()
     this.local?.tick()
     if (nowMs - this.lastHalfTickMs >= this.options.tickMs / 2) {
@@ -734,7 +737,7 @@ export class EnsemblePeer extends PeerBase {
       if (decision !== undefined && !isBegunAnew) this.decided?.resolve(decision)
     }
     // Not to wait in vain, for as long as `initLimit` allows, while the others serve without us.
-    if (this.leader?.isEstablished === false && this.election.isDeserted) {
+    if (this.leader?.leader.isEstablished === false && this.election.isDeserted) {
       this.zabStats.desertions++
       this.leader.end(new Error('the others want another leader'))
     }

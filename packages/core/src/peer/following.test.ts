@@ -9,7 +9,7 @@ import { Following, type FollowingParts } from './following.ts'
 import type { LeaderUpstream } from './leader-upstream.ts'
 import type { Learner } from '../consensus/zab/learner.ts'
 import { formatMembership } from '../membership/membership.ts'
-import { sendSnapshot, receiveSnapshot } from '../consensus/zab/links/snapshot-stream.ts'
+import { sendSnapshot, receiveSnapshot } from './links/snapshot-stream.ts'
 import {
   makeParts,
   membersOf,

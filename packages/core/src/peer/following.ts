@@ -1,4 +1,4 @@
-import { MalformedError, type QuorumPacket } from '@zabra/protocol'
+import type { QuorumPacket } from '@zabra/protocol'
 import { Deferred } from '../base/deferred.ts'
 import type { CommittedLog, LoggedTxn } from '../storage/log/committed-log.ts'
 import { type Epochs } from '../storage/epochs.ts'
@@ -11,18 +11,15 @@ import {
   type LearnerReady,
   type StoreStep,
 } from '../consensus/zab/learner.ts'
-import {
-  LinkLostError,
-  ProtocolError,
-  type PacketLink,
-} from '../consensus/zab/links/packet-link.ts'
-import type { LeaderRelay, ObserverMaster } from '../consensus/zab/observer-master.ts'
 import type { ZabOptions } from '../consensus/zab/options.ts'
+import { isPeerFault, LinkLostError } from '../consensus/zab/packets.ts'
 import type { ClientPipeline } from '../service/client-pipeline.ts'
 import type { GlobalUpstream } from '../service/sessions/local-sessions.ts'
 import type { Upstream } from '../service/upstream.ts'
 import type { Database } from '../state/database.ts'
 import { LeaderUpstream } from './leader-upstream.ts'
+import type { PacketLink } from './links/packet-link.ts'
+import type { LeaderRelay, TakingObservers } from './taking-observers.ts'
 
 export interface FollowingParts extends LearnerParts {
   readonly epochs: Epochs
@@ -45,7 +42,7 @@ export interface FollowingParts extends LearnerParts {
   /** This server is up to date with its leader: clients may be served from now on. */
   readonly serving: (epoch: bigint) => void
   /** Begins to take observers, where this server does so. */
-  readonly takeObservers?: (epoch: bigint, relay: LeaderRelay) => ObserverMaster | undefined
+  readonly takeObservers?: (epoch: bigint, relay: LeaderRelay) => TakingObservers | undefined
   /** What stands between clients and the leader, where something does. */
   readonly behind?: (upstream: GlobalUpstream) => Upstream
 }
@@ -59,7 +56,7 @@ export class Following {
   /** Where the writes of our clients go. */
   readonly upstream: LeaderUpstream
   /** The observers that this server takes in, where it does. */
-  observers: ObserverMaster | undefined
+  observers: TakingObservers | undefined
   private readonly parts: FollowingParts
   private readonly link: PacketLink
   private readonly ended = new Deferred<never>()
@@ -117,6 +114,7 @@ export class Following {
     const isWaiting = this.storing === undefined || link.isWaiting
     const nowMs = this.parts.nowMs()
     this.step({ type: 'tick', nowMs, lastHeardMs: link.lastHeardMs, isWaiting })
+    this.observers?.tick()
   }
 
   /** Steps made while something is carried out are carried out behind it. */
@@ -183,7 +181,7 @@ export class Following {
     try {
       this.upstream.answered(packet)
     } catch (error) {
-      if (!(error instanceof MalformedError) && !(error instanceof ProtocolError)) throw error
+      if (!isPeerFault(error)) throw error
       this.end(error)
     }
   }

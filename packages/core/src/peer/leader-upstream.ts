@@ -8,14 +8,14 @@ import {
   type Txn,
   type TxnHeader,
 } from '@zabra/protocol'
-import type { LeaderRelay } from '../consensus/zab/observer-master.ts'
-import { packetOf } from '../consensus/zab/links/packet-of.ts'
+import { packetOf } from '../consensus/zab/packets.ts'
 import type { ClientPipeline } from '../service/client-pipeline.ts'
 import type { ClientConnection } from '../service/connection.ts'
 import type { GlobalUpstream } from '../service/sessions/local-sessions.ts'
 import { newSession, type Session } from '../service/sessions/tracker.ts'
 import type { WriteTicket } from '../service/write-ticket.ts'
 import type { Database } from '../state/database.ts'
+import type { LeaderRelay } from './taking-observers.ts'
 
 export interface LeaderUpstreamParts {
   readonly db: Pick<Database, 'sessions'>

@@ -64,7 +64,7 @@ function restoring(
 
 function plans(by: TestServer, to: TestServer): string[] {
   return by.events.flatMap((event) =>
-    event.type === 'synchronising' && event.sid === to.id ? [event.plan] : [],
+    event.type === 'synchronizing' && event.sid === to.id ? [event.plan] : [],
   )
 }
 

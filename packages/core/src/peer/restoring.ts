@@ -5,8 +5,8 @@ import type { MembershipState } from '../membership/membership-state.ts'
 import { Deferred, within } from '../base/deferred.ts'
 import { type Epochs } from '../storage/epochs.ts'
 import { epochOf } from '../storage/zxid.ts'
-import type { Leader } from '../consensus/zab/leader.ts'
 import type { Journal } from './journal.ts'
+import type { Leading } from './leading.ts'
 import type { LocalHistory } from './local-history.ts'
 import { renamed, RestoreRefusal } from './peer-base.ts'
 
@@ -18,7 +18,7 @@ export interface RestoringParts {
   readonly committedLog: CommittedLog
   readonly epochs: Epochs
   readonly host: Host
-  readonly leader: () => Leader | undefined
+  readonly leader: () => Leading | undefined
   readonly canWrite: () => boolean
   readonly stopServing: () => void
 }
@@ -77,9 +77,9 @@ export class Restoring {
     this.leadingAgain?.reject(reason)
   }
 
-  private establishedLeader(): Leader {
+  private establishedLeader(): Leading {
     const leader = this.parts.leader()
-    if (leader?.isEstablished !== true) {
+    if (leader?.leader.isEstablished !== true) {
       throw new RestoreRefusal(
         'only the leader can restore: it passes the database on to the others',
       )
@@ -94,21 +94,22 @@ export class Restoring {
    */
   private async surpass(epoch: bigint): Promise<void> {
     const leader = this.establishedLeader()
-    if (epoch <= leader.epoch) return
+    if (epoch <= leader.leader.epoch) return
     await this.parts.epochs.setAccepted(epoch)
     await this.leadAgain('the epochs of the database to be restored must lie behind us')
   }
 
   private async replaceBy(
     restored: RestoredDatabase,
-    leader: Leader,
+    leader: Leading,
     journal: Journal,
   ): Promise<void> {
     const { history, committedLog, host } = this.parts
     const { committed, committedText } = this.parts.configs
     this.parts.stopServing()
     await leader.finish()
-    if (leader.uncommitted.length > 0) throw new Error('what is proposed cannot be committed')
+    if (leader.leader.uncommitted.length > 0)
+      throw new Error('what is proposed cannot be committed')
     const db = renamed(restored, history.lastZxid)
     // Who the members are is not a matter of what they hold.
     db.setConfig(committedText, committed.version, host.wallMs())

@@ -121,8 +121,8 @@ export class Proposer implements GlobalUpstream {
       /** Whether a session not known here may be one that another server keeps for itself. */
       mayBeLocal?: (sessionId: bigint) => boolean
       onProposed?: (zxid: bigint, batch: LogBatch) => void
-      /** Calls back once this server is known to have decided alone until now. */
-      confirm?: ((confirmed: () => void) => void) | undefined
+      /** Takes a sync, and answers it once this server is known to have decided alone until now. */
+      confirm?: ((ticket: WriteTicket) => void) | undefined
       /** Told when all that clients have sent is read. */
       allRead?: (() => void) | undefined
       /** How the members of the ensemble are changed. */
@@ -165,7 +165,7 @@ export class Proposer implements GlobalUpstream {
         // What its client asked for before comes before it.
         this.settle()
         if (this.mayPropose?.(this.nextZxid) === false) return
-        confirm(() => this.pipeline.synced(ticket))
+        confirm(ticket)
       }
     }
     this.reclaimer = new Reclaimer(this.db.tree, options.reclaim)

@@ -19,10 +19,10 @@ import { LogBatch } from '../../src/storage/log/log-batch.ts'
 import { MemoryDisk } from '../../src/storage/disk/memory-disk.ts'
 import { MembershipState } from '../../src/membership/membership-state.ts'
 import { Epochs } from '../../src/storage/epochs.ts'
-import type { LeaderParts } from '../../src/consensus/zab/leader.ts'
+import type { LeadingParts } from '../../src/peer/leading.ts'
 import type { Membership } from '../../src/membership/membership.ts'
 import { parseServerSpec } from '../../src/membership/server-spec.ts'
-import { PacketLink } from '../../src/consensus/zab/links/packet-link.ts'
+import { PacketLink } from '../../src/peer/links/packet-link.ts'
 
 const names = new Map(Object.entries(packetTypes).map(([name, type]) => [type as number, name]))
 
@@ -219,7 +219,7 @@ export async function makeParts(lastZxid: string, accepted: bigint): Promise<Tes
 }
 
 /** Serves as a leader does, into a batch that nobody writes. */
-export function serveWith({ pipeline, clock }: TestParts): LeaderParts['serve'] {
+export function serveWith({ pipeline, clock }: TestParts): LeadingParts['serve'] {
   const batch = new LogBatch()
   return (from) =>
     new Proposer(

@@ -2,7 +2,7 @@ import { packetName } from '@zabra/protocol'
 import type { LinkAction } from '../../src/consensus/election/links.ts'
 import type { PeerPort, PeerNetwork } from '../../src/peer/ensemble-parts.ts'
 import type { EnsemblePeer } from '../../src/peer/ensemble-peer.ts'
-import type { PacketLink, PeerWire } from '../../src/consensus/zab/links/packet-link.ts'
+import type { PacketLink, PeerWire } from '../../src/peer/links/packet-link.ts'
 import type { ServerId } from '../../src/membership/quorum.ts'
 import type { TestEnsemble } from './ensemble.ts'
 

@@ -24,7 +24,7 @@ export function describeZab(event: ZabEvent): LogEntry {
       return info('zab: handing over leadership', { reason: event.reason })
     case 'roleEnded':
       return info('zab: left role', { reason: event.reason })
-    case 'synchronising':
+    case 'synchronizing':
       return info('zab: synchronizing learner', { server: event.sid, plan: event.plan })
     case 'learnerDropped':
       return info('zab: dropped learner', { server: event.sid, reason: event.reason })

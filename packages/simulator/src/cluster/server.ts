@@ -247,7 +247,7 @@ export class SimServer {
 }
 
 function howOf(event: ZabEvent): string {
-  if (event.type !== 'synchronising') return ''
+  if (event.type !== 'synchronizing') return ''
   return ` (${event.plan}${event.fromDisk ? ' from disk' : ''})`
 }
 

@@ -235,7 +235,7 @@ export class EnsembleRecord {
     if (event.type === 'roleEnded' && accusations.test(event.reason)) {
       this.recorder.violation(`${server} finds that its leader is wrong: ${event.reason}`)
     }
-    if (event.type === 'synchronising') this.plans.set(serverName(event.sid), event.plan)
+    if (event.type === 'synchronizing') this.plans.set(serverName(event.sid), event.plan)
     if (event.type === 'leading') this.leads(server, event.epoch)
     if (event.type === 'following') this.follows(server, event.epoch)
   }

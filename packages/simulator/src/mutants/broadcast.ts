@@ -73,24 +73,28 @@ export const broadcastMutants: readonly Mutant[] = [
     })
   }),
   ofLeader('a leader commits what it alone has logged', (leader) => {
-    const configs = inside(leader, 'parts', 'configs')
+    const configs = inside(leader, 'core', 'parts', 'configs')
     const verifier = configs.verifier as object
-    replace<[], void>(leader, 'advanceCommit', (original) => () => {
+    replace<[], void>(inside(leader, 'broadcast'), 'advanceCommit', (original) => () => {
       configs.verifier = { ...verifier, isQuorum: (acks: ReadonlySet<bigint>) => acks.size > 0 }
       original()
       configs.verifier = verifier
     })
   }),
   ofLeader('an acknowledgement counts for what came after it', (leader) => {
-    replace<[bigint, bigint], void>(leader, 'acknowledge', (original) => (sid, zxid) => {
-      original(sid, zxid)
-      original(sid, zxid + 1n)
-    })
+    replace<[bigint, bigint], void>(
+      inside(leader, 'broadcast'),
+      'acknowledge',
+      (original) => (sid, zxid) => {
+        original(sid, zxid)
+        original(sid, zxid + 1n)
+      },
+    )
   }),
   ofLeader(
     'now and then an observer is not informed',
-    (leader) => {
-      replace<[LinkInside], void>(leader, 'accept', (original) => (link) => {
+    (_leader, _peer, role) => {
+      replace<[LinkInside], void>(role, 'accept', (original) => (link) => {
         let informed = 0
         replace<Sent, void>(link, 'sendPacket', (send) => (packet) => {
           if (packet.type !== packetTypes.inform || ++informed % 10 !== 0) send(packet)

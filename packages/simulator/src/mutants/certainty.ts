@@ -5,16 +5,20 @@ import { ofLeader, ofLearner } from './roles.ts'
 
 export const certaintyMutants: readonly Mutant[] = [
   ofLeader('what was proposed behind a sync is committed before the sync is answered', (leader) => {
-    replace<[bigint?], boolean>(leader, 'answerSyncs', (original) => (before) => {
-      original(before)
-      return true
-    })
+    replace<[bigint?], boolean>(
+      inside(leader, 'certainty'),
+      'answerSyncs',
+      (original) => (before) => {
+        original(before)
+        return true
+      },
+    )
   }),
   ofLeader('a sync is answered by a leader that asks nobody whether it still leads', (leader) => {
-    replace(inside(leader, 'confirmation'), 'isConfirmed', () => () => true)
+    replace(inside(leader, 'certainty', 'confirmation'), 'isConfirmed', () => () => true)
   }),
   ofLeader('a sync is confirmed by the answers to earlier pings', (leader) => {
-    const confirmation = inside(leader, 'confirmation')
+    const confirmation = inside(leader, 'certainty', 'confirmation')
     const newest = (): number => Reflect.get(confirmation, 'confirmed') as number
     replace(confirmation, 'want', (original: (...args: never[]) => number) => (...args) => {
       original(...args)
@@ -22,7 +26,11 @@ export const certaintyMutants: readonly Mutant[] = [
     })
   }),
   ofLeader('one follower that answers is enough to confirm a leader', (leader) => {
-    replace<[number], boolean>(inside(leader, 'confirmation'), 'isAnswered', () => () => true)
+    replace<[number], boolean>(
+      inside(leader, 'certainty', 'confirmation'),
+      'isAnswered',
+      () => () => true,
+    )
   }),
   ofLeader('a leader that stood still goes on as if nothing had happened', (leader) => {
     replace(leader, 'passed', () => () => {})

@@ -5,12 +5,12 @@ import { memberMutants } from './members.ts'
 import type { Mutant } from './mutant.ts'
 import { observerMutants } from './observers.ts'
 import { sessionMutants } from './sessions.ts'
-import { synchronisationMutants } from './synchronisation.ts'
+import { synchronizationMutants } from './synchronization.ts'
 
 /** Errors in how servers agree. */
 export const ensembleMutants: readonly Mutant[] = [
   ...epochMutants,
-  ...synchronisationMutants,
+  ...synchronizationMutants,
   ...historyMutants,
   ...broadcastMutants,
   ...sessionMutants,

@@ -100,7 +100,7 @@ export const epochMutants: readonly Mutant[] = [
   },
   ofLeader('a leader takes an epoch that was there before', (leader) => {
     replace<[bigint, bigint], void>(
-      inside(leader, 'discovery'),
+      inside(leader, 'core', 'discovery'),
       'join',
       (original) => (sid, accepted) => original(sid, accepted > 0n ? accepted - 1n : 0n),
     )
@@ -115,8 +115,8 @@ export const epochMutants: readonly Mutant[] = [
         'start',
         (original) => (vote, nowMs) => original({ ...vote, zxid: 0n, peerEpoch: 0n }, nowMs),
       )
-      onRole(peer, 'leader', (leader) => {
-        inside(leader, 'start').epoch = 1n << 60n
+      onRole(peer, 'leader', (role) => {
+        inside(role, 'leader', 'core', 'start').epoch = 1n << 60n
       })
     },
   },
@@ -144,12 +144,12 @@ export const epochMutants: readonly Mutant[] = [
   ofLeader('a leader serves before a quorum has taken its history', (leader) => {
     replace<[bigint], void>(leader, 'acknowledgeNewLeader', (original) => (sid) => {
       original(sid)
-      if (leader.proposer === undefined) (leader.establish as () => void).call(leader)
+      if (leader.isEstablished !== true) (leader.establish as () => void).call(leader)
     })
   }),
   ofLeader('a leader leads on without a quorum', (leader) => {
-    const configs = inside(leader, 'parts', 'configs')
-    for (const name of ['halfTick', 'lost']) {
+    const configs = inside(leader, 'core', 'parts', 'configs')
+    for (const name of ['halfTick', 'checkConnections']) {
       replace<unknown[], void>(leader, name, (original) => (...args) => {
         const verifier = configs.verifier as QuorumVerifier
         configs.verifier = { ...verifier, isQuorum: anybody }

@@ -18,7 +18,7 @@ const readers = new WeakMap<object, number>()
 export const historyMutants: readonly Mutant[] = [
   ofLeader('a voter with a longer history is led all the same', (leader) => {
     replace<[bigint, bigint, bigint], void>(
-      inside(leader, 'discovery'),
+      inside(leader, 'core', 'discovery'),
       'acknowledge',
       (original) => (sid) => original(sid, 0n, 0n),
     )
@@ -30,11 +30,11 @@ export const historyMutants: readonly Mutant[] = [
     joined: (peer) => replace(journalOf(peer), 'abandonSnapshot', () => () => {}),
   },
   {
-    ...ofLeader('history is read across a snapshot from a leader', (leader, peer) => {
+    ...ofLeader('history is read across a snapshot from a leader', (_leader, peer, { parts }) => {
       const disk = inside(peer, 'parts', 'disk')
       const count = (by: number): unknown => readers.set(disk, (readers.get(disk) ?? 0) + by)
       replace<Parameters<ReadHistory>, Promise<unknown>>(
-        inside(leader, 'parts'),
+        parts,
         'readHistory',
         (original) => (after, before) => {
           count(1)
@@ -69,9 +69,9 @@ export const historyMutants: readonly Mutant[] = [
   ofLeader(
     'memory has dropped what the log was read up to',
     (leader) => {
-      const log = inside(leader, 'parts', 'committedLog')
+      const log = inside(leader, 'core', 'parts', 'committedLog')
       replace<[bigint, Older | undefined], unknown>(
-        leader,
+        inside(leader, 'synchronization'),
         'planFor',
         (original) => (zxid, older) =>
           original(zxid, older && { ...older, before: (log as { min?: bigint }).min! }),

@@ -107,11 +107,11 @@ export const memberMutants: readonly Mutant[] = [
     'a leader that is no member any more leads on',
     (leader, peer) => {
       replace<[bigint], bigint>(
-        leader,
+        inside(leader, 'handOver'),
         'successor',
         () => () => inside(peer, 'options').self as bigint,
       )
-      replace<[Error], void>(leader, 'end', (original) => (reason) => {
+      replace<[Error], void>(inside(leader, 'core'), 'end', (original) => (reason) => {
         if (reason.name !== 'RoleChange') original(reason)
       })
     },

@@ -3,6 +3,7 @@ import { packetTypes } from '@zabra/protocol'
 import { inside, replace } from './inside.ts'
 import type { Mutant } from './mutant.ts'
 import { ofLearner, type LinkInside } from './roles.ts'
+import { forget, type HoldingInside } from './synchronization.ts'
 
 type Sent = Parameters<LinkInside['sendPacket']>
 
@@ -40,13 +41,10 @@ export const observerMutants: readonly Mutant[] = [
     })
   }),
   ofMaster('a follower keeps to itself which clients of its observers were heard of', (master) => {
-    replace<[unknown], void>(master, 'touch', () => () => {})
+    replace<[unknown], void>(inside(master, 'master'), 'touch', () => () => {})
   }),
   ofMaster('what is committed while an observer joins is not told to it', (master) => {
-    replace<[object], unknown>(inside(master, 'observers'), 'add', (original) => (observer) => {
-      replace<[], void>(observer, 'release', () => () => Reflect.set(observer, 'held', undefined))
-      return original(observer)
-    })
+    replace<[HoldingInside], void>(inside(master, 'master', 'observers'), 'release', () => forget)
   }),
   ofMaster('a sync of an observer is answered without asking the leader', (master) => {
     const { up } = master.parts

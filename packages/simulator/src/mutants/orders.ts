@@ -120,6 +120,28 @@ async function removeAll(peer: EnsemblePeer): Promise<void> {
   }
 }
 
+/** The learners of a leader, and how they are sent something. */
+interface LearnersInside {
+  readonly led: Set<{ isObserver: boolean; hasReached(state: string): boolean }>
+  send(learner: object, packet: Sent[0]): void
+  tell(learner: object, packet: Sent[0], bytes: number): void
+  release(learner: object): void
+}
+
+interface ProposalInside {
+  readonly zxid: bigint
+  readonly payload: Uint8Array
+}
+
+/** A log is taken to hold everything up to a transaction. */
+function acknowledge(broadcast: object, sid: bigint, zxid: bigint): void {
+  ;(Reflect.get(broadcast, 'acknowledge') as (sid: bigint, zxid: bigint) => void).call(
+    broadcast,
+    sid,
+    zxid,
+  )
+}
+
 const amongServers: readonly Mutant[] = [
   {
     name: 'NEWLEADER is acknowledged while the epoch is still being written',
@@ -133,61 +155,54 @@ const amongServers: readonly Mutant[] = [
     },
   },
   ofLeader('UPTODATE is sent before a quorum has the history', (leader) => {
-    replace<[{ link: LinkInside; release(): void }, ...unknown[]], Promise<void>>(
-      leader,
-      'synchronise',
-      (original) =>
-        async (learner, ...rest) => {
-          await original(learner, ...rest)
-          learner.link.sendPacket(packet('upToDate', -1n))
-          Reflect.set(learner, 'current', 'upToDate')
-          learner.release()
-        },
+    const learners = inside(leader, 'core', 'learners') as unknown as LearnersInside
+    replace<[object, Uint8Array], void>(
+      inside(leader, 'synchronization'),
+      'complete',
+      (original) => (learner, config) => {
+        original(learner, config)
+        learners.send(learner, packet('upToDate', -1n))
+        Reflect.set(learner, 'current', 'upToDate')
+        learners.release(learner)
+      },
     )
   }),
-  ofLeader('NEWLEADER goes ahead of the history', (leader) => {
-    replace<[{ link: LinkInside }, ...unknown[]], Promise<void>>(
-      leader,
-      'synchronise',
-      (original) =>
-        async (learner, ...rest) => {
-          let isSent = false
-          replace<Sent, void>(learner.link, 'sendPacket', (send) => (sent) => {
-            const { type } = sent
-            if (type === packetTypes.newLeader && isSent) return
-            send(sent)
-            if (type !== packetTypes.diff && type !== packetTypes.trunc) return
-            isSent = true
-            const epoch = leader.epoch as bigint
-            send(packet('newLeader', epoch << 32n, leader.configNow as Uint8Array))
-          })
-          await original(learner, ...rest)
-        },
+  ofLeader('NEWLEADER goes ahead of the history', (leader, _peer, { connections }) => {
+    const links = connections.links as Map<object, LinkInside>
+    replace<[{ to: object }], Promise<void>>(
+      connections,
+      'sendHistory',
+      (original) => (history) => {
+        let isSent = false
+        replace<Sent, void>(links.get(history.to)!, 'sendPacket', (send) => (sent) => {
+          const { type } = sent
+          if (type === packetTypes.newLeader && isSent) return
+          send(sent)
+          if (type !== packetTypes.diff && type !== packetTypes.trunc) return
+          isSent = true
+          const epoch = leader.epoch as bigint
+          const { configNow } = inside(leader, 'synchronization')
+          send(packet('newLeader', epoch << 32n, configNow as Uint8Array))
+        })
+        return original(history)
+      },
     )
   }),
   ofLeader(
     'observers are told what is proposed',
     (leader) => {
-      replace<
-        [bigint, { writer: { view: DataView; position: number }; payloadStart: number }],
-        void
-      >(leader, 'onProposed', (original) => (zxid, batch) => {
-        original(zxid, batch)
-        const last = inside(leader, 'outstanding').last as { payload: Uint8Array }
-        for (const learner of leader.learners as Set<{
-          isObserver: boolean
-          hasReached(state: string): boolean
-          tell(bytes: number, send: () => void): void
-          link: LinkInside
-        }>) {
-          if (!learner.isObserver || !learner.hasReached('synchronising')) continue
-          learner.tell(last.payload.length, () =>
-            learner.link.sendPacket(packet('inform', zxid, last.payload)),
-          )
+      const learners = inside(leader, 'core', 'learners') as unknown as LearnersInside
+      const broadcast = inside(leader, 'broadcast')
+      replace<[ProposalInside], void>(broadcast, 'proposed', (original) => (proposal) => {
+        original(proposal)
+        const { zxid, payload } = proposal
+        for (const learner of learners.led) {
+          if (!learner.isObserver || !learner.hasReached('synchronizing')) continue
+          learners.tell(learner, packet('inform', zxid, payload), payload.length)
         }
       })
       replace<[{ isObserver: boolean }, object], void>(
-        leader,
+        broadcast,
         'sendCommit',
         (original) => (learner, txn) => {
           if (!learner.isObserver) original(learner, txn)
@@ -197,10 +212,11 @@ const amongServers: readonly Mutant[] = [
     { shape: 'observers', observerMasters: false },
   ),
   ofLeader('a leader counts its own log before it is written', (leader, peer) => {
-    replace<[bigint, object], void>(leader, 'onProposed', (original) => (zxid, batch) => {
-      original(zxid, batch)
+    const broadcast = inside(leader, 'broadcast')
+    replace<[ProposalInside], void>(broadcast, 'proposed', (original) => (proposal) => {
+      original(proposal)
       const self = inside(peer, 'options').self as bigint
-      ;(leader.acknowledge as (sid: bigint, zxid: bigint) => void).call(leader, self, zxid)
+      acknowledge(broadcast, self, proposal.zxid)
     })
   }),
   ofLeader('the answer to UPTODATE stands for all that was proposed since', (leader) => {
@@ -209,10 +225,9 @@ const amongServers: readonly Mutant[] = [
       'receiveAck',
       (original) => (learner, zxid) => {
         original(learner, zxid)
-        const last = inside(leader, 'outstanding').last as { zxid: bigint } | undefined
+        const last = inside(leader, 'core', 'outstanding').last as { zxid: bigint } | undefined
         if ((zxid & 0xffff_ffffn) !== 0n || last === undefined) return
-        const acknowledge = leader.acknowledge as (sid: bigint, zxid: bigint) => void
-        acknowledge.call(leader, learner.sid, last.zxid)
+        acknowledge(inside(leader, 'broadcast'), learner.sid, last.zxid)
       },
     )
   }),
@@ -249,17 +264,17 @@ const amongServers: readonly Mutant[] = [
 const skippedCommit = 15
 
 const onTheWay: readonly Mutant[] = [
-  ofLeader('now and then a follower is not told of a commit', (leader) => {
+  ofLeader('now and then a follower is not told of a commit', (_leader, _peer, role) => {
     let commits = 0
-    replace<[LinkInside], void>(leader, 'accept', (original) => (link) => {
+    replace<[LinkInside], void>(role, 'accept', (original) => (link) => {
       replace<Sent, void>(link, 'sendPacket', (send) => (sent) => {
         if (sent.type !== packetTypes.commit || ++commits % skippedCommit !== 0) send(sent)
       })
       original(link)
     })
   }),
-  ofLeader('a proposal overtakes another on its way to a follower', (leader) => {
-    replace<[LinkInside], void>(leader, 'accept', (original) => (link) => {
+  ofLeader('a proposal overtakes another on its way to a follower', (_leader, _peer, role) => {
+    replace<[LinkInside], void>(role, 'accept', (original) => (link) => {
       delaying(link, packetTypes.proposal, 10)
       original(link)
     })

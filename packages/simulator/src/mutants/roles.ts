@@ -22,13 +22,33 @@ export interface FollowingInside {
   readonly link: LinkInside
 }
 
-/** An error of whoever leads. */
+/** The parts of the role of a leader. */
+export interface LeadingInside {
+  /** The machine. */
+  readonly leader: Part
+  /** What the role was given. */
+  readonly parts: Part
+  /** The connections of learners. */
+  readonly connections: Part
+  accept(link: LinkInside): void
+}
+
+/** An error of a leader. */
 export function ofLeader(
   name: string,
-  change: (leader: Part, peer: EnsemblePeer) => void,
+  change: (leader: Part, peer: EnsemblePeer, role: LeadingInside) => void,
   options: Options = {},
 ): Mutant {
-  return { name, servers: 3, ...options, joined: (peer) => onRole(peer, 'leader', change) }
+  return {
+    name,
+    servers: 3,
+    ...options,
+    joined: (peer) =>
+      onRole(peer, 'leader', (role) => {
+        const leading = role as unknown as LeadingInside
+        change(leading.leader, peer, leading)
+      }),
+  }
 }
 
 /** An error of those who are led. */

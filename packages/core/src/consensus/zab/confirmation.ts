@@ -1,6 +1,8 @@
 import { Fifo } from '../../base/fifo.ts'
 import type { QuorumVerifier, ServerId } from '../../membership/quorum.ts'
 import type { LearnerProgress } from './learner-progress.ts'
+import type { Learners } from './learners.ts'
+import { packetOf } from './packets.ts'
 
 interface Round {
   readonly number: number
@@ -15,9 +17,9 @@ interface Round {
  */
 export class Confirmation {
   /** When the newest round began that a quorum has answered. */
-  confirmedMs: number
+  confirmedMs = 0
   private readonly self: ServerId
-  private readonly learners: ReadonlySet<LearnerProgress>
+  private readonly learners: Learners
   private readonly verifier: () => QuorumVerifier
   /** Those that a quorum has not answered yet, oldest first. */
   private readonly open = new Fifo<Round>()
@@ -25,25 +27,21 @@ export class Confirmation {
   private confirmed = 0
   private isWanted = false
 
-  constructor(
-    parts: {
-      readonly self: ServerId
-      readonly learners: ReadonlySet<LearnerProgress>
-      readonly verifier: () => QuorumVerifier
-    },
-    nowMs: number,
-  ) {
+  constructor(parts: {
+    readonly self: ServerId
+    readonly learners: Learners
+    readonly verifier: () => QuorumVerifier
+  }) {
     this.self = parts.self
     this.learners = parts.learners
     this.verifier = parts.verifier
-    this.confirmedMs = nowMs
   }
 
   /** Begins a round: all learners that are up to date are pinged. */
   begin(nowMs: number, zxid: bigint): number {
     this.isWanted = false
     this.open.push({ number: ++this.newest, beganMs: nowMs })
-    for (const learner of this.learners) this.ping(learner, zxid)
+    for (const learner of this.learners.led) this.ping(learner, zxid)
     this.count()
     return this.newest
   }
@@ -92,13 +90,15 @@ export class Confirmation {
 
   private isAnswered(round: number): boolean {
     const servers = new Set([this.self])
-    for (const { sid, isUpToDateVoter, answeredRound } of this.learners) {
+    for (const { sid, isUpToDateVoter, answeredRound } of this.learners.led) {
       if (isUpToDateVoter && answeredRound >= round) servers.add(sid)
     }
     return this.verifier().isQuorum(servers)
   }
 
   private ping(learner: LearnerProgress, zxid: bigint): void {
-    if (learner.hasReached('upToDate')) learner.ping(zxid, this.newest)
+    if (!learner.hasReached('upToDate')) return
+    this.learners.send(learner, packetOf('ping', zxid))
+    learner.pinged(this.newest)
   }
 }

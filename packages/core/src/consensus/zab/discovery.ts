@@ -1,15 +1,13 @@
 import { MalformedError } from '@zabra/protocol'
 import type { MembershipState } from '../../membership/membership-state.ts'
-import { Deferred } from '../../base/deferred.ts'
-import { EpochError, epochMax, type Epochs } from '../../storage/epochs.ts'
+import { EpochError, epochMax } from '../../storage/epochs.ts'
 import { verifierOf, type Membership } from '../../membership/membership.ts'
 import type { ServerId } from '../../membership/quorum.ts'
-import type { LeaderStart } from './synchronisation.ts'
+import type { LeaderStart } from './sync-plan.ts'
 
 export interface DiscoveryParts {
   readonly self: ServerId
   readonly configs: MembershipState
-  readonly epochs: Epochs
 }
 
 /**
@@ -18,13 +16,14 @@ export interface DiscoveryParts {
  * nothing of that was ever committed.
  */
 export class Discovery {
-  /** Resolves when the epoch is certain, and promised by ourselves on disk. */
-  readonly chosen = new Deferred<bigint>()
-  /** Resolves when a quorum has promised it. */
-  readonly acknowledged = new Deferred<void>()
+  /** As it would be with those who have joined so far, until it is chosen. */
+  epoch = 0n
+  /** A quorum has joined: the epoch does not change any more. */
+  isChosen = false
+  /** A quorum has promised it. */
+  isPromised = false
   private readonly parts: DiscoveryParts
   private readonly start: LeaderStart
-  private readonly onFailure: (error: Error) => void
   private readonly joined = new Set<ServerId>()
   /** Who has promised it and has no more than the leader. */
   private readonly acks = new Set<ServerId>()
@@ -32,46 +31,30 @@ export class Discovery {
   private readonly ahead = new Set<ServerId>()
   /** In whose log the proposed configuration is missing. */
   private readonly unaware = new Set<ServerId>()
-  private isFrozen = false
-  private newEpoch = 0n
-  private promising: Promise<void> = Promise.resolve()
 
-  constructor(parts: DiscoveryParts, start: LeaderStart, onFailure: (error: Error) => void) {
+  constructor(parts: DiscoveryParts, start: LeaderStart) {
     this.parts = parts
     this.start = start
-    this.onFailure = onFailure
-  }
-
-  /** As it would be with those who have joined so far, until it is chosen. */
-  get epoch(): bigint {
-    return this.newEpoch
-  }
-
-  /** Resolves when nothing is on its way to the disk. */
-  get settled(): Promise<void> {
-    return this.promising
   }
 
   /**
-   * Counts who would join; with a quorum the epoch is the first that none of them has accepted. What
-   * others than members claim changes nothing.
+   * Counts a server that would join; with a quorum the epoch is the first that none of them has
+   * accepted. What others than members claim changes nothing. An EpochError says that no epoch is
+   * left.
    */
   join(sid: ServerId, acceptedEpoch: bigint): void {
-    if (this.isFrozen || !this.parts.configs.isMember(sid)) return
+    if (this.isChosen || !this.parts.configs.isMember(sid)) return
     if (acceptedEpoch >= epochMax) {
-      this.onFailure(new EpochError(`server ${sid} has accepted epoch ${acceptedEpoch}, the last`))
-      return
+      throw new EpochError(`server ${sid} has accepted epoch ${acceptedEpoch}, the last`)
     }
-    if (acceptedEpoch >= this.newEpoch) this.newEpoch = acceptedEpoch + 1n
+    if (acceptedEpoch >= this.epoch) this.epoch = acceptedEpoch + 1n
     if (this.parts.configs.verifier.voters.has(sid)) this.joined.add(sid)
-    if (!this.isAgreed(this.joined)) return
-    this.isFrozen = true
-    void this.promise(this.newEpoch, () => this.chosen.resolve(this.newEpoch))
+    this.isChosen = this.isAgreed(this.joined)
   }
 
   /** A server has promised the epoch, and says how far its history goes. */
   acknowledge(sid: ServerId, currentEpoch: bigint, lastZxid: bigint): void {
-    if (this.isAgreed(this.countable)) return
+    if (this.isPromised) return
     const isAhead =
       currentEpoch > this.start.epoch ||
       (currentEpoch === this.start.epoch && lastZxid > this.start.zxid)
@@ -81,10 +64,10 @@ export class Discovery {
     const acks = isAhead ? this.ahead : this.acks
     if (verifier.voters.has(sid)) acks.add(sid)
     if (seen !== undefined && lastZxid < seen.version) this.unaware.add(sid)
-    if (this.isAgreed(this.countable)) this.acknowledged.resolve()
+    this.isPromised = this.isAgreed(this.countable)
   }
 
-  /** Who has a vote only in what is proposed may not lead, however long its history is. */
+  /** A server that has a vote only in what is proposed may not lead, however long its history is. */
   private mayLead(sid: ServerId): boolean {
     const { committed, seen } = this.parts.configs
     return seen === undefined || verifierOf(committed).voters.has(sid)
@@ -102,12 +85,6 @@ export class Discovery {
     if (ahead.size === 0 || seen === undefined) return acks
     const isPossible = isQuorumWithout(committed, unaware) && isQuorumWithout(seen, acks)
     return isPossible ? acks : new Set([...acks, ...ahead])
-  }
-
-  /** Promises, on disk, to take part in no epoch before this one. */
-  promise(epoch: bigint, done: () => void = () => {}): Promise<void> {
-    this.promising = this.parts.epochs.setAccepted(epoch).then(done, this.onFailure)
-    return this.promising
   }
 
   private isAgreed(servers: ReadonlySet<ServerId>): boolean {

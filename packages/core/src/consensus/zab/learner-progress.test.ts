@@ -1,20 +1,29 @@
 import { expect, test } from 'vitest'
-import { Puppet } from '../../../test/support/puppet.ts'
-import { LearnerProgress, type LearnerState } from './learner-progress.ts'
+import { LearnerProgress, type LearnerLink, type LearnerState } from './learner-progress.ts'
+import { packetOf } from './packets.ts'
+
+const link: LearnerLink = {
+  remoteAddress: '',
+  unsentBytes: 0,
+  packetsSent: 0,
+  packetsReceived: 0,
+}
 
 const states = [
+  'connected',
+  'introduced',
+  'asked',
   'promised',
-  'synchronising',
+  'synchronizing',
   'sent',
   'acknowledged',
   'upToDate',
   'following',
 ] as const satisfies readonly LearnerState[]
 
-/** A learner in one of its states. */
+/** A learner in this state. */
 function learnerIn(state: LearnerState): LearnerProgress {
-  const joining = { isObserver: false, joinedWallMs: 0, deadlineTick: 0 }
-  const learner = new LearnerProgress(new Puppet().link, 2n, joining)
+  const learner = new LearnerProgress(link, 0)
   for (const next of states.slice(1)) {
     if (learner.state === state) break
     learner.become(next)
@@ -44,16 +53,17 @@ test('a learner that is gone has reached no state, and does not come back', () =
   }
 })
 
-test('what is held back is sent in order behind UPTODATE', async () => {
-  const puppet = new Puppet()
-  const joining = { isObserver: false, joinedWallMs: 0, deadlineTick: 0 }
-  const learner = new LearnerProgress(puppet.link, 2n, joining)
-  learner.become('synchronising')
+test('what has to wait leaves in order', () => {
+  const learner = learnerIn('synchronizing')
+  const [first, second, third] = [1n, 2n, 3n].map((zxid) => packetOf('commit', zxid))
   learner.hold()
-  for (const zxid of [1n, 2n]) learner.tell(1, () => puppet.link.send('commit', zxid))
-  learner.become('sent')
-  learner.become('acknowledged')
-  expect(await puppet.heard()).toEqual([])
-  learner.sendUpToDate()
-  expect(await puppet.heard()).toEqual(['upToDate -1', 'commit 0.1', 'commit 0.2'])
+  expect([learner.keeps(first!, 10), learner.keeps(second!, 20)]).toEqual([true, true])
+  expect(learner.queuedBytes).toBe(30)
+  expect(learner.takeHeld()).toEqual([first, second])
+  expect([learner.keeps(third!, 40), learner.queuedBytes]).toEqual([false, 0])
+})
+
+test('a learner is listened to when it is its turn to speak', () => {
+  const deaf = states.filter((state) => !learnerIn(state).isListenedTo)
+  expect(deaf).toEqual(['introduced', 'promised', 'synchronizing'])
 })

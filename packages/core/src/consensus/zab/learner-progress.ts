@@ -1,21 +1,29 @@
+import { packetTypes, type QuorumPacket } from '@zabra/protocol'
 import { assert } from '../../base/assert.ts'
 import { Fifo } from '../../base/fifo.ts'
 import type { ServerId } from '../../membership/quorum.ts'
 import { AckWatch } from './ack-watch.ts'
-import type { PacketLink } from './links/packet-link.ts'
+import type { SyncPlan } from './sync-plan.ts'
 
 /**
- * How far a learner has come, as the server sees it that brings it up:
+ * How far a learner has come, as seen by the server that brings it up:
  *
- *     promised ──> synchronising ──> sent ──> acknowledged ──> upToDate ──> following
+ *     connected ─> introduced ─> asked ─> promised ─> synchronizing ─> sent
+ *         ─> acknowledged ─> upToDate ─> following
  *
  * and from each of them to `gone`, when its connection ends.
  */
 export type LearnerState =
-  /** It has promised our epoch. We look for the history that it lacks. */
+  /** FOLLOWERINFO or OBSERVERINFO is due. */
+  | 'connected'
+  /** It has said who it is. The epoch is not known yet. */
+  | 'introduced'
+  /** LEADERINFO is sent. ACKEPOCH is due. */
+  | 'asked'
+  /** It has promised our epoch. A quorum may have to do so, or the log may have to be read. */
   | 'promised'
   /** Its history is being sent. Live packets wait behind it. */
-  | 'synchronising'
+  | 'synchronizing'
   /** NEWLEADER is sent, and with it everything that it lacked. From now on silence is noticed. */
   | 'sent'
   /** It has acknowledged NEWLEADER: the history is on its disk. */
@@ -29,8 +37,11 @@ export type LearnerState =
 
 /** The legal changes. A learner that comes back begins again on a new connection. */
 const successors: { readonly [State in LearnerState]: readonly LearnerState[] } = {
-  promised: ['synchronising', 'gone'],
-  synchronising: ['sent', 'gone'],
+  connected: ['introduced', 'gone'],
+  introduced: ['asked', 'gone'],
+  asked: ['promised', 'gone'],
+  promised: ['synchronizing', 'gone'],
+  synchronizing: ['sent', 'gone'],
   sent: ['acknowledged', 'gone'],
   acknowledged: ['upToDate', 'gone'],
   upToDate: ['following', 'gone'],
@@ -41,12 +52,27 @@ const successors: { readonly [State in LearnerState]: readonly LearnerState[] } 
 /** The states in their order. A learner that is gone has reached none of them. */
 const ranks: { readonly [State in LearnerState]: number } = {
   gone: -1,
-  promised: 0,
-  synchronising: 1,
-  sent: 2,
-  acknowledged: 3,
-  upToDate: 4,
-  following: 5,
+  connected: 0,
+  introduced: 1,
+  asked: 2,
+  promised: 3,
+  synchronizing: 4,
+  sent: 5,
+  acknowledged: 6,
+  upToDate: 7,
+  following: 8,
+}
+
+/** In these states it is not its turn to speak: its packets wait. */
+const waiting: ReadonlySet<LearnerState> = new Set(['introduced', 'promised', 'synchronizing'])
+
+/** What a machine may read of a learner's connection. Only the driver sends, reads and closes. */
+export interface LearnerLink {
+  readonly remoteAddress: string
+  /** What the other side has not taken yet. */
+  readonly unsentBytes: number
+  readonly packetsSent: number
+  readonly packetsReceived: number
 }
 
 /** A learner as monitoring sees it. */
@@ -55,7 +81,7 @@ export interface LearnerView {
   readonly isObserver: boolean
   /** It gets what is proposed or committed as that happens. */
   readonly isSynced: boolean
-  readonly link: PacketLink
+  readonly link: LearnerLink
   readonly joinedWallMs: number
   readonly requests: number
   /** Packets that wait until it is up to date, and their bytes with those on their way. */
@@ -64,40 +90,40 @@ export interface LearnerView {
 }
 
 /**
- * A learner as its leader sees it, or an observer as the follower that brings it up does: from its
- * promise of the epoch until its connection ends.
+ * A learner as seen by the server that brings it up, its leader or a follower that takes observers:
+ * from its connection until that ends.
  */
 export class LearnerProgress {
-  readonly link: PacketLink
-  readonly sid: ServerId
-  readonly isObserver: boolean
+  readonly link: LearnerLink
   readonly joinedWallMs: number
+  /** Who it is, once it has said so. */
+  sid: ServerId = -1n
+  isObserver = false
+  /** By this time it must have said what is due, while it joins. */
+  deadlineMs = Infinity
+  /** Up to where its log goes, by what it says in its promise. */
+  loggedZxid = 0n
+  /** How it is brought up, once that is decided. */
+  plan: SyncPlan['kind'] | undefined
+  /** The configuration that holds where its history ends, where that is known before it is sent. */
+  config: Uint8Array | undefined
+  /** The end of the history it joined with. */
+  history = 0n
   readonly acks = new AckWatch()
   /** The newest round of pings that it has answered. */
   answeredRound = 0
-  /** The end of the history it joined with. */
-  history = 0n
   /** By this tick it must have been heard of again. */
-  deadlineTick: number
+  deadlineTick = Infinity
   requests = 0
-  /** How it is brought up, once that is decided. */
-  plan: 'snap' | 'diff' | undefined
-  private current: LearnerState = 'promised'
+  private current: LearnerState = 'connected'
   /** The rounds of its pings that are not answered yet. */
   private readonly pings = new Fifo<number>()
-  private held: (() => void)[] | undefined
+  private held: QuorumPacket[] | undefined
   private heldBytes = 0
 
-  constructor(
-    link: PacketLink,
-    sid: ServerId,
-    { isObserver, joinedWallMs, deadlineTick }: Joining,
-  ) {
+  constructor(link: LearnerLink, joinedWallMs: number) {
     this.link = link
-    this.sid = sid
-    this.isObserver = isObserver
     this.joinedWallMs = joinedWallMs
-    this.deadlineTick = deadlineTick
   }
 
   // --- its state -------------------------------------------------------------------------------
@@ -112,9 +138,19 @@ export class LearnerProgress {
     this.current = next
   }
 
-  /** Whether it is in this state, or in one behind it. */
+  /** Whether it is in this state, or in a later one. */
   hasReached(state: LearnerState): boolean {
     return ranks[this.current] >= ranks[state]
+  }
+
+  /** Whether its packets are taken now. */
+  get isListenedTo(): boolean {
+    return !waiting.has(this.current)
+  }
+
+  /** Its history is on the way: how is decided, and it has not acknowledged it. */
+  get isBroughtUp(): boolean {
+    return this.plan !== undefined && !this.hasReached('acknowledged')
   }
 
   get isUpToDateVoter(): boolean {
@@ -123,43 +159,33 @@ export class LearnerProgress {
 
   // --- what it is sent -------------------------------------------------------------------------
 
-  /** Holds back what is sent from now on. */
+  /** From now on live packets wait until `takeHeld`. */
   hold(): void {
     this.held ??= []
   }
 
-  /** Sends what was held back, in order. */
-  release(): void {
+  /** Keeps a packet that has to wait; false if it may leave at once. */
+  keeps(packet: QuorumPacket, bytes: number): boolean {
+    if (this.held === undefined) return false
+    this.held.push(packet)
+    this.heldBytes += bytes
+    return true
+  }
+
+  /** What has waited, in order. From now on nothing has to wait. */
+  takeHeld(): readonly QuorumPacket[] {
     const { held } = this
     this.held = undefined
     this.heldBytes = 0
-    for (const send of held ?? []) send()
+    return held ?? []
   }
 
-  /** Sends, in order behind what is held back. */
-  tell(bytes: number, send: () => void): void {
-    if (this.held === undefined) {
-      send()
-      return
+  /** A packet is on its way to it. */
+  sending({ type, zxid }: QuorumPacket, nowMs: number): void {
+    // What is part of the history it joins with is acknowledged with NEWLEADER, or later.
+    if (type === packetTypes.proposal && this.hasReached('acknowledged')) {
+      this.acks.sent(zxid, nowMs)
     }
-    this.held.push(send)
-    this.heldBytes += bytes
-  }
-
-  sendUpToDate(): void {
-    this.become('upToDate')
-    this.link.send('upToDate', -1n)
-    this.release()
-  }
-
-  /** Asks for a sign of life; before UPTODATE there is no answer. */
-  ping(zxid: bigint, round: number): void {
-    this.link.send('ping', zxid)
-    if (this.hasReached('upToDate')) this.pings.push(round)
-  }
-
-  answeredPing(): void {
-    this.answeredRound = this.pings.shift() ?? this.answeredRound
   }
 
   /** What it has not taken yet, without its history: that has bounds of its own. */
@@ -167,19 +193,23 @@ export class LearnerProgress {
     return this.heldBytes + (this.hasReached('acknowledged') ? this.link.unsentBytes : 0)
   }
 
-  // --- for monitoring --------------------------------------------------------------------------
-
-  /** Counts requests and packets from zero again. */
-  resetCounts(): void {
-    this.requests = this.link.packetsSent = this.link.packetsReceived = 0
+  /** It is pinged in a round whose answers count: before UPTODATE there is no answer. */
+  pinged(round: number): void {
+    this.pings.push(round)
   }
+
+  answeredPing(): void {
+    this.answeredRound = this.pings.shift() ?? this.answeredRound
+  }
+
+  // --- for monitoring --------------------------------------------------------------------------
 
   get view(): LearnerView {
     const { sid, isObserver, link, joinedWallMs, requests, held } = this
     return {
       sid,
       isObserver,
-      isSynced: this.hasReached('synchronising'),
+      isSynced: this.hasReached('synchronizing'),
       link,
       joinedWallMs,
       requests,
@@ -187,10 +217,4 @@ export class LearnerProgress {
       heldBytes: this.heldBytes + link.unsentBytes,
     }
   }
-}
-
-interface Joining {
-  readonly isObserver: boolean
-  readonly joinedWallMs: number
-  readonly deadlineTick: number
 }

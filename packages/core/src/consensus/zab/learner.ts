@@ -17,9 +17,8 @@ import type { ServerId } from '../../membership/quorum.ts'
 import { decodeTxn, type DecodedTxn } from './decoded-txn.ts'
 import { type Epochs } from '../../storage/epochs.ts'
 import { counterOf, epochOf, epochStart, follows } from '../../storage/zxid.ts'
-import { expectPacket, ProtocolError } from './links/packet-link.ts'
-import { packetOf } from './links/packet-of.ts'
 import type { ZabOptions, ZabTrace } from './options.ts'
+import { expectPacket, isPeerFault, packetOf, ProtocolError } from './packets.ts'
 import { changeForLearner, configOf, readConfig } from './role-change.ts'
 
 /** What a learner may read of the server it is part of. Only its driver changes any of it. */
@@ -258,7 +257,7 @@ export class Learner {
       if (this.phase === 'serving') this.receive(packet)
       else this.takeJoiningPacket(packet)
     } catch (error) {
-      if (!(error instanceof MalformedError) && !(error instanceof ProtocolError)) throw error
+      if (!isPeerFault(error)) throw error
       this.end(error)
     }
   }

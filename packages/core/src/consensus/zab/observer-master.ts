@@ -1,63 +1,104 @@
-import {
-  codes,
-  MalformedError,
-  packetTypes,
-  quorumProtocolVersion,
-  Reader,
-  readLearnerInfo,
-  Writer,
-  type QuorumPacket,
-} from '@zabra/protocol'
-import type { Database } from '../../state/database.ts'
-import type { Host } from '../../ports.ts'
-import type { CommittedLog, LoggedTxn } from '../../storage/log/committed-log.ts'
+import { codes, packetTypes, Reader, Writer, type QuorumPacket } from '@zabra/protocol'
+import { TimeoutError } from '../../base/timeout-error.ts'
 import type { MembershipState } from '../../membership/membership-state.ts'
-import { within } from '../../base/deferred.ts'
-import { epochOf, epochStart } from '../../storage/zxid.ts'
-import type { ZabOptions, ZabTrace } from './options.ts'
-import { drained, sendHistory } from './links/pace.ts'
-import { LearnerLinks } from './links/learner-links.ts'
-import { expectPacket, LinkLostError, type PacketLink } from './links/packet-link.ts'
 import type { ServerId } from '../../membership/quorum.ts'
-import { LearnerProgress } from './learner-progress.ts'
-import { sendSnapshot } from './links/snapshot-stream.ts'
-import { refuseStranger } from './strangers.ts'
-import { planSync } from './synchronisation.ts'
+import type { CommittedLog, LoggedTxn } from '../../storage/log/committed-log.ts'
+import { epochOf, epochStart } from '../../storage/zxid.ts'
+import { epochQuestion, readIntroduction, refuseStranger } from './greeting.ts'
+import type { LearnerProgress } from './learner-progress.ts'
+import {
+  Learners,
+  type ForLearners,
+  type HistoryToSend,
+  type LearnerEvent,
+  type Outgoing,
+} from './learners.ts'
+import type { ZabOptions, ZabTrace } from './options.ts'
+import { expectPacket, isPeerFault, packetOf } from './packets.ts'
+import { planSync } from './sync-plan.ts'
 
-/** The follower's own connection to its leader, which carries what observers ask for. */
-export interface LeaderRelay {
-  /** The last transaction that was proposed here and is not committed; undefined for none. */
-  readonly lastPending: bigint | undefined
-  relay(packet: QuorumPacket): void
-  /** `answered` follows on everything that was committed before the answer. */
-  relaySync(packet: QuorumPacket, answered: () => void): void
-  relayRevalidation(
-    session: { readonly id: bigint; readonly timeoutMs: number },
-    answered: (isValid: boolean) => void,
-  ): void
-  relayTouch(sessionId: bigint, timeoutMs: number): void
-}
-
+/** What an observer master may read of the follower that it is part of. */
 export interface ObserverMasterParts {
   readonly self: ServerId
   /** That of the leader who is followed. */
   readonly epoch: bigint
-  readonly db: Database
-  readonly committedLog: CommittedLog
+  readonly db: { readonly lastZxid: bigint }
+  readonly committedLog: Pick<CommittedLog, 'all'>
   readonly configs: MembershipState
-  readonly host: Host
+  /** What the leader has proposed to the follower. */
+  readonly proposals: {
+    /** The last transaction that is not committed; undefined for none. */
+    readonly lastPending: bigint | undefined
+  }
   readonly trace: ZabTrace
-  readonly up: LeaderRelay
-  /** A session goes on with an observer: its client has left the connection it had here. */
-  readonly sessionLeft: (sessionId: bigint) => void
   /** What may wait for an observer that takes it too slowly; then it is dropped. */
   readonly queueBytesMax: number
 }
 
-/** What observers are told of a transaction. */
-interface ObserverTxn extends LoggedTxn {
-  /** It changes the members, and this one leads them. */
-  readonly leader: ServerId | undefined
+/** All that can happen to an observer master. */
+export type ObserverMasterInput =
+  | LearnerEvent
+  /** A transaction was applied here. Where it changes the members, `leader` leads them. */
+  | { readonly type: 'committed'; readonly txn: LoggedTxn; readonly leader: ServerId | undefined }
+  /** The leader has answered a sync. */
+  | { readonly type: 'synced'; readonly observer: LearnerProgress }
+  /** The leader has answered the question for a session. */
+  | {
+      readonly type: 'revalidated'
+      readonly observer: LearnerProgress
+      /** What the question and its answer are named by. */
+      readonly zxid: bigint
+      readonly sessionId: bigint
+      readonly isValid: boolean
+    }
+  /** A client of this server's own goes on with its session here. */
+  | { readonly type: 'sessionCame'; readonly sessionId: bigint }
+  | { readonly type: 'sessionEnded'; readonly sessionId: bigint }
+  | { readonly type: 'tick' }
+  | { readonly type: 'halfTick' }
+  /** This server does not follow any more: its observers look for another. */
+  | { readonly type: 'end' }
+
+/** What observers ask the leader for, over the follower's own connection. */
+export type Relayed =
+  | { readonly type: 'request'; readonly packet: QuorumPacket }
+  /** The input `synced` follows. */
+  | { readonly type: 'sync'; readonly packet: QuorumPacket; readonly observer: LearnerProgress }
+  /** The input `revalidated` follows. */
+  | {
+      readonly type: 'revalidate'
+      readonly observer: LearnerProgress
+      readonly zxid: bigint
+      readonly sessionId: bigint
+      readonly timeoutMs: number
+    }
+  /** Sessions whose clients have been heard of: pairs of id and timeout. */
+  | { readonly type: 'touch'; readonly sessions: Reader }
+
+/**
+ * All that an observer master asks of its driver after an input. The driver carries out the fields
+ * in the order in which they are declared here.
+ *
+ * What rests on this order: a history is planned from what is applied here, and a transaction is
+ * applied before the input `committed` names it. So everything that is committed later reaches the
+ * observer behind its history.
+ */
+export class ObserverMasterReady implements ForLearners {
+  send: Outgoing[] | undefined
+  /** Leaves in this order. */
+  relay: Relayed[] | undefined
+  history: HistoryToSend[] | undefined
+  listen: LearnerProgress[] | undefined
+  close: LearnerProgress[] | undefined
+  /** The role has ended: all connections are closed. */
+  ended = false
+}
+
+/** What an observer is sent once a transaction is committed. */
+interface AfterCommit {
+  readonly zxid: bigint
+  readonly to: LearnerProgress
+  readonly packet: QuorumPacket
 }
 
 /** No history of ours began with an epoch: what an observer has must be found in it. */
@@ -67,165 +108,233 @@ const noStart = { epoch: -1n, zxid: 0n }
  * Serves observers in place of the leader: a follower brings them to its own history and tells them
  * of each transaction when it is committed. What they ask for goes up over the follower's own
  * connection; the leader knows nothing of them.
+ *
+ * A machine: `step` takes an input, `takeReady` says what follows from it (see ObserverMasterReady).
  */
 export class ObserverMaster {
   private readonly parts: ObserverMasterParts
   private readonly options: ZabOptions
-  private readonly observers = new Set<LearnerProgress>()
-  private readonly links: LearnerLinks
-  /** With whom the sessions are that came through here; undefined for this server itself. */
+  private readonly observers: Learners
+  /** Which observer a session came from; undefined for clients of this server itself. */
   private readonly owners = new Map<bigint, LearnerProgress | undefined>()
-  /** What observers are told behind a transaction that is not committed yet, oldest first. */
-  private behind: { readonly zxid: bigint; readonly send: () => void }[] = []
+  /** Oldest first. */
+  private afterCommit: AfterCommit[] = []
   private halfTicks = 0
+  private isOver = false
+  private made: ObserverMasterReady | undefined
 
   constructor(parts: ObserverMasterParts, options: ZabOptions) {
     this.parts = parts
     this.options = options
-    this.links = new LearnerLinks(parts.trace)
+    const { trace, queueBytesMax } = parts
+    this.observers = new Learners({ ready: () => this.ready, trace }, queueBytesMax)
   }
 
   get observerCount(): number {
-    return this.observers.size
+    return this.observers.led.size
   }
 
-  /** This server follows no longer: its observers look for another. */
-  end(): void {
-    this.links.end()
-    this.observers.clear()
+  // --- in and out ------------------------------------------------------------------------------
+
+  step(input: ObserverMasterInput, nowMs: number): void {
+    this.observers.nowMs = nowMs
+    if (!this.isOver) this.take(input)
+    else if (input.type === 'connected') this.observers.close(input.learner)
+  }
+
+  /** What follows from the inputs since the last call; undefined for nothing. */
+  takeReady(): ObserverMasterReady | undefined {
+    const { made } = this
+    this.made = undefined
+    return made
+  }
+
+  private get ready(): ObserverMasterReady {
+    this.made ??= new ObserverMasterReady()
+    return this.made
+  }
+
+  private take(input: ObserverMasterInput): void {
+    switch (input.type) {
+      case 'committed':
+        this.committed(input.txn, input.leader)
+        return
+      case 'packet':
+        this.takePacket(input.learner, input.packet)
+        return
+      case 'synced':
+        if (input.observer.state !== 'gone') {
+          this.observers.send(input.observer, packetOf('sync', 0n))
+        }
+        return
+      case 'revalidated':
+        this.revalidated(input)
+        return
+      case 'sessionCame':
+        if (this.owners.has(input.sessionId)) this.owners.set(input.sessionId, undefined)
+        return
+      case 'sessionEnded':
+        this.owners.delete(input.sessionId)
+        return
+      case 'tick':
+        this.refuseSilent()
+        return
+      case 'halfTick':
+        this.halfTick()
+        return
+      case 'end':
+        this.isOver = true
+        this.ready.ended = true
+        this.observers.clear()
+        return
+      default:
+        this.takeConnection(input)
+    }
+  }
+
+  private takeConnection(
+    input:
+      | Extract<LearnerEvent, { type: 'connected' | 'historySent' | 'failed' | 'lost' }>
+      | { type: 'packetsRead' },
+  ): void {
+    const { observers } = this
+    switch (input.type) {
+      case 'connected':
+        observers.joining.add(input.learner)
+        input.learner.deadlineMs = observers.nowMs + this.limitMs
+        return
+      case 'historySent':
+        this.historySent(input.learner)
+        return
+      case 'failed':
+        if (input.learner.state !== 'gone') observers.refuse(input.learner, input.reason)
+        return
+      case 'lost':
+        observers.remove(input.learner)
+        return
+      default:
+    }
   }
 
   // --- joining ---------------------------------------------------------------------------------
-
-  accept(link: PacketLink): void {
-    this.links.accept(link, () => this.serve(link))
-  }
-
-  private async serve(link: PacketLink): Promise<void> {
-    const { epoch, self, db, host } = this.parts
-    const { limitMs } = this
-    const hello = await this.links.of(link, within(host, limitMs, 'an introduction', link.next()))
-    expectPacket(hello, 'observerInfo')
-    const info = readLearnerInfo(hello.data)
-    if (info === undefined) throw new MalformedError('an observer that does not say who it is')
-    const sid = info.serverId
-    if (sid === self) throw new MalformedError(`another server ${sid}: our own number`)
-    refuseStranger(sid, this.parts.configs, this.options)
-    const version = new Writer(4)
-    version.int(quorumProtocolVersion)
-    link.send('leaderInfo', epochStart(epoch), version.written())
-    const ack = await this.links.of(
-      link,
-      within(host, limitMs, 'an answer to the epoch', link.next()),
-    )
-    expectPacket(ack, 'ackEpoch')
-    // It comes from a follower that had heard of more. Nothing of that is to be cut off: it comes
-    // back in a moment, or goes to another.
-    if (epochOf(ack.zxid) === epoch && ack.zxid > db.lastZxid) {
-      throw new LinkLostError('the observer is ahead of us')
-    }
-    for (const older of this.observers) if (older.sid === sid) this.drop(older, 'it came anew')
-    const joining = { isObserver: true, joinedWallMs: host.wallMs(), deadlineTick: Infinity }
-    const observer = new LearnerProgress(link, sid, joining)
-    this.observers.add(observer)
-    link.onClosed = () => this.lost(observer)
-    await this.synchronise(observer, ack.zxid)
-    link.onPacket((packet) => this.receive(observer, packet))
-  }
 
   private get limitMs(): number {
     return this.options.tickMs * this.options.initLimit
   }
 
-  /** Whatever is committed from now on reaches the observer behind its history. */
-  private async synchronise(observer: LearnerProgress, zxid: bigint): Promise<void> {
-    const { link, sid } = observer
-    const { db, committedLog, trace, epoch, configs, host } = this.parts
-    const plan = planSync(zxid, committedLog.all(), db.lastZxid, noStart)
-    trace({ type: 'synchronising', sid, plan: plan.kind, fromDisk: false })
-    const pause = (): Promise<void> => drained(host, this.limitMs, link)
-    observer.become('synchronising')
-    observer.hold()
-    // The one that holds where the history ends.
-    let config = configs.committedText
-    if (plan.kind === 'snap') {
-      const source = db.snapshotSource()
-      link.send('snap', db.lastZxid)
-      await sendSnapshot(link, source, pause, this.options.sliceBytes)
-      // It may hold parts of what was committed while it was sent: with that it is exact.
-      observer.release()
-      observer.hold()
-      config = configs.committedText
-    } else {
-      link.send(plan.kind, plan.zxid)
-      await sendHistory(link, plan.txns, pause, this.options.sliceBytes)
+  /** What makes no sense costs the observer its connection, nothing else. */
+  private takePacket(observer: LearnerProgress, packet: QuorumPacket): void {
+    const isJoining = !observer.hasReached('promised')
+    try {
+      if (observer.state === 'connected') this.introduce(observer, packet)
+      else if (observer.state === 'asked') this.promise(observer, packet)
+      else this.receive(observer, packet)
+    } catch (error) {
+      if (!isPeerFault(error)) throw error
+      if (isJoining) this.observers.refuse(observer, error)
+      else this.observers.close(observer)
     }
-    if (link.isClosed) throw new LinkLostError('the observer has left')
-    link.send('newLeader', epochStart(epoch), config)
-    observer.become('sent')
-    observer.deadlineTick = this.halfTicks + 2 * (this.options.initLimit + this.options.syncLimit)
   }
 
-  private inform({ link }: LearnerProgress, { zxid, payload, leader }: ObserverTxn): void {
-    if (leader === undefined) {
-      link.send('inform', zxid, payload)
+  /** OBSERVERINFO came. */
+  private introduce(observer: LearnerProgress, packet: QuorumPacket): void {
+    const { self, configs, epoch } = this.parts
+    expectPacket(packet, 'observerInfo')
+    observer.sid = readIntroduction(packet, self).serverId
+    observer.isObserver = true
+    refuseStranger(observer.sid, configs, this.options)
+    observer.become('introduced')
+    this.observers.send(observer, epochQuestion(epoch))
+    observer.become('asked')
+    observer.deadlineMs = this.observers.nowMs + this.limitMs
+    this.observers.listen(observer)
+  }
+
+  /** ACKEPOCH came. */
+  private promise(observer: LearnerProgress, packet: QuorumPacket): void {
+    const { epoch, db } = this.parts
+    expectPacket(packet, 'ackEpoch')
+    // It comes from a follower that had heard of more. Nothing of that is to be cut off: it comes
+    // back in a moment, or goes to another.
+    if (epochOf(packet.zxid) === epoch && packet.zxid > db.lastZxid) {
+      this.observers.close(observer)
       return
     }
-    const named = new Writer(8 + payload.length)
-    named.long(leader)
-    named.raw(payload)
-    link.send('informAndActivate', zxid, named.written())
+    observer.loggedZxid = packet.zxid
+    observer.become('promised')
+    this.observers.add(observer)
+    this.synchronize(observer)
   }
 
-  private lost(observer: LearnerProgress): void {
-    this.links.forget(observer.link)
-    observer.become('gone')
-    this.observers.delete(observer)
+  private refuseSilent(): void {
+    const { observers, limitMs } = this
+    for (const observer of observers.joining) {
+      if (observers.nowMs <= observer.deadlineMs) continue
+      const what = observer.state === 'connected' ? 'an introduction' : 'an answer to the epoch'
+      observers.refuse(observer, new TimeoutError(`${what} took longer than ${limitMs} ms`))
+    }
   }
 
-  private drop(observer: LearnerProgress, reason: string): void {
-    this.parts.trace({ type: 'learnerDropped', sid: observer.sid, reason })
-    observer.link.close()
+  /** Whatever is committed from now on reaches the observer behind its history. */
+  private synchronize(observer: LearnerProgress): void {
+    const { db, committedLog, trace, configs } = this.parts
+    const { sid, loggedZxid } = observer
+    // A copy: more is added while the history is being sent.
+    const plan = planSync(loggedZxid, [...committedLog.all()], db.lastZxid, noStart)
+    trace({ type: 'synchronizing', sid, plan: plan.kind, fromDisk: false })
+    observer.plan = plan.kind
+    // The one that holds where the history ends.
+    if (plan.kind !== 'snap') observer.config = configs.committedText
+    observer.become('synchronizing')
+    observer.hold()
+    this.observers.sendHistory(observer, plan, db.lastZxid)
+  }
+
+  private historySent(observer: LearnerProgress): void {
+    const { epoch, configs } = this.parts
+    if (observer.state !== 'synchronizing') return
+    // A snapshot may hold parts of what was committed while it was sent: with that it is exact.
+    if (observer.plan === 'snap') this.observers.release(observer)
+    observer.hold()
+    const config = observer.config ?? configs.committedText
+    this.observers.send(observer, packetOf('newLeader', epochStart(epoch), config))
+    observer.become('sent')
+    observer.deadlineTick = this.halfTicks + 2 * (this.options.initLimit + this.options.syncLimit)
+    this.observers.listen(observer)
   }
 
   // --- from the follower -----------------------------------------------------------------------
 
-  /** Every half tick: observers are asked for a sign of life, and those without one dropped. */
-  halfTick(): void {
+  /** Observers are asked for a sign of life, and those without one dropped. */
+  private halfTick(): void {
     this.halfTicks++
-    for (const observer of this.observers) {
+    const ping = packetOf('ping', this.parts.db.lastZxid)
+    for (const observer of this.observers.led) {
       if (!observer.hasReached('sent')) continue
-      observer.link.send('ping', this.parts.db.lastZxid)
-      if (observer.deadlineTick < this.halfTicks) this.drop(observer, 'it was silent for too long')
-    }
-  }
-
-  /** A transaction was applied here. Where it changes the members, `leader` leads them. */
-  committed({ zxid, payload }: LoggedTxn, leader: ServerId | undefined): void {
-    const told = { zxid, payload, leader }
-    for (const observer of this.observers) {
-      if (!observer.hasReached('synchronising')) continue
-      observer.tell(payload.length, () => this.inform(observer, told))
-      if (observer.queuedBytes > this.parts.queueBytesMax) {
-        this.drop(observer, 'too much waits for it')
+      this.observers.send(observer, ping)
+      if (observer.deadlineTick < this.halfTicks) {
+        this.observers.drop(observer, 'it was silent for too long')
       }
     }
-    while (this.behind.length > 0 && this.behind[0]!.zxid <= zxid) this.behind.shift()!.send()
   }
 
-  /** A client of this server's own goes on with its session here. */
-  sessionCame(sessionId: bigint): void {
-    if (this.owners.has(sessionId)) this.owners.set(sessionId, undefined)
-  }
-
-  sessionEnded(sessionId: bigint): void {
-    this.owners.delete(sessionId)
+  private committed({ zxid, payload }: LoggedTxn, leader: ServerId | undefined): void {
+    const packet =
+      leader === undefined ? packetOf('inform', zxid, payload) : activation(zxid, payload, leader)
+    for (const observer of this.observers.led) {
+      if (observer.hasReached('synchronizing'))
+        this.observers.tell(observer, packet, payload.length)
+    }
+    const { afterCommit } = this
+    while (afterCommit.length > 0 && afterCommit[0]!.zxid <= zxid) {
+      const { to, packet: answer } = afterCommit.shift()!
+      if (to.state !== 'gone') this.observers.send(to, answer)
+    }
   }
 
   // --- from observers --------------------------------------------------------------------------
 
   private receive(observer: LearnerProgress, packet: QuorumPacket): void {
-    if (this.links.isOver) return
     observer.deadlineTick = this.halfTicks + 2 * this.options.syncLimit
     switch (packet.type) {
       case packetTypes.ack:
@@ -247,36 +356,42 @@ export class ObserverMaster {
   private receiveAck(observer: LearnerProgress): void {
     if (observer.state === 'sent') {
       observer.become('acknowledged')
-      observer.sendUpToDate()
+      this.observers.sendUpToDate(observer)
     } else if (observer.state === 'upToDate') {
       observer.become('following')
     }
   }
 
   private touch(data: Uint8Array | null): void {
-    const reader = new Reader(data ?? new Uint8Array(0))
-    while (reader.remaining >= 12) this.parts.up.relayTouch(reader.long(), reader.int())
+    if (data !== null) this.relay({ type: 'touch', sessions: new Reader(data) })
   }
 
   private revalidate(observer: LearnerProgress, { zxid, data }: QuorumPacket): void {
     const reader = new Reader(data ?? new Uint8Array(0))
-    const id = reader.long()
+    const sessionId = reader.long()
     const timeoutMs = reader.int()
-    this.owners.set(id, observer)
-    this.parts.sessionLeft(id)
-    this.parts.up.relayRevalidation({ id, timeoutMs }, (isValid) => {
-      // Nobody will tell of its end.
-      if (!isValid) this.owners.delete(id)
-      const answer = new Writer(16)
-      answer.long(id)
-      answer.bool(isValid)
-      const send = (): void => observer.link.send('revalidate', zxid, answer.written())
-      // What the session wrote elsewhere was proposed to us, and not to the observer: it would take
-      // the outcome for an answer to what it asks for itself.
-      const { lastPending } = this.parts.up
-      if (lastPending === undefined) send()
-      else this.behind.push({ zxid: lastPending, send })
-    })
+    this.owners.set(sessionId, observer)
+    this.relay({ type: 'revalidate', observer, zxid, sessionId, timeoutMs })
+  }
+
+  private revalidated({
+    observer,
+    zxid,
+    sessionId,
+    isValid,
+  }: Extract<ObserverMasterInput, { type: 'revalidated' }>): void {
+    // Nobody will tell of its end.
+    if (!isValid) this.owners.delete(sessionId)
+    if (observer.state === 'gone') return
+    const answer = new Writer(16)
+    answer.long(sessionId)
+    answer.bool(isValid)
+    const packet = packetOf('revalidate', zxid, answer.written())
+    // What the session wrote elsewhere was proposed to us, and not to the observer: it would take
+    // the outcome for an answer to what it asks for itself.
+    const { lastPending } = this.parts.proposals
+    if (lastPending === undefined) this.observers.send(observer, packet)
+    else this.afterCommit.push({ zxid: lastPending, to: observer, packet })
   }
 
   private request(observer: LearnerProgress, packet: QuorumPacket): void {
@@ -284,20 +399,31 @@ export class ObserverMaster {
     const sessionId = reader.long()
     reader.int()
     const type = reader.int()
-    const { up } = this.parts
     if (type === codes.createSession) this.owners.set(sessionId, observer)
     if (type === codes.sync) {
-      up.relaySync(packet, () => observer.link.send('sync', 0n))
+      this.relay({ type: 'sync', packet, observer })
     } else if (type === codes.closeSession || this.isWith(observer, sessionId)) {
-      up.relay(packet)
+      this.relay({ type: 'request', packet })
     } else {
       // To the leader we are all one, so it would not say that the session has moved, and only with
       // its answer would the observer close the connection: it is made to close them all.
-      this.drop(observer, 'a session that it writes for has moved')
+      this.observers.drop(observer, 'a session that it writes for has moved')
     }
   }
 
   private isWith(observer: LearnerProgress, sessionId: bigint): boolean {
     return !this.owners.has(sessionId) || this.owners.get(sessionId) === observer
   }
+
+  private relay(relayed: Relayed): void {
+    ;(this.ready.relay ??= []).push(relayed)
+  }
+}
+
+/** A change of members, with the server that leads them. */
+function activation(zxid: bigint, payload: Uint8Array, leader: ServerId): QuorumPacket {
+  const named = new Writer(8 + payload.length)
+  named.long(leader)
+  named.raw(payload)
+  return packetOf('informAndActivate', zxid, named.written())
 }

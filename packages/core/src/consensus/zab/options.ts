@@ -1,6 +1,6 @@
 import type { MembershipChange } from '../../membership/membership.ts'
 import type { ServerId } from '../../membership/quorum.ts'
-import type { SyncPlan } from './synchronisation.ts'
+import type { SyncPlan } from './sync-plan.ts'
 
 /** The unit of time of an ensemble, and its limits in that unit. */
 export interface ZabOptions {
@@ -55,7 +55,7 @@ export type ZabEvent =
   | { readonly type: 'handingOver'; readonly reason: string }
   | { readonly type: 'roleEnded'; readonly reason: string }
   | {
-      readonly type: 'synchronising'
+      readonly type: 'synchronizing'
       readonly sid: ServerId
       readonly plan: SyncPlan['kind']
       /** Memory did not reach back far enough, the log did. */

@@ -73,7 +73,7 @@ function once(isMeant: (said: Said) => boolean, act: (said: Said) => void): () =
 /** How a server was brought up by the present leader. */
 function plansFor(server: TestServer): string[] {
   return ensemble.leader.events.flatMap((event) =>
-    event.type === 'synchronising' && event.sid === server.id ? [event.plan] : [],
+    event.type === 'synchronizing' && event.sid === server.id ? [event.plan] : [],
   )
 }
 

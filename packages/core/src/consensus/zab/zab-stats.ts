@@ -65,7 +65,7 @@ export class ZabStats {
       case 'takingOver':
         this.phase = 'synchronization'
         return
-      case 'synchronising':
+      case 'synchronizing':
         if (this.phase !== 'broadcast') this.phase = 'synchronization'
         if (event.plan === 'snap') this.snapshotsSent++
         else this.diffsSent++

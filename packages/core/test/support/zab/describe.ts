@@ -57,6 +57,12 @@ function describeData(
       return `current epoch ${reader.int()}`
     case 'newLeader':
       return `config ${readConfig(data)!.version.toString(16)}`
+    case 'commitAndActivate':
+      return `leader ${reader.long()}`
+    case 'informAndActivate': {
+      const leader = reader.long()
+      return `leader ${leader} ${describeTxn(zxid, data.subarray(8), names)}`
+    }
     case 'proposal':
     case 'inform':
       return describeTxn(zxid, data, names)

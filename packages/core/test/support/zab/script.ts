@@ -83,18 +83,28 @@ class Stage {
       const numbers = Object.entries(named).map(([key, value]) => [key, Number(value)])
       this.options = { ...this.options, ...Object.fromEntries(numbers) }
     },
-    /** `servers 1 2 3 4:observer` */
-    servers: (words) => {
+    /** `servers 1 2 3 4:observer`; with `reconfig=on` they can be changed, by any client. */
+    servers: (words, { reconfig }) => {
+      if (reconfig === 'on') {
+        const rules = { enforceQuota: false, reconfigEnabled: true, closeSessionPaths: true }
+        this.options = { ...this.options, rules }
+      }
       const members = words
         .map((word) => word.split(':'))
         .map(([id, role]) => [id, role ?? 'participant'])
       this.ensemble = new SteppedEnsemble(Object.fromEntries(members), this.options)
+      this.ensemble.skipAcl = reconfig === 'on'
       this.ensemble.sessionNames = (id) => this.sessions.get(id) ?? `0x${id.toString(16)}`
     },
     /** What a server finds when it starts: `disk 3 accepted=2 current=1 1:1 1:2 snapshot 1:3`. */
     disk: async ([id, ...history], { current = '0', accepted = current }) => {
       const epochs = { accepted: BigInt(accepted), current: BigInt(current) }
       await plant(this.server(id).disk, history, epochs)
+    },
+    /** A server that is no member, and may become one: `stranger 4:observer`. */
+    stranger: ([word]) => {
+      const [id, role] = word!.split(':')
+      this.ensemble.addStranger(Number(id), role === 'observer' ? role : 'participant')
     },
     start: async (ids) => {
       for (const id of ids) await this.start(BigInt(id))
@@ -147,6 +157,16 @@ class Stage {
     touch: ([name]) => this.clients.get(name!)!.client.ping(),
     create: ([name, path]) =>
       this.ask(name!, `create ${path}`, (client) => client.askCreate(path!)),
+    /** `reconfig a join=4:observer leave=2` */
+    reconfig: ([name], { join, leave }) => {
+      const [id, role = 'participant'] = join?.split(':') ?? []
+      const joiningServers =
+        id === undefined ? null : `server.${id}=s${id}:1:2:${role};0.0.0.0:${2180 + Number(id)}`
+      const change = { joiningServers, leavingServers: leave ?? null, newMembers: null }
+      this.ask(name!, 'reconfig', (client) =>
+        client.ask('reconfig', { ...change, curConfigId: -1n }),
+      )
+    },
     sync: ([name]) => this.ask(name!, 'sync', (client) => client.ask('sync', { path: '/' })),
     close: ([name]) => this.ask(name!, 'close', (client) => client.ask('closeSession', {})),
   }
@@ -266,18 +286,24 @@ function describeEvent(event: ZabEvent, { id, config }: TestServer): string | un
   switch (event.type) {
     case 'elected': {
       if (event.leader === id) return 'is LEADING'
-      const isVoter = config.servers.get(id)!.role === 'participant'
+      const isVoter = config.servers.get(id)?.role !== 'observer'
       return `is ${isVoter ? 'FOLLOWING' : 'OBSERVING'} ${event.leader}`
     }
     case 'leading':
     case 'following':
       return `serves, epoch ${event.epoch}`
-    case 'synchronising':
+    case 'synchronizing':
       return event.fromDisk ? `reads from its log what ${event.sid} lacks` : undefined
     case 'learnerDropped':
       return `drops ${event.sid}: ${event.reason}`
     case 'learnerRefused':
       return `refuses to lead: ${event.reason}`
+    case 'appointed':
+      return `is to have ${event.leader} for its leader`
+    case 'changeProposed':
+      return `knows of configuration ${event.version.toString(16)}`
+    case 'reconfigured':
+      return `goes by configuration ${event.version.toString(16)}`
     case 'handingOver':
       return `ends its epoch: ${event.reason}`
     case 'roleEnded':

@@ -1,6 +1,6 @@
 import { QuorumPacket, Reader } from '@zabra/protocol'
 import type { PeerPort } from '../../../src/peer/ensemble-parts.ts'
-import type { PacketLink, PeerWire } from '../../../src/consensus/zab/links/packet-link.ts'
+import type { PacketLink, PeerWire } from '../../../src/peer/links/packet-link.ts'
 import type { ServerId } from '../../../src/membership/quorum.ts'
 import { TestNetwork } from '../test-network.ts'
 import { describePacket } from './describe.ts'

@@ -1,24 +1,6 @@
-import {
-  MalformedError,
-  PacketReader,
-  packetTypes,
-  QuorumPacket,
-  Writer,
-  type Id,
-  type PacketName,
-} from '@zabra/protocol'
-import { Deferred } from '../../../base/deferred.ts'
-import { packetOf } from './packet-of.ts'
-
-/** The other side says something that cannot follow from what was said before. */
-export class ProtocolError extends Error {
-  override readonly name: string = 'ProtocolError'
-}
-
-/** The connection to another server is gone. */
-export class LinkLostError extends Error {
-  override readonly name = 'LinkLostError'
-}
+import { PacketReader, QuorumPacket, Writer, type Id, type PacketName } from '@zabra/protocol'
+import { Deferred } from '../../base/deferred.ts'
+import { isPeerFault, LinkLostError, packetOf } from '../../consensus/zab/packets.ts'
 
 /** The host's side of a connection between servers. */
 export interface PeerWire {
@@ -78,7 +60,7 @@ export class PacketLink {
     try {
       this.pump()
     } catch (error) {
-      if (!(error instanceof MalformedError) && !(error instanceof ProtocolError)) throw error
+      if (!isPeerFault(error)) throw error
       this.brokenBy = error
       this.close()
     }
@@ -196,16 +178,4 @@ export class PacketLink {
     this.lost()
     this.wire.close()
   }
-}
-
-/** The packet, if it is of one of these kinds; otherwise the other side breaks the protocol. */
-export function expectPacket<Name extends PacketName>(
-  packet: QuorumPacket,
-  ...names: readonly Name[]
-): Name {
-  const name = names.find((wanted) => packetTypes[wanted] === packet.type)
-  if (name === undefined) {
-    throw new MalformedError(`a packet of type ${packet.type}, where ${names.join(' or ')} is due`)
-  }
-  return name
 }

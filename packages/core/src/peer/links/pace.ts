@@ -1,7 +1,7 @@
 /** How fast something long is sent: no faster than it is taken, and never all the time there is. */
-import type { Host } from '../../../ports.ts'
-import type { LoggedTxn } from '../../../storage/log/committed-log.ts'
-import { TimeoutError } from '../../../base/timeout-error.ts'
+import type { Host } from '../../ports.ts'
+import type { LoggedTxn } from '../../storage/log/committed-log.ts'
+import { TimeoutError } from '../../base/timeout-error.ts'
 import type { PacketLink } from './packet-link.ts'
 
 /** A snapshot is sent no faster than the learner takes it. */

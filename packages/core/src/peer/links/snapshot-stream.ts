@@ -1,6 +1,6 @@
 import { AclList, MalformedError, Reader, Writer } from '@zabra/protocol'
-import type { SnapshotSource } from '../../../state/snapshot-source.ts'
-import type { SnapshotSink } from '../../../storage/snapshot/snapshot.ts'
+import type { SnapshotSource } from '../../state/snapshot-source.ts'
+import type { SnapshotSink } from '../../storage/snapshot/snapshot.ts'
 import { sliceBytesDefault } from './pace.ts'
 import type { PacketLink } from './packet-link.ts'
 

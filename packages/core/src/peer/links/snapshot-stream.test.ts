@@ -1,10 +1,11 @@
 import { MalformedError, packetTypes, Writer } from '@zabra/protocol'
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
-import { TestDatabase } from '../../../../test/support/storage.ts'
-import { LinkLostError, PacketLink, type PeerWire } from './packet-link.ts'
+import { TestDatabase } from '../../../test/support/storage.ts'
+import { LinkLostError } from '../../consensus/zab/packets.ts'
+import { PacketLink, type PeerWire } from './packet-link.ts'
 import { receiveSnapshot, sendSnapshot } from './snapshot-stream.ts'
-import { settled } from '../../../../test/support/puppet.ts'
+import { settled } from '../../../test/support/puppet.ts'
 
 const deafWire: PeerWire = { flushSoon() {}, close() {}, unsentBytes: 0 }
 

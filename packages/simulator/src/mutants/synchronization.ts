@@ -15,7 +15,15 @@ interface LearnerInside {
   become(state: string): void
 }
 
-export const synchronisationMutants: readonly Mutant[] = [
+/** A learner for which packets wait. */
+export interface HoldingInside {
+  takeHeld(): unknown
+}
+
+/** What has waited for it is not sent. */
+export const forget = (learner: HoldingInside): void => void learner.takeHeld()
+
+export const synchronizationMutants: readonly Mutant[] = [
   ofLearner(
     'a follower takes over its leader’s epoch before the history is on disk',
     (_learner, _peer, { parts }) => {
@@ -25,7 +33,7 @@ export const synchronisationMutants: readonly Mutant[] = [
     },
   ),
   ofLeader('what a server acknowledged counts although it had to cut it off again', (leader) => {
-    replace<[bigint], boolean>(inside(leader, 'acknowledged'), 'delete', () => () => false)
+    replace<[bigint], boolean>(inside(leader, 'core', 'acknowledged'), 'delete', () => () => false)
   }),
   ofLearner('a snapshot from the leader is not stored', (_learner, _peer, { parts }) => {
     replace<[], Promise<void>>(parts, 'takeSnapshot', () => async () => {})
@@ -69,33 +77,49 @@ export const synchronisationMutants: readonly Mutant[] = [
     joined: (peer) => replace(inside(peer, 'parts', 'committedLog'), 'clear', () => () => {}),
   },
   ofLeader('a learner is sent all but the first transaction it lacks', (leader) => {
-    replace<unknown[], Plan>(leader, 'planFor', (original) => (...args) => {
-      const plan = original(...args)
-      return plan.txns === undefined ? plan : { ...plan, txns: plan.txns.slice(1) }
-    })
+    replace<unknown[], Plan>(
+      inside(leader, 'synchronization'),
+      'planFor',
+      (original) =>
+        (...args) => {
+          const plan = original(...args)
+          return plan.txns === undefined ? plan : { ...plan, txns: plan.txns.slice(1) }
+        },
+    )
   }),
   ofLeader('a learner is sent all but the last transaction it lacks', (leader) => {
-    replace<unknown[], Plan>(leader, 'planFor', (original) => (...args) => {
-      const plan = original(...args)
-      return plan.txns === undefined ? plan : { ...plan, txns: plan.txns.slice(0, -1) }
-    })
+    replace<unknown[], Plan>(
+      inside(leader, 'synchronization'),
+      'planFor',
+      (original) =>
+        (...args) => {
+          const plan = original(...args)
+          return plan.txns === undefined ? plan : { ...plan, txns: plan.txns.slice(0, -1) }
+        },
+    )
   }),
   ofLeader('a learner with more than its leader is left as it is', (leader) => {
-    replace<unknown[], Plan>(leader, 'planFor', (original) => (...args) => {
-      const plan = original(...args)
-      return plan.kind === 'trunc' ? { ...plan, kind: 'diff' } : plan
-    })
+    replace<unknown[], Plan>(
+      inside(leader, 'synchronization'),
+      'planFor',
+      (original) =>
+        (...args) => {
+          const plan = original(...args)
+          return plan.kind === 'trunc' ? { ...plan, kind: 'diff' } : plan
+        },
+    )
   }),
   ofLeader('what is proposed while a follower is brought up does not reach it', (leader) => {
-    replace<[LearnerInside, bigint], void>(leader, 'forward', () => (learner) => {
-      learner.become('synchronising')
-    })
+    replace<[LearnerInside, bigint], void>(
+      inside(leader, 'synchronization'),
+      'forward',
+      () => (learner) => {
+        learner.become('synchronizing')
+      },
+    )
   }),
   ofLeader('what waits for a follower until it is up to date is dropped', (leader) => {
-    replace<[object], unknown>(inside(leader, 'learners'), 'add', (original) => (learner) => {
-      replace<[], void>(learner, 'release', () => () => Reflect.set(learner, 'held', undefined))
-      return original(learner)
-    })
+    replace<[HoldingInside], void>(inside(leader, 'core', 'learners'), 'release', () => forget)
   }),
 ]
 

@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest'
 import type { LoggedTxn } from '../../storage/log/committed-log.ts'
-import { planSync, type LeaderStart, type SyncPlan } from './synchronisation.ts'
+import { planSync, type LeaderStart, type SyncPlan } from './sync-plan.ts'
 
 const nothing = new Uint8Array(0)
 

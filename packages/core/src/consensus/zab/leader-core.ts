@@ -1,0 +1,116 @@
+import { assert } from '../../base/assert.ts'
+import { Fifo } from '../../base/fifo.ts'
+import type { ServerId } from '../../membership/quorum.ts'
+import { Discovery } from './discovery.ts'
+import { LeaderReady, type LeaderParts, type Proposal } from './leader-ready.ts'
+import { Learners } from './learners.ts'
+import type { ZabOptions } from './options.ts'
+import type { LeaderStart } from './sync-plan.ts'
+
+/**
+ * What the parts of a leader share: its learners, how far it has come, the time, and the Ready that
+ * is being made.
+ */
+export class LeaderCore {
+  readonly parts: LeaderParts
+  readonly options: ZabOptions
+  readonly learners: Learners
+  readonly discovery: Discovery
+  /** Where this server stood when it was elected. */
+  readonly start: LeaderStart
+  /** In the log, or on the way there, and not known to be committed. */
+  readonly outstanding = new Fifo<Proposal>()
+  /** Up to where the log of each voter, this server among them, is known to hold this epoch. */
+  readonly acknowledged = new Map<ServerId, bigint>()
+  lastProposedZxid: bigint
+  committedZxid: bigint
+  /** The epoch begins: a quorum holds our history. */
+  isEstablished = false
+  isOver = false
+  /** Nothing more is proposed. */
+  isFinishing = false
+  /** The change of members that is proposed and not committed, if any. */
+  reconfigZxid: bigint | undefined
+  /** Since the leader began; only from then on silence is counted. */
+  halfTicks = 0
+  nowMs = 0
+  private made: LeaderReady | undefined
+
+  constructor(parts: LeaderParts, options: ZabOptions) {
+    this.parts = parts
+    this.options = options
+    this.start = { epoch: parts.epochs.current, zxid: parts.db.lastZxid }
+    this.lastProposedZxid = this.committedZxid = parts.db.lastZxid
+    this.discovery = new Discovery(parts, this.start)
+    this.learners = new Learners(
+      { ready: () => this.ready, trace: parts.trace },
+      options.learnerQueueBytesMax,
+    )
+  }
+
+  /** The epoch that this server leads, or is to lead. */
+  get epoch(): bigint {
+    return this.discovery.epoch
+  }
+
+  get self(): ServerId {
+    return this.parts.self
+  }
+
+  /** What is asked of the driver goes here. */
+  get ready(): LeaderReady {
+    this.made ??= new LeaderReady()
+    return this.made
+  }
+
+  takeReady(): LeaderReady | undefined {
+    const { made } = this
+    this.made = undefined
+    return made
+  }
+
+  get tick(): number {
+    return Math.floor(this.halfTicks / 2)
+  }
+
+  get isReconfiguring(): boolean {
+    return this.reconfigZxid !== undefined
+  }
+
+  /** How long joining may take, and how long each question of it. */
+  get limitMs(): number {
+    return this.options.tickMs * this.options.initLimit
+  }
+
+  /** A learner that joins now must be heard of again by this tick. */
+  get joinDeadline(): number {
+    return this.tick + this.options.initLimit + this.options.syncLimit
+  }
+
+  /** The epoch begins, behind all that came before it. */
+  beginEpoch(zxid: bigint): void {
+    this.lastProposedZxid = this.committedZxid = zxid
+    this.isEstablished = true
+  }
+
+  /** What is applied here is what is committed: plans and answers rest on it. */
+  assertApplied(): void {
+    const { lastZxid } = this.parts.db
+    assert(
+      !this.isEstablished || lastZxid === this.committedZxid,
+      'all that is committed is applied here',
+    )
+  }
+
+  store(step: NonNullable<LeaderReady['store']>): void {
+    this.ready.store = step
+  }
+
+  /** Ends the leadership: nothing is confirmed any more. */
+  end(reason: Error): void {
+    if (this.isOver) return
+    this.isOver = true
+    this.ready.ended = reason
+    this.learners.clear()
+  }
+}

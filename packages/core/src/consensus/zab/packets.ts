@@ -1,0 +1,45 @@
+/** Packets of the quorum port, and what can be wrong with them. */
+import {
+  MalformedError,
+  packetTypes,
+  type Id,
+  type PacketName,
+  type QuorumPacket,
+} from '@zabra/protocol'
+
+/** The other side says something that cannot follow from what was said before. */
+export class ProtocolError extends Error {
+  override readonly name: string = 'ProtocolError'
+}
+
+/** The connection to another server is gone. */
+export class LinkLostError extends Error {
+  override readonly name = 'LinkLostError'
+}
+
+/** A packet by its name. */
+export function packetOf(
+  name: PacketName,
+  zxid: bigint,
+  data: Uint8Array | null = null,
+  authinfo: Id[] | null = null,
+): QuorumPacket {
+  return { type: packetTypes[name], zxid, data, authinfo }
+}
+
+/** The packet's name, which must be one of these; otherwise the other side breaks the protocol. */
+export function expectPacket<Name extends PacketName>(
+  packet: QuorumPacket,
+  ...names: readonly Name[]
+): Name {
+  const name = names.find((wanted) => packetTypes[wanted] === packet.type)
+  if (name === undefined) {
+    throw new MalformedError(`a packet of type ${packet.type}, where ${names.join(' or ')} is due`)
+  }
+  return name
+}
+
+/** Whether an error is the other side's fault: it costs the connection, and nothing else. */
+export function isPeerFault(error: unknown): error is Error {
+  return error instanceof MalformedError || error instanceof ProtocolError
+}

@@ -1,0 +1,310 @@
+import { Deferred } from '../base/deferred.ts'
+import { ByteKeeper } from '../base/byte-keeper.ts'
+import { finishMsMax } from '../consensus/zab/hand-over.ts'
+import { Leader } from '../consensus/zab/leader.ts'
+import type {
+  LeaderDelivery,
+  LeaderInput,
+  LeaderParts,
+  LeaderReady,
+  LearnerRequest,
+  LogToRead,
+} from '../consensus/zab/leader-ready.ts'
+import type { LearnerProgress, LearnerView } from '../consensus/zab/learner-progress.ts'
+import type { ZabOptions } from '../consensus/zab/options.ts'
+import type { ServerId } from '../membership/quorum.ts'
+import type { Reconfiguring } from '../operations/reconfig.ts'
+import type { Host } from '../ports.ts'
+import type { Proposer } from '../service/proposer.ts'
+import type { WriteTicket } from '../service/write-ticket.ts'
+import type { Database } from '../state/database.ts'
+import type { Epochs } from '../storage/epochs.ts'
+import type { CommittedLog, LoggedTxn } from '../storage/log/committed-log.ts'
+import type { LogBatch } from '../storage/log/log-batch.ts'
+import { LearnerConnections } from './learner-connections.ts'
+import type { PacketLink } from './links/packet-link.ts'
+
+/** What the proposer of a leader is connected to. */
+export interface LeaderPort {
+  /** Its first transaction comes right after this. */
+  readonly lastZxid: bigint
+  /** Asked before anything is logged; a proposal that is refused waits for the next leader. */
+  readonly mayPropose: (zxid: bigint) => boolean
+  readonly onProposed: (zxid: bigint, batch: LogBatch) => void
+  readonly reconfiguring: Reconfiguring
+  /**
+   * Takes a sync, which is answered once this server is known to have led after it, and what was
+   * proposed before it is committed. Undefined where a sync is answered as a read.
+   */
+  readonly confirm: ((ticket: WriteTicket) => void) | undefined
+  /** All that clients have sent is read. */
+  readonly allRead: () => void
+}
+
+export interface LeadingParts extends LeaderParts {
+  readonly epochs: Epochs
+  readonly db: Database
+  readonly committedLog: CommittedLog
+  readonly host: Host
+  readonly nowMs: () => number
+  /**
+   * The logged transactions after a zxid, as far as they are before another one; undefined where
+   * the disk does not reach back so far, or a snapshot would be shorter.
+   */
+  readonly readHistory: (after: bigint, before: bigint) => Promise<LoggedTxn[] | undefined>
+  /** The leader is established: clients may be served from now on. */
+  readonly serve: (port: LeaderPort) => Proposer
+  /** Answers a sync of a client of this server's own. */
+  readonly synced: (ticket: WriteTicket) => void
+  /** Clients have to wait while it is not known whether this server still leads. */
+  readonly hold?: (isOn: boolean) => void
+  /** A voter has come to be led. */
+  readonly joined?: (sid: ServerId) => void
+  /** A learner asks whether a session may go on there. */
+  readonly revalidated?: () => void
+}
+
+/**
+ * The role of a leader: drives the machine `Leader`. Owns the connections of its learners, and
+ * carries out what it asks for on proposer, database and disk.
+ */
+export class Leading {
+  readonly leader: Leader
+  private readonly parts: LeadingParts
+  private readonly options: ZabOptions
+  private readonly connections: LearnerConnections
+  private readonly keeper = new ByteKeeper()
+  private readonly ended = new Deferred<never>()
+  private proposer: Proposer | undefined
+  /** The learner whose request is being proposed. */
+  private requesting: LearnerProgress | undefined
+  private isCarryingOut = false
+  /** The step on its way to the disk. */
+  private storing: Promise<void> | undefined
+  /** Set by `finish`: resolves when nothing is outstanding. */
+  private finished: Deferred<void> | undefined
+  /** Learners to be listened to when everything else is carried out. */
+  private listening: LearnerProgress[] = []
+
+  constructor(parts: LeadingParts, options: ZabOptions) {
+    this.parts = parts
+    this.options = options
+    this.leader = new Leader(parts, options)
+    const { db, host } = parts
+    const limitMs = options.tickMs * options.initLimit
+    const { sliceBytes } = options
+    this.connections = new LearnerConnections(
+      { db, host, take: (event) => this.step(event) },
+      { limitMs, sliceBytes },
+    )
+  }
+
+  /** Rejects when the role ends, with the reason, and nothing of it is on its way to the disk. */
+  async run(): Promise<never> {
+    this.step({ type: 'begin' })
+    try {
+      return await this.ended.promise
+    } finally {
+      // What was begun on disk comes to its end before another role touches the disk.
+      await this.storing
+    }
+  }
+
+  end(reason: Error): void {
+    this.step({ type: 'end', reason })
+  }
+
+  /**
+   * Proposes nothing new; resolves when all that was proposed is committed, and therefore in the
+   * logs of a quorum, from which the successor comes. Without a quorum, after a while.
+   */
+  async finish(): Promise<void> {
+    this.step({ type: 'finish' })
+    this.finished ??= new Deferred()
+    if (!this.leader.hasUncommitted) this.finished.resolve()
+    const { done, cut } = this.parts.host.delay(finishMsMax)
+    await Promise.race([this.finished.promise, done]).finally(cut)
+  }
+
+  // --- what happens ----------------------------------------------------------------------------
+
+  /** A server connected to be led. */
+  accept(link: PacketLink): void {
+    this.connections.accept(link)
+  }
+
+  /** Our log holds everything up to here. */
+  logged(zxid: bigint): void {
+    this.step({ type: 'logged', zxid })
+  }
+
+  /** The time went on, in one turn of the host. */
+  passed(beforeMs: number, nowMs: number): void {
+    this.step({ type: 'passed', sinceMs: beforeMs }, nowMs)
+  }
+
+  tick(): void {
+    this.step({ type: 'tick' })
+  }
+
+  halfTick(): void {
+    this.step({ type: 'halfTick' })
+  }
+
+  // --- for monitoring --------------------------------------------------------------------------
+
+  get learnerViews(): LearnerView[] {
+    return this.leader.learnerViews
+  }
+
+  /** Counts what observers say and are told from zero again. */
+  resetObserverCounts(): void {
+    this.connections.resetObserverCounts()
+  }
+
+  // --- the machine -----------------------------------------------------------------------------
+
+  /** Steps made while something is carried out are carried out behind it. */
+  private step(input: LeaderInput, nowMs = this.parts.nowMs()): void {
+    const { leader } = this
+    leader.step(input, nowMs)
+    if (this.isCarryingOut) return
+    this.isCarryingOut = true
+    try {
+      for (let ready = leader.takeReady(); ready !== undefined; ready = leader.takeReady()) {
+        this.carryOut(ready)
+      }
+    } finally {
+      this.isCarryingOut = false
+    }
+    if (this.finished !== undefined && !leader.hasUncommitted) this.finished.resolve()
+    if (this.listening.length > 0) this.connections.listen(this.listening.splice(0))
+  }
+
+  /** In the order of the contract: see LeaderReady. */
+  private carryOut(ready: LeaderReady): void {
+    const { connections, parts } = this
+    const { joined, established, hold, send, deliver, requests } = ready
+    const { readLog, history, listen, close, store, ended } = ready
+    if (joined !== undefined) for (const sid of joined) parts.joined?.(sid)
+    if (established !== undefined) this.establish(established)
+    if (hold !== undefined) parts.hold?.(hold)
+    if (send !== undefined) connections.send(send)
+    if (deliver !== undefined) for (const delivery of deliver) this.deliver(delivery)
+    if (requests !== undefined) for (const request of requests) this.ask(request)
+    if (readLog !== undefined) for (const part of readLog) this.readLog(part)
+    if (history !== undefined) connections.sendHistories(history)
+    if (listen !== undefined) this.listening.push(...listen)
+    if (close !== undefined) connections.close(close)
+    if (store !== undefined) this.store(store)
+    if (ended !== undefined) this.close(ended)
+    else if (established !== undefined) {
+      parts.trace({ type: 'leading', epoch: this.leader.epoch })
+    }
+  }
+
+  private close(reason: Error): void {
+    this.ended.reject(reason)
+    this.connections.end()
+  }
+
+  private establish({ zxid, serves }: NonNullable<LeaderReady['established']>): void {
+    const { leader, parts } = this
+    parts.db.advance(zxid)
+    if (!serves) return
+    this.proposer = parts.serve({
+      lastZxid: zxid,
+      mayPropose: (next) => this.mayPropose(next),
+      onProposed: (next, batch) => this.proposed(next, batch),
+      reconfiguring: {
+        ...leader.members,
+        propose: (config) => this.step({ type: 'reconfig', config }),
+      },
+      confirm:
+        this.options.confirmSyncs === false
+          ? undefined
+          : (ticket) => this.step({ type: 'sync', ticket }),
+      allRead: () => this.allRead(),
+    })
+  }
+
+  /** Asked for each proposal: most of the time there is nothing to be stepped. */
+  private mayPropose(zxid: bigint): boolean {
+    if (this.leader.mayPropose(zxid)) return true
+    this.step({ type: 'refused' })
+    return false
+  }
+
+  private proposed(zxid: bigint, batch: LogBatch): void {
+    const end = batch.writer.position - 1 // without the mark that ends a log record
+    const payload = this.keeper.keep(batch.writer.view, batch.payloadStart, end)
+    this.step({ type: 'proposed', zxid, payload, from: this.requesting })
+  }
+
+  private allRead(): void {
+    if (this.leader.pendingSyncs > 0) this.step({ type: 'allRead' })
+  }
+
+  private deliver(delivery: LeaderDelivery): void {
+    if (delivery.type === 'synced') {
+      this.parts.synced(delivery.ticket)
+      return
+    }
+    const { zxid, payload } = delivery
+    this.proposer!.commitUpTo(zxid)
+    this.parts.committedLog.add({ zxid, payload })
+  }
+
+  private ask(request: LearnerRequest): void {
+    const { proposer } = this
+    if (request.type === 'touch') {
+      const { sessions } = request
+      while (sessions.remaining >= 12) proposer?.touchRemote(sessions.long(), sessions.int())
+    } else if (request.type === 'revalidate') {
+      const { from: learner, zxid, sessionId, timeoutMs } = request
+      this.parts.revalidated?.()
+      const isValid = proposer?.takeSession(sessionId, timeoutMs, learner) !== undefined
+      this.step({ type: 'revalidated', learner, zxid, sessionId, isValid })
+    } else {
+      this.propose(request, proposer!)
+    }
+  }
+
+  private propose(
+    request: Exclude<LearnerRequest, { type: 'touch' | 'revalidate' }>,
+    proposer: Proposer,
+  ): void {
+    const { from, sessionId } = request
+    // What our own clients have asked for before is nobody else's.
+    proposer.settle()
+    this.requesting = from
+    if (request.type === 'createSession') {
+      proposer.remoteCreateSession(from, sessionId, request.timeoutMs)
+    } else if (request.type === 'closeSession') {
+      proposer.remoteCloseSession(sessionId, request.xid)
+    } else {
+      const { xid, code: type, identities, body } = request
+      proposer.remoteWrite(from, { sessionId, xid, type, identities }, body)
+    }
+    this.requesting = undefined
+  }
+
+  // --- on disk ---------------------------------------------------------------------------------
+
+  private readLog({ learner, after, before }: LogToRead): void {
+    this.parts.readHistory(after, before).then(
+      (txns) => this.step({ type: 'logRead', learner, txns }),
+      (reason: Error) => this.step({ type: 'failed', learner, reason }),
+    )
+  }
+
+  private store(step: NonNullable<LeaderReady['store']>): void {
+    const { epochs } = this.parts
+    const stored =
+      step.type === 'acceptEpoch' ? epochs.setAccepted(step.epoch) : epochs.setCurrent(step.epoch)
+    this.storing = stored.then(
+      () => this.step({ type: 'stored' }),
+      (reason: Error) => this.end(reason),
+    )
+  }
+}
