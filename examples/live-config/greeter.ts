@@ -2,7 +2,7 @@ import { once } from 'node:events'
 import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import type { Client } from '@zabra/client'
-import { openConfiguration, type Configuration } from '@zabra/recipes'
+import { Configuration } from '@zabra/recipes'
 import { defaults, settingsCodec, type Settings } from './settings.ts'
 
 export const settingsPath = '/settings/greeter'
@@ -22,7 +22,7 @@ export class Greeter implements AsyncDisposable {
 
   /** What is wrong with the settings is told to `onProblem`, and the last good ones stay. */
   static async start(client: Client, onProblem: (problem: unknown) => void): Promise<Greeter> {
-    const settings = await openConfiguration(client, settingsPath, {
+    const settings = await Configuration.open(client, settingsPath, {
       codec: settingsCodec,
       fallback: defaults,
       onProblem: ({ problem }) => onProblem(problem),

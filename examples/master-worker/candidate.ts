@@ -1,5 +1,5 @@
 import { ClosedError, type Client } from '@zabra/client'
-import { leaderOnly } from '@zabra/recipes'
+import { Election } from '@zabra/recipes'
 import { paths } from './layout.ts'
 import { Master, type MasterOptions } from './master.ts'
 
@@ -14,14 +14,12 @@ export async function standAsMaster(
   options: MasterOptions & { readonly onElected?: () => void } = {},
 ): Promise<void> {
   try {
-    await leaderOnly(
-      client,
-      paths.election,
+    await new Election(client, paths.election, { id }).run(
       async (term, until) => {
         options.onElected?.()
         await new Master(client, term, options).run(until)
       },
-      { id, signal },
+      { signal },
     )
   } catch (error) {
     if (!signal.aborted && !(error instanceof ClosedError)) throw error

@@ -2,7 +2,7 @@ import { once } from 'node:events'
 import { createServer, type Server } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import type { Client } from '@zabra/client'
-import { registerService } from '@zabra/recipes'
+import { ServiceDiscovery } from '@zabra/recipes'
 
 export const services = '/services'
 
@@ -22,7 +22,7 @@ export class QuoteService implements AsyncDisposable {
     server.listen(0, '127.0.0.1')
     await once(server, 'listening')
     const { address, port } = server.address() as AddressInfo
-    const registration = await registerService(client, services, {
+    const registration = await new ServiceDiscovery(client, services).register({
       name: 'quotes',
       id,
       address,

@@ -1,4 +1,4 @@
-import { discoverService } from '@zabra/recipes'
+import { ServiceDiscovery } from '@zabra/recipes'
 import { expect, test } from 'vitest'
 import { useServer } from '../support/testing.ts'
 import { call, NoInstanceError } from './caller.ts'
@@ -25,7 +25,7 @@ test('services are found while they are there, and called in turn', async () => 
 test('an instance that was cut off for longer than its session is found again', async () => {
   const { open, openProxied } = await tree()
   const { proxy, client } = await openProxied()
-  await using quotes = await discoverService(await open(), services, 'quotes')
+  await using quotes = await new ServiceDiscovery(await open(), services).discover('quotes')
   await using service = await QuoteService.start(client, 'ada')
   expect(service).toBeDefined()
   await quotes.until(({ length }) => length === 1)
@@ -39,7 +39,7 @@ test('an instance that was cut off for longer than its session is found again', 
 test('who calls while nobody answers is told so', async () => {
   const { open } = await tree()
   const client = await open()
-  await using quotes = await discoverService(client, services, 'quotes')
+  await using quotes = await new ServiceDiscovery(client, services).discover('quotes')
   await using service = await QuoteService.start(client, 'ada')
   await quotes.until(({ length }) => length === 1)
   service.fallSilent()

@@ -1,5 +1,5 @@
 import { connect } from '@zabra/client'
-import { discoverService } from '@zabra/recipes'
+import { ServiceDiscovery } from '@zabra/recipes'
 import type { Say } from '../support/on-server.ts'
 import { call } from './caller.ts'
 import { QuoteService, services } from './quote-service.ts'
@@ -9,7 +9,9 @@ export async function story(servers: string, say: Say): Promise<void> {
   await using client = await connect(servers)
   await client.ensure('/')
   // One call that fails is enough to try the others first for a while.
-  await using quotes = await discoverService(client, services, 'quotes', { errorsMax: 1 })
+  await using quotes = await new ServiceDiscovery(client, services).discover('quotes', {
+    errorsMax: 1,
+  })
   const untilThere = async (count: number): Promise<void> => {
     await quotes.until(({ length }) => length === count)
     say(`found: ${quotes.current.map(({ id }) => id).join(', ')}`)

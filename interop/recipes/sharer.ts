@@ -2,14 +2,12 @@
 import { text, type Client } from '@zabra/client'
 import {
   Counter,
-  discoverService,
-  joinGroup,
+  ServiceDiscovery,
+  Group,
   Party,
   PersistentTtlNode,
   Queue,
-  registerService,
   SharedCount,
-  watchGroup,
 } from '@zabra/recipes'
 
 const timeoutMs = 60_000
@@ -42,10 +40,10 @@ export async function share(
       return tell(`item ${item.value}`)
     }
     case 'join':
-      await joinGroup(client, path, args[1]!, { codec: text, name: args[0]!, timeoutMs })
+      await new Group(client, path, { codec: text }).join(args[1]!, { name: args[0]!, timeoutMs })
       return tell('joined')
     case 'members': {
-      await using group = await watchGroup(client, path, { codec: text })
+      await using group = await new Group(client, path, { codec: text }).watch()
       const all = await group.until(({ size }) => size === Number(args[0]), { timeoutMs })
       const lines = [...all.values()].map((member) => `${member.name}=${member.data}`)
       return tell(`members ${lines.toSorted().join(' ')}`)
@@ -73,11 +71,13 @@ export async function share(
       const [service = '', id = '', port = ''] = args
       const payload = { zone: 'eu' }
       const offer = { name: service, id, address: 'here', port: Number(port), payload }
-      await registerService(client, path, offer, { timeoutMs })
+      await new ServiceDiscovery(client, path).register(offer, { timeoutMs })
       return tell('offered')
     }
     case 'discover': {
-      await using service = await discoverService<{ zone: string }>(client, path, args[0]!)
+      await using service = await new ServiceDiscovery(client, path).discover<{ zone: string }>(
+        args[0]!,
+      )
       const all = await service.until(({ length }) => length === Number(args[1]), { timeoutMs })
       if (all.some(({ payload }) => payload?.zone !== 'eu')) throw new Error('a payload is lost')
       return tell(`found ${all.map(({ id, port }) => `${id}:${port}`).join(' ')}`)

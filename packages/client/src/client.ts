@@ -23,6 +23,7 @@ import {
   checkCreateOptions,
   checkOptionNames,
   checkReadOptions,
+  noOptions,
   writeNames,
 } from './calls/option-names.ts'
 import { json, type Codec, type StandardSchema } from './codec.ts'
@@ -223,7 +224,7 @@ export class Client implements AsyncDisposable {
   }
 
   /** Resolves once connected; rejects when the client is closed, or after `connectTimeoutMs`. */
-  connected(options: CallOptions = {}): Promise<void> {
+  connected(options: CallOptions = noOptions): Promise<void> {
     return this.attempt(() => {
       checkOptionNames('connected', options, callNames)
       return this.live.connected(options, !this.isPatient)
@@ -255,7 +256,7 @@ export class Client implements AsyncDisposable {
    *     const session = await client.detach()
    *     const next = await connect(servers, { session })
    */
-  async detach(options: CallOptions = {}): Promise<ResumableSession | undefined> {
+  async detach(options: CallOptions = noOptions): Promise<ResumableSession | undefined> {
     const { lastZxid } = this
     const session = await this.live.detach(options)
     if (session === undefined) return undefined
@@ -274,7 +275,7 @@ export class Client implements AsyncDisposable {
   addAuth(
     scheme: string,
     credentials: string | Uint8Array,
-    options: CallOptions = {},
+    options: CallOptions = noOptions,
   ): Promise<void> {
     if (this.live.isClosed) return Promise.reject(this.live.closedError())
     const bytes = typeof credentials === 'string' ? encodeText(credentials) : credentials
@@ -296,9 +297,9 @@ export class Client implements AsyncDisposable {
   create(
     path: string,
     value?: unknown,
-    options: CreateOptions & { readonly codec?: Codec<unknown> } = {},
+    options: CreateOptions & { readonly codec?: Codec<unknown> } = noOptions,
   ): Promise<kinds.Created> {
-    return this.attempt(() => {
+    try {
       checkCreateOptions(options)
       const { parents, protect } = options
       checkParents(parents)
@@ -307,16 +308,20 @@ export class Client implements AsyncDisposable {
       if (parents !== undefined && parents !== false)
         return this.createBelow(path, data, options, parents)
       return this.issue(this.createCall(path, data, options), options)
-    })
+    } catch (error) {
+      return Promise.reject(error)
+    }
   }
 
   /** Rejects with `noNode` if the node does not exist, and with `notEmpty` if it has children. */
-  delete(path: string, options: WriteOptions = {}): Promise<void> {
-    return this.attempt(() => {
+  delete(path: string, options: WriteOptions = noOptions): Promise<void> {
+    try {
       checkOptionNames('delete', options, writeNames)
       const request = { path: this.paths.toServer(path), version: versionOf(options) }
       return this.issue(new Call(kinds.remove, request, path), options)
-    })
+    } catch (error) {
+      return Promise.reject(error)
+    }
   }
 
   /**
@@ -330,14 +335,16 @@ export class Client implements AsyncDisposable {
   set(
     path: string,
     value: unknown,
-    options: WriteOptions & { readonly codec?: Codec<unknown> } = {},
+    options: WriteOptions & { readonly codec?: Codec<unknown> } = noOptions,
   ): Promise<Stat> {
-    return this.attempt(() => {
+    try {
       checkOptionNames('set', options, writeNames)
       const data = dataBytes(value, options.codec, path)
       const request = { path: this.paths.toServer(path), data, version: versionOf(options) }
       return this.issue(new Call(kinds.setData, request, path), options)
-    })
+    } catch (error) {
+      return Promise.reject(error)
+    }
   }
 
   /**
@@ -350,7 +357,7 @@ export class Client implements AsyncDisposable {
   put(
     path: string,
     value: unknown,
-    options: PutNodeOptions & { readonly codec?: Codec<unknown> } = {},
+    options: PutNodeOptions & { readonly codec?: Codec<unknown> } = noOptions,
   ): Promise<Stat> {
     return this.attempt(() => {
       checkOptionNames('put', options, putNames)
@@ -360,13 +367,17 @@ export class Client implements AsyncDisposable {
   }
 
   /** Sets the data of a node to a value as JSON, validated by the schema if there is one. */
-  setJson<T>(path: string, value: T, options: WriteOptions & WithSchema<T> = {}): Promise<Stat> {
+  setJson<T>(
+    path: string,
+    value: T,
+    options: WriteOptions & WithSchema<T> = noOptions,
+  ): Promise<Stat> {
     const { schema, ...rest } = options
     return this.set(path, value, { ...rest, codec: json(schema) })
   }
 
   /** `ifVersion` is compared with the version of the ACL, `aversion`. */
-  setAcl(path: string, acl: readonly Acl[], options: WriteOptions = {}): Promise<Stat> {
+  setAcl(path: string, acl: readonly Acl[], options: WriteOptions = noOptions): Promise<Stat> {
     return this.attempt(() => {
       checkOptionNames('setAcl', options, writeNames)
       const request = { path: this.paths.toServer(path), acl, version: versionOf(options) }
@@ -392,7 +403,7 @@ export class Client implements AsyncDisposable {
   get<T>(path: string, options: WatchableReadOptions & WithCodec<T>): Promise<kinds.Data<T>>
   get(
     path: string,
-    options: WatchableReadOptions & { readonly codec?: Codec<unknown> } = {},
+    options: WatchableReadOptions & { readonly codec?: Codec<unknown> } = noOptions,
   ): Promise<kinds.Data<unknown>> {
     return this.readWatched(kinds.getData, path, options, 'data', options.codec)
   }
@@ -407,7 +418,7 @@ export class Client implements AsyncDisposable {
   find<T>(path: string, options: ReadOptions & WithCodec<T>): Promise<kinds.Data<T> | undefined>
   find(
     path: string,
-    options: ReadOptions & { readonly codec?: Codec<unknown> } = {},
+    options: ReadOptions & { readonly codec?: Codec<unknown> } = noOptions,
   ): Promise<kinds.Data<unknown> | undefined> {
     return this.attempt(() => {
       checkOptionNames('find', options, findNames)
@@ -418,39 +429,42 @@ export class Client implements AsyncDisposable {
   /** Like `get`, for a node that contains JSON; validated by the schema if there is one. */
   getJson<T = unknown>(
     path: string,
-    options: ReadOptions & WithSchema<T> = {},
+    options: ReadOptions & WithSchema<T> = noOptions,
   ): Promise<kinds.Data<T>> {
     const { schema, ...rest } = options
     return this.get(path, { ...rest, codec: json<T>(schema) })
   }
 
   /** Undefined if the node does not exist; the watch is set in either case. */
-  exists(path: string, options: WatchableReadOptions = {}): Promise<Stat | undefined> {
+  exists(path: string, options: WatchableReadOptions = noOptions): Promise<Stat | undefined> {
     return this.readWatched(kinds.exists, path, options, 'data')
   }
 
   /** The names of the children, in no particular order. */
-  children(path: string, options: WatchableReadOptions = {}): Promise<string[]> {
+  children(path: string, options: WatchableReadOptions = noOptions): Promise<string[]> {
     return this.readWatched(kinds.getChildren, path, options, 'child')
   }
 
   /** The same, with the stat of the node itself. */
-  childrenWithStat(path: string, options: WatchableReadOptions = {}): Promise<kinds.Children> {
+  childrenWithStat(
+    path: string,
+    options: WatchableReadOptions = noOptions,
+  ): Promise<kinds.Children> {
     return this.readWatched(kinds.getChildrenWithStat, path, options, 'child')
   }
 
   /** The ACL of a node; password hashes are hidden from clients that may not change it. */
-  getAcl(path: string, options: ReadOptions = {}): Promise<kinds.AclAndStat> {
+  getAcl(path: string, options: ReadOptions = noOptions): Promise<kinds.AclAndStat> {
     return this.read(kinds.getAcl, (serverPath) => ({ path: serverPath }), path, options)
   }
 
   /** The number of nodes below this one, at any depth. */
-  countDescendants(path: string, options: ReadOptions = {}): Promise<number> {
+  countDescendants(path: string, options: ReadOptions = noOptions): Promise<number> {
     return this.read(kinds.countDescendants, (serverPath) => ({ path: serverPath }), path, options)
   }
 
   /** The ephemeral nodes of this session whose path begins with a prefix. */
-  ephemerals(prefix = '/', options: ReadOptions = {}): Promise<string[]> {
+  ephemerals(prefix = '/', options: ReadOptions = noOptions): Promise<string[]> {
     const call = new Call(kinds.getEphemerals, { prefixPath: this.paths.chroot + prefix }, prefix)
     call.context = this.paths.fromServer
     return this.issueRead(call, options)
@@ -459,7 +473,7 @@ export class Client implements AsyncDisposable {
   /** Several reads in one request, answered together by one server; without codecs and watches. */
   readAll<const Queries extends readonly ReadQuery[]>(
     queries: Queries,
-    options: ReadOptions = {},
+    options: ReadOptions = noOptions,
   ): Promise<ReadResults<Queries>> {
     return this.attempt(async () => {
       const call = new Call(kinds.multiRead, readOps(queries, this.paths))
@@ -468,19 +482,19 @@ export class Client implements AsyncDisposable {
   }
 
   /** Waits until this server has applied everything that was committed when the call was made. */
-  sync(path = '/', options: CallOptions = {}): Promise<void> {
+  sync(path = '/', options: CallOptions = noOptions): Promise<void> {
     return this.read(kinds.sync, (serverPath) => ({ path: serverPath }), path, options)
   }
 
   /** The identities of this connection on the server. */
-  whoAmI(options: CallOptions = {}): Promise<kinds.Identity[]> {
+  whoAmI(options: CallOptions = noOptions): Promise<kinds.Identity[]> {
     return this.issue(new Call(kinds.whoAmI, {}), options)
   }
 
   // --- members of the ensemble -----------------------------------------------------------------
 
   /** The ensemble's configuration, as text in the data. The chroot does not apply here. */
-  getConfig(options: WatchableReadOptions = {}): Promise<kinds.Data> {
+  getConfig(options: WatchableReadOptions = noOptions): Promise<kinds.Data> {
     return this.attempt(() => {
       const { watch } = options
       checkWatch(watch)
@@ -507,7 +521,7 @@ export class Client implements AsyncDisposable {
   // --- watches ---------------------------------------------------------------------------------
 
   /** Every change from now on, as an async iteration that survives reconnections. */
-  watch(path: string, options: WatchOptions = {}): Watching {
+  watch(path: string, options: WatchOptions = noOptions): Watching {
     const serverPath = this.paths.toServer(path)
     const { patient } = this
     checkOptionNames('watch', options, watchNames)
@@ -527,7 +541,7 @@ export class Client implements AsyncDisposable {
   async checkWatches(
     path: string,
     type: keyof typeof watcherTypes = 'any',
-    options: CallOptions = {},
+    options: CallOptions = noOptions,
   ): Promise<boolean> {
     const request = { path: this.paths.toServer(path), type: watcherTypes[type] }
     try {
@@ -543,7 +557,7 @@ export class Client implements AsyncDisposable {
   async removeWatches(
     path: string,
     type: 'data' | 'children' | 'any' = 'any',
-    options: CallOptions = {},
+    options: CallOptions = noOptions,
   ): Promise<void> {
     const serverPath = this.paths.toServer(path)
     if (type !== 'children') {
@@ -559,7 +573,7 @@ export class Client implements AsyncDisposable {
   // --- more than one request -------------------------------------------------------------------
 
   /** Creates the node and its parents, if they do not exist. It also creates the chroot. */
-  ensure(path: string, options: EnsureOptions = {}): Promise<void> {
+  ensure(path: string, options: EnsureOptions = noOptions): Promise<void> {
     return this.inSteps(options, (port) => {
       checkOptionNames('ensure', options, ensureNames)
       return ensurePath(port, this.paths.toServer(path))
@@ -567,7 +581,7 @@ export class Client implements AsyncDisposable {
   }
 
   /** Deletes the node and everything below it; succeeds if it does not exist. */
-  deleteTree(path: string, options: CallOptions = {}): Promise<void> {
+  deleteTree(path: string, options: CallOptions = noOptions): Promise<void> {
     return this.inSteps(options, (port) => {
       checkOptionNames('deleteTree', options, callNames)
       return deleteTree(port, this.paths.toServer(path))
@@ -576,7 +590,10 @@ export class Client implements AsyncDisposable {
 
   // --- internals -------------------------------------------------------------------------------
 
-  /** Turns errors that are thrown before anything is sent into rejections. */
+  /**
+   * Turns errors that are thrown before anything is sent into rejections. The calls that programs make
+   * most catch them on the spot: the function would cost a thirtieth of such a call.
+   */
   private attempt<T>(act: () => Promise<T>): Promise<T> {
     try {
       return act()
@@ -635,7 +652,7 @@ export class Client implements AsyncDisposable {
     watchKind: WatchKind,
     context?: unknown,
   ): Promise<Result> {
-    return this.attempt(() => {
+    try {
       const serverPath = this.paths.toServer(path)
       checkReadOptions(options)
       const { watch } = options
@@ -648,7 +665,9 @@ export class Client implements AsyncDisposable {
         call.watchPath = serverPath
       }
       return this.issueRead(call, options)
-    })
+    } catch (error) {
+      return Promise.reject(error)
+    }
   }
 
   /** Registering the same function twice makes one watch. */

@@ -8,27 +8,29 @@ import type { Reader, Stat as StatRecord } from '@zabra/protocol'
  *     console.log(new Date(stat.mtimeMs), JSON.stringify(stat))
  */
 export class Stat implements StatRecord {
+  // Declared, so that the constructor writes each field once: most replies have a stat.
+
   /** The transaction that created the node. */
-  readonly czxid: bigint
+  declare readonly czxid: bigint
   /** The transaction that last changed its data. */
-  readonly mzxid: bigint
+  declare readonly mzxid: bigint
   /** When it was created, in milliseconds since 1970 by the leader's clock. */
-  readonly ctime: bigint
+  declare readonly ctime: bigint
   /** When its data was last changed. */
-  readonly mtime: bigint
+  declare readonly mtime: bigint
   /** How often its data was changed: for `ifVersion`. */
-  readonly version: number
+  declare readonly version: number
   /** How often its children changed. */
-  readonly cversion: number
+  declare readonly cversion: number
   /** How often its ACL was changed. */
-  readonly aversion: number
+  declare readonly aversion: number
   /** The session of an ephemeral node, else 0. */
-  readonly ephemeralOwner: bigint
+  declare readonly ephemeralOwner: bigint
   /** Bytes of data. */
-  readonly dataLength: number
-  readonly numChildren: number
+  declare readonly dataLength: number
+  declare readonly numChildren: number
   /** The transaction that last created or deleted a child. */
-  readonly pzxid: bigint
+  declare readonly pzxid: bigint
 
   /**
    * In the order of the wire. Most replies contain a stat, so it is read without an intermediate

@@ -1,7 +1,7 @@
 import { isRefusal, joinPath, json, text, type Client } from '@zabra/client'
 import { onAbort } from '@zabra/client/internal'
 import { persist, type NodeState } from './nodes/node.ts'
-import { openTreeCache, type TreeCache } from './tree-cache.ts'
+import { TreeCache } from './tree-cache.ts'
 
 export type Decision = 'commit' | 'abort'
 
@@ -111,7 +111,7 @@ export async function decide(
   signal: AbortSignal,
   abortAfterMs: number | undefined,
 ): Promise<Decision> {
-  await using cache = await openTreeCache(client, path, { signal })
+  await using cache = await TreeCache.open(client, path, { signal })
   const stop: (() => void)[] = []
   try {
     return await new Promise<Decision>((resolve, reject) => {

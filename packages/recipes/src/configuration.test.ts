@@ -3,7 +3,7 @@ import { expect, test } from 'vitest'
 import { longerThanTests, useServer } from '../test/support/server.ts'
 import { expire, nextState, openProxied } from '../test/support/trouble.ts'
 import { catchUncaught } from '../test/support/uncaught.ts'
-import { openConfiguration } from './configuration.ts'
+import { Configuration } from './configuration.ts'
 import type { Problem } from './live/problem.ts'
 
 const fixture = useServer()
@@ -32,9 +32,9 @@ const fallback: Limits = { rate: 1, burst: 1 }
 test('a configuration starts with its fallback and follows the node', async () => {
   const client = await fixture.open()
   const other = await fixture.open()
-  await using config = await openConfiguration(client, '/follow/limits', { codec, fallback })
+  await using config = await Configuration.open(client, '/follow/limits', { codec, fallback })
   expect([config.current, config.stat]).toEqual([fallback, undefined])
-  await using writer = await openConfiguration(other, '/follow/limits', { codec, fallback })
+  await using writer = await Configuration.open(other, '/follow/limits', { codec, fallback })
   await writer.set({ rate: 5, burst: 10 })
   await config.until(({ rate }) => rate === 5)
   expect(config.stat?.version).toBe(0)
@@ -44,14 +44,14 @@ test('a configuration starts with its fallback and follows the node', async () =
 
 test('without a fallback, opening waits for the value', async () => {
   const client = await fixture.open()
-  const opening = openConfiguration(client, '/waits', { codec })
+  const opening = Configuration.open(client, '/waits', { codec })
   await client.sync()
   await client.create('/waits', '{"rate":2,"burst":3}')
   await using config = await opening
   expect(config.current).toEqual({ rate: 2, burst: 3 })
-  await expect(openConfiguration(client, '/never', { codec, timeoutMs: 20 })).rejects.toMatchObject(
-    { code: 'timeout' },
-  )
+  await expect(
+    Configuration.open(client, '/never', { codec, timeoutMs: 20 }),
+  ).rejects.toMatchObject({ code: 'timeout' })
 })
 
 test('a value that violates the schema is reported, and the last valid one stays', async () => {
@@ -59,7 +59,7 @@ test('a value that violates the schema is reported, and the last valid one stays
   await client.create('/misfit', '{"rate":2,"burst":3}')
   const problems: Problem[] = []
   const onProblem = (problem: Problem): unknown => problems.push(problem)
-  await using config = await openConfiguration(client, '/misfit', { codec, onProblem })
+  await using config = await Configuration.open(client, '/misfit', { codec, onProblem })
   const seen: Limits[] = []
   config.onChange((value) => seen.push(value))
   await client.set('/misfit', '{"rate":"fast"}')
@@ -79,7 +79,7 @@ test('an error thrown by onProblem surfaces, and the configuration continues', a
   const client = await fixture.open()
   const uncaught = catchUncaught()
   await client.create('/rude', '{"rate":1,"burst":1}')
-  await using config = await openConfiguration(client, '/rude', {
+  await using config = await Configuration.open(client, '/rude', {
     codec,
     onProblem: () => {
       throw new Error('a bug of the caller')
@@ -94,8 +94,8 @@ test('an error thrown by onProblem surfaces, and the configuration continues', a
 test('an invalid first value rejects, unless there is a fallback', async () => {
   const client = await fixture.open()
   await client.create('/bad', 'no JSON')
-  await expect(openConfiguration(client, '/bad', { codec })).rejects.toThrow('not JSON')
-  await using config = await openConfiguration(client, '/bad', { codec, fallback })
+  await expect(Configuration.open(client, '/bad', { codec })).rejects.toThrow('not JSON')
+  await using config = await Configuration.open(client, '/bad', { codec, fallback })
   expect(config.current).toEqual(fallback)
   expect(config.problem).toBeDefined()
 })
@@ -105,7 +105,7 @@ test('a value set on a missing node is seen at once, and not the fallback before
   const [writer, reader] = await Promise.all(
     clients.map((client, i) => {
       const own = { fallback: { rate: i, burst: i } }
-      return openConfiguration(client, '/unset', { codec, ...own })
+      return Configuration.open(client, '/unset', { codec, ...own })
     }),
   )
   const rates: number[] = []
@@ -118,9 +118,9 @@ test('a value set on a missing node is seen at once, and not the fallback before
 test('the last value does not come back after the node is deleted', async () => {
   const [client, other] = [await fixture.open(), await fixture.open()]
   await client.create('/comes-back', '{"rate":1,"burst":1}')
-  await using config = await openConfiguration(client, '/comes-back', { codec })
+  await using config = await Configuration.open(client, '/comes-back', { codec })
   await client.delete('/comes-back')
-  const opening = openConfiguration(other, '/comes-back', { codec })
+  const opening = Configuration.open(other, '/comes-back', { codec })
   await other.sync()
   await config.set({ rate: 2, burst: 2 })
   await using opened = await opening
@@ -130,7 +130,7 @@ test('the last value does not come back after the node is deleted', async () => 
 test('updating a part keeps concurrent changes of other parts', async () => {
   const clients = await Promise.all([fixture.open(), fixture.open()])
   const [a, b] = await Promise.all(
-    clients.map((client) => openConfiguration(client, '/parts', { codec, fallback })),
+    clients.map((client) => Configuration.open(client, '/parts', { codec, fallback })),
   )
   const changes = Array.from({ length: 10 }, () => [
     a!.update((value) => ({ ...value, rate: value.rate + 1 })),
@@ -144,7 +144,7 @@ test('updating a part keeps concurrent changes of other parts', async () => {
 test('a value that cannot be decoded can be replaced', async () => {
   const client = await fixture.open()
   await client.create('/wrong', '{"rate":1,"burst":1}')
-  await using config = await openConfiguration(client, '/wrong', { codec })
+  await using config = await Configuration.open(client, '/wrong', { codec })
   await client.set('/wrong', '{"rate":"fast"}')
   await config.set({ rate: 2, burst: 2 })
   await config.until(({ rate }) => rate === 2)
@@ -155,7 +155,7 @@ test('a value set while the connection or the session was lost is seen afterward
   const { client, proxy } = await openProxied(fixture.connectString)
   const other = await fixture.open()
   await other.create('/away', '{"rate":1,"burst":1}')
-  await using config = await openConfiguration(client, '/away', { codec })
+  await using config = await Configuration.open(client, '/away', { codec })
   const suspended = nextState(client, 'suspended')
   proxy.cut()
   await suspended
@@ -170,7 +170,7 @@ test('a value set while the connection or the session was lost is seen afterward
 
 test('the configuration is an iteration, which ends with it', async () => {
   const client = await fixture.open()
-  const config = await openConfiguration(client, '/iterated', { codec, fallback })
+  const config = await Configuration.open(client, '/iterated', { codec, fallback })
   const rates: number[] = []
   for await (const { rate } of config) {
     rates.push(rate)
@@ -185,7 +185,7 @@ test('setting does not wait for a connection past the deadline', async () => {
   const { client, proxy } = await openProxied(fixture.connectString, {
     sessionTimeoutMs: longerThanTests,
   })
-  await using configuration = await openConfiguration(client, '/late', { codec, fallback })
+  await using configuration = await Configuration.open(client, '/late', { codec, fallback })
   const remove = client.delete.bind(client)
   client.delete = (...args: Parameters<typeof remove>) => {
     proxy.cut()

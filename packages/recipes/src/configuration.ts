@@ -2,7 +2,7 @@ import type { CallOptions, Client, Codec, Stat } from '@zabra/client'
 import { AtomicValue, type Versioned } from './atomic-value.ts'
 import { codecOfNode } from './nodes/codec-of-node.ts'
 import { limited, orAborted } from './waiting/limits.ts'
-import type { Live } from './live/live.ts'
+import type { Live, LiveListener } from './live/live.ts'
 import { openLiveNode } from './live/live-node.ts'
 import type { NodeState } from './nodes/node.ts'
 import { tellProblem, type ProblemListener } from './live/problem.ts'
@@ -16,66 +16,123 @@ export interface ConfigurationOptions<T> extends CallOptions {
   readonly onProblem?: ProblemListener | undefined
 }
 
-/** A typed, live value in a node. */
-export interface Configuration<T> extends Live<T> {
+/**
+ * A value in a node, typed and kept up to date.
+ *
+ *     const codec = json<{ rate: number }>()
+ *     await using limits = await Configuration.open(client, '/limits', { codec, fallback: { rate: 5 } })
+ *     limits.onChange(({ rate }) => limiter.setRate(rate))
+ *     await limits.update((now) => ({ ...now, rate: now.rate * 2 }))
+ */
+export class Configuration<T> implements Live<T> {
   readonly path: string
-  /** Why the node's current data is invalid; undefined if it is valid. */
-  readonly problem: unknown
-  /** The last seen version of the node; undefined without a node. */
-  readonly stat: Stat | undefined
-  /** Resolves when it is set, which may be before this or other clients notice. */
-  set(value: T, options?: CallOptions): Promise<Versioned<T>>
-  /** Changes a part of it, keeping concurrent changes of others. */
-  update(change: (value: T) => T, options?: CallOptions): Promise<Versioned<T>>
-}
+  private readonly client: Client
+  private readonly options: ConfigurationOptions<T>
+  private readonly live: Live<T>
+  private readonly reading: Reading<T>
 
-/** Opens a configuration; rejects if its data is invalid and there is no fallback. */
-export async function openConfiguration<T>(
-  client: Client,
-  path: string,
-  options: ConfigurationOptions<T>,
-): Promise<Configuration<T>> {
-  const reading = new Reading(client, { ...options, codec: codecOfNode(options.codec, path) })
-  const live = await openLiveNode(client, path, (node) => reading.interpret(node), options)
-  // Without a node, an update starts with the current value.
-  const initialOf = (): T => options.fallback ?? live.current
-  const writer = (): AtomicValue<T> =>
-    new AtomicValue(client, path, { codec: options.codec, initial: initialOf() })
-  const write = (
-    act: (value: AtomicValue<T>, limits: CallOptions) => Promise<Versioned<T>>,
-    limits: CallOptions = {},
-  ): Promise<Versioned<T>> => {
-    const writeOnce = async (signal: AbortSignal): Promise<Versioned<T>> => {
-      const value = writer()
-      try {
-        return await act(value, { signal })
-      } finally {
-        // It cleans up even after the caller gives up waiting.
-        await orAborted(value.close(), signal).catch(() => {})
-      }
-    }
-    return limited(client, limits, writeOnce, true)
+  private constructor(
+    client: Client,
+    path: string,
+    options: ConfigurationOptions<T>,
+    live: Live<T>,
+    reading: Reading<T>,
+  ) {
+    this.client = client
+    this.path = path
+    this.options = options
+    this.live = live
+    this.reading = reading
   }
-  return {
-    path,
-    get current() {
-      return live.current
-    },
-    signal: live.signal,
-    get problem() {
-      return reading.problem
-    },
-    get stat() {
-      return reading.stat
-    },
-    onChange: (listener) => live.onChange(listener),
-    values: (limits) => live.values(limits),
-    until: (isSo, limits) => live.until(isSo, limits),
-    set: (value, limits) => write((atom, rest) => atom.set(value, rest), limits),
-    update: (change, limits) => write((atom, rest) => atom.update(change, rest), limits),
-    [Symbol.asyncIterator]: () => live[Symbol.asyncIterator](),
-    close: () => live.close(),
-    [Symbol.asyncDispose]: () => live.close(),
+
+  /**
+   * Resolves when there is a value: that of the node, or the fallback. Rejects if the codec refuses the
+   * data and there is no fallback.
+   */
+  static async open<T>(
+    client: Client,
+    path: string,
+    options: ConfigurationOptions<T>,
+  ): Promise<Configuration<T>> {
+    const reading = new Reading(client, { ...options, codec: codecOfNode(options.codec, path) })
+    const live = await openLiveNode(client, path, (node) => reading.interpret(node), options)
+    return new Configuration(client, path, options, live, reading)
+  }
+
+  get current(): T {
+    return this.live.current
+  }
+
+  get signal(): AbortSignal {
+    return this.live.signal
+  }
+
+  /** Why the data of the node is not the value; undefined if it is. */
+  get problem(): unknown {
+    return this.reading.problem
+  }
+
+  /** The node's stat when it was last read; undefined if the node does not exist. */
+  get stat(): Stat | undefined {
+    return this.reading.stat
+  }
+
+  onChange(listener: LiveListener<T>): () => void {
+    return this.live.onChange(listener)
+  }
+
+  values(options?: Pick<CallOptions, 'signal'>): AsyncIterableIterator<T, undefined> {
+    return this.live.values(options)
+  }
+
+  until(isSo: (value: T) => boolean, options?: CallOptions): Promise<T> {
+    return this.live.until(isSo, options)
+  }
+
+  /** Sets the value. Resolves when the server has it; this and other programs see it a moment later. */
+  set(value: T, options: CallOptions = {}): Promise<Versioned<T>> {
+    return this.write((atom, limits) => atom.set(value, limits), options)
+  }
+
+  /** Makes the new value of the old one, again if another program changes it meanwhile. */
+  update(change: (value: T) => T, options: CallOptions = {}): Promise<Versioned<T>> {
+    return this.write((atom, limits) => atom.update(change, limits), options)
+  }
+
+  [Symbol.asyncIterator](): AsyncIterator<T, undefined> {
+    return this.values()
+  }
+
+  close(): Promise<void> {
+    return this.live.close()
+  }
+
+  [Symbol.asyncDispose](): Promise<void> {
+    return this.close()
+  }
+
+  private write(
+    act: (value: AtomicValue<T>, limits: CallOptions) => Promise<Versioned<T>>,
+    limits: CallOptions,
+  ): Promise<Versioned<T>> {
+    const { client, path, options } = this
+    const { codec, fallback } = options
+    return limited(
+      client,
+      limits,
+      async (signal) => {
+        // A write begins with the current value if there is no node.
+        const initial = fallback ?? this.current
+        const value = new AtomicValue<T>(client, path, { codec, initial })
+        try {
+          return await act(value, { signal })
+        } finally {
+          // Closing continues in the background when the caller gives up.
+          await orAborted(value.close(), signal).catch(() => {})
+        }
+      },
+      true,
+    )
   }
 }
 

@@ -4,7 +4,7 @@ import { childrenAndWait, untilChanged, untilThere } from './waiting/until-chang
 import { contendersAmong, lineUpIfAny, type Contender } from './turns/contenders.ts'
 import type { Held } from './holding/held.ts'
 import { persist } from './nodes/node.ts'
-import { limited } from './waiting/limits.ts'
+import { limited, orAborted, underAll } from './waiting/limits.ts'
 import {
   checkedOptions,
   takeTurn,
@@ -24,7 +24,13 @@ export interface Candidate {
 /** A leadership, until it is released or lost. Its epoch is its fencing token. */
 export interface Term extends Held, Candidate {}
 
-/** One leader at a time, in the order of arrival. The layout is that of Curator's LeaderLatch. */
+/**
+ * One leader at a time, in the order in which they came. The layout is that of Curator's
+ * LeaderLatch.
+ *
+ *     const election = new Election(client, '/scheduler')
+ *     await election.run(async (term, signal) => schedule(term, signal))
+ */
 export class Election {
   private readonly client: Client
   private readonly line: Line
@@ -48,7 +54,45 @@ export class Election {
     return Object.assign(held, { epoch: held.token, id: this.options.id ?? '' })
   }
 
-  /** The current leader, as far as this client's server knows. */
+  /**
+   * Work that only the leader does. Waits to be elected and calls the work. When the leadership is
+   * lost, the work's signal aborts; after the work has ended, it is called again in the next term.
+   * Resolves to the result of the work in a term that was held all along. When the caller's signal
+   * aborts, so does the work's, and the leadership is given back only after the work has ended.
+   * `timeoutMs` limits each wait to be elected; the TimeoutError says whether the work had begun in
+   * an earlier term.
+   *
+   *     await election.run(async (term, signal) => {
+   *       while (!signal.aborted) await term.guard(nextStep()).commit()
+   *     }, { signal: shuttingDown })
+   */
+  async run<T>(
+    work: (term: Term, signal: AbortSignal) => Promise<T>,
+    { signal, timeoutMs }: CallOptions = {},
+  ): Promise<T> {
+    const { client } = this
+    let before: Term | undefined
+    const next = async (either: AbortSignal): Promise<Term> => {
+      if (before !== undefined) await orAborted(before.release(), either)
+      return this.campaign({ signal: either, requeue: true })
+    }
+    for (;;) {
+      const hasBegun = before !== undefined
+      const subject = { path: this.line.parent, what: 'not elected' }
+      const term = await limited(client, { signal, timeoutMs }, next, hasBegun, subject)
+      const signals = signal === undefined ? [term.signal] : [term.signal, signal]
+      const outcome = await underAll(signals, (either) => settled(() => work(term, either)))
+      if (!term.signal.aborted) {
+        await term.release()
+        return resultOf(outcome, signal)
+      }
+      // In the background: the caller may stop waiting before there is a connection.
+      term.release().catch(() => {})
+      before = term
+    }
+  }
+
+  /** Who leads now, as far as this client's server knows. */
   leader(options: CallOptions = {}): Promise<Candidate | undefined> {
     return this.limited(options, async (signal) => {
       for (;;) {
@@ -125,4 +169,19 @@ export class Election {
     const found = await this.client.find(path, { signal, codec: text })
     return found && { id: found.data, epoch: found.stat.czxid, path }
   }
+}
+
+type Outcome<T> = { readonly value: T } | { readonly error: unknown }
+
+async function settled<T>(act: () => Promise<T>): Promise<Outcome<T>> {
+  try {
+    return { value: await act() }
+  } catch (error) {
+    return { error }
+  }
+}
+
+function resultOf<T>(outcome: Outcome<T>, signal: AbortSignal | undefined): T {
+  if ('value' in outcome) return outcome.value
+  throw signal?.aborted === true ? signal.reason : outcome.error
 }

@@ -3,7 +3,7 @@ import { expect, onTestFinished, test } from 'vitest'
 import { useServer } from '../test/support/server.ts'
 import { expire, nextState, openProxied, roundTrips } from '../test/support/trouble.ts'
 import { catchUncaught } from '../test/support/uncaught.ts'
-import { joinGroup, watchGroup, type Members } from './group.ts'
+import { Group, type Members } from './group.ts'
 
 const fixture = useServer()
 const codec = text
@@ -12,7 +12,7 @@ const listed = (members: Members<string>): string[] =>
   [...members.values()].map(({ name, data }) => `${name}=${data}`).toSorted()
 
 async function watch(path: string) {
-  const group = await watchGroup(await fixture.open(), path, { codec })
+  const group = await new Group(await fixture.open(), path, { codec }).watch()
   onTestFinished(() => group[Symbol.asyncDispose]())
   return group
 }
@@ -21,9 +21,9 @@ test('members are seen as they join, change and leave', async () => {
   const group = await watch('/seen')
   expect(group.current.size).toBe(0)
   const client = await fixture.open()
-  const a = await joinGroup(client, '/seen', '1', { codec, name: 'a' })
+  const a = await new Group(client, '/seen', { codec }).join('1', { name: 'a' })
   await group.until((members) => members.size === 1)
-  const b = await joinGroup(client, '/seen', '2', { codec })
+  const b = await new Group(client, '/seen', { codec }).join('2')
   await group.until((members) => members.size === 2)
   expect(group.current.get('a')).toEqual({
     name: 'a',
@@ -43,12 +43,12 @@ test('members are seen as they join, change and leave', async () => {
 
 test('the group is an iteration that starts with the current members', async () => {
   const client = await fixture.open()
-  await joinGroup(client, '/iterated', 'x', { codec, name: 'a' })
+  await new Group(client, '/iterated', { codec }).join('x', { name: 'a' })
   const group = await watch('/iterated')
   const seen: string[][] = []
   for await (const members of group) {
     seen.push(listed(members))
-    if (seen.length === 1) await joinGroup(client, '/iterated', 'y', { codec, name: 'b' })
+    if (seen.length === 1) await new Group(client, '/iterated', { codec }).join('y', { name: 'b' })
     else break
   }
   expect(seen).toEqual([['a=x'], ['a=x', 'b=y']])
@@ -57,7 +57,7 @@ test('the group is an iteration that starts with the current members', async () 
 test('a registration survives its session', async () => {
   const client = await fixture.open()
   const group = await watch('/survives')
-  const member = await joinGroup(client, '/survives', '1', { codec, name: 'a' })
+  const member = await new Group(client, '/survives', { codec }).join('1', { name: 'a' })
   const { token } = member
   const presence: string[] = []
   member.presence.onChange((now) => presence.push(now))
@@ -74,7 +74,7 @@ test('a registration survives its session', async () => {
 
 test('a node that somebody else deletes comes back', async () => {
   const client = await fixture.open()
-  const member = await joinGroup(client, '/back', 'x', { codec, name: 'a' })
+  const member = await new Group(client, '/back', { codec }).join('x', { name: 'a' })
   const { token } = member
   const group = await watch('/back')
   await client.delete('/back/a')
@@ -87,7 +87,7 @@ test.each(['answered', 'lost'] as const)(
     const client = await fixture.open()
     const other = await fixture.open()
     const path = `/said-${reply}/a`
-    const member = await joinGroup(client, `/said-${reply}`, 'v1', { codec, name: 'a' })
+    const member = await new Group(client, `/said-${reply}`, { codec }).join('v1', { name: 'a' })
     const create = client.create.bind(client) as (...args: unknown[]) => Promise<Created>
     const set = client.set.bind(client) as (...args: unknown[]) => Promise<Stat>
     client.create = async (...args: unknown[]) => {
@@ -116,8 +116,8 @@ test.each(['answered', 'lost'] as const)(
 test('a member comes back even if the server refuses that for a while', async () => {
   const client = await fixture.open()
   const other = await fixture.open()
-  const member = await joinGroup(client, '/refused', 'x', { codec, name: 'a' })
-  // Nothing can be created below an ephemeral node.
+  const member = await new Group(client, '/refused', { codec }).join('x', { name: 'a' })
+  // Below an ephemeral node nothing can be made.
   await other
     .transaction()
     .delete('/refused/a')
@@ -134,7 +134,7 @@ test('a member comes back even if the server refuses that for a while', async ()
 test('while the connection is lost the presence is uncertain, and others still see the member', async () => {
   const { client, proxy } = await openProxied(fixture.connectString)
   const group = await watch('/uncertain')
-  const member = await joinGroup(client, '/uncertain', 'x', { codec, name: 'a' })
+  const member = await new Group(client, '/uncertain', { codec }).join('x', { name: 'a' })
   await group.until((members) => members.has('a'))
   const suspended = nextState(client, 'suspended')
   proxy.cut()
@@ -148,7 +148,7 @@ test('while the connection is lost the presence is uncertain, and others still s
 test('an update takes effect even after the caller stops waiting', async () => {
   const { client, proxy } = await openProxied(fixture.connectString)
   const group = await watch('/given-up')
-  const member = await joinGroup(client, '/given-up', '1', { codec, name: 'a' })
+  const member = await new Group(client, '/given-up', { codec }).join('1', { name: 'a' })
   const suspended = nextState(client, 'suspended')
   proxy.cut()
   await suspended
@@ -168,7 +168,7 @@ test('an update takes effect even after the caller stops waiting', async () => {
 
 test('a node that an own session left behind is taken over at once', async () => {
   const { client, proxy } = await openProxied(fixture.connectString, { sessionTimeoutMs: 1000 })
-  const member = await joinGroup(client, '/left', 'x', { codec, name: 'a' })
+  const member = await new Group(client, '/left', { codec }).join('x', { name: 'a' })
   const { token } = member
   const { id, password } = client.session!
   const expired = nextState(client, 'expired')
@@ -184,11 +184,11 @@ test('a node that an own session left behind is taken over at once', async () =>
 test('joining waits for a name that somebody else has', async () => {
   const first = await fixture.open()
   const second = await fixture.open()
-  const holder = await joinGroup(first, '/waited', 'first', { codec, name: 'a' })
+  const holder = await new Group(first, '/waited', { codec }).join('first', { name: 'a' })
   await expect(
-    joinGroup(second, '/waited', '', { codec, name: 'a', timeoutMs: 50 }),
+    new Group(second, '/waited', { codec }).join('', { name: 'a', timeoutMs: 50 }),
   ).rejects.toMatchObject({ code: 'timeout' })
-  const join = joinGroup(second, '/waited', 'second', { codec, name: 'a' })
+  const join = new Group(second, '/waited', { codec }).join('second', { name: 'a' })
   await second.sync()
   await holder.release()
   const member = await join
@@ -200,13 +200,13 @@ test('joining waits for a name that somebody else has', async () => {
 test('a join with a lost reply happens once, and one that is given up leaves nothing', async () => {
   const { client, proxy } = await openProxied(fixture.connectString)
   const group = await watch('/lost')
-  await joinGroup(client, '/lost', '', { codec, name: 'first' })
+  await new Group(client, '/lost', { codec }).join('', { name: 'first' })
   await group.until((members) => members.size === 1)
   proxy.mute()
-  const join = joinGroup(client, '/lost', 'x', { codec, name: 'a' })
+  const join = new Group(client, '/lost', { codec }).join('x', { name: 'a' })
   const controller = new AbortController()
   const { signal } = controller
-  const givenUp = joinGroup(client, '/lost', 'x', { codec, name: 'b', signal })
+  const givenUp = new Group(client, '/lost', { codec }).join('x', { name: 'b', signal })
   await group.until((members) => members.size === 3)
   controller.abort('enough')
   await expect(givenUp).rejects.toBe('enough')
@@ -219,7 +219,7 @@ test('a join with a lost reply happens once, and one that is given up leaves not
 
 test('a guarded transaction fails when the member has left', async () => {
   const client = await fixture.open()
-  const member = await joinGroup(client, '/guarded', '', { codec })
+  const member = await new Group(client, '/guarded', { codec }).join('')
   await member.guard(client.transaction().create('/while-member')).commit()
   await member.release()
   await expect(
@@ -233,10 +233,9 @@ test('nodes that the codec cannot decode are no members', async () => {
   await client.create('/strange/a', '{')
   await client.create('/strange/b', '{"port":1}')
   const problems: string[] = []
-  await using group = await watchGroup(client, '/strange', {
+  await using group = await new Group(client, '/strange', {
     codec: json<{ port: number }>(),
-    onProblem: ({ path }) => problems.push(path),
-  })
+  }).watch({ onProblem: ({ path }) => problems.push(path) })
   expect([...group.current.keys()]).toEqual(['b'])
   expect(problems).toEqual(['/strange/a'])
   await client.set('/strange/a', '{"port":2}')
@@ -247,8 +246,7 @@ test('an error thrown by onProblem surfaces, and does not hide members', async (
   const client = await fixture.open()
   const uncaught = catchUncaught()
   await client.create('/rude')
-  await using group = await watchGroup(client, '/rude', {
-    codec: json<number>(),
+  await using group = await new Group(client, '/rude', { codec: json<number>() }).watch({
     onProblem: () => {
       throw new Error('a bug of the caller')
     },
@@ -267,7 +265,7 @@ test('nodes below a member are not read', async () => {
     read.add(String(args[0]))
     return get(...args)
   }
-  await using group = await watchGroup(client, '/shallow', { codec })
+  await using group = await new Group(client, '/shallow', { codec }).watch()
   await client.set('/shallow/a/below', 'x')
   await client.set('/shallow/a', 'x')
   await group.until((members) => members.get('a')?.data === 'x')
@@ -276,13 +274,15 @@ test('nodes below a member are not read', async () => {
 
 test.each(['', 'a/b', '..'])('an invalid name is refused: %j', async (name) => {
   const client = await fixture.open()
-  await expect(joinGroup(client, '/improper', '', { codec, name })).rejects.toThrow(TypeError)
+  await expect(new Group(client, '/improper', { codec }).join('', { name })).rejects.toThrow(
+    TypeError,
+  )
 })
 
 test('closing the client ends membership and watching', async () => {
   const client = await fixture.open()
-  const member = await joinGroup(client, '/ended', '', { codec })
-  const group = await watchGroup(client, '/ended', { codec })
+  const member = await new Group(client, '/ended', { codec }).join('')
+  const group = await new Group(client, '/ended', { codec }).watch()
   const never = group.until((members) => members.size === 5)
   const failed = expect(never).rejects.toMatchObject({ code: 'closed' })
   await client.close()
@@ -311,10 +311,10 @@ test('giving up and joining again is not undone by the first attempt', async () 
     clearing = found
     return found
   }
-  const options = { codec, name: 'a' }
-  const given = joinGroup(client, '/rejoined', 'x', { ...options, signal: controller.signal })
+  const group = new Group(client, '/rejoined', { codec })
+  const given = group.join('x', { name: 'a', signal: controller.signal })
   await expect(given).rejects.toThrow('too long')
-  const joining = joinGroup(client, '/rejoined', 'x', options)
+  const joining = group.join('x', { name: 'a' })
   await roundTrips(client, 5)
   later()
   const member = await joining

@@ -11,20 +11,16 @@ export {
   type AtomicValueOptions,
   type Versioned,
 } from './atomic-value.ts'
-export {
-  openConfiguration,
-  type Configuration,
-  type ConfigurationOptions,
-} from './configuration.ts'
+export { Configuration, type ConfigurationOptions } from './configuration.ts'
 export { Counter, type CounterLayout, type CounterOptions } from './counter.ts'
 export {
-  joinGroup,
-  watchGroup,
+  Group,
   type GroupOptions,
   type JoinOptions,
   type Member,
   type Members,
   type Membership,
+  type WatchGroupOptions,
 } from './group.ts'
 export type { Live, LiveListener } from './live/live.ts'
 export type { LiveOptions } from './live/live-node.ts'
@@ -35,17 +31,9 @@ export type { Problem, ProblemListener } from './live/problem.ts'
 export { Queue, type PutOptions, type QueueOptions } from './queue.ts'
 export type { CompleteOptions, QueueItem } from './items/queue-item.ts'
 export type { Presence, Registration } from './holding/registration.ts'
+export { Rendezvous, type Meeting, type RendezvousOptions } from './rendezvous.ts'
 export {
-  fillRendezvous,
-  joinRendezvous,
-  openRendezvous,
-  type Meeting,
-  type RendezvousOptions,
-} from './rendezvous.ts'
-export {
-  discoverService,
-  listServices,
-  registerService,
+  ServiceDiscovery,
   type DiscoverOptions,
   type Service,
   type ServiceOffer,
@@ -53,8 +41,7 @@ export {
 } from './service-discovery.ts'
 export { instanceCodec, uriOf, type ServiceInstance, type UriSpec } from './service-instance.ts'
 export {
-  openTreeCache,
-  type TreeCache,
+  TreeCache,
   type TreeCacheOptions,
   type TreeChange,
   type TreeListener,
@@ -62,13 +49,12 @@ export {
 export type { TreeProblem, TreeScopeOptions } from './live/tree-scope.ts'
 export type { CommitForm, Decision } from './commit-votes.ts'
 export {
-  joinCommit,
-  openCommit,
-  proposeCommit,
+  TwoPhaseCommit,
   type CommitProposal,
   type CommitSite,
   type DecisionOptions,
   type ProposeOptions,
+  type TwoPhaseCommitOptions,
 } from './two-phase-commit.ts'
 export {
   hold,
@@ -99,9 +85,8 @@ export {
   type SetPartitionerOptions,
   type Share,
 } from './set-partitioner.ts'
-export { adopt, parseTicket, writeTicket } from './session-hand-over.ts'
+export { SessionHandOver } from './session-hand-over.ts'
 export { SharedCount } from './shared-count.ts'
-export { leaderOnly, type LeaderOnlyOptions } from './leader-only.ts'
 export { Lock } from './lock.ts'
 export { ReadWriteLock } from './read-write-lock.ts'
 export {

@@ -1,6 +1,6 @@
 import { text, type CallOptions, type Client } from '@zabra/client'
 import { checkPath, makeGuid } from '@zabra/client/internal'
-import { joinGroup, watchGroup, type Membership } from './group.ts'
+import { Group, type Membership } from './group.ts'
 import { mapLive, type Live } from './live/live.ts'
 
 /** The suffix after the guid of a member, as in kazoo. */
@@ -31,12 +31,12 @@ export class Party {
   ): Promise<Membership<string>> {
     const { client, path } = this
     const guid = makeGuid(() => client.host.random()).replaceAll('-', '')
-    return joinGroup(client, path, id, { ...options, codec: text, name: `${guid}${mark}` })
+    return new Group(client, path, { codec: text }).join(id, { ...options, name: `${guid}${mark}` })
   }
 
   /** The ids of the members, sorted, kept up to date until it is closed. */
   async watch(options: CallOptions = {}): Promise<Live<readonly string[]>> {
-    const members = await watchGroup(this.client, this.path, { ...options, codec: text })
+    const members = await new Group(this.client, this.path, { codec: text }).watch(options)
     return mapLive(this.client, members, (all) =>
       [...all.values()]
         .filter(({ name }) => name.includes(mark))

@@ -19,29 +19,33 @@ export interface PersistentNodeOptions<T> extends CallOptions {
 }
 
 /**
- * An ephemeral node that exists as long as this program runs: it is created again in each session,
- * and if somebody deletes it. Its data can be updated. Like Curator's PersistentNode.
+ * An ephemeral node that exists as long as this program runs: it is created again in each session, and
+ * when somebody deletes it. Its value can be updated. As Curator's PersistentNode.
  *
  *     await using node = await PersistentNode.open(client, '/status/host-17', 'up', { codec: text })
  *     await node.update('draining')
  */
-export const PersistentNode = {
-  /** Waits while another session has a node with this name. */
-  open<T>(
+export class PersistentNode<T> extends Registration<T> {
+  private constructor(client: Client, path: string, codec: Codec<T>, value: T) {
+    super(client, path, codec, value)
+  }
+
+  /** Resolves when the node exists. Waits while another session has a node of this name. */
+  static async open<T>(
     { patient: client }: Client,
     path: string,
     value: T,
     { codec, ...limits }: PersistentNodeOptions<T>,
-  ): Promise<Registration<T>> {
+  ): Promise<PersistentNode<T>> {
     checkPath(path)
     checkName(nodeName(path), 'a node')
     return limited(client, limits, async (signal) => {
-      const registration = new Registration(client, path, codec, value)
-      await registration.registered(signal)
-      return registration
+      const node = new PersistentNode(client, path, codec, value)
+      await node.registered(signal)
+      return node
     })
-  },
-} as const
+  }
+}
 
 export interface PersistentTtlNodeOptions<T> extends PersistentNodeOptions<T> {
   /** How long the node survives this program. */

@@ -7,17 +7,19 @@ import {
   type Client,
   type Codec,
 } from '@zabra/client'
+import { checkPath } from '@zabra/client/internal'
 import { hold, type Held, type HoldOptions } from './holding/held.ts'
 import { limited } from './waiting/limits.ts'
 import { openLiveNode, type Interpret } from './live/live-node.ts'
 import { persist } from './nodes/node.ts'
 import { below } from './nodes/parents.ts'
 
-export interface RendezvousOptions<T> extends CallOptions {
+export interface RendezvousOptions<T> {
+  /** Of the value. */
   readonly codec: Codec<T>
 }
 
-/** The announced value, and how long it is valid. */
+/** The value that was announced, and until when it holds. */
 export interface Meeting<T> extends AsyncDisposable {
   readonly value: T
   /** Aborts when the place is deleted, or when this client is closed and cannot know. */
@@ -27,71 +29,84 @@ export interface Meeting<T> extends AsyncDisposable {
 }
 
 /**
- * Creates a place whose path can be passed on before its value is known. It is deleted with this
- * session, or when it is released.
+ * A place whose path can be handed on before its value is known: one program opens it, one announces it,
+ * others join it and get the value.
+ *
+ *     await using place = await Rendezvous.open(client, '/jobs')
+ *     const rendezvous = new Rendezvous(client, place.path, { codec: text })
+ *     const joined = rendezvous.join()
+ *     await rendezvous.announce('10.0.0.1:7000')
+ *     console.log((await joined).value)
  */
-export function openRendezvous(
-  { patient: client }: Client,
-  folder: string,
-  options: CallOptions & HoldOptions = {},
-): Promise<Held> {
-  return limited(client, options, async (signal) => {
-    const place = joinPath(folder, 'rendezvous')
-    const create = () => client.create(place, '', { ephemeral: true, protect: true, signal })
-    return hold(client, await below(client, folder, { signal }, create), options)
-  })
-}
+export class Rendezvous<T> {
+  readonly path: string
+  private readonly client: Client
+  private readonly codec: Codec<T>
 
-/**
- * Announces the value that the others wait for. That is possible once: resolves to false if another
- * value was announced before. Rejects with `noNode` if the place does not exist.
- */
-export async function fillRendezvous<T>(
-  { patient: client }: Client,
-  path: string,
-  value: T,
-  options: RendezvousOptions<T>,
-): Promise<boolean> {
-  const data = options.codec.encode(value)
-  const say = async (signal: AbortSignal): Promise<boolean> => {
-    let isUncertain = false
-    for (;;) {
-      try {
-        await client.set(path, data, { signal, ifVersion: 0 })
-        return true
-      } catch (error) {
-        if (error instanceof ConnectionLossError) isUncertain ||= error.mayHaveHappened
-        else if (!isRefusal(error, 'badVersion')) throw error
-        else if (!isUncertain) return false
-        else {
-          const { data: said } = await client.get(path, { signal })
-          return said.length === data.length && said.every((byte, i) => byte === data[i])
+  /** The place at a path that somebody has opened. */
+  constructor(client: Client, path: string, { codec }: RendezvousOptions<T>) {
+    this.client = client.patient
+    this.path = checkPath(path)
+    this.codec = codec
+  }
+
+  /** Creates a place below a folder. It ends with this session, or when it is released. */
+  static open(
+    { patient: client }: Client,
+    folder: string,
+    options: CallOptions & HoldOptions = {},
+  ): Promise<Held> {
+    return limited(client, options, async (signal) => {
+      const place = joinPath(folder, 'rendezvous')
+      const create = () => client.create(place, '', { ephemeral: true, protect: true, signal })
+      return hold(client, await below(client, folder, { signal }, create), options)
+    })
+  }
+
+  /**
+   * Announces the value, which can be done once: resolves to false if another value was announced
+   * before. Rejects with `noNode` if the place is gone.
+   */
+  async announce(value: T, options: CallOptions = {}): Promise<boolean> {
+    const { client, path, codec } = this
+    const data = codec.encode(value)
+    const write = async (signal: AbortSignal): Promise<boolean> => {
+      let isUncertain = false
+      for (;;) {
+        try {
+          await client.set(path, data, { signal, ifVersion: 0 })
+          return true
+        } catch (error) {
+          if (error instanceof ConnectionLossError) isUncertain ||= error.mayHaveHappened
+          else if (!isRefusal(error, 'badVersion')) throw error
+          else if (!isUncertain) return false
+          else {
+            const { data: announced } = await client.get(path, { signal })
+            return announced.length === data.length && announced.every((b, i) => b === data[i])
+          }
         }
       }
     }
+    return limited(client, options, write, true)
   }
-  return limited(client, options, say, true)
-}
 
-/** Waits for the value. Rejects with `noNode` if the place does not exist, or is deleted. */
-export function joinRendezvous<T>(
-  { patient: client }: Client,
-  path: string,
-  options: RendezvousOptions<T>,
-): Promise<Meeting<T>> {
-  const interpret: Interpret<T> = (node) => {
-    if (node === undefined) throw new OperationError('noNode', { path })
-    return node.stat.version === 0 ? undefined : { value: options.codec.decode(node.data) }
-  }
-  return limited(client, options, async (signal) => {
-    // The path may have come faster than the place came to this server.
-    await persist(client, signal, () => client.sync(path, { signal }))
-    const said = await openLiveNode(client, path, interpret, { signal })
-    return {
-      value: said.current,
-      over: said.signal,
-      close: () => said.close(),
-      [Symbol.asyncDispose]: () => said.close(),
+  /** Waits for the value. Rejects with `noNode` if the place is gone, or goes meanwhile. */
+  join(options: CallOptions = {}): Promise<Meeting<T>> {
+    const { client, path, codec } = this
+    const interpret: Interpret<T> = (node) => {
+      if (node === undefined) throw new OperationError('noNode', { path })
+      return node.stat.version === 0 ? undefined : { value: codec.decode(node.data) }
     }
-  })
+    return limited(client, options, async (signal) => {
+      // The path came by other ways, perhaps before this server knows of the place.
+      await persist(client, signal, () => client.sync(path, { signal }))
+      const announced = await openLiveNode(client, path, interpret, { signal })
+      return {
+        value: announced.current,
+        over: announced.signal,
+        close: () => announced.close(),
+        [Symbol.asyncDispose]: () => announced.close(),
+      }
+    })
+  }
 }

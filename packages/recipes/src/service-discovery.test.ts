@@ -1,13 +1,13 @@
 import { expect, onTestFinished, test } from 'vitest'
 import { useServer } from '../test/support/server.ts'
 import { expire } from '../test/support/trouble.ts'
-import { discoverService, listServices, registerService } from './service-discovery.ts'
+import { ServiceDiscovery, type DiscoverOptions } from './service-discovery.ts'
 import { uriOf } from './service-instance.ts'
 
 const fixture = useServer()
 
-async function discover(base: string, options: Parameters<typeof discoverService>[3] = {}) {
-  const service = await discoverService(await fixture.open(), base, 'web', options)
+async function discover(base: string, options: DiscoverOptions<unknown> = {}) {
+  const service = await new ServiceDiscovery(await fixture.open(), base).discover('web', options)
   onTestFinished(() => service[Symbol.asyncDispose]())
   return service
 }
@@ -15,7 +15,7 @@ async function discover(base: string, options: Parameters<typeof discoverService
 test('an instance is registered in the format of Curator', async () => {
   const client = await fixture.open()
   const before = Date.now()
-  await registerService(client, '/curator', {
+  await new ServiceDiscovery(client, '/curator').register({
     name: 'web',
     id: 'one',
     address: '10.0.0.1',
@@ -50,7 +50,7 @@ test('an instance is registered in the format of Curator', async () => {
   expect(stat.ephemeralOwner).toBe(client.session!.id)
   const service = await discover('/curator')
   expect(uriOf(service.current[0]!)).toBe('http://10.0.0.1:80')
-  expect(await listServices(client, '/curator')).toEqual(['web'])
+  expect(await new ServiceDiscovery(client, '/curator').list()).toEqual(['web'])
 })
 
 test('registrations of Java programs are understood, old and new', async () => {
@@ -87,7 +87,11 @@ test('instances come, change and go, through the sessions of their programs', as
   expect(service.choose()).toBeUndefined()
   const client = await fixture.open()
   const chosen = service.chosen()
-  const registration = await registerService(client, '/moving', { name: 'web', id: 'a', port: 1 })
+  const registration = await new ServiceDiscovery(client, '/moving').register({
+    name: 'web',
+    id: 'a',
+    port: 1,
+  })
   expect((await chosen).port).toBe(1)
   await expire(client, fixture.connectString)
   await registration.presence.until((now) => now === 'present')
@@ -105,7 +109,8 @@ test('instances come, change and go, through the sessions of their programs', as
 
 test('instances are chosen in turn, at random, or always the same', async () => {
   const client = await fixture.open()
-  for (const id of ['a', 'b', 'c']) await registerService(client, '/chosen', { name: 'web', id })
+  for (const id of ['a', 'b', 'c'])
+    await new ServiceDiscovery(client, '/chosen').register({ name: 'web', id })
   const inTurn = await discover('/chosen')
   const ids = Array.from({ length: 4 }, () => inTurn.choose()!.id)
   expect(ids).toEqual(['a', 'b', 'c', 'a'])
@@ -120,7 +125,8 @@ test('instances are chosen in turn, at random, or always the same', async () => 
 
 test('a failing instance is skipped for a while, unless there is no other', async () => {
   const client = await fixture.open()
-  for (const id of ['a', 'b']) await registerService(client, '/errors', { name: 'web', id })
+  for (const id of ['a', 'b'])
+    await new ServiceDiscovery(client, '/errors').register({ name: 'web', id })
   const service = await discover('/errors', { strategy: (all) => all[0], errorsLastMs: 500 })
   const a = service.choose()!
   service.noteError(a)
@@ -139,8 +145,9 @@ test('a failing instance is skipped for a while, unless there is no other', asyn
 
 test('only dynamic instances can be registered', async () => {
   const client = await fixture.open()
+  const discovery = new ServiceDiscovery(client, '/typed')
   // @ts-expect-error: as from JavaScript.
-  const registered = registerService(client, '/typed', { name: 'web', serviceType: 'PERMANENT' })
+  const registered = discovery.register({ name: 'web', serviceType: 'PERMANENT' })
   await expect(registered).rejects.toThrow(TypeError)
   expect(await client.exists('/typed')).toBeUndefined()
 })
@@ -149,17 +156,25 @@ test.each([{ name: 'a/b' }, { name: '' }, { name: 'web', id: 'a/b' }])(
   'a service of no proper name is refused: %j',
   async (offer) => {
     const client = await fixture.open()
-    await expect(registerService(client, '/named', offer)).rejects.toThrow(TypeError)
+    await expect(new ServiceDiscovery(client, '/named').register(offer)).rejects.toThrow(TypeError)
   },
 )
 
 test('a payload is checked on request, if there is one', async () => {
   const client = await fixture.open()
-  await registerService(client, '/checked', { name: 'web', id: 'c' })
-  await registerService(client, '/checked', { name: 'web', id: 'a', payload: { zone: 1 } })
-  await registerService(client, '/checked', { name: 'web', id: 'b', payload: { zone: 'x' } })
+  await new ServiceDiscovery(client, '/checked').register({ name: 'web', id: 'c' })
+  await new ServiceDiscovery(client, '/checked').register({
+    name: 'web',
+    id: 'a',
+    payload: { zone: 1 },
+  })
+  await new ServiceDiscovery(client, '/checked').register({
+    name: 'web',
+    id: 'b',
+    payload: { zone: 'x' },
+  })
   const problems: string[] = []
-  await using service = await discoverService(client, '/checked', 'web', {
+  await using service = await new ServiceDiscovery(client, '/checked').discover('web', {
     check(payload): { zone: string } {
       const { zone } = payload as { zone: unknown }
       if (typeof zone !== 'string') throw new TypeError('no zone')

@@ -1,6 +1,6 @@
 import { isRefusal, joinPath, type CallOptions, type Client, type ReadOptions } from '@zabra/client'
-import { makeGuid } from '@zabra/client/internal'
-import { watchGroup } from './group.ts'
+import { checkPath, makeGuid } from '@zabra/client/internal'
+import { Group } from './group.ts'
 import { limited } from './waiting/limits.ts'
 import { mapLive, type Live } from './live/live.ts'
 import { persist } from './nodes/node.ts'
@@ -47,99 +47,104 @@ export interface Service<Payload> extends Live<readonly ServiceInstance<Payload>
 }
 
 /**
- * Offers a service, in one session after the other, until released. The layout is that of Curator's
- * discovery, `/base/name/id`, so Java programs find it as well.
+ * Services and their instances, in the layout of Curator's discovery: Java programs find the
+ * instances at `/base/name/id` too.
+ *
+ *     const discovery = new ServiceDiscovery(client, '/services')
+ *     await using offered = await discovery.register({ name: 'search', address: '10.0.0.1', port: 80 })
+ *     await using search = await discovery.discover('search')
+ *     const { address, port } = await search.chosen()
  */
-export function registerService<Payload>(
-  { patient: client }: Client,
-  base: string,
-  offer: ServiceOffer<Payload>,
-  options: CallOptions = {},
-): Promise<Registration<ServiceInstance<Payload>>> {
-  return limited(client, options, async (signal) => {
-    const { id = makeGuid(() => client.host.random()), serviceType = 'DYNAMIC' } = offer
-    checkName(offer.name, 'a service')
-    checkName(id, 'an instance')
-    // In Curator, the other types survive their session.
-    if (serviceType !== 'DYNAMIC')
-      throw new TypeError(`only DYNAMIC services can be registered, not ${String(serviceType)}`)
-    const folder = joinPath(base, offer.name)
-    const defaults = {
-      address: null,
-      port: null,
-      sslPort: null,
-      payload: null,
-      uriSpec: null,
-      enabled: true,
-    } as const
-    const registrationTimeUTC =
-      offer.registrationTimeUTC ?? (await timeOfServer(client, folder, signal))
-    const instance = { ...defaults, ...offer, id, serviceType, registrationTimeUTC }
-    const path = joinPath(folder, id)
-    const registration = new Registration(client, path, instanceCodec<Payload>(), instance)
-    await registration.registered(signal)
-    return registration
-  })
-}
+export class ServiceDiscovery {
+  private readonly client: Client
+  private readonly base: string
 
-/** Follows the instances of a service until it is closed. */
-export async function discoverService<Payload = unknown>(
-  client: Client,
-  base: string,
-  name: string,
-  options: DiscoverOptions<Payload> = {},
-): Promise<Service<Payload>> {
-  const { signal, timeoutMs, onProblem } = options
-  checkName(name, 'a service')
-  const codec = instanceCodec(options.check)
-  const members = await watchGroup(client, joinPath(base, name), {
-    codec,
-    signal,
-    timeoutMs,
-    onProblem,
-  })
-  const instances = mapLive(client, members, (all) =>
-    [...all.values()]
-      .map(({ data }) => data)
-      .filter(({ enabled }) => enabled)
-      .toSorted((a, b) => (a.id < b.id ? -1 : 1)),
-  )
-  const errors = new Errors(client, options.errorsMax ?? 2, options.errorsLastMs ?? 30_000)
-  const pick = picker(client, options.strategy ?? 'roundRobin')
-  const choose = () => pick(errors.without(instances.current))
-  return {
-    name,
-    get current() {
-      return instances.current
-    },
-    signal: instances.signal,
-    choose,
-    async chosen(limits) {
-      let instance: ServiceInstance<Payload> | undefined
-      await instances.until(() => (instance = choose()) !== undefined, limits)
-      return instance!
-    },
-    noteError: ({ id }) => errors.note(id),
-    onChange: (listener) => instances.onChange(listener),
-    values: (limits) => instances.values(limits),
-    until: (isSo, limits) => instances.until(isSo, limits),
-    [Symbol.asyncIterator]: () => instances[Symbol.asyncIterator](),
-    close: () => instances.close(),
-    [Symbol.asyncDispose]: () => instances.close(),
+  constructor(client: Client, base: string) {
+    this.client = client.patient
+    this.base = checkPath(base)
   }
-}
 
-/** The services that somebody offers, or has offered recently. */
-export async function listServices(
-  { patient: client }: Client,
-  base: string,
-  options: ReadOptions = {},
-): Promise<string[]> {
-  try {
-    return (await client.children(base, options)).toSorted()
-  } catch (error) {
-    if (isRefusal(error, 'noNode')) return []
-    throw error
+  /** Offers an instance of a service, in one session after the other, until it is released. */
+  register<Payload>(
+    offer: ServiceOffer<Payload>,
+    options: CallOptions = {},
+  ): Promise<Registration<ServiceInstance<Payload>>> {
+    const { client, base } = this
+    return limited(client, options, async (signal) => {
+      const { id = makeGuid(() => client.host.random()), serviceType = 'DYNAMIC' } = offer
+      checkName(offer.name, 'a service')
+      checkName(id, 'an instance')
+      // In Curator, other types outlast their session.
+      if (serviceType !== 'DYNAMIC')
+        throw new TypeError(`only DYNAMIC services can be registered, not ${String(serviceType)}`)
+      const folder = joinPath(base, offer.name)
+      const defaults = {
+        address: null,
+        port: null,
+        sslPort: null,
+        payload: null,
+        uriSpec: null,
+        enabled: true,
+      } as const
+      const registrationTimeUTC =
+        offer.registrationTimeUTC ?? (await timeOfServer(client, folder, signal))
+      const instance = { ...defaults, ...offer, id, serviceType, registrationTimeUTC }
+      const path = joinPath(folder, id)
+      const registration = new Registration(client, path, instanceCodec<Payload>(), instance)
+      await registration.registered(signal)
+      return registration
+    })
+  }
+
+  /** The enabled instances of a service, kept up to date until this is closed. */
+  async discover<Payload = unknown>(
+    name: string,
+    options: DiscoverOptions<Payload> = {},
+  ): Promise<Service<Payload>> {
+    checkName(name, 'a service')
+    const { client, base } = this
+    const { signal, timeoutMs, onProblem } = options
+    const group = new Group(client, joinPath(base, name), { codec: instanceCodec(options.check) })
+    const members = await group.watch({ signal, timeoutMs, onProblem })
+    const instances = mapLive(client, members, (all) =>
+      [...all.values()]
+        .map(({ data }) => data)
+        .filter(({ enabled }) => enabled)
+        .toSorted((a, b) => (a.id < b.id ? -1 : 1)),
+    )
+    const errors = new Errors(client, options.errorsMax ?? 2, options.errorsLastMs ?? 30_000)
+    const pick = picker(client, options.strategy ?? 'roundRobin')
+    const choose = () => pick(errors.without(instances.current))
+    return {
+      name,
+      get current() {
+        return instances.current
+      },
+      signal: instances.signal,
+      choose,
+      async chosen(limits) {
+        let instance: ServiceInstance<Payload> | undefined
+        await instances.until(() => (instance = choose()) !== undefined, limits)
+        return instance!
+      },
+      noteError: ({ id }) => errors.note(id),
+      onChange: (listener) => instances.onChange(listener),
+      values: (limits) => instances.values(limits),
+      until: (isSo, limits) => instances.until(isSo, limits),
+      [Symbol.asyncIterator]: () => instances[Symbol.asyncIterator](),
+      close: () => instances.close(),
+      [Symbol.asyncDispose]: () => instances.close(),
+    }
+  }
+
+  /** The names of all services that have, or lately had, an instance. */
+  async list(options: ReadOptions = {}): Promise<string[]> {
+    try {
+      return (await this.client.children(this.base, options)).toSorted()
+    } catch (error) {
+      if (isRefusal(error, 'noNode')) return []
+      throw error
+    }
   }
 }
 

@@ -2,7 +2,7 @@ import { connect } from '@zabra/client'
 import { expect, onTestFinished, test } from 'vitest'
 import { useServer } from '../test/support/server.ts'
 import { Lock } from './lock.ts'
-import { adopt, parseTicket, writeTicket } from './session-hand-over.ts'
+import { SessionHandOver } from './session-hand-over.ts'
 
 const fixture = useServer()
 
@@ -16,17 +16,17 @@ test('the next process continues the session: nodes stay, and a lock remains hel
   await changes.ready
   const waiting = new Lock(witness, '/locks/handed').acquire()
   const answered = first.get('/handed-over')
-  const ticket = (await writeTicket(first))!
+  const ticket = (await new SessionHandOver(first).write())!
   expect((await answered).stat.ephemeralOwner).toBe(id)
   expect(first.state.name).toBe('closed')
   expect(lock.signal.reason).toMatchObject({ reason: 'closed' })
   const second = await connect(fixture.connectString, {
     sessionTimeoutMs: 4000,
-    session: parseTicket(ticket),
+    session: SessionHandOver.read(ticket),
   })
   onTestFinished(() => second.close())
   expect(second.state).toMatchObject({ resumed: true, session: { id } })
-  const again = await adopt(second, lock.path)
+  const again = await new SessionHandOver(second).adopt(lock.path)
   expect(again.token).toBe(lock.token)
   await again.guard(second.transaction().create('/locks/while-handed')).commit()
   await witness.set('/handed-over', 'seen')
@@ -40,15 +40,19 @@ test('nodes of other sessions are not adopted, and invalid tickets are refused',
   const client = await fixture.open()
   const other = await fixture.open()
   await other.create('/of-another', '', { ephemeral: true })
-  await expect(adopt(client, '/of-another')).rejects.toMatchObject({ code: 'lost' })
-  await expect(adopt(client, '/of-nobody')).rejects.toMatchObject({ code: 'lost' })
+  await expect(new SessionHandOver(client).adopt('/of-another')).rejects.toMatchObject({
+    code: 'lost',
+  })
+  await expect(new SessionHandOver(client).adopt('/of-nobody')).rejects.toMatchObject({
+    code: 'lost',
+  })
   for (const text of ['', '{', '{}', 'null', '{"id":"x","password":"zz","lastZxid":"1"}'])
-    expect(parseTicket(text)).toBeUndefined()
+    expect(SessionHandOver.read(text)).toBeUndefined()
 })
 
 test('a detached client cannot be used any more, and one without a session has no ticket', async () => {
   const client = await fixture.open()
-  await writeTicket(client)
+  await new SessionHandOver(client).write()
   await expect(client.get('/')).rejects.toMatchObject({ code: 'closed' })
   await expect(client.detach()).rejects.toMatchObject({ code: 'closed' })
 })

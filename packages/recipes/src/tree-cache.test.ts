@@ -2,7 +2,7 @@ import { OperationError, type Client } from '@zabra/client'
 import { expect, onTestFinished, test } from 'vitest'
 import { useServer } from '../test/support/server.ts'
 import { expire, nextState, openProxied } from '../test/support/trouble.ts'
-import { openTreeCache, type TreeCache, type TreeChange } from './tree-cache.ts'
+import { TreeCache, type TreeChange } from './tree-cache.ts'
 
 const fixture = useServer()
 
@@ -26,7 +26,7 @@ async function there(client: Client, path: string): Promise<Record<string, strin
 }
 
 async function open(client: Client, path: string): Promise<TreeCache> {
-  const cache = await openTreeCache(client, path)
+  const cache = await TreeCache.open(client, path)
   onTestFinished(() => cache.close())
   return cache
 }
@@ -218,10 +218,10 @@ test.each(['get', 'exists'] as const)(
 
 test('iterations fail when the client is closed, and opening can be aborted', async () => {
   const { client, proxy } = await openProxied(fixture.connectString)
-  const cache = await openTreeCache(client, '/closing')
+  const cache = await TreeCache.open(client, '/closing')
   const failed = expect(cache.changes().next()).rejects.toMatchObject({ code: 'closed' })
   proxy.cut()
-  await expect(openTreeCache(client, '/closing', { timeoutMs: 50 })).rejects.toMatchObject({
+  await expect(TreeCache.open(client, '/closing', { timeoutMs: 50 })).rejects.toMatchObject({
     code: 'timeout',
   })
   await client.close()
@@ -257,7 +257,7 @@ test(`after random changes and lost connections a cache is the tree, or its part
   await other.ensure('/random')
   const cache = await open(client, '/random')
   const include = (path: string): boolean => path !== '/random/b'
-  const part = await openTreeCache(client, '/random', { depthMax: 2, include })
+  const part = await TreeCache.open(client, '/random', { depthMax: 2, include })
   onTestFinished(() => part.close())
   const isInPart = (path: string): boolean =>
     path.split('/').length <= 4 && !/^\/random\/b\b/.test(path)

@@ -49,25 +49,13 @@ const unknown = 0n
 const partialMax = 1000
 const defaultPatienceMs = 1000
 
-/** Mirrors a node and everything below it in memory; resolves when the mirror is complete. */
-export async function openTreeCache(
-  client: Client,
-  path: string,
-  options: TreeCacheOptions = {},
-): Promise<TreeCache> {
-  const cache = new TreeCache(client, path, options)
-  try {
-    await cache.consistent(options)
-  } catch (error) {
-    await cache.close()
-    throw error
-  }
-  return cache
-}
-
 /**
- * A tree in memory. Changes are collected until everything reported is read, and then become
- * visible together: the view is the tree as it was at one moment on this client's server.
+ * A node and everything below it, in memory. Changes become visible together, when all of them are
+ * read: the cache shows the tree as it was at one moment, as this client's server had it.
+ *
+ *     await using cache = await TreeCache.open(client, '/app')
+ *     cache.onChange((changes) => console.log(changes.length, cache.size))
+ *     console.log(cache.children('/app'), cache.get('/app')?.stat.version)
  */
 export class TreeCache implements AsyncDisposable {
   readonly path: string
@@ -87,7 +75,7 @@ export class TreeCache implements AsyncDisposable {
   private stopPatience: (() => void) | undefined
   private end: { readonly reason: unknown } | undefined
 
-  constructor(client: Client, path: string, options: TreeCacheOptions) {
+  private constructor(client: Client, path: string, options: TreeCacheOptions) {
     this.client = client.patient
     this.path = path
     this.listeners = new Listeners(client.host)
@@ -97,8 +85,25 @@ export class TreeCache implements AsyncDisposable {
     this.follow().catch((error: unknown) => this.finish(error))
   }
 
+  /** Resolves when the cache is complete. The node need not exist. */
+  static async open(
+    client: Client,
+    path: string,
+    options: TreeCacheOptions = {},
+  ): Promise<TreeCache> {
+    const cache = new TreeCache(client, path, options)
+    try {
+      await cache.consistent(options)
+    } catch (error) {
+      await cache.close()
+      throw error
+    }
+    return cache
+  }
+
   // --- the tree --------------------------------------------------------------------------------
 
+  /** A node as the cache knows it; undefined if it does not exist or is left out. */
   get(path: string): NodeState | undefined {
     return this.nodes.get(path)
   }
@@ -113,6 +118,7 @@ export class TreeCache implements AsyncDisposable {
     for (const path of [...this.nodes.keys()].toSorted(byPath)) yield this.nodes.get(path)!
   }
 
+  /** The number of nodes. */
   get size(): number {
     return this.nodes.size
   }

@@ -3,10 +3,15 @@ import { describe, expect, onTestFinished, test } from 'vitest'
 import { longerThanTests, useServer } from '../test/support/server.ts'
 import { expire, openProxied, outlived, roundTrips } from '../test/support/trouble.ts'
 import type { CommitForm } from './commit-votes.ts'
-import { joinCommit, openCommit, proposeCommit } from './two-phase-commit.ts'
+import { TwoPhaseCommit } from './two-phase-commit.ts'
 
 const fixture = useServer()
 const codec = json<{ amount: number }>()
+
+function commitOf(client: Client, path: string): TwoPhaseCommit<{ amount: number }> {
+  return new TwoPhaseCommit(client, path, { codec })
+}
+
 const proposal = { amount: 5 }
 const sites = ['a', 'b', 'c']
 
@@ -19,11 +24,11 @@ describe.each<CommitForm>(['everyone', 'coordinator'])('with votes counted by: %
   test('all agree, all commit, and then the transaction can be deleted', async () => {
     const [proposer, ...rest] = await clients(4)
     const path = at('agreed')
-    const commit = await proposeCommit(proposer!, path, proposal, { codec, sites, form })
+    const commit = await commitOf(proposer!, path).propose(proposal, { sites, form })
     const decided = commit.decision()
     const outcomes = await Promise.all(
       rest.map(async (client, i) => {
-        await using site = await joinCommit(client, path, sites[i]!, { codec })
+        await using site = await commitOf(client, path).join(sites[i]!)
         expect(site.proposal).toEqual(proposal)
         expect(await site.vote('commit')).toBe('commit')
         const decision = await site.decision()
@@ -39,10 +44,10 @@ describe.each<CommitForm>(['everyone', 'coordinator'])('with votes counted by: %
   test('one refuses, and all abort without waiting for the others', async () => {
     const [proposer, a, b] = await clients(3)
     const path = at('refused')
-    const commit = await proposeCommit(proposer!, path, proposal, { codec, sites, form })
+    const commit = await commitOf(proposer!, path).propose(proposal, { sites, form })
     const decided = commit.decision()
-    const first = await joinCommit(a!, path, 'a', { codec })
-    const second = await joinCommit(b!, path, 'b', { codec })
+    const first = await commitOf(a!, path).join('a')
+    const second = await commitOf(b!, path).join('b')
     await first.vote('commit')
     const waiting = first.decision()
     expect(await second.vote('abort')).toBe('abort')
@@ -61,10 +66,10 @@ describe.each<CommitForm>(['everyone', 'coordinator'])('with votes counted by: %
     const [proposer, a, b] = await clients(3)
     const path = at('failed-site')
     const two = ['a', 'b']
-    const commit = await proposeCommit(proposer!, path, proposal, { codec, sites: two, form })
+    const commit = await commitOf(proposer!, path).propose(proposal, { sites: two, form })
     const decided = commit.decision()
-    const first = await joinCommit(a!, path, 'a', { codec })
-    const second = await joinCommit(b!, path, 'b', { codec })
+    const first = await commitOf(a!, path).join('a')
+    const second = await commitOf(b!, path).join('b')
     await first.vote('commit')
     const waiting = first.decision()
     await expire(b!, fixture.connectString)
@@ -78,16 +83,16 @@ describe.each<CommitForm>(['everyone', 'coordinator'])('with votes counted by: %
     const [proposer, a, b] = await clients(3)
     const path = at('in-doubt')
     const two = ['a', 'b']
-    const commit = await proposeCommit(proposer!, path, proposal, { codec, sites: two, form })
+    const commit = await commitOf(proposer!, path).propose(proposal, { sites: two, form })
     const decided = commit.decision()
-    const first = await joinCommit(a!, path, 'a', { codec })
+    const first = await commitOf(a!, path).join('a')
     await first.vote('commit')
     await a!.close()
-    const second = await joinCommit(b!, path, 'b', { codec })
+    const second = await commitOf(b!, path).join('b')
     await second.vote('commit')
     expect([await second.decision(), await decided]).toEqual(['commit', 'commit'])
     await second.acknowledge('commit')
-    const again = await joinCommit(await fixture.open(), path, 'a', { codec })
+    const again = await commitOf(await fixture.open(), path).join('a')
     expect(await again.vote('abort')).toBe('commit')
     expect(await again.decision()).toBe('commit')
     const forgotten = commit.forget()
@@ -100,24 +105,24 @@ describe.each<CommitForm>(['everyone', 'coordinator'])('with votes counted by: %
     const [proposer, a] = await clients(2)
     const path = at('never')
     const two = ['a', 'b']
-    const commit = await proposeCommit(proposer!, path, proposal, { codec, sites: two, form })
-    const first = await joinCommit(a!, path, 'a', { codec })
+    const commit = await commitOf(proposer!, path).propose(proposal, { sites: two, form })
+    const first = await commitOf(a!, path).join('a')
     await first.vote('commit')
     const waiting = first.decision()
     await expect(commit.decision({ timeoutMs: 50 })).rejects.toMatchObject({ code: 'timeout' })
     expect(await commit.decision({ abortAfterMs: 20 })).toBe('abort')
     expect(await waiting).toBe('abort')
-    const late = await joinCommit(proposer!, path, 'b', { codec })
+    const late = await commitOf(proposer!, path).join('b')
     expect(await late.vote('commit')).toBe('abort')
   })
 
   test('the proposer may fail at once: the sites decide without it', async () => {
     const [proposer, ...rest] = await clients(4)
     const path = at('failed-proposer')
-    const commit = await proposeCommit(proposer!, path, proposal, { codec, sites, form })
+    const commit = await commitOf(proposer!, path).propose(proposal, { sites, form })
     commit.decision().catch(() => {})
     const joined = await Promise.all(
-      rest.map((client, i) => joinCommit(client, path, sites[i]!, { codec })),
+      rest.map((client, i) => commitOf(client, path).join(sites[i]!)),
     )
     await joined[0]!.vote('commit')
     const decisions = joined.map((site) => site.decision())
@@ -125,7 +130,7 @@ describe.each<CommitForm>(['everyone', 'coordinator'])('with votes counted by: %
     await joined[1]!.vote('commit')
     await joined[2]!.vote('commit')
     expect(await Promise.all(decisions)).toEqual(Array(3).fill('commit'))
-    const heir = await openCommit(rest[0]!, path)
+    const heir = await commitOf(rest[0]!, path).resume()
     expect(await heir.decision()).toBe('commit')
   })
 
@@ -133,10 +138,10 @@ describe.each<CommitForm>(['everyone', 'coordinator'])('with votes counted by: %
     const client = await fixture.open()
     const two = ['a', 'b']
     const propose = async (path: string) => {
-      const commit = await proposeCommit(client, path, proposal, { codec, sites: two, form })
+      const commit = await commitOf(client, path).propose(proposal, { sites: two, form })
       const [a, b] = [
-        await joinCommit(client, path, 'a', { codec }),
-        await joinCommit(client, path, 'b', { codec }),
+        await commitOf(client, path).join('a'),
+        await commitOf(client, path).join('b'),
       ]
       return { a, b, decisions: () => Promise.all([commit, a, b].map((one) => one.decision())) }
     }
@@ -163,17 +168,17 @@ describe.each<CommitForm>(['everyone', 'coordinator'])('with votes counted by: %
   test('one abort outweighs everything else', async () => {
     const client = await fixture.open()
     const path = at('outweighed')
-    await proposeCommit(client, path, proposal, { codec, sites: ['a', 'b'], form })
+    await commitOf(client, path).propose(proposal, { sites: ['a', 'b'], form })
     await client.set(`${path}/sites/a`, 'abort')
     await client.set(`${path}/sites/b`, 'committed')
-    expect(await (await openCommit(client, path)).decision()).toBe('abort')
+    expect(await (await commitOf(client, path).resume()).decision()).toBe('abort')
   })
 
   test('votes that cannot be decoded reject the decision', async () => {
     const client = await fixture.open()
     const path = at('uncountable')
-    const commit = await proposeCommit(client, path, proposal, { codec, sites: ['a', 'b'], form })
-    const site = await joinCommit(client, path, 'a', { codec })
+    const commit = await commitOf(client, path).propose(proposal, { sites: ['a', 'b'], form })
+    const site = await commitOf(client, path).join('a')
     const decided = commit.decision().catch((error: unknown) => error)
     // By then it watches the votes.
     await roundTrips(client, 20)
@@ -185,11 +190,11 @@ describe.each<CommitForm>(['everyone', 'coordinator'])('with votes counted by: %
   test('a site may give up sites that never come', async () => {
     const [proposer, a] = await clients(2)
     const path = at('given-up-by-site')
-    await proposeCommit(proposer!, path, proposal, { codec, sites: ['a', 'b'], form })
-    const site = await joinCommit(a!, path, 'a', { codec })
+    await commitOf(proposer!, path).propose(proposal, { sites: ['a', 'b'], form })
+    const site = await commitOf(a!, path).join('a')
     await site.vote('commit')
     expect(await site.decision({ abortAfterMs: 20 })).toBe('abort')
-    const late = await joinCommit(proposer!, path, 'b', { codec })
+    const late = await commitOf(proposer!, path).join('b')
     expect(await late.vote('commit')).toBe('abort')
   })
 
@@ -198,10 +203,10 @@ describe.each<CommitForm>(['everyone', 'coordinator'])('with votes counted by: %
     const { client: a, proxy } = await openProxied(fixture.connectString)
     const path = at('broken')
     const two = ['a', 'b']
-    const commit = await proposeCommit(proposer!, path, proposal, { codec, sites: two, form })
+    const commit = await commitOf(proposer!, path).propose(proposal, { sites: two, form })
     const decided = commit.decision()
-    const first = await joinCommit(a, path, 'a', { codec })
-    const second = await joinCommit(b!, path, 'b', { codec })
+    const first = await commitOf(a, path).join('a')
+    const second = await commitOf(b!, path).join('b')
     proxy.mute()
     const voted = first.vote('commit')
     await new Promise((resolve) => setImmediate(resolve))
@@ -221,14 +226,14 @@ test('with a coordinator the sites watch only it and the outcome', async () => {
   const path = '/quiet'
   const two = ['a', 'b']
   const options = { codec, sites: two, form: 'coordinator' } as const
-  const commit = await proposeCommit(proposer!, path, proposal, options)
+  const commit = await commitOf(proposer!, path).propose(proposal, options)
   const decided = commit.decision()
-  const first = await joinCommit(a, path, 'a', { codec })
+  const first = await commitOf(a, path).join('a')
   await first.vote('commit')
   const waiting = first.decision()
   await a.sync()
   const before = proxy.notifications
-  const second = await joinCommit(b!, path, 'b', { codec })
+  const second = await commitOf(b!, path).join('b')
   await second.vote('commit')
   await decided
   expect(await waiting).toBe('commit')
@@ -241,23 +246,23 @@ test('giving up proposing does not keep the sites waiting for a coordinator', as
   const path = '/unproposed'
   const controller = new AbortController()
   const options = { codec, sites: ['a'], form: 'coordinator', signal: controller.signal } as const
-  const proposed = proposeCommit(proposer!, path, proposal, options)
+  const proposed = commitOf(proposer!, path).propose(proposal, options)
   // It is on its way by now.
   controller.abort(new Error('too long'))
   await expect(proposed).rejects.toThrow('too long')
   await proposer!.sync()
-  const site = await joinCommit(a!, path, 'a', { codec })
+  const site = await commitOf(a!, path).join('a')
   await site.vote('commit')
   expect(await site.decision({ timeoutMs: 3000 })).toBe('commit')
 })
 
-test('a proposer that gives up coordinating lets the sites do it', async () => {
+test.each([0, 30])('a proposer that gives up after %d ms lets the sites coordinate', async (ms) => {
   const [proposer, a] = await clients(2)
-  const path = '/given-up-proposer'
-  const options = { codec, sites: ['a'], form: 'coordinator' } as const
-  const commit = await proposeCommit(proposer!, path, proposal, options)
-  await expect(commit.decision({ timeoutMs: 30 })).rejects.toMatchObject({ code: 'timeout' })
-  const site = await joinCommit(a!, path, 'a', { codec })
+  const path = `/given-up-proposer-${ms}`
+  const options = { sites: ['a'], form: 'coordinator' } as const
+  const commit = await commitOf(proposer!, path).propose(proposal, options)
+  await expect(commit.decision({ timeoutMs: ms })).rejects.toMatchObject({ code: 'timeout' })
+  const site = await commitOf(a!, path).join('a')
   await site.vote('commit')
   expect(await site.decision()).toBe('commit')
 })
@@ -267,10 +272,10 @@ test.each(['at once', 'later'])(
   async (when) => {
     const [proposer, a, b] = await clients(3)
     const path = `/uncoordinated-${when.replace(' ', '-')}`
-    const options = { codec, sites: ['a', 'b'], form: 'coordinator' } as const
-    await proposeCommit(proposer!, path, proposal, options)
-    const first = await joinCommit(a!, path, 'a', { codec })
-    const second = await joinCommit(b!, path, 'b', { codec })
+    const options = { sites: ['a', 'b'], form: 'coordinator' } as const
+    await commitOf(proposer!, path).propose(proposal, options)
+    const first = await commitOf(a!, path).join('a')
+    const second = await commitOf(b!, path).join('b')
     await proposer!.close()
     await first.vote('commit')
     const controller = new AbortController()
@@ -293,8 +298,8 @@ test('voting does not wait for a connection past the deadline', async () => {
     sessionTimeoutMs: longerThanTests,
   })
   const path = '/voted'
-  await proposeCommit(client, path, proposal, { codec, sites: ['a'] })
-  const site = await joinCommit(client, path, 'a', { codec })
+  await commitOf(client, path).propose(proposal, { sites: ['a'] })
+  const site = await commitOf(client, path).join('a')
   const remove = client.delete.bind(client)
   client.delete = (...args: Parameters<typeof remove>) => {
     proxy.cut()
@@ -311,9 +316,9 @@ test('a coordinator that has decided says so without waiting for a connection', 
   const { client, proxy } = await openProxied(fixture.connectString, {
     sessionTimeoutMs: longerThanTests,
   })
-  const options = { codec, sites: ['a'], form: 'coordinator' } as const
-  const commit = await proposeCommit(client, '/decided', proposal, options)
-  const site = await joinCommit(client, '/decided', 'a', { codec })
+  const options = { sites: ['a'], form: 'coordinator' } as const
+  const commit = await commitOf(client, '/decided').propose(proposal, options)
+  const site = await commitOf(client, '/decided').join('a')
   await site.vote('commit')
   const remove = client.delete.bind(client)
   client.delete = (...args: Parameters<typeof remove>) => {
@@ -327,7 +332,7 @@ test.each([['a/b'], [''], ['..'], ['a', 'a']])(
   'invalid site names are refused: %j, %j',
   async (...names) => {
     const client = await fixture.open()
-    const proposed = proposeCommit(client, '/named', proposal, { codec, sites: names })
+    const proposed = commitOf(client, '/named').propose(proposal, { sites: names })
     await expect(proposed).rejects.toThrow(TypeError)
     expect(await client.exists('/named')).toBeUndefined()
   },
@@ -335,8 +340,8 @@ test.each([['a/b'], [''], ['..'], ['a', 'a']])(
 
 test('an invalid vote is refused', async () => {
   const client = await fixture.open()
-  await proposeCommit(client, '/no-vote', proposal, { codec, sites: ['a'] })
-  const site = await joinCommit(client, '/no-vote', 'a', { codec })
+  await commitOf(client, '/no-vote').propose(proposal, { sites: ['a'] })
+  const site = await commitOf(client, '/no-vote').join('a')
   // @ts-expect-error: as from JavaScript.
   await expect(site.vote('yes')).rejects.toThrow("'yes' is neither")
   // @ts-expect-error: as from JavaScript.
@@ -346,19 +351,19 @@ test('an invalid vote is refused', async () => {
 
 test('a transaction that may not be read is refused, not missing', async () => {
   const client = await fixture.open()
-  await proposeCommit(client, '/unread', proposal, { codec, sites: ['a'] })
+  await commitOf(client, '/unread').propose(proposal, { sites: ['a'] })
   await client.setAcl('/unread', acl.world('cdwa'))
   onTestFinished(async () => void (await client.setAcl('/unread', acl.open)))
   const refused = { reason: 'noAuth', path: '/unread' }
-  await expect(openCommit(client, '/unread')).rejects.toMatchObject(refused)
-  await expect(joinCommit(client, '/unread', 'a', { codec })).rejects.toMatchObject(refused)
+  await expect(commitOf(client, '/unread').resume()).rejects.toMatchObject(refused)
+  await expect(commitOf(client, '/unread').join('a')).rejects.toMatchObject(refused)
 })
 
 test('past its deadline, a write says that it may have happened', async () => {
   const { client, proxy } = await openProxied(fixture.connectString)
   const path = '/written'
-  const commit = await proposeCommit(client, path, proposal, { codec, sites: ['a'] })
-  const site = await joinCommit(client, path, 'a', { codec })
+  const commit = await commitOf(client, path).propose(proposal, { sites: ['a'] })
+  const site = await commitOf(client, path).join('a')
   await site.vote('commit')
   const late = { code: 'timeout', mayHaveHappened: true }
   expect(await outlived(proxy, (limits) => site.acknowledge('commit', limits))).toMatchObject(late)
@@ -372,15 +377,15 @@ test('a proposal with a lost reply exists once, and a second one is refused', as
   const observer = await fixture.open()
   await client.ensure('/proposed')
   proxy.mute()
-  const proposed = proposeCommit(client, '/proposed/tx', proposal, { codec, sites })
+  const proposed = commitOf(client, '/proposed/tx').propose(proposal, { sites })
   await expect.poll(() => observer.exists('/proposed/tx')).toBeDefined()
   proxy.heal()
   proxy.drop()
   await proposed
   await expect(
-    proposeCommit(observer, '/proposed/tx', proposal, { codec, sites }),
+    commitOf(observer, '/proposed/tx').propose(proposal, { sites }),
   ).rejects.toMatchObject({ reason: 'nodeExists' })
-  await expect(joinCommit(client, '/proposed/tx', 'stranger', { codec })).rejects.toMatchObject({
+  await expect(commitOf(client, '/proposed/tx').join('stranger')).rejects.toMatchObject({
     reason: 'noNode',
   })
 })
@@ -390,7 +395,7 @@ test.each(['create', 'set'] as const)(
   async (operation) => {
     const path = `/given-up-${operation}`
     const other = await fixture.open()
-    await proposeCommit(other, path, proposal, { codec, sites: ['a'] })
+    await commitOf(other, path).propose(proposal, { sites: ['a'] })
     const { client, proxy } = await openProxied(fixture.connectString, {
       sessionTimeoutMs: longerThanTests,
     })
@@ -399,7 +404,7 @@ test.each(['create', 'set'] as const)(
       proxy.mute()
       return original(...args)
     }
-    const joining = joinCommit(client, path, 'a', { codec, timeoutMs: 300 })
+    const joining = commitOf(client, path).join('a', { timeoutMs: 300 })
     const late = expect(joining).rejects.toMatchObject({ code: 'timeout' })
     await expect.poll(() => other.children(`${path}/alive`)).toEqual(['a'])
     await late

@@ -7,7 +7,7 @@ import {
   type Client,
   type Codec,
 } from '@zabra/client'
-import { makeGuid, pause } from '@zabra/client/internal'
+import { checkPath, makeGuid, pause } from '@zabra/client/internal'
 import {
   checkDecision,
   decide,
@@ -28,11 +28,15 @@ import { deleteOwn } from './nodes/give-back.ts'
 import { limited, orAborted } from './waiting/limits.ts'
 import { findOut, persist, readNode } from './nodes/node.ts'
 import { below, checkName } from './nodes/parents.ts'
-import { openTreeCache, type TreeCache } from './tree-cache.ts'
+import { TreeCache } from './tree-cache.ts'
 
-export interface ProposeOptions<T> extends CallOptions {
+export interface TwoPhaseCommitOptions<T> {
+  /** Of the proposal. */
   readonly codec: Codec<T>
-  /** The names of the sites whose agreement is needed. */
+}
+
+export interface ProposeOptions extends CallOptions {
+  /** The names of those whose agreement is needed. */
   readonly sites: readonly string[]
   /** `everyone` by default. */
   readonly form?: CommitForm | undefined
@@ -43,96 +47,108 @@ export interface DecisionOptions extends CallOptions {
   readonly abortAfterMs?: number | undefined
 }
 
-/** Proposes a transaction to its sites: all its nodes are created at once, or none. */
-export async function proposeCommit<T>(
-  { patient: client }: Client,
-  path: string,
-  proposal: T,
-  options: ProposeOptions<T>,
-): Promise<CommitProposal> {
-  const { codec, sites, form = 'everyone', signal, timeoutMs } = options
-  if (sites.length === 0) throw new TypeError('a transaction needs at least one site')
-  sites.forEach((site, i) => {
-    checkName(site, 'a site')
-    if (sites.indexOf(site) !== i) throw new TypeError(`the site '${site}' is there twice`)
-  })
-  const creator = makeGuid(() => client.host.random())
-  const at = layout(path)
-  const create = async (either: AbortSignal): Promise<void> => {
-    const tx = client
-      .transaction()
-      .create(path, { form, creator, sites: sites.length }, { codec: headers })
-      .create(at.proposal, codec.encode(proposal))
-      .create(at.sites)
-      .create(at.alives)
-    for (const site of sites) tx.create(at.site(site))
-    if (form === 'coordinator') tx.create(at.coordinator, '', { ephemeral: true })
-    await tx.commit({ signal: either })
+/**
+ * A transaction that several sites carry out together, or none of them.
+ *
+ *     const transfer = new TwoPhaseCommit(client, '/transfers/17', { codec: json<Transfer>() })
+ *     // One program proposes it:
+ *     const commit = await transfer.propose({ amount: 50 }, { sites: ['paris', 'oslo'] })
+ *     // Each site takes part:
+ *     await using site = await transfer.join('paris')
+ *     await site.vote(canCarryOut(site.proposal) ? 'commit' : 'abort')
+ *     const decision = await site.decision()
+ */
+export class TwoPhaseCommit<T> {
+  readonly path: string
+  private readonly client: Client
+  private readonly codec: Codec<T>
+
+  constructor(client: Client, path: string, { codec }: TwoPhaseCommitOptions<T>) {
+    this.client = client.patient
+    this.path = checkPath(path)
+    this.codec = codec
   }
-  const makeOnce = async (either: AbortSignal): Promise<void> => {
-    const parent = parentPath(path)
-    await persist(client, either, async () => {
-      try {
-        await below(client, parent, { signal: either }, () => create(either))
-      } catch (error) {
-        // It may be ours, by a request whose reply was lost.
-        if (!isRefusal(error, 'nodeExists') || error.path !== path) throw error
-        const { data } = await client.get(path, { signal: either })
-        if (headers.decode(data).creator !== creator) throw error
-      }
+
+  /** Proposes the transaction to its sites: all its nodes are created together, or none. */
+  async propose(proposal: T, options: ProposeOptions): Promise<CommitProposal> {
+    const { client, path, codec } = this
+    const { sites, form = 'everyone', signal, timeoutMs } = options
+    if (sites.length === 0) throw new TypeError('a transaction needs at least one site')
+    sites.forEach((site, i) => {
+      checkName(site, 'a site')
+      if (sites.indexOf(site) !== i) throw new TypeError(`the site '${site}' is there twice`)
     })
-  }
-  try {
-    await limited(client, { signal, timeoutMs }, makeOnce, true)
-  } catch (error) {
-    // It may exist nevertheless. Then its sites must not wait for a proposer that has given up.
-    if (form === 'coordinator' && !isRefusal(error))
-      stepDown(client, at.coordinator).catch(() => {})
-    throw error
-  }
-  return new CommitProposal(client, path, form)
-}
-
-/** Continues with a transaction that was proposed before. */
-export async function openCommit(
-  { patient: client }: Client,
-  path: string,
-  options: CallOptions = {},
-): Promise<CommitProposal> {
-  return limited(client, options, async (signal) => {
-    const { data } = await mustRead(client, path, signal)
-    return new CommitProposal(client, path, headers.decode(data).form)
-  })
-}
-
-/** Takes part as one of the sites, or continues where an earlier process of it has ended. */
-export async function joinCommit<T>(
-  { patient: client }: Client,
-  path: string,
-  site: string,
-  options: CallOptions & { readonly codec: Codec<T> },
-): Promise<CommitSite<T>> {
-  checkName(site, 'a site')
-  return limited(client, options, async (signal) => {
+    const creator = makeGuid(() => client.host.random())
     const at = layout(path)
-    await persist(client, signal, () => client.sync(path, { signal }))
-    const header = await mustRead(client, path, signal)
-    const { data } = await mustRead(client, at.proposal, signal)
-    const proposal = options.codec.decode(data)
-    const own = await mustRead(client, at.site(site), signal)
-    const { form } = headers.decode(header.data)
-    if (voteIn(stateOf(own)) !== undefined)
-      return new CommitSite(client, path, form, site, proposal, undefined)
-    const alive = await announce(client, at.alive(site), signal)
+    const create = async (either: AbortSignal): Promise<void> => {
+      const tx = client
+        .transaction()
+        .create(path, { form, creator, sites: sites.length }, { codec: headers })
+        .create(at.proposal, codec.encode(proposal))
+        .create(at.sites)
+        .create(at.alives)
+      for (const site of sites) tx.create(at.site(site))
+      if (form === 'coordinator') tx.create(at.coordinator, '', { ephemeral: true })
+      await tx.commit({ signal: either })
+    }
+    const makeOnce = async (either: AbortSignal): Promise<void> => {
+      const parent = parentPath(path)
+      await persist(client, either, async () => {
+        try {
+          await below(client, parent, { signal: either }, () => create(either))
+        } catch (error) {
+          // It may be ours, by a request whose reply was lost.
+          if (!isRefusal(error, 'nodeExists') || error.path !== path) throw error
+          const { data } = await client.get(path, { signal: either })
+          if (headers.decode(data).creator !== creator) throw error
+        }
+      })
+    }
     try {
-      // Only now: a site that has joined and is not alive counts as failed.
-      if (stateOf(own) === '') await writeState(client, at.site(site), 'joined', own, signal)
+      await limited(client, { signal, timeoutMs }, makeOnce, true)
     } catch (error) {
-      alive.release().catch(() => {})
+      // It may exist all the same. Then its sites must not wait for a coordinator that has given up.
+      if (form === 'coordinator' && !isRefusal(error))
+        stepDown(client, at.coordinator).catch(() => {})
       throw error
     }
-    return new CommitSite(client, path, form, site, proposal, alive)
-  })
+    return new CommitProposal(client, path, form)
+  }
+
+  /** Continues as the proposer of a transaction that was proposed before. */
+  resume(options: CallOptions = {}): Promise<CommitProposal> {
+    const { client, path } = this
+    return limited(client, options, async (signal) => {
+      const { data } = await mustRead(client, path, signal)
+      return new CommitProposal(client, path, headers.decode(data).form)
+    })
+  }
+
+  /** Takes part as one of the sites, or continues where an earlier process of that site ended. */
+  async join(site: string, options: CallOptions = {}): Promise<CommitSite<T>> {
+    checkName(site, 'a site')
+    const { client, path, codec } = this
+    return limited(client, options, async (signal) => {
+      const at = layout(path)
+      await persist(client, signal, () => client.sync(path, { signal }))
+      const header = await mustRead(client, path, signal)
+      const { data } = await mustRead(client, at.proposal, signal)
+      const proposal = codec.decode(data)
+      const own = await mustRead(client, at.site(site), signal)
+      const { form } = headers.decode(header.data)
+      if (voteIn(stateOf(own)) !== undefined)
+        return new CommitSite(client, path, form, site, proposal, undefined)
+      const alive = await announce(client, at.alive(site), signal)
+      try {
+        // Only now: a site that has joined and is not alive has failed.
+        if (stateOf(own) === '') await writeState(client, at.site(site), 'joined', own, signal)
+      } catch (error) {
+        alive.release().catch(() => {})
+        throw error
+      }
+      return new CommitSite(client, path, form, site, proposal, alive)
+    })
+  }
 }
 
 /** A transaction as its proposer sees it. */
@@ -158,7 +174,7 @@ export class CommitProposal {
    */
   forget(options: CallOptions = {}): Promise<void> {
     const remove = async (signal: AbortSignal): Promise<void> => {
-      await using cache = await openTreeCache(this.client, this.path, { signal })
+      await using cache = await TreeCache.open(this.client, this.path, { signal })
       const { sites, site } = layout(this.path)
       const mayGo = (): boolean => {
         const states = cache.children(sites).map((name) => stateOf(cache.get(site(name))!))
@@ -282,11 +298,15 @@ function awaitDecision(
   form: CommitForm,
   { abortAfterMs, ...options }: DecisionOptions,
 ): Promise<Decision> {
-  return limited(client, options, (signal) =>
+  const decision = limited(client, options, (signal) =>
     form === 'everyone'
       ? decide(client, path, signal, abortAfterMs)
       : awaitOutcome(client, path, signal, abortAfterMs),
   )
+  // A coordinator that gives up, even before it has begun, must not leave its place taken.
+  if (form === 'coordinator')
+    decision.catch(() => stepDown(client, layout(path).coordinator).catch(() => {}))
+  return decision
 }
 
 /** The written outcome; this client writes it if nobody else is there to do it. */

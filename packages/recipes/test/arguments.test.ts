@@ -4,15 +4,18 @@ import { useServer } from './support/server.ts'
 import { Barrier } from '../src/barrier.ts'
 import { DoubleBarrier } from '../src/double-barrier.ts'
 import { Election } from '../src/election.ts'
+import { Group } from '../src/group.ts'
 import { hold, type LossPolicy } from '../src/holding/held.ts'
-import { leaderOnly } from '../src/leader-only.ts'
 import { Lock } from '../src/lock.ts'
 import { PriorityQueue } from '../src/priority-queue.ts'
 import { Queue, type QueueOptions } from '../src/queue.ts'
 import { ReadWriteLock } from '../src/read-write-lock.ts'
+import { Rendezvous } from '../src/rendezvous.ts'
 import { RevocableLock } from '../src/revocable-lock.ts'
 import { Semaphore } from '../src/semaphore.ts'
+import { ServiceDiscovery } from '../src/service-discovery.ts'
 import { SimpleLock } from '../src/simple-lock.ts'
+import { TwoPhaseCommit } from '../src/two-phase-commit.ts'
 import type { LockOptions } from '../src/turns/turn.ts'
 
 const fixture = useServer()
@@ -34,7 +37,14 @@ const makers: Record<string, Make> = {
 
 test('an invalid path is refused at once, as it was given', async () => {
   const client = await fixture.open()
-  const all = { ...makers, Barrier: (...args: Parameters<Make>) => new Barrier(...args) }
+  const all: Record<string, Make> = {
+    ...makers,
+    Barrier: (...args) => new Barrier(...args),
+    Group: (at, path) => new Group(at, path, { codec: text }),
+    Rendezvous: (at, path) => new Rendezvous(at, path, { codec: text }),
+    ServiceDiscovery: (at, path) => new ServiceDiscovery(at, path),
+    TwoPhaseCommit: (at, path) => new TwoPhaseCommit(at, path, { codec: text }),
+  }
   for (const [name, make] of Object.entries(all)) {
     for (const path of ['locks', '', '/locks/', '/locks//a', '/locks/../a']) {
       const refused = new RegExp(`^'${path}' is not a path: `)
@@ -46,8 +56,6 @@ test('an invalid path is refused at once, as it was given', async () => {
       'undefined is not a path: the path is not text',
     )
   }
-  const leading = leaderOnly(client, 'leader', () => Promise.resolve())
-  await expect(leading).rejects.toMatchObject({ code: 'badArguments' })
 })
 
 test('the loss policy is one of two words', async () => {

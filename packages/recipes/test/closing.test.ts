@@ -2,15 +2,12 @@ import { json, type Client } from '@zabra/client'
 import { expect, test } from 'vitest'
 import {
   Counter,
-  discoverService,
-  fillRendezvous,
-  joinCommit,
-  joinRendezvous,
+  ServiceDiscovery,
+  Rendezvous,
+  TwoPhaseCommit,
   NameService,
-  openConfiguration,
-  openRendezvous,
-  proposeCommit,
-  watchGroup,
+  Configuration,
+  Group,
 } from '../src/index.ts'
 import { useServer } from './support/server.ts'
 
@@ -25,9 +22,9 @@ interface Closable {
 const openers: readonly [string, (client: Client) => Promise<Closable>][] = [
   ['a counter', (client) => new Counter(client, '/counter').live()],
   ['a name', (client) => new NameService(client, '/names', { codec }).live('a')],
-  ['a configuration', (client) => openConfiguration(client, '/config', { codec, fallback: 1 })],
-  ['a group', (client) => watchGroup(client, '/group', { codec })],
-  ['a service', (client) => discoverService(client, '/services', 'web')],
+  ['a configuration', (client) => Configuration.open(client, '/config', { codec, fallback: 1 })],
+  ['a group', (client) => new Group(client, '/group', { codec }).watch()],
+  ['a service', (client) => new ServiceDiscovery(client, '/services').discover('web')],
 ]
 
 test.each(openers)('following %s can be closed by name', async (_, open) => {
@@ -39,17 +36,17 @@ test.each(openers)('following %s can be closed by name', async (_, open) => {
 
 test('a meeting can be closed by name', async () => {
   const client = await fixture.open()
-  const place = await openRendezvous(client, '/place')
-  await fillRendezvous(client, place.path, 1, { codec })
-  const meeting = await joinRendezvous(client, place.path, { codec })
+  const place = await Rendezvous.open(client, '/place')
+  await new Rendezvous(client, place.path, { codec }).announce(1)
+  const meeting = await new Rendezvous(client, place.path, { codec }).join()
   await meeting.close()
   expect([meeting.over.aborted, place.signal.aborted]).toEqual([true, false])
 })
 
 test('a site that closes before its vote has failed', async () => {
   const client = await fixture.open()
-  const commit = await proposeCommit(client, '/site', 1, { codec, sites: ['a'] })
-  const site = await joinCommit(client, '/site', 'a', { codec })
+  const commit = await new TwoPhaseCommit(client, '/site', { codec }).propose(1, { sites: ['a'] })
+  const site = await new TwoPhaseCommit(client, '/site', { codec }).join('a')
   await site.close()
   expect(await commit.decision()).toBe('abort')
 })

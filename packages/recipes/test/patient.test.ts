@@ -4,30 +4,23 @@ import {
   AtomicValue,
   Barrier,
   Counter,
-  discoverService,
+  ServiceDiscovery,
   DoubleBarrier,
   Election,
-  fillRendezvous,
+  Rendezvous,
   hold,
-  joinCommit,
-  joinGroup,
-  joinRendezvous,
-  listServices,
+  TwoPhaseCommit,
+  Group,
   Lock,
   NameService,
-  openCommit,
-  openConfiguration,
-  openRendezvous,
-  openTreeCache,
+  Configuration,
+  TreeCache,
   PriorityQueue,
-  proposeCommit,
   Queue,
   ReadWriteLock,
-  registerService,
   RevocableLock,
   Semaphore,
   SimpleLock,
-  watchGroup,
 } from '../src/index.ts'
 import { useServer } from './support/server.ts'
 import { nextState, openProxied, untilChildren } from './support/trouble.ts'
@@ -98,20 +91,20 @@ const entries: Record<string, (client: Client, path: string) => Promise<unknown>
   'a barrier': (client, path) => new Barrier(client, path).raise(),
   'a counter': (client, path) => new Counter(client, path).increment(),
   'a live counter': (client, path) => new Counter(client, path).live(),
-  'a service': (client, path) => registerService(client, path, { name: 'a' }),
-  'the instances of a service': (client, path) => discoverService(client, path, 'a'),
-  'a list of services': (client, path) => listServices(client, path),
+  'a service': (client, path) => new ServiceDiscovery(client, path).register({ name: 'a' }),
+  'the instances of a service': (client, path) => new ServiceDiscovery(client, path).discover('a'),
+  'a list of services': (client, path) => new ServiceDiscovery(client, path).list(),
   'a double barrier': (client, path) => new DoubleBarrier(client, path, 1).enter(),
   'an election': (client, path) => new Election(client, path).campaign({ lostOn: 'expired' }),
   'a leader': (client, path) => new Election(client, path).leader(),
-  'a member': (client, path) => joinGroup(client, path, '', { codec }),
-  'a group': (client, path) => watchGroup(client, path, { codec }),
+  'a member': (client, path) => new Group(client, path, { codec }).join(''),
+  'a group': (client, path) => new Group(client, path, { codec }).watch(),
   'a queue of a lock': (client, path) => new Lock(client, path).queue(),
   'a name': (client, path) => new NameService(client, path, { codec }).bind('a', 'b'),
   'what a name stands for': (client, path) => new NameService(client, path, { codec }).lookup('a'),
-  'a configuration': (client, path) => openConfiguration(client, path, { codec, fallback: '' }),
-  'a rendezvous': (client, path) => openRendezvous(client, path, { lostOn: 'expired' }),
-  'a tree': (client, path) => openTreeCache(client, path),
+  'a configuration': (client, path) => Configuration.open(client, path, { codec, fallback: '' }),
+  'a rendezvous': (client, path) => Rendezvous.open(client, path, { lostOn: 'expired' }),
+  'a tree': (client, path) => TreeCache.open(client, path),
   'a queue': (client, path) => new Queue(client, path, { codec }).put(''),
   'an item': (client, path) => new Queue(client, path, { codec }).tryTake(),
   'a queue with priorities': (client, path) =>
@@ -122,14 +115,15 @@ const entries: Record<string, (client: Client, path: string) => Promise<unknown>
     new RevocableLock(client, path).write.acquire({ lostOn: 'expired' }),
   'a semaphore': (client, path) => new Semaphore(client, path, 1).acquire({ lostOn: 'expired' }),
   'a simple lock': (client, path) => new SimpleLock(client, path).acquire({ lostOn: 'expired' }),
-  'a proposal': (client, path) => proposeCommit(client, path, 1, { codec: numbers, sites: ['a'] }),
+  'a proposal': (client, path) =>
+    new TwoPhaseCommit(client, path, { codec: numbers }).propose(1, { sites: ['a'] }),
 }
 
 test('no recipe has the default deadline of the client', async () => {
   const { client, proxy } = await openHasty()
   const other = await fixture.open()
-  const place = await openRendezvous(other, '/place')
-  await proposeCommit(other, '/proposed', 1, { codec: numbers, sites: ['a'] })
+  const place = await Rendezvous.open(other, '/place')
+  await new TwoPhaseCommit(other, '/proposed', { codec: numbers }).propose(1, { sites: ['a'] })
   proxy.mute()
   const outcomes = Object.entries(entries).map(async ([name, act], i) => {
     await act(client, `/entry-${i}`).catch((error: unknown) => {
@@ -137,16 +131,16 @@ test('no recipe has the default deadline of the client', async () => {
     })
   })
   outcomes.push(
-    fillRendezvous(client, place.path, 1, { codec: numbers }).then((isFirst) => {
+    new Rendezvous(client, place.path, { codec: numbers }).announce(1).then((isFirst) => {
       expect(isFirst).toBe(true)
     }),
-    joinRendezvous(client, place.path, { codec: numbers }).then(({ value }) => {
+    new Rendezvous(client, place.path, { codec: numbers }).join().then(({ value }) => {
       expect(value).toBe(1)
     }),
-    openCommit(client, '/proposed').then(async (commit) => {
+    new TwoPhaseCommit(client, '/proposed', { codec }).resume().then(async (commit) => {
       expect(await commit.decision()).toBe('commit')
     }),
-    joinCommit(client, '/proposed', 'a', { codec: numbers }).then(async (site) => {
+    new TwoPhaseCommit(client, '/proposed', { codec: numbers }).join('a').then(async (site) => {
       expect(await site.vote('commit')).toBe('commit')
     }),
   )

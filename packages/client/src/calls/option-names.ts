@@ -1,10 +1,14 @@
 /** Rejects unknown options by name, so that untyped programs learn of a typo. */
-import type { CreateOptions, WatchableReadOptions, WithCodec } from '../options.ts'
+import type { CallOptions, CreateOptions, WatchableReadOptions, WithCodec } from '../options.ts'
 
 type Names = Readonly<Record<string, true>>
 
+/** The options of a call that names none. Most calls do not, and then there is nothing to check. */
+export const noOptions: CallOptions = Object.freeze({})
+
 /** Throws a TypeError if an option has none of the names. */
 export function checkOptionNames(what: string, options: object, names: Names): void {
+  if (options === noOptions) return
   for (const name in options) if (names[name] !== true) refuse(what, name, Object.keys(names))
 }
 

@@ -1,6 +1,5 @@
 import { isRefusal, joinPath, text, type Client } from '@zabra/client'
-import type { Term } from '../election.ts'
-import { leaderOnly } from '../leader-only.ts'
+import { Election, type Term } from '../election.ts'
 
 export interface LeaderCoordinatorOptions {
   /**
@@ -112,7 +111,8 @@ export class LeaderCoordinator implements RunCoordinator, AsyncDisposable {
       await aborted(until)
       this.current = undefined
     }
-    return leaderOnly(this.client, joinPath(this.path, 'election'), beLeader, { id, signal })
+    const election = new Election(this.client, joinPath(this.path, 'election'), { id })
+    return election.run(beLeader, { signal })
   }
 
   private async lastBegun(node: string): Promise<{ time: string; version: number } | undefined> {

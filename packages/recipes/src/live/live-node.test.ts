@@ -8,7 +8,7 @@ import type { Live } from './live.ts'
 import type { LiveOptions } from './live-node.ts'
 import { NameService } from '../name-service.ts'
 import type { Problem } from './problem.ts'
-import { fillRendezvous, joinRendezvous, openRendezvous } from '../rendezvous.ts'
+import { Rendezvous } from '../rendezvous.ts'
 
 const fixture = useServer()
 const codec = json<number>()
@@ -59,9 +59,9 @@ test('waiting for a name rejects if its value cannot be decoded', async () => {
 
 test('a meeting lasts until its node is deleted, whatever is written there', async () => {
   const client = await fixture.open()
-  const place = await openRendezvous(client, '/place')
-  await fillRendezvous(client, place.path, 1, { codec })
-  const { over } = await joinRendezvous(client, place.path, { codec })
+  const place = await Rendezvous.open(client, '/place')
+  await new Rendezvous(client, place.path, { codec }).announce(1)
+  const { over } = await new Rendezvous(client, place.path, { codec }).join()
   await client.set(place.path, '{')
   await roundTrips(client, 5)
   expect(over.aborted).toBe(false)

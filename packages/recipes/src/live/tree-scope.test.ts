@@ -3,13 +3,13 @@ import { expect, onTestFinished, test } from 'vitest'
 import { useServer } from '../../test/support/server.ts'
 import { expire, nextState, openProxied } from '../../test/support/trouble.ts'
 import { catchUncaught } from '../../test/support/uncaught.ts'
-import { openTreeCache, type TreeCache, type TreeCacheOptions } from '../tree-cache.ts'
+import { TreeCache, type TreeCacheOptions } from '../tree-cache.ts'
 import type { TreeProblem } from './tree-scope.ts'
 
 const fixture = useServer()
 
 async function open(client: Client, path: string, options: TreeCacheOptions): Promise<TreeCache> {
-  const cache = await openTreeCache(client, path, options)
+  const cache = await TreeCache.open(client, path, options)
   onTestFinished(() => cache.close())
   return cache
 }
@@ -223,11 +223,11 @@ test('invalid depths and filters are refused', async () => {
   const client = await fixture.open()
   const seen = asked(client)
   for (const depthMax of [-1, 1.5, Number.NaN, '1' as unknown as number])
-    await expect(openTreeCache(client, '/refused', { depthMax })).rejects.toThrow(
+    await expect(TreeCache.open(client, '/refused', { depthMax })).rejects.toThrow(
       /^depthMax is a whole number from 0 on, not /,
     )
   const include = '/a' as unknown as () => boolean
-  const refused = openTreeCache(client, '/refused', { include })
+  const refused = TreeCache.open(client, '/refused', { include })
   await expect(refused).rejects.toThrow(new TypeError("include is a function, not '/a'"))
   expect(seen.size).toBe(0)
 })

@@ -5,7 +5,6 @@ import { useServer } from '../../test/support/server.ts'
 import { Barrier } from '../barrier.ts'
 import { DoubleBarrier } from '../double-barrier.ts'
 import { Election } from '../election.ts'
-import { leaderOnly } from '../leader-only.ts'
 import { limited, orAborted, underAll } from './limits.ts'
 import { Lock } from '../lock.ts'
 import { Queue } from '../queue.ts'
@@ -53,7 +52,11 @@ test('the error of a deadline says what was waited for', async () => {
     ['not acquired', '/late/simple', new SimpleLock(client, '/late/simple').acquire(limits)],
     ['not acquired', '/late/permits', new Semaphore(client, '/late/permits', 1).acquire(limits)],
     ['not elected', '/late/leader', new Election(client, '/late/leader').campaign(limits)],
-    ['not elected', '/late/leader', leaderOnly(client, '/late/leader', async () => {}, limits)],
+    [
+      'not elected',
+      '/late/leader',
+      new Election(client, '/late/leader').run(async () => {}, limits),
+    ],
     ['no item', '/late/queue', new Queue(client, '/late/queue', { codec: text }).take(limits)],
     ['not all are there', '/late/enter', new DoubleBarrier(client, '/late/enter', 2).enter(limits)],
     ['not all have left', '/late/left', stay()],

@@ -1,6 +1,6 @@
 import { isRefusal, type Client } from '@zabra/client'
 import { decodeText } from '@zabra/protocol'
-import { openTreeCache, type TreeCache, type TreeCacheOptions } from '@zabra/recipes'
+import { TreeCache, type TreeCacheOptions } from '@zabra/recipes'
 import type { Stage } from '../stage.ts'
 import type { Actor, Workload } from '../workload.ts'
 import { Opened } from './opened.ts'
@@ -42,7 +42,7 @@ export class TreeCacheWorkload implements Workload {
     // So patient that what it shows is always one moment.
     const part = actor.chance.pick(parts)
     const { depthMax, include } = part
-    const opening = openTreeCache(actor.client, path, { patienceMs: 1e9, depthMax, include })
+    const opening = TreeCache.open(actor.client, path, { patienceMs: 1e9, depthMax, include })
     this.caches.open(actor, opening, (cache) => {
       this.parts.set(cache, part)
       this.checkTwins(actor.name)

@@ -1,5 +1,5 @@
 import { json } from '@zabra/client'
-import { openConfiguration, type Configuration } from '@zabra/recipes'
+import { Configuration } from '@zabra/recipes'
 import type { Stage } from '../stage.ts'
 import type { Actor, Workload } from '../workload.ts'
 import { drawLimits } from './holding.ts'
@@ -23,7 +23,7 @@ export class ConfigurationWorkload implements Workload {
   }
 
   begin(actor: Actor): void {
-    const opening = openConfiguration(actor.client, path, { codec, fallback: {} })
+    const opening = Configuration.open(actor.client, path, { codec, fallback: {} })
     this.opened.open(actor, opening, (configuration) => {
       configuration.onChange((now, before) => {
         this.stage.count('changes seen')

@@ -1,5 +1,5 @@
 import { text } from '@zabra/client'
-import { joinGroup, watchGroup, type Live, type Members } from '@zabra/recipes'
+import { Group, type Live, type Members } from '@zabra/recipes'
 import type { Stage } from '../stage.ts'
 import type { Actor, Workload } from '../workload.ts'
 import { drawLimits } from './holding.ts'
@@ -19,14 +19,14 @@ export class GroupWorkload implements Workload {
   }
 
   begin(actor: Actor): void {
-    this.known.open(actor, watchGroup(actor.client, path, { codec: text }))
+    this.known.open(actor, new Group(actor.client, path, { codec: text }).watch())
   }
 
   async turn(actor: Actor): Promise<void> {
     const { client, chance, process, name } = actor
     const data = `${++this.writes}`
-    const options = { codec: text, name, ...drawLimits(actor, this.stage) }
-    const membership = await joinGroup(client, path, data, options)
+    const options = { name, ...drawLimits(actor, this.stage) }
+    const membership = await new Group(client, path, { codec: text }).join(data, options)
     this.stage.count('joined')
     try {
       await process.sleep(chance.next() * chance.pick([20, 200, this.stage.isHealed ? 20 : 3000]))

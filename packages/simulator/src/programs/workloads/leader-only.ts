@@ -1,5 +1,5 @@
 import { TimeoutError, type Client } from '@zabra/client'
-import { leaderOnly, LostError, type LossPolicy, type Term } from '@zabra/recipes'
+import { Election, LostError, type LossPolicy, type Term } from '@zabra/recipes'
 import type { Stage } from '../stage.ts'
 import type { Actor, Workload } from '../workload.ts'
 import { GuardedLog } from './guarded-log.ts'
@@ -52,7 +52,7 @@ export class LeaderOnlyWorkload implements Workload {
     const work = (term: Term, signal: AbortSignal): Promise<unknown> =>
       call.work(term, signal, () => this.lead(actor, term, signal, lostOn))
     try {
-      call.resolved(await leaderOnly(client, path, work, { ...limits, id: name, lostOn }))
+      call.resolved(await new Election(client, path, { id: name, lostOn }).run(work, limits))
     } catch (error) {
       call.rejected(error, limits.signal)
       if (!(error instanceof WorkFailed)) throw error

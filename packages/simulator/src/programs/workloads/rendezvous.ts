@@ -1,11 +1,5 @@
 import { isRefusal, text } from '@zabra/client'
-import {
-  fillRendezvous,
-  joinRendezvous,
-  openRendezvous,
-  type Held,
-  type Meeting,
-} from '@zabra/recipes'
+import { Rendezvous, type Held, type Meeting } from '@zabra/recipes'
 import type { ProgramProcess } from '../program-process.ts'
 import type { Stage } from '../stage.ts'
 import type { Actor, Workload } from '../workload.ts'
@@ -64,7 +58,7 @@ export class RendezvousWorkload implements Workload {
     const { stage } = this
     const { client, chance } = actor
     const lostOn = chance.pick(['suspended', 'expired'] as const)
-    const held: Held = await openRendezvous(client, folder, {
+    const held: Held = await Rendezvous.open(client, folder, {
       lostOn,
       ...drawLimits(actor, stage),
     })
@@ -82,7 +76,10 @@ export class RendezvousWorkload implements Workload {
     const word = `${name} ${++this.words}`
     const limits = drawLimits(actor, this.stage)
     try {
-      const isSaid = await fillRendezvous(client, place.path, word, { codec: text, ...limits })
+      const isSaid = await new Rendezvous(client, place.path, { codec: text }).announce(
+        word,
+        limits,
+      )
       this.stage.count(isSaid ? 'said' : 'said by another')
       if (isSaid) this.hear(actor, place, word)
     } catch (error) {
@@ -96,7 +93,7 @@ export class RendezvousWorkload implements Workload {
     const timeoutMs = chance.between(1, 2000)
     const patience = this.stage.isHealed ? {} : { timeoutMs, ...drawLimits(actor, this.stage) }
     try {
-      const meeting = await joinRendezvous(client, path, { codec: text, ...patience })
+      const meeting = await new Rendezvous(client, path, { codec: text }).join(patience)
       this.meetings.push({ name, path, process, meeting })
       this.stage.count('met')
       this.hear(actor, place, meeting.value)

@@ -1,4 +1,4 @@
-import { discoverService, registerService, type Service } from '@zabra/recipes'
+import { ServiceDiscovery, type Service } from '@zabra/recipes'
 import type { Stage } from '../stage.ts'
 import type { Actor, Workload } from '../workload.ts'
 import { drawLimits } from './holding.ts'
@@ -23,7 +23,7 @@ export class ServicesWorkload implements Workload {
     const check = Number
     this.opened.open(
       actor,
-      discoverService<number>(actor.client, base, service, { check }),
+      new ServiceDiscovery(actor.client, base).discover<number>(service, { check }),
       (found) => found.onChange((instances) => instances.forEach((one) => this.see(actor, one))),
     )
   }
@@ -42,7 +42,7 @@ export class ServicesWorkload implements Workload {
     const id = `${name}-${payload}`
     this.offers.set(id, payload)
     const offer = { name: service, id, payload }
-    const registration = await registerService(client, base, offer, limits)
+    const registration = await new ServiceDiscovery(client, base).register(offer, limits)
     this.stage.count('offered')
     try {
       if (this.stage.isHealed) await this.findOwn(actor, id)

@@ -1,5 +1,5 @@
 import { isRefusal, text, type Client } from '@zabra/client'
-import { joinCommit, proposeCommit, type Decision } from '@zabra/recipes'
+import { TwoPhaseCommit, type Decision } from '@zabra/recipes'
 import type { Stage } from '../stage.ts'
 import type { Actor, Workload } from '../workload.ts'
 import { drawLimits } from './holding.ts'
@@ -76,7 +76,11 @@ export class TwoPhaseCommitWorkload implements Workload {
     const attempt: Attempt = { path, sites, votes: new Map(), decisions: new Map(), isThere: false }
     this.attempts.push(attempt)
     const limits = drawLimits(actor, this.stage)
-    const commit = await proposeCommit(client, path, 'x', { codec: text, sites, form, ...limits })
+    const commit = await new TwoPhaseCommit(client, path, { codec: text }).propose('x', {
+      sites,
+      form,
+      ...limits,
+    })
     attempt.isThere = true
     this.stage.count(`proposed: ${form}`)
     const options = chance.chance(0.3) ? { abortAfterMs: chance.between(1, 3000) } : {}
@@ -97,7 +101,9 @@ export class TwoPhaseCommitWorkload implements Workload {
     const patience = this.stage.isHealed ? {} : { timeoutMs: chance.between(100, 3000) }
     const limits = { ...patience, ...drawLimits(actor, this.stage) }
     const { path } = attempt
-    const joined = await joinCommit(client, path, name, { codec: text, ...limits }).catch(gone)
+    const joined = await new TwoPhaseCommit(client, path, { codec: text })
+      .join(name, limits)
+      .catch(gone)
     if (joined === undefined) {
       // After a commit it is not forgotten before every site has acknowledged.
       attempt.decisions.set(name, 'abort')

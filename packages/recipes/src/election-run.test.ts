@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest'
 import { longerThanTests, useServer } from '../test/support/server.ts'
 import { aborted, expire, openProxied, untilChildren } from '../test/support/trouble.ts'
-import { leaderOnly } from './leader-only.ts'
+import { Election } from './election.ts'
 
 const fixture = useServer()
 
@@ -10,7 +10,7 @@ test('only one works at a time, and the next begins after it has ended', async (
   let working = 0
   const results = await Promise.all(
     clients.map((client, i) =>
-      leaderOnly(client, '/work', async (term) => {
+      new Election(client, '/work').run(async (term) => {
         expect(++working).toBe(1)
         await client.sync()
         working--
@@ -26,7 +26,7 @@ test('only one works at a time, and the next begins after it has ended', async (
 test('work interrupted by the end of the session is done again in the next term', async () => {
   const client = await fixture.open()
   const epochs: bigint[] = []
-  const result = await leaderOnly(client, '/again', async (term, signal) => {
+  const result = await new Election(client, '/again').run(async (term, signal) => {
     epochs.push(term.epoch)
     if (epochs.length === 1) {
       void expire(client, fixture.connectString)
@@ -42,7 +42,7 @@ test('work interrupted by the end of the session is done again in the next term'
 test('a lost connection ends the term, and another one begins over the next', async () => {
   const { client, proxy } = await openProxied(fixture.connectString)
   let terms = 0
-  await leaderOnly(client, '/suspended', async (_, signal) => {
+  await new Election(client, '/suspended').run(async (_, signal) => {
     if (++terms > 1) return
     proxy.drop()
     await aborted(signal)
@@ -53,7 +53,7 @@ test('a lost connection ends the term, and another one begins over the next', as
 
 test('an error of the work ends the leadership and is passed on', async () => {
   const client = await fixture.open()
-  const failing = leaderOnly(client, '/failing', () => Promise.reject(new Error('broken')))
+  const failing = new Election(client, '/failing').run(() => Promise.reject(new Error('broken')))
   await expect(failing).rejects.toThrow('broken')
   await untilChildren(client, '/failing', 0)
 })
@@ -63,13 +63,11 @@ test('aborting releases the leadership only after the work has ended', async () 
   const controller = new AbortController()
   const events: string[] = []
   let next: Promise<void> | undefined
-  const work = leaderOnly(
-    client,
-    '/stopped',
+  const work = new Election(client, '/stopped').run(
     async (_, signal) => {
       controller.abort(new Error('enough'))
       await aborted(signal)
-      next = leaderOnly(other, '/stopped', async () => {
+      next = new Election(other, '/stopped').run(async () => {
         await Promise.resolve()
         events.push('next')
       })
@@ -87,9 +85,9 @@ test('aborting releases the leadership only after the work has ended', async () 
 test('aborting while waiting leaves the queue', async () => {
   const [client, other] = await Promise.all([fixture.open(), fixture.open()])
   const controller = new AbortController()
-  await leaderOnly(client, '/waiting', async () => {
+  await new Election(client, '/waiting').run(async () => {
     const { signal } = controller
-    const waiting = leaderOnly(other, '/waiting', () => Promise.resolve(), { signal })
+    const waiting = new Election(other, '/waiting').run(() => Promise.resolve(), { signal })
     const outcome = waiting.catch((error: unknown) => error)
     await untilChildren(client, '/waiting', 2)
     controller.abort(new Error('enough'))
@@ -101,17 +99,12 @@ test('aborting while waiting leaves the queue', async () => {
 test('a candidate that is not elected in time gives up, and the time of the work does not count', async () => {
   const [client, other] = await Promise.all([fixture.open(), fixture.open()])
   const limits = { timeoutMs: 50 }
-  const work = leaderOnly(
-    client,
-    '/in-time',
-    async () => {
-      const late = leaderOnly(other, '/in-time', () => Promise.resolve('too early'), limits)
-      await expect(late).rejects.toMatchObject({ code: 'timeout', mayHaveHappened: false })
-      await untilChildren(client, '/in-time', 1)
-      return 'done'
-    },
-    limits,
-  )
+  const work = new Election(client, '/in-time').run(async () => {
+    const late = new Election(other, '/in-time').run(() => Promise.resolve('too early'), limits)
+    await expect(late).rejects.toMatchObject({ code: 'timeout', mayHaveHappened: false })
+    await untilChildren(client, '/in-time', 1)
+    return 'done'
+  }, limits)
   expect(await work).toBe('done')
 })
 
@@ -120,9 +113,7 @@ test('each election may take as long as the first one', async () => {
     sessionTimeoutMs: longerThanTests,
   })
   let terms = 0
-  const work = leaderOnly(
-    client,
-    '/again-in-time',
+  const work = new Election(client, '/again-in-time').run(
     async (_, signal) => {
       terms++
       proxy.cut()
@@ -143,9 +134,7 @@ test('aborting without a connection does not wait for one', async () => {
   })
   const controller = new AbortController()
   const enough = new Error('enough')
-  const work = leaderOnly(
-    client,
-    '/stopped-alone',
+  const work = new Election(client, '/stopped-alone').run(
     async (_, signal) => {
       proxy.cut()
       await aborted(signal)
