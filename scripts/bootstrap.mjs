@@ -1,7 +1,7 @@
 // Makes a fresh clone ready to run: installs when something is missing, builds what changed.
 // Plain JavaScript, because it runs before anything is installed.
 import { spawnSync } from 'node:child_process'
-import { existsSync, readFileSync, writeFileSync } from 'node:fs'
+import { existsSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 
@@ -20,6 +20,44 @@ function run(what, command, args) {
   }
 }
 
+/** Two commands that start at once in a fresh clone must not install over each other. */
+const turn = join(root, '.zabra-bootstrap')
+
+function takeTurn() {
+  let isWaiting = false
+  for (;;) {
+    try {
+      writeFileSync(turn, String(process.pid), { flag: 'wx' })
+      process.on('exit', leaveTurn)
+      return
+    } catch (error) {
+      if (error.code !== 'EEXIST') throw error
+    }
+    if (!isHeld()) rmSync(turn, { force: true })
+    else if (!isWaiting) {
+      isWaiting = true
+      process.stderr.write('zabra: another command is installing or building, waiting ...\n')
+    }
+    Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, 100)
+  }
+}
+
+function leaveTurn() {
+  process.off('exit', leaveTurn)
+  rmSync(turn, { force: true })
+}
+
+/** False if the process that had the turn was killed. A file that is still empty counts as held. */
+function isHeld() {
+  try {
+    process.kill(Number(readFileSync(turn, 'utf8')), 0)
+    return true
+  } catch (error) {
+    return error.code === 'EPERM'
+  }
+}
+
+takeTurn()
 const wanted = readFileSync(lock, 'utf8')
 if (!existsSync(stamp) || readFileSync(stamp, 'utf8') !== wanted) {
   // Exactly what the lock file says, and no package may run a script of its own.
@@ -29,3 +67,4 @@ if (!existsSync(stamp) || readFileSync(stamp, 'utf8') !== wanted) {
 run('building', process.execPath, [join(root, 'node_modules', 'typescript', 'bin', 'tsc'), '-b'])
 await import('../packages/console/build.mjs')
 await import('./bundle.mjs')
+leaveTurn()

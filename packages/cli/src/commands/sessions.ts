@@ -5,6 +5,7 @@ import { askOptions } from '../ensemble/ask-options.ts'
 import { ConnectionLists, type ClientConnection } from '../ensemble/connections.ts'
 import { namedMembers, readMembers } from '../ensemble/members.ts'
 import { lasting } from '../output/ago.ts'
+import { roundMs } from '../output/table.ts'
 
 export const command = defineCommand({
   options: {
@@ -29,20 +30,26 @@ identity of an administrator. Names the members that do not answer.`,
       () => namedMembers(connection),
     )
     const asking = await askOptions(connection, signal)
+    let problem: Error | undefined
+    let answers = 0
     const lists = new ConnectionLists(connection, asking, signal)
     const found = await Promise.all(
       members.map(async ({ client }) => {
         if (client === undefined) return []
         try {
-          return await lists.of(client)
+          const list = await lists.of(client)
+          answers++
+          return list
         } catch (error) {
           signal.throwIfAborted()
           const hint = error instanceof CommandError && error.hint ? ` (${error.hint})` : ''
-          out.warn(`${addressText(client)}: ${(error as Error).message}${hint}`)
+          out.warn(`${(error as Error).message}${hint}`)
+          problem = error as Error
           return []
         }
       }),
     )
+    if (answers === 0 && problem !== undefined) throw problem
     const now = Date.now()
     const sessions = found
       .flat()
@@ -56,18 +63,22 @@ identity of an administrator. Names the members that do not answer.`,
           connectedAt: connectedAt?.toISOString() ?? null,
         })),
       )
+    if (sessions.length === 0) {
+      out.note('no session is connected')
+      return
+    }
     out.table(
       [
         'SESSION',
         'CLIENT',
         'SERVER',
         'AGE',
-        'TIMEOUT',
+        'TIMEOUT(ms)',
         'REQUESTS',
         'QUEUED',
         'LAST',
-        'LATENCY',
-        'MAX',
+        'LATENCY(ms)',
+        'MAX(ms)',
       ],
       sessions.map((each) => [
         each.session,
@@ -78,7 +89,7 @@ identity of an administrator. Names the members that do not answer.`,
         each.received,
         each.queued,
         each.lastOperation,
-        each.latencyMs?.average,
+        roundMs(each.latencyMs?.average),
         each.latencyMs?.max,
       ]),
     )

@@ -1,6 +1,7 @@
 import { defineCommand } from '../framework/command.ts'
 import { exitCodes } from '../framework/exit-codes.ts'
 import { hex } from '../node/stat.ts'
+import { roundMs } from '../output/table.ts'
 import { addressText } from '../ensemble/address.ts'
 import { lagBehind, partsOf, type Answered } from '../ensemble/server-status.ts'
 import { survey } from '../ensemble/survey.ts'
@@ -8,7 +9,7 @@ import { survey } from '../ensemble/survey.ts'
 export const command = defineCommand({
   details: `Asks every member of the ensemble for its state. The members come from the configuration of the ensemble or, if
 there is none, from the connection string. LAG is the number of transactions that a member is behind the newest.
-SYNC is the average time in ms that its disk takes to make a batch durable, if the member reports it. Exit code 1
+SYNC is the average time that its disk takes to make a batch durable, if the member reports it; LATENCY the average time of a request. Exit code 1
 means that a member does not answer, or that none leads.`,
   examples: [
     ['zabra status', 'every member with its role, zxid, lag and clients'],
@@ -40,8 +41,8 @@ means that a member does not answer, or that none leads.`,
         'EPOCH',
         'ZXID',
         'LAG',
-        'SYNC',
-        'LATENCY',
+        'SYNC(ms)',
+        'LATENCY(ms)',
         'CLIENTS',
         'NODES',
       ],
@@ -49,7 +50,6 @@ means that a member does not answer, or that none leads.`,
         const server = member.client === undefined ? undefined : addressText(member.client)
         if (status === undefined) return [member.id, server, red(`down: ${problem}`)]
         const { mode, zxid, metrics, latencyMs, connections, nodes } = status
-        const sync = metrics?.get('avg_fsynctime')
         return [
           member.id,
           server,
@@ -58,8 +58,8 @@ means that a member does not answer, or that none leads.`,
           partsOf(zxid).epoch,
           hex(zxid),
           lagBehind(newest, zxid),
-          sync === undefined ? undefined : sync.toFixed(1),
-          latencyMs.average,
+          roundMs(metrics?.get('avg_fsynctime')),
+          roundMs(latencyMs.average),
           connections,
           nodes,
         ]

@@ -1,7 +1,7 @@
 import { defineCommand } from '../framework/command.ts'
 import type { Style } from '../output/style.ts'
 import { showLive } from '../output/live.ts'
-import { formatTable } from '../output/table.ts'
+import { formatTable, roundMs } from '../output/table.ts'
 import { addressText } from '../ensemble/address.ts'
 import { askOptions } from '../ensemble/ask-options.ts'
 import { ConnectionLists, type ClientConnection } from '../ensemble/connections.ts'
@@ -143,14 +143,25 @@ function render(
 ): string[] {
   const cell = (value: number | null): number | undefined => value ?? undefined
   const serverTable = formatTable(
-    ['SERVER', 'ROLE', 'REQ/S', 'LAG', 'LATENCY', 'SYNC', 'WAITING', 'CLIENTS', 'WATCHES', 'NODES'],
+    [
+      'SERVER',
+      'ROLE',
+      'REQ/S',
+      'LAG',
+      'LATENCY(ms)',
+      'SYNC(ms)',
+      'WAITING',
+      'CLIENTS',
+      'WATCHES',
+      'NODES',
+    ],
     servers.map((each) => [
       each.server,
       each.mode,
       cell(each.requestsPerSecond),
       cell(each.lag),
-      cell(each.latencyMs),
-      each.syncMs === null ? undefined : each.syncMs.toFixed(1),
+      roundMs(each.latencyMs),
+      roundMs(each.syncMs),
       cell(each.outstanding),
       cell(each.connections),
       cell(each.watches),
@@ -159,13 +170,13 @@ function render(
     style,
   )
   const clientTable = formatTable(
-    ['CLIENT', 'SERVER', 'SESSION', 'REQ/S', 'LATENCY', 'QUEUED', 'LAST'],
+    ['CLIENT', 'SERVER', 'SESSION', 'REQ/S', 'LATENCY(ms)', 'QUEUED', 'LAST'],
     clients.map((each) => [
       each.client,
       each.server,
       each.session ?? undefined,
       each.requestsPerSecond,
-      cell(each.latencyMs),
+      roundMs(each.latencyMs),
       each.queued,
       each.lastOperation ?? undefined,
     ]),

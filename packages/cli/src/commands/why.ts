@@ -85,6 +85,8 @@ heard of last. Servers keep the last 1000 in memory, until they are stopped. It 
         }
       }
     }
+    if (found.length === 0)
+      out.note('no expired session is known; servers forget them when they stop')
     return found.length === 0 ? exitCodes.no : exitCodes.ok
   },
 })

@@ -3,6 +3,7 @@ import { noData, type Client } from '@zabra/client'
 import { openClient, tlsOptions } from '../connection/connect.ts'
 import type { ConnectionSettings } from '../connection/settings.ts'
 import { addressText, type Address } from '../ensemble/address.ts'
+import { networkReason } from '../ensemble/network-reason.ts'
 import type { Finding } from '../ensemble/judge.ts'
 import type { Survey } from '../ensemble/survey.ts'
 
@@ -59,16 +60,22 @@ export async function examinePorts({ answers }: Survey, timeoutMs: number): Prom
     answers.flatMap(({ member: { id, spec } }) =>
       peerPorts(spec ?? '').map(async ({ what, address }): Promise<Finding> => {
         const problem = await reach(address, timeoutMs)
-        const message = `${what} port ${addressText(address)}`
-        return problem === undefined
-          ? { check: `server.${id}`, verdict: 'ok', message: `${message} is open` }
-          : {
-              check: `server.${id}`,
-              // Only the leader listens on its quorum port.
-              verdict: what === 'quorum' && problem === 'ECONNREFUSED' ? 'ok' : 'problem',
-              message: `${message}: ${problem}`,
-              advice: 'check firewalls and network policies between the members',
-            }
+        const check = `server.${id}`
+        const port = `${what} port ${addressText(address)}`
+        if (problem === undefined) return { check, verdict: 'ok', message: `${port} is open` }
+        // Only the leader listens on its quorum port.
+        if (what === 'quorum' && (problem as NodeJS.ErrnoException).code === 'ECONNREFUSED')
+          return {
+            check,
+            verdict: 'ok',
+            message: `${port} is closed, as it is unless this member leads`,
+          }
+        return {
+          check,
+          verdict: 'problem',
+          message: `${port}: ${networkReason(problem)}`,
+          advice: 'check firewalls and network policies between the members',
+        }
       }),
     ),
   )
@@ -89,16 +96,16 @@ function peerPorts(spec: string): { readonly what: string; readonly address: Add
   })
 }
 
-function reach({ host, port }: Address, timeoutMs: number): Promise<string | undefined> {
+function reach({ host, port }: Address, timeoutMs: number): Promise<Error | undefined> {
   return new Promise((resolve) => {
     const socket = connectTcp(port, host)
-    const end = (problem?: string): void => {
+    const end = (problem?: Error): void => {
       socket.destroy()
       resolve(problem)
     }
-    socket.setTimeout(timeoutMs, () => end('no answer in time'))
+    socket.setTimeout(timeoutMs, () => end(new Error('no answer in time')))
     socket.once('connect', () => end())
-    socket.once('error', (error: NodeJS.ErrnoException) => end(error.code ?? error.message))
+    socket.once('error', end)
   })
 }
 

@@ -6,6 +6,7 @@ import { tlsOptions } from '../connection/connect.ts'
 import { addressesOf, type Address } from './address.ts'
 import { askOptions } from './ask-options.ts'
 import { askWord, type AskOptions } from './four-letter.ts'
+import { networkReason } from './network-reason.ts'
 
 export interface AdminRequest {
   /** `http://host:8080`. */
@@ -157,9 +158,9 @@ async function send(
   return new Promise((resolve, reject) => {
     const call = request(url, options, resolve)
     call.on('timeout', () => call.destroy(new Error('no answer in time')))
-    call.on('error', (cause: Error & { code?: string }) =>
+    call.on('error', (cause: Error) =>
       reject(
-        new CommandError(`${url.origin}: ${cause.code ?? cause.message}`, {
+        new CommandError(`${url.origin}: ${networkReason(cause)}`, {
           code: 'unreachable',
           exitCode: exitCodes.unavailable,
           hint: 'an admin port listens on the loopback interface unless admin.serverAddress is set; --admin http://HOST:PORT names another',

@@ -3,6 +3,7 @@ import type { TlsOptions } from '@zabra/client'
 import { CommandError } from '../framework/errors.ts'
 import { exitCodes } from '../framework/exit-codes.ts'
 import { addressText, type Address } from './address.ts'
+import { networkReason } from './network-reason.ts'
 
 export interface AskOptions {
   readonly timeoutMs: number
@@ -63,8 +64,7 @@ async function open({ host, port }: Address, tls: TlsOptions | undefined): Promi
 }
 
 function unreachable(address: Address, error: unknown): CommandError {
-  const { message, code } = error as Error & { code?: string }
-  return new CommandError(`${addressText(address)}: ${code ?? message}`, {
+  return new CommandError(`${addressText(address)}: ${networkReason(error)}`, {
     code: 'unreachable',
     exitCode: exitCodes.unavailable,
     cause: error,

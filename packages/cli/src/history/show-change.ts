@@ -1,6 +1,10 @@
 import type { Output } from '../output/output.ts'
 import type { ChangeJson } from './source.ts'
 
+/** Changes are printed as they come, so the columns have fixed widths: a zxid of epoch 0xff, `closeSession`. */
+const zxidWidth = '0xff00000000'.length
+const kindWidth = 'closeSession'.length
+
 /** Prints a change: a line, or an object in JSON. */
 export function showChange(change: ChangeJson, out: Output): void {
   if (out.json) {
@@ -8,7 +12,7 @@ export function showChange(change: ChangeJson, out: Output): void {
     return
   }
   const { zxid, time, kind, path, version, dataLength, session, cause, nodeKind, data } = change
-  const words = [time, zxid, kind]
+  const words = [time, zxid.padEnd(zxidWidth), kind.padEnd(kindWidth)]
   if (path !== null) words.push(path)
   if (nodeKind !== null && nodeKind !== 'persistent') words.push(nodeKind)
   if (version !== null && kind !== 'create') words.push(`version ${version}`)

@@ -8,6 +8,11 @@ export interface TableOptions {
   readonly isBare?: boolean
 }
 
+/** For a table: milliseconds with one decimal. The head of the column names the unit. */
+export function roundMs(ms: number | null | undefined): number | undefined {
+  return ms == null ? undefined : Math.round(ms * 10) / 10
+}
+
 /** Columns two blanks apart, without lines: for people, awk and sort alike. */
 export function formatTable(
   head: readonly string[],
@@ -17,10 +22,11 @@ export function formatTable(
 ): string {
   const texts = rows.map((row) => row.map((cell) => (cell === undefined ? '-' : String(cell))))
   const shown = isBare ? texts : [[...head], ...texts]
-  const widths = head.map((_, column) =>
+  const columns = Array.from({ length: Math.max(head.length, ...rows.map((row) => row.length)) })
+  const widths = columns.map((_, column) =>
     Math.max(...shown.map((row) => widthOf(row[column] ?? '')), 0),
   )
-  const isRight = head.map(
+  const isRight = columns.map(
     (_, column) => rows.length > 0 && rows.every((row) => isNumber(row[column])),
   )
   const lines = shown.map((row, index) => {
