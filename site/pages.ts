@@ -38,6 +38,11 @@ const named: readonly Section[] = [
       ['docs/logging-and-tracing.md'],
       ['docs/testing.md'],
       ['docs/embedding.md', 'A server inside your program'],
+      ['docs/coming-from-node-zookeeper-client.md'],
+      ['docs/coming-from-redlock.md'],
+      ['docs/coming-from-etcd3.md'],
+      ['docs/coming-from-curator.md'],
+      ['docs/coming-from-kazoo.md'],
     ],
   },
   {

@@ -33,9 +33,10 @@ export const everyday: readonly Check[] = [
   { name: 'close', meaning: 'closing a session removes its ephemerals at once' },
 ]
 
-/** What is asked of the programs that the README shows. */
+/** What is asked of the programs that the README and the guides show. */
 export const readme: readonly Check[] = [
   { name: 'lists', meaning: 'the program runs as it is printed, and lists what is there' },
+  { name: 'ported', meaning: 'the program of the guide prints what the ported one prints' },
 ]
 
 /** What Curator's recipes are asked for. */

@@ -28,7 +28,9 @@ afterAll(() => rmSync(folder, { recursive: true, force: true }))
 
 const foreign = blocks.filter(isForeign)
 for (const block of foreign)
-  console.log(`NOT RUN here: ${placeOf(block)}, of another client; see npm run test:clients`)
+  console.log(
+    `NOT RUN here: ${placeOf(block)}, of another client; npm run test:clients runs those of ZooKeeper`,
+  )
 
 test('no block hides in another name of its language', () => {
   const others =

@@ -48,9 +48,14 @@ export function readBlocks(root: string, document: string): DocBlock[] {
   })
 }
 
-/** Of a client that is not ours: `npm run test:clients` installs these, and runs such blocks. */
+const foreignPackage = /\b(?:from|require\() ?'(?:node-zookeeper-client|redlock|etcd3)'/
+
+/**
+ * Of a client that is not ours. `npm run test:clients` installs those of ZooKeeper, and runs their
+ * blocks.
+ */
 export function isForeign({ language, program }: Pick<DocBlock, 'language' | 'program'>): boolean {
-  return language === 'python' || program.includes(`require('node-zookeeper-client')`)
+  return language === 'python' || foreignPackage.test(program)
 }
 
 /** To be run by vitest. */

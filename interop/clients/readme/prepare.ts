@@ -1,4 +1,6 @@
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
+import { connect } from '@zabra/client'
 import {
   against,
   isForeign,
@@ -6,12 +8,13 @@ import {
   type Language,
 } from '../../../scripts/doc-blocks/doc-blocks.ts'
 import type { ManagedServer } from '../../src/servers.ts'
-import { runTool } from '../../src/tools.ts'
+import { runTool, type ToolResult } from '../../src/tools.ts'
 import { readme } from '../catalogue.ts'
 import type { Client, UnpreparedClient, Verdict } from '../client.ts'
 import { kazooVersion, pythonWithKazoo } from '../kazoo/prepare.ts'
 import { npmClientVersions, npmModules } from '../node/prepare.ts'
 
+const npmName = 'node-zookeeper-client'
 const root = join(import.meta.dirname, '..', '..', '..')
 
 /** How to run a text as a program, from a folder in which its client is found. */
@@ -22,16 +25,16 @@ interface Interpreter {
   readonly cwd?: string
 }
 
-/** What the README shows in Python, as it stands there. */
-export const readmePython = readmeClient('python', async () => {
+/** What the README and the guide for users of kazoo show in Python. */
+export const readmePython = readmeClient('python', 'docs/coming-from-kazoo.md', async () => {
   const found = await pythonWithKazoo()
   if (!found.ok) return found
   return { ok: true, version: `kazoo ${kazooVersion}`, command: [found.program, '-c'] }
 })
 
-/** What the README shows for Node with a client from npm, as it stands there. */
-export const readmeNode = readmeClient('js', async () => {
-  const name = 'node-zookeeper-client'
+/** What the README and a guide show for Node with a client from npm. */
+export const readmeNode = readmeClient('js', `docs/coming-from-${npmName}.md`, async () => {
+  const name = npmName
   const found = await npmModules(name)
   if (!found.ok) return found
   const version = `${name} ${npmClientVersions[name]}`
@@ -40,6 +43,7 @@ export const readmeNode = readmeClient('js', async () => {
 
 function readmeClient(
   language: Language,
+  guide: string,
   find: () => Promise<Interpreter | UnpreparedClient>,
 ): Client {
   return {
@@ -49,7 +53,10 @@ function readmeClient(
       const found = await find()
       if (!found.ok) return found
       const run = async (server: ManagedServer) =>
-        new Map([['lists', await listsNodes(language, found, server)]])
+        new Map([
+          ['lists', await listsNodes(language, found, server)],
+          ['ported', await printsTheSame(guide, found, server)],
+        ])
       return { ok: true, version: found.version, run }
     },
   }
@@ -69,4 +76,42 @@ async function listsNodes(
   const { ok, output } = await runTool(file, [...args, program], options)
   if (ok && output.includes(`'zookeeper'`)) return { kind: 'ok' }
   return { kind: 'failed', why: `README.md:${block.line} said ${output.replaceAll('\n', ' | ')}` }
+}
+
+/** The program that a guide begins with and the one it ends with, each in a tree of its own. */
+async function printsTheSame(
+  guide: string,
+  { command: [file = '', ...args], cwd }: Interpreter,
+  server: ManagedServer,
+): Promise<Verdict> {
+  const servers = `${server.host}:${server.port}`
+  {
+    await using client = await connect(servers)
+    for (const chroot of ['/before', '/after']) await client.ensure(chroot)
+  }
+  const blocks = readBlocks(root, guide)
+  const [before] = blocks.filter(isForeign)
+  const [after] = blocks.filter(({ language }) => language === 'ts')
+  if (before === undefined || after === undefined)
+    return { kind: 'failed', why: `${guide} does not show two programs` }
+  const options = { timeoutMs: 20_000, ...(cwd === undefined ? {} : { cwd }) }
+  const theirs = await runTool(file, [...args, against(before, `${servers}/before`)], options)
+  const ours = await runOurs(against(after, `${servers}/after`))
+  if (theirs.ok && ours.ok && theirs.output !== '' && theirs.output === ours.output)
+    return { kind: 'ok' }
+  const printed = [theirs.output, ours.output].map((output) => output.replaceAll('\n', ' | '))
+  return { kind: 'failed', why: `${guide} printed before: ${printed[0]}; after: ${printed[1]}` }
+}
+
+/** In the workspace, where imports are resolved as in a program of a reader. */
+async function runOurs(program: string): Promise<ToolResult> {
+  const folder = mkdtempSync(join(import.meta.dirname, '.ported-'))
+  try {
+    const script = join(folder, 'program.ts')
+    writeFileSync(script, program)
+    const sources = ['--import', import.meta.resolve('tsx'), '--conditions=@zabra/source']
+    return await runTool(process.execPath, [...sources, script], { timeoutMs: 20_000 })
+  } finally {
+    rmSync(folder, { recursive: true })
+  }
 }
