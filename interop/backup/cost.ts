@@ -29,15 +29,15 @@ export async function measureCost(dir: string): Promise<void> {
     let backups = 0
     for (let window = 0; window < windows; window++) {
       await idle.measure(client)
-      let isOver = false
+      const turn = { isOver: false }
       const taking = (async () => {
-        while (!isOver) {
+        while (!turn.isOver) {
           await backUp(join(dir, 'backups'), adminPort!, backups % 2 === 0)
           backups++
         }
       })()
       await busy.measure(client)
-      isOver = true
+      turn.isOver = true
       await taking
     }
     console.log(

@@ -1,6 +1,5 @@
 import { defineCommand } from '../framework/command.ts'
 import { CommandError } from '../framework/errors.ts'
-import { addressText } from '../ensemble/address.ts'
 import { askOptions } from '../ensemble/ask-options.ts'
 import { ConnectionLists, type ClientConnection } from '../ensemble/connections.ts'
 import { namedMembers, readMembers } from '../ensemble/members.ts'

@@ -57,9 +57,10 @@ test('copies share nothing that one of them changes later', async () => {
           durable: [...one.durable],
         })
       }
-      for (const { disk, content, durable } of disks) {
-        expect([...disk.content(path)], `seed ${seed}, step ${step}`).toEqual(content)
-        expect([...disk.durableContent(path)!], `seed ${seed}, step ${step}`).toEqual(durable)
+      for (const each of disks) {
+        const where = `seed ${seed}, step ${step}`
+        expect([...each.disk.content(path)], where).toEqual(each.content)
+        expect([...each.disk.durableContent(path)!], where).toEqual(each.durable)
       }
       // Disks in one state hold the same.
       const everything = (): boolean => true
