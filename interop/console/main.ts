@@ -2,76 +2,33 @@
  * The console in a real browser, against a live ensemble of three: every view in both themes, every
  * change, checked by a client of the ensemble; a server that goes away while the page is open.
  *
- *     npm run test:console -- [--pictures docs/console]
+ *     npm run test:console -- [--pictures docs/console] [--only tree|load|loss]...
  *
  * It needs Chromium (CHROMIUM names it; /usr/bin/chromium otherwise).
  */
-import { readFileSync } from 'node:fs'
-import { createRequire } from 'node:module'
 import { parseArgs } from 'node:util'
-import { chromium, type Page } from 'playwright-core'
 import { createFlags } from '@zabra/protocol'
-import { digestOf } from '../../packages/server/src/auth/authenticator.ts'
-import { EmbeddedEnsemble } from '../../packages/server/test/support/embedded-ensemble.ts'
-import { freePorts } from '../../packages/server/test/support/free-ports.ts'
 import { RawClient } from '../../packages/server/test/support/raw-client.ts'
-import { startServer } from '../../packages/server/src/embedded.ts'
+import { checkLoad } from './load.ts'
+import { checkLoss } from './loss.ts'
+import { boss, goTo, sessionText, show, signIn, Stage } from './stage.ts'
 
-const { values: options } = parseArgs({ options: { pictures: { type: 'string' } } })
-const axeSource = readFileSync(
-  createRequire(import.meta.url).resolve('axe-core/axe.min.js'),
-  'utf8',
-)
-const patienceMs = 15_000
-const views = ['tree', 'ensemble', 'sessions', 'locks'] as const
-
-let failures = 0
-function check(what: string, isRight: boolean, found?: unknown): void {
-  if (!isRight) failures++
-  const more = isRight || found === undefined ? '' : `: ${JSON.stringify(found)}`
-  console.log(`${isRight ? 'ok  ' : 'FAIL'} ${what}${more}`)
-}
-
-const [adminPort = 0] = await freePorts(1)
-const ensemble = await EmbeddedEnsemble.start({
-  'admin.identities': `digest:${digestOf('boss:secret')}`,
+const { values: options } = parseArgs({
+  options: { pictures: { type: 'string' }, only: { type: 'string', multiple: true } },
 })
-const settings = {
-  'admin.enableServer': 'true',
-  'admin.serverPort': String(adminPort),
-  'admin.identities': `digest:${digestOf('boss:secret')}`,
-}
-// One server has the console, on a port that stays the same when it starts again.
-const withConsole = ensemble.followers[0]!
-async function startWithConsole(): Promise<void> {
-  await ensemble.stop(withConsole)
-  const members = Object.fromEntries(
-    [...ensemble.servers.values()][0]!.config.configText
-      .split('\n')
-      .filter((line) => line.startsWith('server.'))
-      .map((line) => line.split('=', 2) as [string, string]),
-  )
-  const server = await startServer({
-    config: {
-      tickTime: '400',
-      initLimit: '10',
-      syncLimit: '5',
-      preAllocSize: '64',
-      ...members,
-      ...settings,
-      myid: String(withConsole),
-      dataDir: ensemble.folderOf(withConsole),
-    },
-  })
-  ensemble.servers.set(withConsole, server)
-}
-await startWithConsole()
+const views = ['tree', 'ensemble', 'sessions', 'locks', 'load'] as const
+const { only } = options
+const isWanted = (part: string): boolean => only === undefined || only.includes(part)
 
-const client = await ensemble.connect(ensemble.leader)
-const other = await ensemble.connect(ensemble.leader)
-const heartbeat = setInterval(() => {
-  for (const each of [client, other]) each.call('ping', {}).catch(() => {})
-}, 1000)
+await using stage = await Stage.open(options.pictures)
+const { ensemble } = stage
+const check = stage.check.bind(stage)
+const axe = stage.axe.bind(stage)
+const picture = stage.picture.bind(stage)
+const base = stage.base()
+
+const client = await stage.connect()
+const other = await stage.connect()
 const read = async (path: string): Promise<string> => {
   await client.must('sync', { path })
   const { data } = await client.must('getData', { path, watch: false })
@@ -95,7 +52,6 @@ await client.create('/many')
 await Promise.all(
   Array.from({ length: 5000 }, (_, i) => client.create(`/many/n${String(i).padStart(5, '0')}`)),
 )
-const boss = { scheme: 'digest', id: digestOf('boss:secret') }
 await client.create('/secret')
 await client.create('/secret/inner', 'seen')
 await client.must('setACL', { path: '/secret', acl: [{ perms: 31, id: boss }], version: -1 })
@@ -107,68 +63,16 @@ await client.create('/election')
 await client.create('/election/a-latch-', 'node-a', createFlags.ephemeralSequential)
 await other.create('/election/b-latch-', 'node-b', createFlags.ephemeralSequential)
 
-const browser = await chromium.launch({
-  executablePath: process.env['CHROMIUM'] ?? '/usr/bin/chromium',
-  args: [
-    '--no-sandbox',
-    '--disable-gpu',
-    '--disable-quic',
-    '--no-first-run',
-    '--disable-background-networking',
-    '--disable-component-update',
-    '--disable-sync',
-  ],
-})
+if (isWanted('tree')) await checkTree()
+if (isWanted('load')) await checkLoad(stage)
+if (isWanted('loss')) await checkLoss(stage)
+check('nothing is loaded from elsewhere', stage.foreign.length === 0, stage.foreign)
+check('no error in the page', stage.errors.length === 0, stage.errors)
+console.log(stage.failures === 0 ? 'all is well' : `${stage.failures} checks failed`)
+process.exitCode = stage.failures === 0 ? 0 : 1
 
-const base = `http://127.0.0.1:${adminPort}/`
-const foreign: string[] = []
-const errors: string[] = []
-async function open(theme: 'light' | 'dark', width = 1200, height = 760): Promise<Page> {
-  const context = await browser.newContext({
-    colorScheme: theme,
-    viewport: { width, height },
-  })
-  const page = await context.newPage()
-  page.setDefaultTimeout(patienceMs)
-  page.on('request', (request) => {
-    if (!request.url().startsWith(base)) foreign.push(request.url())
-  })
-  page.on('pageerror', (error) => errors.push(error.message))
-  page.on('console', (message) => {
-    if (message.text().includes('Content Security Policy')) errors.push(message.text())
-  })
-  await page.goto(base)
-  await page.locator('.status.live').waitFor()
-  return page
-}
-const goTo = (page: Page, hash: string): Promise<unknown> =>
-  page.evaluate(`location.hash = ${JSON.stringify(hash)}`)
-const show = async (page: Page, path: string): Promise<void> => {
-  await goTo(page, `#/tree?${new URLSearchParams({ path }).toString()}`)
-  await page
-    .getByRole('region', { name: `Znode ${path}`, exact: true })
-    .getByRole('heading', { name: 'Access' })
-    .waitFor()
-}
-async function axe(page: Page, what: string): Promise<void> {
-  await page.evaluate(axeSource)
-  const found = await page.evaluate(async () => {
-    const { axe: tool } = globalThis as unknown as {
-      axe: { run(): Promise<{ violations: { id: string; nodes: { html: string }[] }[] }> }
-    }
-    const { violations } = await tool.run()
-    return violations.map(({ id, nodes }) => `${id}: ${nodes[0]?.html.slice(0, 160)}`)
-  })
-  check(`axe finds nothing in ${what}`, found.length === 0, found)
-}
-async function picture(page: Page, name: string): Promise<void> {
-  if (options.pictures !== undefined) {
-    await page.screenshot({ path: `${options.pictures}/${name}.png` })
-  }
-}
-
-try {
-  const page = await open('light')
+async function checkTree(): Promise<void> {
+  const page = await stage.page('light')
   const policy = await page.request.get(base)
   check(
     'nothing but own files may be loaded',
@@ -305,7 +209,7 @@ try {
 
   // --- every view, in both themes, and on a phone ----------------------------------------------
   for (const theme of ['light', 'dark'] as const) {
-    const themed = await open(theme)
+    const themed = await stage.page(theme)
     for (const view of views) {
       await goTo(themed, `#/${view}`)
       if (view === 'tree') await show(themed, '/app/config')
@@ -316,13 +220,10 @@ try {
     }
     await themed.context().close()
   }
-  const phone = await open('light', 390, 800)
+  const phone = await stage.page('light', { width: 390, height: 800 })
   await show(phone, '/app/config')
   await axe(phone, 'the tree on a phone')
-  check(
-    'nothing is wider than a phone',
-    await phone.evaluate<boolean>('document.documentElement.scrollWidth <= innerWidth'),
-  )
+  await stage.checkWidth(phone, 'the tree on a phone')
   await picture(phone, 'phone-light')
   await phone.context().close()
 
@@ -336,47 +237,15 @@ try {
     /holds\s+worker-1/.test(lines[0] ?? '') && /waits\s+worker-2/.test(lines[1] ?? ''),
     lines,
   )
-  const victim = await RawClient.connect(ensemble.server(withConsole).clientPort)
+  const victim = await RawClient.connect(ensemble.server(stage.withConsole).clientPort)
   await victim.create('/app/victim', '', createFlags.ephemeral)
-  await page.getByRole('button', { name: 'Sign in' }).click()
-  await page.getByLabel('User').fill('boss')
-  await page.getByLabel('Password').fill('secret')
-  await page.locator('dialog').getByRole('button', { name: 'Sign in' }).click()
-  await page.getByText('you may administer').waitFor()
+  await signIn(page)
   await goTo(page, '#/sessions')
-  const id = `0x${BigInt.asUintN(64, victim.sessionId).toString(16)}`
+  const id = sessionText(victim)
   await page.getByRole('button', { name: `End session ${id}` }).click()
   await axe(page, 'the end of a session')
   await page.locator('dialog').getByRole('button', { name: 'End session' }).click()
   await victim.ended
   await client.must('sync', { path: '/' })
   check('a session is ended, with its ephemerals', !(await exists('/app/victim')))
-
-  // --- a server that goes away -----------------------------------------------------------------
-  await show(page, '/app/live')
-  await ensemble.stop(withConsole)
-  await page.getByText('The connection to the server is lost. What you see').waitFor()
-  check(
-    'the loss of the server is shown, and what was seen stays',
-    (await page.getByLabel('Data', { exact: true }).innerText()) === 'after',
-  )
-  await axe(page, 'a lost connection')
-  await picture(page, 'lost-light')
-  await client.must('setData', { path: '/app/live', data: Buffer.from('meanwhile'), version: -1 })
-  await startWithConsole()
-  await page.getByText('meanwhile', { exact: true }).waitFor()
-  check(
-    'it connects again and shows what has changed',
-    (await page.getByText('The connection to the server is lost. What').count()) === 0,
-  )
-
-  check('nothing is loaded from elsewhere', foreign.length === 0, foreign)
-  check('no error in the page', errors.length === 0, errors)
-} finally {
-  clearInterval(heartbeat)
-  await browser.close()
-  await Promise.all([client.close(), other.close()])
-  await ensemble.dispose()
 }
-console.log(failures === 0 ? 'all is well' : `${failures} checks failed`)
-process.exitCode = failures === 0 ? 0 : 1
