@@ -1,8 +1,7 @@
 /** The load view: what is busy, slow and large, as other clients make it. */
-import { goTo, sessionText, type Stage } from './stage.ts'
+import { check, sessionText, type Stage } from './stage.ts'
 
-export async function checkLoad(stage: Stage): Promise<void> {
-  const check = stage.check.bind(stage)
+export async function load(stage: Stage): Promise<void> {
   const client = await stage.connect(stage.withConsole)
   await client.create('/load')
   await client.create('/load/hot', 'x'.repeat(3000))
@@ -11,8 +10,8 @@ export async function checkLoad(stage: Stage): Promise<void> {
     Promise.all(Array.from({ length: count }, make))
   await many(4000, () => client.must('getData', { path: '/load/hot', watch: false }))
   await many(1000, () => client.must('setData', { path: '/load/warm', data: null, version: -1 }))
-  const page = await stage.page('light')
-  await goTo(page, '#/load')
+  const page = await stage.open('light')
+  await stage.goTo(page, '#/load')
   const paths = page.getByRole('region', { name: 'Busiest paths' })
   const hot = paths.getByRole('row', { name: '/load/hot' })
   await hot.waitFor()

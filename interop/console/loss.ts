@@ -1,32 +1,31 @@
 /** A server that goes away while its page is open. */
-import { goTo, show, signIn, type Stage } from './stage.ts'
+import { check, type Stage } from './stage.ts'
 
-export async function checkLoss(stage: Stage): Promise<void> {
-  const { ensemble, withConsole } = stage
-  const client = await stage.connect()
+export async function loss(stage: Stage): Promise<void> {
+  const { client, ensemble, withConsole } = stage
   await client.create('/loss', 'before')
-  const page = await stage.page('light')
-  await signIn(page)
-  await show(page, '/loss')
+  const page = await stage.open('light')
+  await stage.signIn(page)
+  await stage.show(page, '/loss')
   await page.getByText('before', { exact: true }).waitFor()
   const credentials: (string | undefined)[] = []
   page.on('request', (request) => {
     const url = request.url()
-    if (url.includes('/api/v1/') && !url.startsWith(stage.base())) {
+    if (url.includes('/api/v1/') && !url.startsWith(stage.base)) {
       credentials.push(request.headers()['authorization'])
     }
   })
 
   await ensemble.stop(withConsole)
   await page.getByText('It goes on at server').waitFor()
-  stage.check('the page says where it goes on when its server is gone', true)
+  check('the page says where it goes on when its server is gone', true)
   await stage.axe(page, 'a page that goes on at another server')
   await stage.picture(page, 'away-light')
-  await client.must('setData', { path: '/loss', data: Buffer.from('meanwhile'), version: -1 })
+  await stage.set('/loss', 'meanwhile')
   await page.getByText('meanwhile', { exact: true }).waitFor()
-  stage.check('changes are shown by the other server', true)
+  check('changes are shown by the other server', true)
   await page.getByText('you may administer').waitFor()
-  stage.check(
+  check(
     'the other server gets the credentials',
     credentials.length > 0 && credentials.every((each) => each?.startsWith('Basic ') === true),
     credentials,
@@ -35,33 +34,28 @@ export async function checkLoss(stage: Stage): Promise<void> {
   await page.getByLabel('Data of /loss').fill('over there')
   await page.getByRole('button', { name: 'Save over version 1' }).click()
   await page.getByText('over there', { exact: true }).waitFor()
-  await client.must('sync', { path: '/loss' })
-  const { data } = await client.must('getData', { path: '/loss', watch: false })
-  stage.check(
-    'a change is made at the other server',
-    Buffer.from(data ?? []).toString() === 'over there',
-  )
+  check('a change is made at the other server', (await stage.read('/loss')) === 'over there')
 
   await ensemble.start(withConsole)
   await page.getByRole('button', { name: `Back to server ${withConsole}` }).click()
   await page.getByText('It goes on at').waitFor({ state: 'detached' })
   await page.locator('.status.live').waitFor()
-  stage.check('the page goes back when asked', true)
+  check('the page goes back when asked', true)
 
   // Without a quorum nobody serves: the page keeps what it has and says that it is not live.
   const others = ensemble.ids.filter((id) => id !== withConsole)
   for (const id of others) await ensemble.stop(id)
   await page.getByText('What you see may be out of date').waitFor()
-  stage.check(
+  check(
     'without a quorum what was seen stays',
     (await page.getByLabel('Data', { exact: true }).innerText()) === 'over there',
   )
   await stage.axe(page, 'a lost connection')
   await stage.picture(page, 'lost-light')
-  await goTo(page, '#/tree?path=%2Floss')
+  await stage.goTo(page, '#/tree?path=%2Floss')
   for (const id of others) await ensemble.start(id)
   await page.locator('.status.live').waitFor()
   await page.getByText('What you see may be out of date').waitFor({ state: 'detached' })
-  stage.check('with a quorum it is live again', true)
+  check('with a quorum it is live again', true)
   await page.context().close()
 }
