@@ -51,7 +51,7 @@ export interface Change {
   readonly type: string
   readonly path: string
 }
-type ChangeListener = (changes: readonly Change[], isTruncated: boolean) => void
+export type ChangeListener = (changes: readonly Change[], isTruncated: boolean) => void
 export const changeListeners = new Set<ChangeListener>()
 export const sampleListeners = new Set<(sample: Sample) => void>()
 
