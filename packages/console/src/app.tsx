@@ -1,7 +1,7 @@
 import { signal } from '@preact/signals'
 import type { ComponentType } from 'preact'
 import { Dialog } from './dialog.tsx'
-import { EnsembleView } from './ensemble.tsx'
+import { EnsembleView } from './ensemble/ensemble-view.tsx'
 import { LoadView } from './load/load-view.tsx'
 import { LocksView } from './locks.tsx'
 import { switchTo } from './live.ts'
