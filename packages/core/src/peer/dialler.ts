@@ -37,10 +37,7 @@ export class Dialler {
    * leaves the leader less to do; to the leader if no follower can be reached, or if the leader must
    * learn something.
    */
-  async reachMaster(
-    { leader, state }: Decision,
-    mustTellLeader: boolean,
-  ): Promise<ReachedMaster> {
+  async reachMaster({ leader, state }: Decision, mustTellLeader: boolean): Promise<ReachedMaster> {
     const followers = [...this.parts.voters()].filter((id) => id !== leader)
     const mayFollow =
       state === 'observing' && this.options.observerMaster !== undefined && !mustTellLeader
@@ -48,9 +45,7 @@ export class Dialler {
     return found ?? { link: await this.reachLeader(leader), master: leader }
   }
 
-  private async reachAny(
-    followers: readonly ServerId[],
-  ): Promise<ReachedMaster | undefined> {
+  private async reachAny(followers: readonly ServerId[]): Promise<ReachedMaster | undefined> {
     if (followers.length === 0) return undefined
     const { host, isStopped } = this.parts
     let next = Math.floor(host.random() * followers.length)

@@ -128,7 +128,8 @@ export class LearnerRole implements Role<never>, Remains {
 
   /** A follower takes observers from now on, if the ensemble is configured so. */
   private takeObservers(epoch: bigint, up: LeaderRelay): TakingObservers | undefined {
-    const { options, db, committedLog, host, members, clock, zabTrace, pipeline, network } = this.parts
+    const { options, db, committedLog, host, members, clock, zabTrace, pipeline, network } =
+      this.parts
     const { observerMaster, self } = options
     if (this.name === 'observing' || observerMaster === undefined) return undefined
     const observers = new TakingObservers(
