@@ -41,7 +41,7 @@ test('the last can be taken back, and each be looked at', () => {
 test('a long one is emptied as quickly as many short ones', () => {
   const fifo = new Fifo<number>()
   for (let i = 0; i < 1_000_000; i++) fifo.push(i)
-  // By moving all that is left each time this would take minutes.
+  // If each shift moved all remaining elements, this would take minutes.
   while (fifo.length > 0) fifo.shift()
   expect(fifo.first).toBeUndefined()
 })

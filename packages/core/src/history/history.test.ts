@@ -8,7 +8,7 @@ import { passes } from './filter.ts'
 import { History } from './history.ts'
 import { subtreeAt } from './selection.ts'
 
-/** What is used of a quota is counted by each server, and only where it has the whole tree. */
+/** Leaves out quota usage: each server counts it by itself, and only if it has the whole tree. */
 function withoutUsage(content: Iterable<[string, Noted]>): Map<string, Noted> {
   return new Map(
     Array.from(content, ([path, node]) =>

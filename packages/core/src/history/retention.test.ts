@@ -39,7 +39,7 @@ async function recorded(steps: readonly Step[]): Promise<RecordedWorld> {
   return world
 }
 
-/** So that there are several logs and snapshots. */
+/** Produces several logs and snapshots. */
 const steps = fc
   .array(fc.array(anyStep, { minLength: 5, maxLength: 25 }), { minLength: 4, maxLength: 8 })
   .map((parts) =>
@@ -97,7 +97,7 @@ test('what is too much goes, the oldest first, and what is left is shown right o
           if (!(error instanceof HistoryError)) throw error
           return undefined
         })
-        // The past is one piece: it begins somewhere, and from there on nothing is missing.
+        // The past has no gaps: after its beginning nothing is missing.
         if (isShown) expect(tree).toBeDefined()
         if (tree === undefined) continue
         isShown = true

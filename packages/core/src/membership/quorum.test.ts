@@ -13,7 +13,7 @@ const someMajority = fc
   .record({ voters: someServers, version: fc.bigInt({ min: 0n, max: 9n }) })
   .map(majority)
 
-/** Each voter in one of three groups, by the first list; weights by the second. */
+/** The first list puts each voter into one of three groups; the second has the weights. */
 const someHierarchy = fc
   .record({
     voters: someServers,

@@ -8,7 +8,7 @@ import { prepareCreate } from './creating.ts'
 const { badArguments, noNode, nodeExists } = errorCodes
 const acl = [{ perms: 31, id: { scheme: 'world', id: 'anyone' } }]
 
-/** Prepares creates of paths, one after the other; says what each is refused with. */
+/** Prepares creates of paths, one after the other; returns the error of each, if any. */
 function refusals(paths: readonly string[]): (number | undefined)[] {
   const db = new Database({
     extendedTypes: true,

@@ -11,7 +11,7 @@ import { setData } from './set-data.ts'
 
 const acl = [{ perms: 31, id: { scheme: 'world', id: 'anyone' } }]
 
-/** Prepares one thing after the other, each at its time. */
+/** Returns a preparation for each given time. */
 function preparer(): (timeMs: number) => Preparation {
   const db = new Database({
     extendedTypes: true,

@@ -1,4 +1,4 @@
-/** The digest of the tree, as captured from Apache and as recomputed by whoever prepares. */
+/** The digest of the tree, as captured from Apache and as recomputed on the side that prepares. */
 import {
   encodeText,
   readTxnBody,
@@ -253,7 +253,7 @@ function prepare(step: Step, p: Preparation): Txn | number {
   return prepareAll(changes, p)
 }
 
-/** All or nothing, as `prepareMulti`, of which a change of an ACL can be no part. */
+/** Prepares all or nothing, as `prepareMulti` does. A multi cannot contain a change of an ACL. */
 function prepareAll(changes: readonly Change[], p: Preparation): Txn | number {
   const txns: SimpleTxn[] = []
   let refusal = 0

@@ -45,7 +45,7 @@ test('whatever Node takes for an address, and nothing else, is one', () => {
     fc.ipV6(),
     fc.ipV4(),
   )
-  // Apart from leading zeros, which Node does not like and Apache reads as decimal.
+  // Without leading zeros, which Node refuses and Apache reads as decimal.
   const plain = text.filter((address) => !/(^|[.:])0\d/.test(address))
   fc.assert(
     fc.property(plain, (address) => {

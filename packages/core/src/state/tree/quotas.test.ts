@@ -60,7 +60,7 @@ class QuotaWorld {
     return this.apply({ type: 5, body: { path, data: encodeText(text), version } })
   }
 
-  /** A quota, as the command line tool sets it. */
+  /** Sets a quota as the command-line tool does. */
   limit(path: string, limits: string): void {
     const at = `/zookeeper/quota${path}`
     this.createAll(at)
@@ -68,7 +68,7 @@ class QuotaWorld {
     this.create(`${at}/zookeeper_stats`, 'count=0,bytes=0')
   }
 
-  /** A node and all above it that are not there yet. */
+  /** Creates a node and its missing ancestors. */
   createAll(path: string): void {
     let at = ''
     for (const name of path.slice(1).split('/')) {

@@ -10,7 +10,7 @@ const anyStat = fc
   .map((bytes) => new DataView(new Uint8Array(bytes).buffer))
 
 test('a node that is made has the checksum of its stat, in any order of zxids and times', () => {
-  // Few of each, so that they come again, and so that halves are shared.
+  // Few values of each, so that values and halves repeat.
   const zxid = fc.tuple(fc.integer({ min: 0, max: 2 }), anyInt).map(longOf)
   const time = fc.oneof(fc.constantFrom(1n, 1_700_000_000_000n), anyLong)
   fc.assert(

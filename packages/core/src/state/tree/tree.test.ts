@@ -65,7 +65,7 @@ class Model {
     return bytes
   }
 
-  /** By the definition: a sum of CRCs over path, data and stat, the reserved subtree left out. */
+  /** By definition: a sum of CRCs over path, data and stat, without the reserved subtree. */
   get digest(): bigint {
     let sum = 0n
     for (const [path, { data, stat }] of this.nodes) {
@@ -89,7 +89,7 @@ function statOf(zxid: bigint, time: bigint, ephemeralOwner: bigint): StatPersist
   return { ...zxids, ...times, version: 0, cversion: 0, aversion: 0, ephemeralOwner }
 }
 
-/** Compares everything a tree can be asked. */
+/** Compares all that can be read from a tree. */
 function expectSame(tree: Tree, model: Model): void {
   expect(tree.size).toBe(model.nodes.size)
   expect(tree.dataBytes).toBe(model.dataBytes)
@@ -175,7 +175,7 @@ const anyStep: fc.Arbitrary<Step> = fc.oneof(
   },
 )
 
-/** Plays a step on both; what makes no sense is left out. */
+/** Plays a step on both; leaves out steps that are impossible. */
 function play(step: Step, zxid: bigint, tree: Tree, model: Model): void {
   const time = 1000n + zxid
   const paths = [...model.nodes.keys()]
@@ -185,7 +185,7 @@ function play(step: Step, zxid: bigint, tree: Tree, model: Model): void {
   if (step.do === 'create') {
     const child = pathFrom(path, step.name)
     if (model.nodes.has(child) || node.stat.ephemeralOwner > 0n) return
-    // Whoever has prepared it knows the checksum.
+    // A prepared transaction comes with its checksum.
     const isPrepared = zxid % 2n === 0n
     const contentChecksum = isPrepared ? crc32(step.data ?? '', crc32(child)) | 0 : undefined
     const { data: written, owner } = step

@@ -49,7 +49,7 @@ beforeEach(() => {
   ann = new TestWatcher()
 })
 
-/** What one connection was told since last asked, without zxids. */
+/** The events that a connection received since the last call, without zxids. */
 function told(watcher: TestWatcher): [type: number, path: string][] {
   return watcher.told.splice(0).map(([type, path]) => [type, path])
 }
@@ -262,7 +262,7 @@ class ModelWatches {
     if (!this.list.some(same)) this.list.push(watch)
   }
 
-  /** Who is told of an event; `already` are those told of it before. */
+  /** The watchers that an event notifies; `already` are those that it notified before. */
   fire(table: 'data' | 'child', path: string, already: ReadonlySet<number>): Set<number> {
     const ancestors = [path]
     for (let at = path; at !== '/';) ancestors.push((at = parentOf(at)))
