@@ -50,7 +50,7 @@ function writes(count: number): Step[] {
   return Array.from({ length: count }, () => ({ op: 'write' }))
 }
 
-test('what recovery needs no more is out of its way, and the past is all there', async () => {
+test('files that recovery no longer needs are moved away, and the past is complete', async () => {
   await fc.assert(
     fc.asyncProperty(steps, async (some) => {
       const world = await recorded(some)
@@ -79,7 +79,7 @@ test('what recovery needs no more is out of its way, and the past is all there',
   )
 })
 
-test('what is too much goes, the oldest first, and what is left is shown right or refused', async () => {
+test('too much history is deleted, oldest first, and the rest is shown correctly or refused', async () => {
   await fc.assert(
     fc.asyncProperty(steps, fc.integer({ min: 0, max: 20_000 }), async (some, retainBytes) => {
       const world = await recorded(some)
@@ -109,7 +109,7 @@ test('what is too much goes, the oldest first, and what is left is shown right o
   )
 })
 
-test('what is too old goes, and on a full disk the older half', async () => {
+test('history that is too old is deleted, and on a full disk the older half', async () => {
   const [some] = fc.sample(steps, { numRuns: 1, seed: 7 })
   const world = await recorded(some!)
   const { disk } = world

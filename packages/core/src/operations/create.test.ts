@@ -36,7 +36,7 @@ function refusals(paths: readonly string[]): (number | undefined)[] {
   })
 }
 
-test('what is wrong with a path comes after its parent, which may be the root however it is written', () => {
+test('an error of the path is reported after one of its parent, even for unusual spellings of the root', () => {
   expect(refusals(['/a', '/a/b', '/a', '/', '/é', '/é/ü'])).toEqual([
     undefined,
     undefined,

@@ -52,7 +52,7 @@ export const reconfig: WriteOperation<'reconfig', Request> = {
     if (typeof config === 'number') return config
     if (!reconfiguring.isSynced(config)) return errorCodes.newConfigNoQuorum
     const node = p.projection.load(configPath)
-    assert(node !== undefined, 'the configuration has its node')
+    assert(node !== undefined, 'the configuration node exists')
     if (!mayDo(p, node.acl, permissions.write)) return errorCodes.noAuth
     const data = encodeText(formatMembership(config))
     node.view.setInt32(field.version, -1)

@@ -150,7 +150,7 @@ export class Database {
   /** Sets the configuration that clients read. Each server stores it locally. */
   setConfig(text: Uint8Array, version: bigint, wallMs: number): void {
     const id = this.tree.find(configPath)
-    assert(id !== noNode, 'the configuration has its node')
+    assert(id !== noNode, 'the configuration node exists')
     const before = this.tree.dataLength(id)
     this.tree.setData(id, configPath, text, { zxid: version, time: BigInt(wallMs), version: -1 })
     if (!this.isLoading) this.quotas.dataChanged(configPath, text.length - before)

@@ -103,7 +103,7 @@ test.each([
   },
 )
 
-test('a node that was deleted, made again and given a child is found in a snapshot from before', async () => {
+test('a node that was deleted, created again and given a child is found with an earlier snapshot', async () => {
   const world = new World()
   const create = (path: string): void =>
     world.do({

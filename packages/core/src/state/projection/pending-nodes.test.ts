@@ -11,7 +11,7 @@ function nodeOf(path: number, hashes: readonly number[]): ProjectedNode {
   return node
 }
 
-test('holds the newest of each path, as a map would, however many there are', () => {
+test('holds the newest node of each path, as a map would, at any size', () => {
   const step = fc.tuple(fc.constantFrom('set', 'delete', 'drain'), fc.nat(199), fc.nat())
   const hashes = fc.array(fc.integer(), { minLength: 1, maxLength: 50 })
   fc.assert(
@@ -45,7 +45,7 @@ test('holds the newest of each path, as a map would, however many there are', ()
   )
 })
 
-test('paths with the same hash are told apart, also beyond the room that is kept', () => {
+test('paths with the same hash are distinguished, also beyond the initial size', () => {
   const pending = new PendingNodes()
   const nodes = Array.from({ length: 10_000 }, (_, i) => nodeOf(i, [7, 7 + (1 << 20), -7]))
   // One bucket for thousands of nodes would be slow, so most get hashes of their own.

@@ -289,7 +289,7 @@ export class Projection {
 
   private take(path: string, hash: number): ProjectedNode {
     const node = this.spare.pop() ?? new ProjectedNode()
-    assert(node.pending === 0, 'what changes no more can be another node')
+    assert(node.pending === 0, 'a node without pending changes can be reused')
     node.path = path
     node.hash = hash
     node.exists = true

@@ -40,7 +40,7 @@ const hash = fc.oneof(
   fc.integer(),
 )
 
-test('finds all that have a hash and nothing else, however it grows and shrinks', () => {
+test('finds all nodes with a hash and no others, however it grows and shrinks', () => {
   const steps = fc.array(fc.tuple(fc.nat(9), fc.nat(), hash), { maxLength: idsMax - 1 })
   fc.assert(
     fc.property(steps, fc.nat(300), (all, reserved) => {
@@ -61,7 +61,7 @@ test('finds all that have a hash and nothing else, however it grows and shrinks'
   )
 })
 
-test('knows each of many, beyond its first blocks, while they come and go', () => {
+test('finds each of many nodes, beyond the first blocks, while nodes come and go', () => {
   const index = new PathIndex()
   const hashOf = (id: number): number => Math.imul(id, 0x9e3779b1)
   const count = 60_000
@@ -76,7 +76,7 @@ test('knows each of many, beyond its first blocks, while they come and go', () =
   expect(wrong).toBe(0)
 })
 
-test('loses none where many buckets need a second one, and a third', () => {
+test('loses no node if many buckets need a second and a third spill', () => {
   let lost = 0
   for (let round = 0; round < 100; round++) {
     const index = new PathIndex()

@@ -129,7 +129,7 @@ export class PathIndex {
       const last = --block[at + countAt]!
       let slot = 0
       while (slot <= last && block[at + idsAt + slot] !== id) slot++
-      assert(slot <= last, 'what is removed is there')
+      assert(slot <= last, 'the entry to remove exists')
       block[at + hashesAt + slot] = block[at + hashesAt + last]!
       block[at + idsAt + slot] = block[at + idsAt + last]!
       return

@@ -101,7 +101,7 @@ export class Tree extends TreeView {
 
   /** Removes a znode without children. Does not change the stat of the parent. */
   remove(id: NodeId): void {
-    assert(id !== root && this.childCount(id) === 0, 'only a leaf is removed')
+    assert(id !== root && this.childCount(id) === 0, 'only leaves are removed')
     for (const cursor of this.cursors) cursor.nodeRemoved(id)
     this.digest.subtract(this.nodeDigest(id))
     this.owners.remove(id, this.owner(id))
