@@ -55,6 +55,8 @@ export interface RunResult {
 const setupMsMax = 30_000
 const progressMsMax = 120_000
 const visitsMax = 6
+/** More than the longest timeout of a session, and what its end takes. */
+const buryTicks = 25
 /** Faults with a course of their own, and how long that may take. */
 const slowFaults: ReadonlySet<string> = new Set([
   'strandedLeader',
@@ -255,14 +257,30 @@ class Run {
     }
     for (const { disk } of this.fullServers) disk.condition.isFull = false
     if (this.fullServers.length > 0) recorder.count('runs with a full minority')
-    await this.live(cluster.tickMs * 25, () => this.undead().length === 0)
+    await this.buryTheDead()
     if (recorder.ensemble !== undefined) await this.tour()
     for (const client of clients) client.ask({ op: 'sync', path: '/a' })
     await this.live(progressMsMax, isQuiet)
-    // A new epoch, when the counter of the last one was used up, gives all of them their time again.
-    await this.live(cluster.tickMs * 25, () => this.undead().length === 0)
+    await this.buryTheDead()
     for (const id of this.undead()) this.violate(`session ${id} should have expired long ago`)
     recorder.count('sessions', history.sessions.size)
+  }
+
+  /**
+   * Until every abandoned session has ended, for as long as its timeout allows. An epoch whose
+   * counter is used up amid the ends of sessions is followed by one that gives the rest of them
+   * their whole timeout again.
+   */
+  private async buryTheDead(): Promise<void> {
+    const { recorder, tickMs } = this.cluster
+    const isDone = (): boolean => this.undead().length === 0
+    for (;;) {
+      const epochs = recorder.counts.get('epochs')
+      const left = this.undead().length
+      await this.live(tickMs * buryTicks, isDone)
+      const isFewer = this.undead().length < left
+      if (isDone() || !isFewer || recorder.counts.get('epochs') === epochs) return
+    }
   }
 
   /** Sessions that the servers know, and no client. */
