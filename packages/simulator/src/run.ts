@@ -55,6 +55,8 @@ export interface RunResult {
 const setupMsMax = 30_000
 const progressMsMax = 120_000
 const visitsMax = 6
+/** Longer than the longest session timeout and the end of a session take. */
+const buryTicks = 25
 /** Scenario faults, and how long they may take. */
 const slowFaults: ReadonlySet<string> = new Set([
   'strandedLeader',
@@ -257,14 +259,29 @@ class Run {
     }
     for (const { disk } of this.fullServers) disk.condition.isFull = false
     if (this.fullServers.length > 0) recorder.count('runs with a full minority')
-    await this.live(cluster.tickMs * 25, () => this.undead().length === 0)
+    await this.buryTheDead()
     if (recorder.ensemble !== undefined) await this.tour()
     for (const client of clients) client.ask({ op: 'sync', path: '/a' })
     await this.live(progressMsMax, isQuiet)
-    // A new epoch, begun because the counter was used up, restarts all timeouts.
-    await this.live(cluster.tickMs * 25, () => this.undead().length === 0)
+    await this.buryTheDead()
     for (const id of this.undead()) this.violate(`session ${id} should have expired long ago`)
     recorder.count('sessions', history.sessions.size)
+  }
+
+  /**
+   * Waits until every abandoned session has ended, as long as the timeouts allow. If the counter of an
+   * epoch is used up meanwhile, the next epoch restarts the timeouts of the remaining sessions.
+   */
+  private async buryTheDead(): Promise<void> {
+    const { recorder, tickMs } = this.cluster
+    const isDone = (): boolean => this.undead().length === 0
+    for (;;) {
+      const epochs = recorder.counts.get('epochs')
+      const left = this.undead().length
+      await this.live(tickMs * buryTicks, isDone)
+      const isFewer = this.undead().length < left
+      if (isDone() || !isFewer || recorder.counts.get('epochs') === epochs) return
+    }
   }
 
   /** Sessions that servers know and no client has. */

@@ -16,6 +16,7 @@ import { apiRoot, openApi } from './openapi.ts'
 import { Query, readBody, streamed, type Call, type Route, type Services } from './route.ts'
 import { routes } from './routes/index.ts'
 import { problemOf } from './schema.ts'
+import { hex } from './shapes.ts'
 import { Surveyor } from './survey.ts'
 
 const jsonType = 'application/json'
@@ -129,6 +130,7 @@ export class ApiHandler {
     }
     const needed: Role =
       route.role === 'private' ? (this.isLocal ? 'metadata' : 'admin') : route.role
+    this.noteApplied(response)
     const isAnonymous = (request.headers.authorization ?? '').trim() === ''
     if (isAnonymous && !includes(services.clients.anonymous, needed)) throw denied(true)
     // Read only now: an anonymous caller without the role is refused before its body is read.
@@ -165,7 +167,15 @@ export class ApiHandler {
     }
     const answer = await route.handle(call)
     if (route.method !== 'GET' || route.isAudited === true) this.audit(route, call)
-    if (answer !== streamed) sendJson(call.response, 200, JSON.stringify(answer))
+    if (answer === streamed) return
+    this.noteApplied(call.response)
+    sendJson(call.response, 200, JSON.stringify(answer))
+  }
+
+  /** Callers that change servers can see that the new one is not behind the old one. */
+  private noteApplied(response: ServerResponse): void {
+    const { peer } = this.services.view
+    if (peer.isServing) response.setHeader('Zabra-Applied', hex(peer.lastZxid))
   }
 
   private async bodyOf(
@@ -208,7 +218,10 @@ export class ApiHandler {
 function allowOrigin(request: IncomingMessage, response: ServerResponse): void {
   response.setHeader('Access-Control-Allow-Origin', request.headers.origin ?? '')
   response.setHeader('Vary', 'Origin')
-  response.setHeader('Access-Control-Expose-Headers', 'Content-Range, ETag, Zabra-Version')
+  response.setHeader(
+    'Access-Control-Expose-Headers',
+    'Content-Range, ETag, Zabra-Applied, Zabra-Version, Zabra-Zxid',
+  )
   response.setHeader('Access-Control-Allow-Methods', 'GET, POST, PUT, DELETE')
   response.setHeader('Access-Control-Allow-Headers', 'Authorization, Content-Type, If-Range, Range')
   response.setHeader('Access-Control-Max-Age', '600')

@@ -144,6 +144,19 @@ test('a lock below a znode that hides its children is counted, not shown', async
   expect(body.unreadable).toBeGreaterThan(0)
 })
 
+test('each answer names the last transaction that the server has applied', async () => {
+  const client = await connect()
+  const applied = async (): Promise<bigint> => {
+    const response = await fetch(`${server.adminAddress}/api/v1/whoami`)
+    return BigInt(response.headers.get('zabra-applied') ?? '')
+  }
+  const before = await applied()
+  await client.create('/applied')
+  const { stat } = await client.must('exists', { path: '/applied', watch: false })
+  expect(stat.czxid).toBeGreaterThan(before)
+  expect(await applied()).toBeGreaterThanOrEqual(stat.czxid)
+})
+
 test('a session is told with its ephemerals and watches', async () => {
   const client = await connect()
   await client.create('/mine', '', createFlags.ephemeral)
