@@ -1,10 +1,10 @@
-/** Errors in who may lead, and since when. */
+/** Errors in who may lead, and from when on. */
 import type { QuorumVerifier } from '@zabra/core'
 import { inside, replace } from './inside.ts'
 import type { Mutant } from './mutant.ts'
 import { ofLeader, onRole } from './roles.ts'
 
-/** Every set of servers that is not empty will do. */
+/** Accepts every set of servers that is not empty. */
 const anybody = (acks: ReadonlySet<bigint>): boolean => acks.size > 0
 
 export const epochMutants: readonly Mutant[] = [

@@ -13,7 +13,7 @@ import { inside, replace } from './inside.ts'
 import type { Mutant } from './mutant.ts'
 import { ofLeader, ofLearner } from './roles.ts'
 
-/** What a server knows of the members. */
+/** What a server knows about the members. */
 interface Book {
   committed: Membership
   seen: Membership | undefined
@@ -25,7 +25,7 @@ function bookOf(peer: EnsemblePeer): Book {
   return inside(peer, 'members', 'configs') as unknown as Book
 }
 
-/** Another opinion about who has to agree. */
+/** Changes which servers must agree. */
 function deciding(name: string, whose: (book: Book) => QuorumVerifier): Mutant {
   return {
     name,

@@ -1,9 +1,9 @@
-/** Reaches into the roles that a server of an ensemble plays. */
+/** Access to the roles of a server in an ensemble. */
 import type { EnsemblePeer } from '@zabra/core'
 import { inside, replace } from './inside.ts'
 import type { Mutant } from './mutant.ts'
 
-/** What mutants change of the connections between servers. */
+/** The parts of a connection between servers that mutants change. */
 export interface LinkInside {
   sendPacket(packet: { readonly type: number; readonly zxid: bigint; readonly data: unknown }): void
 }
@@ -11,22 +11,22 @@ export interface LinkInside {
 type Part = Record<string, unknown>
 type Options = Pick<Mutant, 'shape' | 'isChanging' | 'observerMasters' | 'zab' | 'faults'>
 
-/** The parts of the role of a server that is led. */
+/** The parts of the role of a follower or observer. */
 export interface FollowingInside {
-  /** The machine. */
+  /** The state machine. */
   readonly learner: Part
   /** Where the writes of its clients go. */
   readonly upstream: Part
-  /** What the role was given. */
+  /** The parts that the role received. */
   readonly parts: Part
   readonly link: LinkInside
 }
 
 /** The parts of the role of a leader. */
 export interface LeadingInside {
-  /** The machine. */
+  /** The state machine. */
   readonly leader: Part
-  /** What the role was given. */
+  /** The parts that the role received. */
   readonly parts: Part
   /** The connections of learners. */
   readonly connections: Part
@@ -51,7 +51,7 @@ export function ofLeader(
   }
 }
 
-/** An error of those who are led. */
+/** An error of followers and observers. */
 export function ofLearner(
   name: string,
   change: (learner: Part, peer: EnsemblePeer, role: FollowingInside) => void,
@@ -69,7 +69,7 @@ export function ofLearner(
   }
 }
 
-/** Does something to each role of these names before the peer plays it. Mutants may be combined. */
+/** Changes each role of these names that the peer takes on. */
 export function onRole(
   peer: EnsemblePeer,
   names: readonly string[],
@@ -88,7 +88,7 @@ export function driverOf(role: Part): Part {
   return driver
 }
 
-/** Every `n`-th call is left out. */
+/** Skips every `n`-th call. */
 export function skipping(n: number): (original: (...args: unknown[]) => void) => typeof original {
   let calls = 0
   return (original) =>

@@ -1,4 +1,4 @@
-/** Errors in who knows which session, and until when. */
+/** Errors in which server knows a session, and for how long. */
 import { packetTypes, Writer } from '@zabra/protocol'
 import { inside, replace } from './inside.ts'
 import type { Mutant } from './mutant.ts'
@@ -6,7 +6,7 @@ import { ofLeader, ofLearner, onRole } from './roles.ts'
 
 const closeSession = -11
 
-/** Does something to each proposer that the peer gets. */
+/** Changes each proposer that the peer gets. */
 function ofProposer(name: string, change: (proposer: Record<string, unknown>) => void): Mutant {
   return {
     name,
