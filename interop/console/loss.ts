@@ -1,4 +1,5 @@
 /** A server that goes away while its page is open. */
+import { until } from '../../packages/server/test/support/until.ts'
 import { check, type Stage } from './stage.ts'
 
 export async function loss(stage: Stage): Promise<void> {
@@ -37,6 +38,7 @@ export async function loss(stage: Stage): Promise<void> {
   check('a change is made at the other server', (await stage.read('/loss')) === 'over there')
 
   await ensemble.start(withConsole)
+  await until(() => ensemble.server(withConsole).peer.isServing)
   await page.getByRole('button', { name: `Back to server ${withConsole}` }).click()
   await page.getByText('It goes on at').waitFor({ state: 'detached' })
   await page.locator('.status.live').waitFor()

@@ -8,6 +8,7 @@
  */
 import { parseArgs } from 'node:util'
 import { files } from '@zabra/console'
+import { coordination } from './coordination.ts'
 import { ensemble } from './ensemble.ts'
 import { load } from './load.ts'
 import { loss } from './loss.ts'
@@ -20,6 +21,7 @@ const { values: options } = parseArgs({
 /** Each has an ensemble of its own. */
 const suites: Readonly<Record<string, (stage: Stage) => Promise<void>>> = {
   mainViews,
+  coordination,
   ensemble,
   load,
   loss,

@@ -3,10 +3,10 @@ import type { ComponentType } from 'preact'
 import { Dialog } from './dialog.tsx'
 import { EnsembleView } from './ensemble/ensemble-view.tsx'
 import { LoadView } from './load/load-view.tsx'
-import { LocksView } from './locks.tsx'
+import { CoordinationView } from './coordination/coordination-view.tsx'
 import { switchTo } from './live.ts'
 import { candidates, home, isAway, isChosen, nameOf, server } from './servers.ts'
-import { SessionsView } from './sessions.tsx'
+import { SessionsView } from './sessions/sessions-view.tsx'
 import { SignIn } from './sign-in.tsx'
 import {
   announcement,
@@ -33,7 +33,7 @@ const pages: Readonly<Record<View, ComponentType>> = {
   tree: TreeView,
   ensemble: EnsembleView,
   sessions: SessionsView,
-  locks: LocksView,
+  locks: CoordinationView,
   load: LoadView,
 }
 

@@ -37,6 +37,17 @@ export function timeText(iso: string): string {
   return Number.isNaN(time.getTime()) ? iso : time.toISOString().replace('T', ' ').slice(0, 19)
 }
 
+/** A count of things, in words. */
+export function countOf(count: number, one: string, many = `${one}s`): string {
+  return `${countText(count)} ${count === 1 ? one : many}`
+}
+
+/** A duration to the millisecond, where that matters. */
+export function preciseText(ms: number): string {
+  if (ms < 1000) return `${Math.round(ms)} ms`
+  return ms < 10_000 ? `${(ms / 1000).toFixed(1)} s` : lastingText(ms)
+}
+
 /** A time with milliseconds, in which elections are measured. */
 export function clockText(timeMs: number): string {
   return new Date(timeMs).toISOString().slice(0, 23).replace('T', ' ')

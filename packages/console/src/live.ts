@@ -118,7 +118,10 @@ async function session(candidate: Server, signal: AbortSignal, onOpen: () => voi
 }
 
 function arrive(candidate: Server, found: WhoAmI): void {
-  if (server.value.origin !== candidate.origin) isChosen.value = false
+  if (server.value.origin !== candidate.origin) {
+    if (isChosen.value) announcement.value = `${nameOf(server.value)} does not answer`
+    isChosen.value = false
+  }
   server.value = candidate
   who.value = found
 }

@@ -1,5 +1,6 @@
 import { signal } from '@preact/signals'
-import { useEffect, useMemo, useRef, useState } from 'preact/hooks'
+import { useMemo } from 'preact/hooks'
+import { useWidth } from '../use-width.ts'
 import { byteTicks, tickText, timeTicks, valueTicks } from './scale.ts'
 
 export interface Point {
@@ -30,15 +31,7 @@ const bottom = height - margin.bottom
 
 /** Values over time; a pointer, or the arrow keys, read them off. */
 export function Chart({ title, series, fromMs, toMs, gapMs, text, isBytes }: Props) {
-  const box = useRef<HTMLDivElement>(null)
-  const [width, setWidth] = useState(320)
-  useEffect(() => {
-    const observer = new ResizeObserver(([entry]) => {
-      if (entry !== undefined) setWidth(Math.max(200, Math.round(entry.contentRect.width)))
-    })
-    if (box.current !== null) observer.observe(box.current)
-    return () => observer.disconnect()
-  }, [])
+  const [box, width] = useWidth<HTMLDivElement>(200)
   const highest = Math.max(0, ...series.flatMap(({ points }) => points.map(({ value }) => value)))
   const ticks = isBytes ? byteTicks(highest) : valueTicks(highest)
   const top = ticks.at(-1)!

@@ -39,20 +39,18 @@ export function CoordinationView() {
   return (
     <div class="page">
       <Problem error={error} />
-      {value === undefined
-        ? error === undefined && <p class="muted">Looking through the tree.</p>
-        : path === null
-          ? (
-              <Overview found={value} nowMs={nowMs} onEnd={setEnding} />
-            )
-          : (
-              <LineDetail
-                key={path}
-                path={path}
-                line={value.lines.find((each) => each.path === path)}
-                nowMs={nowMs}
-              />
-            )}
+      {value === undefined ? (
+        error === undefined && <p class="muted">Looking through the tree.</p>
+      ) : path === null ? (
+        <Overview found={value} nowMs={nowMs} onEnd={setEnding} />
+      ) : (
+        <LineDetail
+          key={path}
+          path={path}
+          line={value.lines.find((each) => each.path === path)}
+          nowMs={nowMs}
+        />
+      )}
       {ending !== undefined && (
         <EndSession
           id={ending}
@@ -92,7 +90,7 @@ function Overview({ found, nowMs, onEnd }: OverviewProps) {
   return (
     <>
       <div class="line">
-        <h2 class="grow">{titleOf(lines.length)}</h2>
+        <h2 class="title">{titleOf(lines.length)}</h2>
         <p class="tallies">
           <span>
             <b>{countText(waiters)}</b> waiting
@@ -137,7 +135,9 @@ function Overview({ found, nowMs, onEnd }: OverviewProps) {
 
 function titleOf(count: number): string {
   if (count === 0) return 'Nobody holds a lock, waits for one, or is in a queue or group'
-  return count === 1 ? '1 place where clients coordinate' : `${countText(count)} places where clients coordinate`
+  return count === 1
+    ? '1 place where clients coordinate'
+    : `${countText(count)} places where clients coordinate`
 }
 
 function matches(line: Coordination['lines'][number], text: string): boolean {
@@ -156,7 +156,11 @@ function Filters({ all }: { readonly all: Coordination['lines'] }) {
   return (
     <div class="line" role="search">
       <div class="tabs" role="group" aria-label="Kind">
-        <button type="button" aria-pressed={query['kind'] === undefined} onClick={() => change('kind', undefined)}>
+        <button
+          type="button"
+          aria-pressed={query['kind'] === undefined}
+          onClick={() => change('kind', undefined)}
+        >
           All {countText(all.length)}
         </button>
         {Object.keys(kindGroups).map((name) => {

@@ -15,12 +15,13 @@ test('a circle has a column of its own, and its arrows are marked', () => {
   const circle = [wait('a', 'b', '/one'), wait('b', 'a', '/two')]
   const layout = layoutOf([...circle, wait('c', 'a', '/one')], [circle])
   expect(columnsOf(layout)).toEqual({ a: 1, b: 1, c: 0 })
-  expect(layout.arrows.map(({ from, to, isInCircle }) => [from.session, to.session, isInCircle]))
-    .toEqual([
-      ['a', 'b', true],
-      ['b', 'a', true],
-      ['c', 'a', false],
-    ])
+  expect(
+    layout.arrows.map(({ from, to, isInCircle }) => [from.session, to.session, isInCircle]),
+  ).toEqual([
+    ['a', 'b', true],
+    ['b', 'a', true],
+    ['c', 'a', false],
+  ])
 })
 
 test('waits of one session for another are one arrow with all paths', () => {

@@ -22,10 +22,7 @@ export interface Layout {
 }
 
 /** Sessions of a circle share a column, those that wait for them are in the columns before. */
-export function layoutOf(
-  waits: readonly Wait[],
-  deadlocks: readonly (readonly Wait[])[],
-): Layout {
+export function layoutOf(waits: readonly Wait[], deadlocks: readonly (readonly Wait[])[]): Layout {
   const sessions = [...new Set(waits.flatMap(({ waiter, holder }) => [waiter, holder]))]
   const circleOf = new Map<string, string>()
   for (const [at, circle] of deadlocks.entries()) {
@@ -56,11 +53,29 @@ export function layoutOf(
     ...deadlocks.flatMap((circle) => circle.map(({ waiter }) => waiter)),
     ...sessions,
   ].filter((session, at, all) => all.indexOf(session) === at)
-  for (const session of ordered) {
-    const column = deepest - depthOf(unitOf(session))
-    const row = rows[column] ?? 0
-    rows[column] = row + 1
-    places.set(session, { session, column, row, isInCircle: circleOf.has(session) })
+  const holdersOf = (session: string): readonly string[] =>
+    waits.filter(({ waiter }) => waiter === session).map(({ holder }) => holder)
+  const meanRow = (session: string): number => {
+    const found = holdersOf(session).flatMap((holder) => places.get(holder)?.row ?? [])
+    return found.reduce((sum, row) => sum + row, 0) / Math.max(1, found.length)
+  }
+  // From the right: each beside the one it waits for, so that few arrows cross.
+  for (let depth = 0; depth <= deepest; depth++) {
+    const here = ordered.filter((session) => depthOf(unitOf(session)) === depth)
+    const isInCircle = (session: string): boolean => circleOf.has(session)
+    const sortedHere = [
+      ...here.filter(isInCircle),
+      ...here.filter((each) => !isInCircle(each)).toSorted((a, b) => meanRow(a) - meanRow(b)),
+    ]
+    for (const [row, session] of sortedHere.entries()) {
+      places.set(session, {
+        session,
+        column: deepest - depth,
+        row,
+        isInCircle: isInCircle(session),
+      })
+    }
+    rows.push(here.length)
   }
   const arrows = new Map<string, { from: Place; to: Place; paths: string[]; isInCircle: boolean }>()
   for (const { waiter, holder, path } of waits) {
@@ -81,6 +96,6 @@ export function layoutOf(
     places: [...places.values()],
     arrows: [...arrows.values()],
     columns: deepest + 1,
-    rows: Math.max(0, ...rows.map((count) => count ?? 0)),
+    rows: Math.max(0, ...rows),
   }
 }

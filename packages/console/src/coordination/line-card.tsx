@@ -1,7 +1,13 @@
-import type { Contender, Line } from '../api.ts'
 import { countText, lastingText } from '../format.ts'
 import { hrefOf } from '../state.ts'
-import { groupOf, waitersOf, waitingSince, type Standing } from './lines.ts'
+import {
+  groupOf,
+  waitersOf,
+  waitingSince,
+  type Contender,
+  type Line,
+  type Standing,
+} from './lines.ts'
 
 const shownMax = 6
 
@@ -37,7 +43,9 @@ export function LineCard({ line, standing, nowMs }: Props) {
         {kind}, {contenders[0]?.library === 'any' ? 'ephemeral znodes' : contenders[0]?.library}
         {group === 'groups' && `, ${countText(total)} ${total === 1 ? 'member' : 'members'}`}
         {group === 'queues' && `, ${countText(total)} ${total === 1 ? 'item' : 'items'}`}
-        {(group === 'locks' || group === 'semaphores') && waiters > 0 && `, ${countText(total - (contenders.length - waiters))} wait`}
+        {(group === 'locks' || group === 'semaphores') &&
+          waiters > 0 &&
+          `, ${countText(total - (contenders.length - waiters))} wait`}
       </p>
       {since !== undefined && standing !== 'waiting' && (
         <p class="warning">

@@ -1,11 +1,11 @@
 import { useEffect, useState } from 'preact/hooks'
-import { ApiError, get, type Line } from '../api.ts'
+import { ApiError, get } from '../api.ts'
 import { Problem } from '../dialog.tsx'
-import { clockText, countText, lastingText } from '../format.ts'
+import { clockText, countText, lastingText, preciseText } from '../format.ts'
 import { generation, hrefOf, mayRead } from '../state.ts'
 import { Table } from '../table.tsx'
 import { wordOf } from './line-card.tsx'
-import { groupOf } from './lines.ts'
+import type { Line } from './lines.ts'
 import { tenuresIn, type Coming, type Tenure } from './tenures.ts'
 
 interface Props {
@@ -17,8 +17,7 @@ interface Props {
 
 /** One line with all its contenders, and who held it before. */
 export function LineDetail({ path, line, nowMs }: Props) {
-  const isExclusive =
-    line === undefined || ['lock', 'simple lock', 'election'].includes(line.kind)
+  const isExclusive = line === undefined || ['lock', 'simple lock', 'election'].includes(line.kind)
   const past = usePast(path, line, isExclusive)
   const [current] = past?.tenures ?? []
   const heldSince =
@@ -57,7 +56,7 @@ export function LineDetail({ path, line, nowMs }: Props) {
 }
 
 function Contenders({ line, nowMs }: { readonly line: Line; readonly nowMs: number }) {
-  const columns = ['', 'Name', 'In line since (UTC)', 'For', 'Session', 'Token', 'Znode']
+  const columns = ['State', 'Name', 'In line since (UTC)', 'For', 'Session', 'Token', 'Znode']
   return (
     <Table label="In line" columns={columns}>
       {line.contenders.map((each, at) => {
@@ -82,7 +81,9 @@ function Contenders({ line, nowMs }: { readonly line: Line; readonly nowMs: numb
               <code>{token}</code>
             </td>
             <td class="path">
-              <a href={hrefOf('tree', { path: node })}>{node.slice(line.path.length).replace(/^\//, '')}</a>
+              <a href={hrefOf('tree', { path: node })}>
+                {node.slice(line.path.length).replace(/^\//, '')}
+              </a>
             </td>
           </tr>
         )
@@ -119,7 +120,11 @@ function usePast(path: string, line: Line | undefined, isWanted: boolean): PastO
         if (!isHere) return
         const depth = path.split('/').length + (path === '/' ? 0 : 1)
         const own = changes.filter((each) => each.path?.split('/').length === depth).toReversed()
-        const current = (line?.contenders ?? []).map(({ node, session, id }) => ({ node, session, id }))
+        const current = (line?.contenders ?? []).map(({ node, session, id }) => ({
+          node,
+          session,
+          id,
+        }))
         setPast({ tenures: tenuresIn(own, current), isCut: next !== null })
       },
       (fault: unknown) => {
@@ -127,7 +132,7 @@ function usePast(path: string, line: Line | undefined, isWanted: boolean): PastO
         const problem =
           fault instanceof ApiError && fault.status === 501
             ? 'This server keeps no history.'
-            : String((fault as Error).message)
+            : (fault as Error).message
         setPast({ tenures: [], isCut: false, problem })
       },
     )
@@ -148,14 +153,17 @@ function Past({ past, nowMs }: { readonly past: PastOf | undefined; readonly now
       <h2 id="past-title">Who held it</h2>
       <Problem error={problem} />
       {tenures.length > 0 && (
-        <Table label="Who held it" columns={['From (UTC)', 'For', 'Waited', 'Name', 'Session', 'Ended']}>
+        <Table
+          label="Holders so far"
+          columns={['From (UTC)', 'For', 'Waited', 'Name', 'Session', 'Ended']}
+        >
           {tenures.slice(0, tenuresMax).map((each) => {
             const { node, session, id, fromMs, toMs, waitedMs, isLost } = each
             return (
               <tr key={`${node} ${fromMs}`} class={toMs === undefined ? 'holds' : ''}>
                 <td>{waitedMs === undefined ? 'before that' : clockText(fromMs)}</td>
-                <td>{waitedMs === undefined ? '–' : lastingText((toMs ?? nowMs) - fromMs)}</td>
-                <td>{waitedMs === undefined ? '–' : lastingText(waitedMs)}</td>
+                <td>{waitedMs === undefined ? '–' : preciseText((toMs ?? nowMs) - fromMs)}</td>
+                <td>{waitedMs === undefined ? '–' : preciseText(waitedMs)}</td>
                 <th scope="row">{id === null || id === '' ? node.split('/').at(-1) : id}</th>
                 <td>{session ?? '–'}</td>
                 <td>

@@ -1,6 +1,5 @@
 import { expect, test } from 'vitest'
-import type { Contender, Line } from '../api.ts'
-import { longMs, sorted } from './lines.ts'
+import { longMs, sorted, type Contender, type Line } from './lines.ts'
 
 const nowMs = Date.parse('2026-01-01T10:00:00Z')
 const contender = (session: string, holds: boolean, waitedMs: number): Contender => ({

@@ -1,5 +1,22 @@
 /** What of the locks, elections, queues and groups is shown, and how they stand. */
-import type { Contender, Line } from '../api.ts'
+
+export interface Contender {
+  readonly node: string
+  readonly holds: boolean
+  readonly mode: 'read' | 'write' | null
+  readonly id: string | null
+  readonly session: string
+  readonly token: string
+  readonly since: string
+  readonly library: string
+}
+export interface Line {
+  readonly path: string
+  readonly kind: string
+  readonly total: number
+  readonly hidden: number
+  readonly contenders: readonly Contender[]
+}
 
 export interface Wait {
   readonly waiter: string

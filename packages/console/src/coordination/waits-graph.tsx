@@ -1,4 +1,5 @@
 import { hrefOf } from '../state.ts'
+import { useWidth } from '../use-width.ts'
 import { layoutOf, type Arrow, type Place } from './graph.ts'
 import type { Coordination, Wait } from './lines.ts'
 
@@ -7,18 +8,23 @@ interface Props extends Pick<Coordination, 'waits' | 'deadlocks'> {
 }
 
 const sessionsMax = 60
-const columnWidth = 270
+const columnWidthMin = 236
+const columnWidthMax = 340
 const rowHeight = 78
 const boxWidth = 150
 const boxHeight = 44
 /** Room for arrows between sessions of one column. */
-const side = 64
+const side = 104
 
 /** Who waits for whom, drawn; arrows lead to the holder, and circles stand out. */
 export function WaitsGraph({ waits, deadlocks, names }: Props) {
   const shown = someOf(waits, deadlocks)
   const { places, arrows, columns, rows } = layoutOf(shown, deadlocks)
-  const width = columns * columnWidth - (columnWidth - boxWidth) + 2 * side
+  const [box, room] = useWidth<HTMLDivElement>(260)
+  const gaps = Math.max(1, columns - 1)
+  const fitting = Math.floor((room - 2 * side - boxWidth) / gaps)
+  const columnWidth = Math.max(columnWidthMin, Math.min(columnWidthMax, fitting))
+  const width = (columns - 1) * columnWidth + boxWidth + 2 * side
   const height = rows * rowHeight + 6
   const left = ({ column }: Place): number => side + column * columnWidth
   const top = ({ row }: Place): number => 16 + row * rowHeight
@@ -32,8 +38,14 @@ export function WaitsGraph({ waits, deadlocks, names }: Props) {
             ` Only ${shown.length} of ${waits.length} waits are drawn; the lists below have all.`}
         </span>
       </figcaption>
-      <div class="wide-drawing" tabIndex={0} role="region" aria-label="Graph of waits">
-        <svg class="plot" width={width} height={height} role="group" aria-label={summaryOf(shown, deadlocks)}>
+      <div ref={box} class="wide-drawing" tabIndex={0} role="region" aria-label="Graph of waits">
+        <svg
+          class="plot"
+          width={width}
+          height={height}
+          role="group"
+          aria-label={summaryOf(shown, deadlocks)}
+        >
           <defs>
             {['calm', 'circle'].map((kind) => (
               <marker
@@ -43,8 +55,9 @@ export function WaitsGraph({ waits, deadlocks, names }: Props) {
                 viewBox="0 0 8 8"
                 refX="7"
                 refY="4"
-                markerWidth="8"
-                markerHeight="8"
+                markerWidth="10"
+                markerHeight="10"
+                markerUnits="userSpaceOnUse"
                 orient="auto-start-reverse"
               >
                 <path d="M0 0L8 4L0 8z" />
@@ -106,7 +119,7 @@ function ArrowLine({ arrow, left, top }: ArrowProps) {
     const bulge = (isDown ? 1 : -1) * (28 + 10 * Math.abs(to.row - from.row))
     d = `M${x} ${fromY}C${x + bulge} ${fromY} ${x + bulge} ${toY} ${x} ${toY}`
     label = {
-      x: x + bulge * 0.8,
+      x: x + bulge * 0.75 + (isDown ? 6 : -6),
       y: (fromY + toY) / 2 + 4,
       anchor: isDown ? 'start' : 'end',
     }
@@ -114,7 +127,8 @@ function ArrowLine({ arrow, left, top }: ArrowProps) {
     const [x1, x2] = [left(from) + boxWidth, left(to)]
     const middle = (x1 + x2) / 2
     d = `M${x1} ${fromY}C${middle} ${fromY} ${middle} ${toY} ${x2} ${toY}`
-    label = { x: middle, y: (fromY + toY) / 2 - 6, anchor: 'middle' }
+    // Beside its beginning, where no other arrow is.
+    label = { x: x1 + 8, y: fromY - 6, anchor: 'start' }
   }
   const text = paths.length === 1 ? paths[0]! : `${paths[0]} and ${paths.length - 1} more`
   return (
@@ -134,10 +148,7 @@ const shortText = (text: string, most: number): string =>
   text.length <= most ? text : `…${text.slice(1 - most)}`
 
 /** All of the deadlocks, and others until the drawing is full. */
-function someOf(
-  waits: readonly Wait[],
-  deadlocks: readonly (readonly Wait[])[],
-): readonly Wait[] {
+function someOf(waits: readonly Wait[], deadlocks: readonly (readonly Wait[])[]): readonly Wait[] {
   const first = new Set(deadlocks.flat().map(({ waiter }) => waiter))
   const ordered = [
     ...waits.filter(({ waiter }) => first.has(waiter)),

@@ -67,7 +67,12 @@ const charts: readonly ChartOf[] = [
   { title: 'Znodes', of: [['znodes', 'znodes']], text: countText },
   { title: 'Data of znodes', of: [['data', 'dataBytes']], text: bytesText, isBytes: true },
   { title: 'Watches', of: [['watches', 'watches']], text: countText },
-  { title: 'Memory of the process', of: [['memory', 'memoryBytes']], text: bytesText, isBytes: true },
+  {
+    title: 'Memory of the process',
+    of: [['memory', 'memoryBytes']],
+    text: bytesText,
+    isBytes: true,
+  },
 ]
 
 const ranges = { '5 min': 5, '15 min': 15, '1 hour': 60 } as const
@@ -218,7 +223,7 @@ function AsTable({ samples }: { readonly samples: readonly Sample[] }) {
     <details onToggle={(event) => setOpen(event.currentTarget.open)}>
       <summary>The same as a table</summary>
       {isOpen && (
-        <Table label="Metrics" columns={['Time (UTC)', ...columns]}>
+        <Table label="Metrics" columns={['Time (UTC)', ...columns]} numbers={columns}>
           {samples
             .filter((_, at) => (samples.length - 1 - at) % step === 0)
             .toReversed()

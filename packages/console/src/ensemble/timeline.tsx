@@ -1,10 +1,11 @@
 import { useEffect, useRef, useState } from 'preact/hooks'
 import { getFrom, type Ensemble } from '../api.ts'
 import { tickText, timeTicks } from '../charts/scale.ts'
-import { clockText, countText, lastingText, timeText } from '../format.ts'
+import { clockText, countOf, countText, lastingText, preciseText, timeText } from '../format.ts'
 import { server, servers } from '../servers.ts'
 import { generation, go, place } from '../state.ts'
 import { Table } from '../table.tsx'
+import { useWidth } from '../use-width.ts'
 import { laneOf, reignsIn, type Lane, type Role, type TimelineJson } from './lanes.ts'
 
 const pollMs = 4000
@@ -108,15 +109,7 @@ interface LanesProps {
 }
 
 function Lanes({ lanes, fromMs, toMs }: LanesProps) {
-  const box = useRef<HTMLDivElement>(null)
-  const [width, setWidth] = useState(600)
-  useEffect(() => {
-    const observer = new ResizeObserver(([entry]) => {
-      if (entry !== undefined) setWidth(Math.max(260, Math.round(entry.contentRect.width)))
-    })
-    if (box.current !== null) observer.observe(box.current)
-    return () => observer.disconnect()
-  }, [])
+  const [box, width] = useWidth<HTMLDivElement>(260)
   const span = Math.max(1000, toMs - fromMs)
   const inner = width - left - right
   const x = (time: number): number =>
@@ -163,7 +156,7 @@ function Lanes({ lanes, fromMs, toMs }: LanesProps) {
                     >
                       <title>
                         {`${roleTexts[role]}${role === 'following' && leader !== null ? ` server ${leader}` : ''}` +
-                          `${epoch === null ? '' : `, epoch ${epoch}`}, for ${lastingText(end - start)}`}
+                          `${epoch === null ? '' : `, epoch ${epoch}`}, for ${preciseText(end - start)}`}
                       </title>
                     </rect>
                   ))}
@@ -227,7 +220,7 @@ function Reigns({ lanes, nowMs }: { readonly lanes: readonly Lane[]; readonly no
               {toMs === undefined && <span class="badge leads">leads</span>}
             </td>
             <td>{isHandOver ? 'hand-over' : 'election'}</td>
-            <td>{gapMs === undefined ? '–' : gapMs < 1000 ? `${gapMs} ms` : lastingText(gapMs)}</td>
+            <td>{gapMs === undefined ? '–' : preciseText(gapMs)}</td>
           </tr>
         ))}
       </Table>
@@ -246,7 +239,7 @@ function Moments({ lanes }: { readonly lanes: readonly Lane[] }) {
   const [count, setCount] = useState(momentsShown)
   return (
     <details onToggle={(event) => setOpen(event.currentTarget.open)}>
-      <summary>{countText(all.length)} events, as the servers saw them</summary>
+      <summary>{countOf(all.length, 'event')}, as the servers saw them</summary>
       {isOpen && (
         <>
           <Table label="Events" columns={['Time (UTC)', 'Server', 'Event']}>
