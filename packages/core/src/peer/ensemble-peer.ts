@@ -111,7 +111,11 @@ export class EnsemblePeer extends PeerBase {
       ...(options.electionTiming === undefined ? {} : { timing: options.electionTiming }),
       isGone: (server) => this.links.isGone(server),
     })
-    this.links = new Links({ self: options.self, addresses: options.electionAddresses })
+    this.links = new Links({
+      self: options.self,
+      addresses: options.electionAddresses,
+      onCrowded: () => this.note({ type: 'crowded', port: 'election' }),
+    })
     this.noSessions = new SessionTracker(options.tickMs)
     this.history = new LocalHistory({
       ...parts,
@@ -146,6 +150,7 @@ export class EnsemblePeer extends PeerBase {
 
   private note(event: ZabEvent): void {
     this.zabStats.note(event, this.state, this.clock.nowMs)
+    if (event.type === 'crowded') this.stats.limitsReached.peer_connections++
     this.tell(event)
   }
 
