@@ -80,16 +80,17 @@ test('a client that stops sending, or reading, is disconnected', async () => {
 
 test('connections are bounded, and idle ones make room', async () => {
   let refused = 0
-  const url = await serve(
-    async (_, response) => sendText(response, 200, 'done\n'),
-    { idleTimeoutMs: 60_000, onTooMany: () => refused++ },
-  )
+  const url = await serve(async (_, response) => sendText(response, 200, 'done\n'), {
+    idleTimeoutMs: 60_000,
+    onTooMany: () => refused++,
+  })
   const sockets: Socket[] = []
   const part = 'GET / HTTP/1.1\r\nHost: a\r\nX: '
   while (refused === 0) sockets.push(await open(url, part))
   expect(sockets.length).toBeGreaterThan(400)
   for (const socket of sockets) socket.destroy()
   // The server may see their end a moment later.
-  const answered = async (): Promise<boolean> => (await fetch(url).catch(() => undefined))?.ok === true
+  const answered = async (): Promise<boolean> =>
+    (await fetch(url).catch(() => undefined))?.ok === true
   while (!(await answered()));
 })

@@ -2,15 +2,15 @@ import type { LimitName } from '@zabra/core'
 
 export interface Attack {
   readonly name: string
-  /** Lines of the server's configuration; `dir` is for files. */
+  /** Additional lines of the server's configuration; `dir` is for files. */
   readonly cfg?: string | ((dir: string) => string)
   /** The target leads an ensemble of three servers. */
   readonly isOnEnsemble?: boolean
-  /** What the attacker runs into. */
+  /** The limits that must stop the attacker. */
   readonly limits?: readonly LimitName[]
-  /** `npm test` does a part of it. */
+  /** Whether `npm test` runs a smaller version of it. */
   readonly isInTests?: boolean
-  /** What must be there before it begins; it is not measured. */
+  /** Preparations before the attack, which are not measured. */
   prepare?(target: Target, scale: number): Promise<void>
   /** Throws if the server did something that it must not do. */
   run(target: Target, scale: number): Promise<void>

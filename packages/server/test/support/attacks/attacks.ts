@@ -1,6 +1,6 @@
 /**
- * The attacks that a server must stand, each as what a client without manners does. `scale` 1 is
- * the whole of it, `npm test` does a part.
+ * The attacks that a server must withstand. `scale` 1 is the full attack; `npm test` runs a smaller
+ * one.
  */
 import { setTimeout as delay } from 'node:timers/promises'
 import { addWatchModes, type Acl } from '@zabra/protocol'
@@ -19,7 +19,10 @@ const node = (path: string, data: Uint8Array | null = null, flags = 0) => ({
   acl: openAcl,
   flags,
 })
-/** How long a client that does not read stays, to see what is kept for it. */
+/**
+ * How long a client that does not read stays connected, so that the server's buffers can be
+ * measured.
+ */
 const staysMs = 1500
 
 async function withClients(
@@ -83,7 +86,7 @@ const onClients: readonly Attack[] = [
         client.deafen()
         const write = client.encode(1, 'setData', { path: '/', data: null, version: -1 })
         const read = client.encode(2, 'getData', { path: '/large', watch: false })
-        // All of it in one piece: the server reads no further once replies wait.
+        // In one piece, because the server stops reading once replies are waiting.
         const round = [write, ...many(10, () => read)]
         await client.write(Buffer.concat(many(30, () => round).flat()))
         await delay(staysMs)
@@ -306,9 +309,4 @@ const onClients: readonly Attack[] = [
   },
 ]
 
-export const attacks: readonly Attack[] = [
-  ...onClients,
-  ...onTls,
-  ...onHttp,
-  ...onServers,
-]
+export const attacks: readonly Attack[] = [...onClients, ...onTls, ...onHttp, ...onServers]
