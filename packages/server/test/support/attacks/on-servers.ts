@@ -87,7 +87,7 @@ export const onServers: readonly Attack[] = [
             const answer = await answerTo(quorumPort!, introduction(name, serverId, epoch))
             const types = packetsIn(answer)
             if (types.length === 0) continue
-            throw new Error(`server ${serverId} with epoch ${epoch} was answered: ${types}`)
+            throw new Error(`server ${serverId} with epoch ${epoch} was answered: ${types.join()}`)
           }
         }
       }

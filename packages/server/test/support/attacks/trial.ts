@@ -108,12 +108,9 @@ async function startEnsemble(dir: string, cfg: string): Promise<Victims> {
   })
   try {
     await Promise.all(servers.map((server) => server.untilServing()))
-    let states: string[] = []
-    const isReady = (state: string): boolean => state === 'leader' || state === 'follower'
-    while (!states.includes('leader') || !states.every(isReady)) {
-      await delay(100)
-      states = await Promise.all(ids.map((id) => stateOf(portsOf(id)[2]!)))
-    }
+    const adminPorts = ids.map((id) => portsOf(id)[2]!)
+    while (!(await Promise.all(adminPorts.map(isReady))).every(Boolean)) await delay(100)
+    const states = await Promise.all(adminPorts.map(stateOf))
     const leads = states.indexOf('leader')
     const [quorumPort = 0, electionPort = 0, adminPort = 0] = portsOf(ids[leads]!)
     const server = servers[leads]!
@@ -163,6 +160,12 @@ async function limitsOf(adminPort: number): Promise<Map<LimitName, number>> {
     (name) => [name, Number(values[`limit_reached_${name}`] ?? 0)] as const,
   )
   return new Map(reached.filter(([, count]) => count > 0))
+}
+
+/** Whether the server serves clients. */
+async function isReady(adminPort: number): Promise<boolean> {
+  const response = await fetch(`http://127.0.0.1:${adminPort}/readyz`).catch(() => undefined)
+  return response?.ok === true
 }
 
 async function stateOf(adminPort: number): Promise<string> {
