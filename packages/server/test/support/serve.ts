@@ -33,8 +33,7 @@ process.exit(await runServer(process.argv.slice(2)))
 function shortenEpochs(counterMax: bigint): void {
   const run = Reflect.get(EnsemblePeer.prototype, 'run') as () => Promise<void>
   EnsemblePeer.prototype.run = function (this: EnsemblePeer) {
-    const options = Reflect.get(this, 'options') as object
-    Reflect.set(this, 'options', { ...options, counterMax })
+    Reflect.set(Reflect.get(this, 'options') as object, 'counterMax', counterMax)
     return run.call(this)
   }
 }

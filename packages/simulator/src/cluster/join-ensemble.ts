@@ -3,9 +3,11 @@ import {
   ConfigFiles,
   EnsemblePeer,
   Epochs,
+  type BatchSource,
   type Database,
   type Disk,
   type Host,
+  type Journal,
   type Membership,
   type PeerPorts,
   type RecoveryOptions,
@@ -89,6 +91,7 @@ export async function joinEnsemble(
     disk: Disk
     log: TxnLog
     committedLog: CommittedLog
+    journal: (source: BatchSource) => Journal
     host: Host
     network: Network
     peerHost: PeerHost
@@ -113,6 +116,7 @@ export async function joinEnsemble(
       recovery,
       disk,
       log,
+      journal: parts.journal,
       epochs,
       committedLog,
       host,

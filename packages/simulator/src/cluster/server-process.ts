@@ -6,6 +6,7 @@ import {
   Peer,
   recordInto,
   type Authenticator,
+  type BatchSource,
   type ClientConnection,
   type ClientLink,
   type Database,
@@ -270,27 +271,28 @@ export class ServerProcess {
     })
     log.tell = (zxid, isReplaced) => this.events.logged(zxid, isReplaced)
     const ports = { authenticator, trace: (event: TraceEvent) => this.traced(event) }
+    const makeJournal = (source: BatchSource): Journal =>
+      new Journal(
+        {
+          source,
+          log,
+          disk,
+          host: this.host(),
+          trace: (event) => this.events.traced(event),
+          turn: (work) => this.turn(work),
+        },
+        options.journal,
+        (error) => this.end(error),
+      )
     const peer =
       options.ensemble === undefined
         ? new Peer(db, options.peer, ports, this.clockNow())
-        : await this.join({ db, recovery, disk, log, committedLog, ports })
-    const journal = new Journal(
-      {
-        source: peer,
-        log,
-        disk,
-        host: this.host(),
-        trace: (event) => this.events.traced(event),
-        turn: (work) => this.turn(work),
-      },
-      options.journal,
-      (error) => this.end(error),
-    )
+        : await this.join({ db, recovery, disk, log, committedLog, ports, journal: makeJournal })
+    const journal = peer instanceof EnsemblePeer ? peer.journal : makeJournal(peer)
     this.peer = peer
     this.journal = journal
     this.setTime()
     if (peer instanceof EnsemblePeer) {
-      peer.journal = journal
       this.mutant?.joined?.(peer)
     } else {
       this.mutant?.serving?.({ peer, journal, log, db, disk })
@@ -308,7 +310,7 @@ export class ServerProcess {
   private async join(
     parts: Pick<
       Parameters<typeof joinEnsemble>[0],
-      'db' | 'recovery' | 'disk' | 'log' | 'committedLog'
+      'db' | 'recovery' | 'disk' | 'log' | 'committedLog' | 'journal'
     > & { ports: PeerPorts },
   ): Promise<EnsemblePeer> {
     const { options } = this

@@ -60,7 +60,12 @@ export function staleLeader(cluster: Cluster, { forMs }: Fault): void {
 /** Watches for answers to requests sent since then, while it still believes to lead. */
 function watch({ world, history, recorder }: Cluster, leader: SimServer, since: number): void {
   const { life, name } = leader
-  const roleOf = (): unknown => leader.process?.peer && Reflect.get(leader.process.peer, 'leader')
+  const roleOf = (): unknown => {
+    const { peer } = leader.process ?? {}
+    if (peer === undefined) return undefined
+    const role = Reflect.get(peer, 'role') as { readonly name: string }
+    return role.name === 'leading' ? role : undefined
+  }
   const role = roleOf()
   const admitted = history.conversations.length
   const untilMs = world.nowMs + watchedMs

@@ -1,6 +1,6 @@
 /** Access to the roles of a server in an ensemble. */
 import type { EnsemblePeer } from '@zabra/core'
-import { inside } from './inside.ts'
+import { inside, replace } from './inside.ts'
 import type { Mutant } from './mutant.ts'
 
 /** The parts of a connection between servers that mutants change. */
@@ -44,8 +44,8 @@ export function ofLeader(
     servers: 3,
     ...options,
     joined: (peer) =>
-      onRole(peer, 'leader', (role) => {
-        const leading = role as unknown as LeadingInside
+      onRole(peer, ['leading'], (role) => {
+        const leading = driverOf(role) as unknown as LeadingInside
         change(leading.leader, peer, leading)
       }),
   }
@@ -62,31 +62,30 @@ export function ofLearner(
     servers: 3,
     ...options,
     joined: (peer) =>
-      onRole(peer, 'following', (role) => {
-        const following = role as unknown as FollowingInside
+      onRole(peer, ['following', 'observing'], (role) => {
+        const following = driverOf(role) as unknown as FollowingInside
         change(following.learner, peer, following)
       }),
   }
 }
 
-/** Changes each role of this name that the peer takes on. */
+/** Changes each role of these names that the peer takes on. */
 export function onRole(
   peer: EnsemblePeer,
-  name: 'leader' | 'following',
+  names: readonly string[],
   change: (role: Part, peer: EnsemblePeer) => void,
 ): void {
-  let role: unknown
-  Object.defineProperty(peer, name, {
-    get: () => role,
-    set: (value: unknown) => {
-      role = value
-      if (typeof value === 'object' && value !== null) {
-        // The parts belong to the peer, so a copy is changed, for this role only.
-        Reflect.set(value, 'parts', { ...inside(value, 'parts') })
-        change(value as Part, peer)
-      }
-    },
+  replace<[Part], void>(peer, 'change', (original) => (role) => {
+    if (names.includes(role.name as string)) change(role, peer)
+    original(role)
   })
+}
+
+/** What drives the machine of a leader or a learner. Its parts may be changed for this role only. */
+export function driverOf(role: Part): Part {
+  const driver = inside(role, 'driver')
+  driver.parts = { ...inside(driver, 'parts') }
+  return driver
 }
 
 /** Skips every `n`-th call. */

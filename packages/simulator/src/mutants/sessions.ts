@@ -2,7 +2,7 @@
 import { packetTypes, Writer } from '@zabra/protocol'
 import { inside, replace } from './inside.ts'
 import type { Mutant } from './mutant.ts'
-import { ofLeader, ofLearner } from './roles.ts'
+import { ofLeader, ofLearner, onRole } from './roles.ts'
 
 const closeSession = -11
 
@@ -12,11 +12,13 @@ function ofProposer(name: string, change: (proposer: Record<string, unknown>) =>
     name,
     servers: 3,
     joined: (peer) =>
-      replace<unknown[], object>(peer, 'serveAsLeader', (original) => (...args) => {
-        const proposer = original(...args)
-        change(proposer as Record<string, unknown>)
-        return proposer
-      }),
+      onRole(peer, ['leading'], (role) =>
+        replace<unknown[], object>(role, 'serve', (original) => (...args) => {
+          const proposer = original(...args)
+          change(proposer as Record<string, unknown>)
+          return proposer
+        }),
+      ),
   }
 }
 
