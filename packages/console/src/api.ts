@@ -133,7 +133,7 @@ export class ApiError extends Error {
   }
 }
 
-type Query = Readonly<Record<string, string | number | boolean | undefined>>
+export type Query = Readonly<Record<string, string | number | boolean | undefined>>
 
 function urlOf(path: string, query: Query = {}): string {
   const given = Object.entries(query).filter(([, value]) => value !== undefined)
@@ -206,6 +206,11 @@ export async function getData(path: string, bytesMax?: number): Promise<Data> {
   return { bytes, total, version: Number(response.headers.get('zabra-version')) }
 }
 
+/** An answer that is bytes, whole. */
+export async function getBytes(path: string, query: Query): Promise<Uint8Array> {
+  return new Uint8Array(await (await send(path, query, { headers: headersOf() })).arrayBuffer())
+}
+
 /** Lines of JSON as they come. */
 export async function* search(query: Query, signal: AbortSignal): AsyncGenerator {
   const response = await send('/search', query, { headers: headersOf(), signal })
@@ -216,8 +221,9 @@ export async function* search(query: Query, signal: AbortSignal): AsyncGenerator
 export async function* events(
   query: Query,
   signal: AbortSignal,
+  path = '/events',
 ): AsyncGenerator<{ readonly event: string; readonly data: unknown }> {
-  const response = await send('/events', query, { headers: headersOf(), signal })
+  const response = await send(path, query, { headers: headersOf(), signal })
   let event = ''
   for await (const line of linesOf(response)) {
     if (line.startsWith('event: ')) event = line.slice(7)
