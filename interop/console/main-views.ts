@@ -1,9 +1,9 @@
-/** The tree, the ensemble, the sessions and the locks: each view, each change, and a server that goes. */
+/** The tree, the ensemble, the sessions and the locks: each view and each change. */
 import { createFlags } from '@zabra/protocol'
 import { RawClient } from '../../packages/server/test/support/raw-client.ts'
-import { boss, check, type Stage } from './stage.ts'
+import { boss, check, sessionText, type Stage } from './stage.ts'
 
-const views = ['tree', 'ensemble', 'sessions', 'locks'] as const
+const views = ['tree', 'ensemble', 'sessions', 'locks', 'load'] as const
 
 export async function mainViews(stage: Stage): Promise<void> {
   const { client, other, ensemble, withConsole } = stage
@@ -209,29 +209,11 @@ export async function mainViews(stage: Stage): Promise<void> {
   await stage.signIn(page)
   await page.getByText('you may administer').waitFor()
   await stage.goTo(page, '#/sessions')
-  const id = `0x${BigInt.asUintN(64, victim.sessionId).toString(16)}`
+  const id = sessionText(victim)
   await page.getByRole('button', { name: `End session ${id}` }).click()
   await stage.axe(page, 'the end of a session')
   await page.locator('dialog').getByRole('button', { name: 'End session' }).click()
   await victim.ended
   await client.must('sync', { path: '/' })
   check('a session is ended, with its ephemerals', !(await stage.exists('/app/victim')))
-
-  // --- a server that goes away -----------------------------------------------------------------
-  await stage.show(page, '/app/live')
-  await ensemble.stop(withConsole)
-  await page.getByText('The connection to the server is lost. What you see').waitFor()
-  check(
-    'the loss of the server is shown, and what was seen stays',
-    (await page.getByLabel('Data', { exact: true }).innerText()) === 'after',
-  )
-  await stage.axe(page, 'a lost connection')
-  await stage.picture(page, 'lost-light')
-  await client.must('setData', { path: '/app/live', data: Buffer.from('meanwhile'), version: -1 })
-  await ensemble.start(withConsole)
-  await page.getByText('meanwhile', { exact: true }).waitFor()
-  check(
-    'it connects again and shows what has changed',
-    (await page.getByText('The connection to the server is lost. What').count()) === 0,
-  )
 }

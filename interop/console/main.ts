@@ -9,6 +9,8 @@
 import { parseArgs } from 'node:util'
 import { files } from '@zabra/console'
 import { history } from './history.ts'
+import { load } from './load.ts'
+import { loss } from './loss.ts'
 import { mainViews } from './main-views.ts'
 import { check, failureCount, Stage } from './stage.ts'
 
@@ -16,7 +18,12 @@ const { values: options } = parseArgs({
   options: { pictures: { type: 'string' }, only: { type: 'string' } },
 })
 /** Each has an ensemble of its own. */
-const suites: Readonly<Record<string, (stage: Stage) => Promise<void>>> = { mainViews, history }
+const suites: Readonly<Record<string, (stage: Stage) => Promise<void>>> = {
+  mainViews,
+  history,
+  load,
+  loss,
+}
 
 const bytes = Object.values(files).reduce((sum, { gzip }) => sum + (gzip.length * 3) / 4, 0)
 check(`all files are ${Math.round(bytes)} bytes, at most 250 KiB`, bytes <= 250 * 1024)

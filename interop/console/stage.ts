@@ -13,6 +13,10 @@ const axeSource = readFileSync(
 )
 const patienceMs = 15_000
 
+/** A session as the console writes it. */
+export const sessionText = ({ sessionId }: RawClient): string =>
+  `0x${BigInt.asUintN(64, sessionId).toString(16)}`
+
 /** The identity of the administrator of every server of the stage. */
 export const boss = { scheme: 'digest', id: digestOf('boss:secret') }
 
@@ -48,6 +52,8 @@ export class Stage implements AsyncDisposable {
   /** Requests to anything but a server of the ensemble. */
   readonly foreign: string[] = []
   readonly errors: string[] = []
+  /** Clients that are kept alive. */
+  private readonly kept: RawClient[]
   private readonly origins: readonly string[]
   private readonly pictures: string | undefined
   private readonly heartbeat: NodeJS.Timeout
@@ -67,8 +73,9 @@ export class Stage implements AsyncDisposable {
     this.base = this.origins[this.withConsole - 1]!
     this.browser = browser
     this.pictures = pictures
+    this.kept = [client, other]
     this.heartbeat = setInterval(() => {
-      for (const each of [client, other]) each.call('ping', {}).catch(() => {})
+      for (const each of this.kept) each.call('ping', {}).catch(() => {})
     }, 1000)
   }
 
@@ -103,12 +110,24 @@ export class Stage implements AsyncDisposable {
   async dispose(): Promise<void> {
     clearInterval(this.heartbeat)
     await this.browser.close()
-    await Promise.all([this.client.close(), this.other.close()])
+    await Promise.all(this.kept.map((each) => each.close()))
     await this.ensemble.dispose()
   }
 
   [Symbol.asyncDispose](): Promise<void> {
     return this.dispose()
+  }
+
+  /** One more client, of this server. */
+  async connect(id: number): Promise<RawClient> {
+    const client = await this.ensemble.connect(id)
+    this.kept.push(client)
+    return client
+  }
+
+  /** Where the console of a server is. */
+  baseOf(id: number): string {
+    return this.origins[id - 1]!
   }
 
   /** The data of a znode as the leader has it. */

@@ -10,7 +10,7 @@ import { against, documentsOf, isForeign, isTest, readBlocks, type DocBlock } fr
 
 const here = dirname(fileURLToPath(import.meta.url))
 const root = join(here, '..', '..')
-/** In the workspace, so that imports are resolved as in a program of a reader. */
+/** Inside the workspace, so that imports resolve as in a reader's program. */
 const folder = join(here, '.blocks')
 
 const documents = documentsOf(root)
@@ -87,7 +87,7 @@ async function runHere(file: string): Promise<void> {
   }
 }
 
-/** As it is, without a compiler for it, in a folder where it may leave files. */
+/** Runs it as it is, in a folder where it may leave files. */
 async function runAlone(file: string): Promise<void> {
   const cwd = mkdtempSync(join(tmpdir(), 'zabra-block-'))
   const sources = ['--import', import.meta.resolve('tsx'), '--conditions=@zabra/source']
@@ -98,7 +98,7 @@ async function runAlone(file: string): Promise<void> {
   }
 }
 
-/** By vitest, which complains where there is no test. */
+/** Runs it by vitest, which fails if there is no test. */
 async function runTests(file: string): Promise<void> {
   const conditions = { conditions: ['@zabra/source'] }
   const config = { resolve: conditions, ssr: { resolve: conditions }, test: { include: [file] } }

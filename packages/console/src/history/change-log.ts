@@ -51,7 +51,8 @@ export class ChangeLog {
     while (!isOver.aborted) {
       try {
         const query = liveQueryOf(this.filter)
-        for await (const { event, data } of events(query, isOver, '/history/stream')) {
+        const asking = { signal: isOver }
+        for await (const { event, data } of events(query, asking, '/history/stream')) {
           if (isOver.aborted) return
           if (event === 'ready') void this.firstPage((data as { zxid: string }).zxid)
           else if (event === 'changes') this.add(data as { changes: PastChange[]; missed: number })
@@ -144,7 +145,10 @@ export class ChangeLog {
   }
 }
 
-/** The changes right before and right after a transaction, below a path. */
+/** A server that searches long answers with empty pages meanwhile. */
+const emptyPagesMax = 50
+
+/** The change right before or right after a transaction, below a path. */
 export async function neighbor(
   path: string,
   zxid: string,
@@ -152,11 +156,11 @@ export async function neighbor(
 ): Promise<PastChange | undefined> {
   const range = isLater ? { from: zxidAfter(zxid), oldestFirst: true } : { to: zxidBefore(zxid) }
   let next: string | null | undefined
-  do {
-    const query: Query = { path, ...range, limit: 1, next: next ?? undefined }
+  for (let i = 0; i < emptyPagesMax && next !== null; i++) {
+    const query: Query = { path, ...range, limit: 1, next }
     const page: ChangePage = await get('/history/changes', query)
     if (page.changes[0] !== undefined) return page.changes[0]
     next = page.next
-  } while (next !== null)
+  }
   return undefined
 }

@@ -10,15 +10,15 @@ import type { ChangePage } from './change.ts'
 import { extent, pastSource, zxidAt, type Extent } from './past.ts'
 import { PastNodeView } from './past-node-view.tsx'
 import { PointField } from './point-field.tsx'
-import { isZxid } from './points.ts'
+import { isZxid, zxidAfter } from './points.ts'
 import { TimeSlider } from './time-slider.tsx'
 import type { Span } from './timeline.ts'
 
 /** A moment of the past that is loaded. */
 interface Shown {
   readonly zxid: string
-  /** Of the transaction, or the one that was asked for. */
-  readonly timeMs: number
+  /** Of the transaction, or the one that was asked for; undefined if no change says it. */
+  readonly timeMs: number | undefined
   readonly model: TreeModel
 }
 
@@ -119,7 +119,10 @@ export function MomentView() {
       {shown !== undefined && (
         <div class="past">
           <p class="past-banner" role="status">
-            <strong>The past, as of {timeOf(shown)} UTC</strong> <code>{shown.zxid}</code>
+            <strong>
+              The past{shown.timeMs !== undefined && `, as of ${timeText(shown.timeMs)} UTC`}
+            </strong>{' '}
+            <code>{shown.zxid}</code>
             {isNewest && ' (the last transaction when this was loaded)'}
             <span class="grow">{isLoading ? ' Loading' : ' Nothing can be changed here.'}</span>
             <a href={hrefOf('tree', { path })}>Back to now</a>
@@ -141,7 +144,7 @@ export function MomentView() {
   )
 }
 
-function timeOf({ timeMs }: Shown): string {
+function timeText(timeMs: number): string {
   return new Date(timeMs).toISOString().replace('T', ' ').slice(0, 23)
 }
 
@@ -179,8 +182,7 @@ async function zxidOf(point: string, path: string): Promise<string> {
 }
 
 /** The time of the last change up to a transaction: its own, where it is shown. */
-async function timeOfZxid(zxid: string): Promise<number> {
-  const { changes } = await get<ChangePage>('/history/changes', { to: zxid, limit: 1 })
-  const [change] = changes
-  return change === undefined ? Date.now() : Date.parse(change.time)
+async function timeOfZxid(zxid: string): Promise<number | undefined> {
+  const change = await neighbor('/', zxidAfter(zxid), false)
+  return change && Date.parse(change.time)
 }

@@ -165,7 +165,7 @@ function Comparison({ path, newer, older, isNewest }: ComparisonProps) {
   const [agreed, setAgreed] = useState('')
   /** What the dialog is about stays, also where another version comes meanwhile. */
   const [dialog, setDialog] = useState<
-    { readonly at: string; readonly then: State | undefined } | undefined
+    { readonly at: string; readonly state: State | undefined } | undefined
   >(undefined)
   // Before the oldest change that is known, the state may be known all the same.
   const then = older?.zxid ?? zxidBefore(newer.zxid)
@@ -204,7 +204,7 @@ function Comparison({ path, newer, older, isNewest }: ComparisonProps) {
             {current.before !== null && (
               <button
                 type="button"
-                onClick={() => setDialog({ at: then, then: current.before ?? undefined })}
+                onClick={() => setDialog({ at: then, state: current.before ?? undefined })}
               >
                 Restore the older one
               </button>
@@ -212,7 +212,7 @@ function Comparison({ path, newer, older, isNewest }: ComparisonProps) {
             {!isNewest && current.after !== null && (
               <button
                 type="button"
-                onClick={() => setDialog({ at: newer.zxid, then: current.after ?? undefined })}
+                onClick={() => setDialog({ at: newer.zxid, state: current.after ?? undefined })}
               >
                 Restore the newer one
               </button>
@@ -223,7 +223,7 @@ function Comparison({ path, newer, older, isNewest }: ComparisonProps) {
           <button
             type="button"
             class="primary"
-            onClick={() => setDialog({ at: zxidBefore(newer.zxid), then: undefined })}
+            onClick={() => setDialog({ at: zxidBefore(newer.zxid), state: undefined })}
           >
             Undelete
           </button>
@@ -250,13 +250,13 @@ function Comparison({ path, newer, older, isNewest }: ComparisonProps) {
         />
       )}
       {dialog !== undefined &&
-        (dialog.then === undefined ? (
+        (dialog.state === undefined ? (
           <UndeleteDialog path={path} at={dialog.at} onClose={() => setDialog(undefined)} />
         ) : (
           <RestoreDialog
             path={path}
             at={dialog.at}
-            then={dialog.then}
+            then={dialog.state}
             onClose={() => setDialog(undefined)}
           />
         ))}
