@@ -53,10 +53,12 @@ export function stage({ folder, manifest }: PublishedPackage, into: string): voi
   writeFileSync(join(into, 'README.md'), text)
 }
 
+const isForTests = /\.test\.|\/testdata\//
+
 function stageLibrary(manifest: Manifest, source: string, into: string): Manifest {
   for (const file of filesOf(source)) {
     const isRewritten = file === 'package.json' || file === 'README.md'
-    if (!isRewritten && !file.includes('.test.') && !isLeftOver(file, manifest, source))
+    if (!isRewritten && !isForTests.test(file) && !isLeftOver(file, manifest, source))
       copy(file, source, into)
   }
   const { devDependencies: _, scripts: __, ...published } = manifest
