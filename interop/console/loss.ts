@@ -16,6 +16,9 @@ export async function loss(stage: Stage): Promise<void> {
       credentials.push(request.headers()['authorization'])
     }
   })
+  await page.waitForFunction(
+    `performance.getEntriesByType('resource').some(({ name }) => name.includes('/coordination-view'))`,
+  )
 
   await ensemble.stop(withConsole)
   await page.getByText('It goes on at server').waitFor()
@@ -36,6 +39,11 @@ export async function loss(stage: Stage): Promise<void> {
   await page.getByRole('button', { name: 'Save over version 1' }).click()
   await page.getByText('over there', { exact: true }).waitFor()
   check('a change is made at the other server', (await stage.read('/loss')) === 'over there')
+
+  await stage.goTo(page, '#/locks')
+  await page.getByRole('heading', { level: 2 }).first().waitFor()
+  check('a view that was not open before needs nothing of the lost server', true)
+  await stage.show(page, '/loss')
 
   await ensemble.start(withConsole)
   await until(() => ensemble.server(withConsole).peer.isServing)

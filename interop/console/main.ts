@@ -10,6 +10,7 @@ import { parseArgs } from 'node:util'
 import { files } from '@zabra/console'
 import { coordination } from './coordination.ts'
 import { ensemble } from './ensemble.ts'
+import { history } from './history.ts'
 import { load } from './load.ts'
 import { loss } from './loss.ts'
 import { mainViews } from './main-views.ts'
@@ -23,6 +24,7 @@ const suites: Readonly<Record<string, (stage: Stage) => Promise<void>>> = {
   mainViews,
   coordination,
   ensemble,
+  history,
   load,
   loss,
 }

@@ -1,3 +1,23 @@
+/**
+ * For the tests of programs that use ZooKeeper: an ensemble that fails on request, and a proxy that
+ * disturbs connections.
+ *
+ *     const ensemble = await startEnsemble({ servers: 3 })
+ *     const client = await connect(ensemble.connectString)
+ *     await (await ensemble.leader()).kill()
+ *     await client.exists('/worker')                  // the client moves to another server
+ *     await ensemble.stop()
+ *
+ *     await using proxy = await startProxy('127.0.0.1:2181')
+ *     proxy.cut()                                     // then connect through proxy.connectString
+ *
+ * - `ensemble/`: real servers, each in a worker thread of this process. A `TestServer` can be killed,
+ *   paused and restarted; the `Ensemble` can be partitioned;
+ * - `network/`: the proxy, and the faults of its connections: latency, bandwidth, holds, resets;
+ * - `wait.ts`: bounded waits for conditions and client states, to use instead of sleeps.
+ *
+ * docs/testing.md is the guide.
+ */
 export {
   startEnsemble,
   type Ensemble,
