@@ -1,5 +1,6 @@
 /** A server that goes away while its page is open. */
 import { until } from '../../packages/server/test/support/until.ts'
+import { until as untilSo } from '../src/until.ts'
 import { check, type Stage } from './stage.ts'
 
 export async function loss(stage: Stage): Promise<void> {
@@ -16,9 +17,8 @@ export async function loss(stage: Stage): Promise<void> {
       credentials.push(request.headers()['authorization'])
     }
   })
-  await page.waitForFunction(
-    `performance.getEntriesByType('resource').some(({ name }) => name.includes('/coordination-view'))`,
-  )
+  const loaded = `performance.getEntriesByType('resource').some(({ name }) => name.includes('/coordination-view'))`
+  await untilSo('the other views are not loaded', 15_000, () => page.evaluate<boolean>(loaded))
 
   await ensemble.stop(withConsole)
   await page.getByText('It goes on at server').waitFor()
