@@ -15,8 +15,8 @@ import {
   type TraceEvent,
 } from '@zabra/core'
 import { codes, decodeText, Reader } from '@zabra/protocol'
-import { plantQuota } from '../checkers/derived.ts'
-import type { Mutant } from '../mutants/mutant.ts'
+import { plantQuota } from '../history/derived.ts'
+import type { Mutant } from './mutant.ts'
 import type { Network, StreamEnd } from '../world/network.ts'
 import type { Random } from '../world/random.ts'
 import type { SimDisk } from '../world/sim-disk.ts'
@@ -43,7 +43,8 @@ export interface ProcessClock {
   wallOffsetMs: number
 }
 
-const wallStartMs = 1_700_000_000_000
+/** The time of day when a world begins. */
+export const wallStartMs = 1_700_000_000_000
 
 /** One life of a server: what a crash ends. It is driven as the real host drives it. */
 export class ServerProcess {

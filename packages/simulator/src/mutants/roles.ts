@@ -1,7 +1,7 @@
 /** Reaches into the roles that a server of an ensemble plays. */
 import type { EnsemblePeer } from '@zabra/core'
 import { inside } from './inside.ts'
-import type { Mutant } from './mutant.ts'
+import type { Mutant } from '../cluster/mutant.ts'
 
 /** What mutants change of the connections between servers. */
 export interface LinkInside {

@@ -1,7 +1,7 @@
 /** Errors in who knows which session, and until when. */
 import { packetTypes, Writer } from '@zabra/protocol'
 import { inside, replace } from './inside.ts'
-import type { Mutant } from './mutant.ts'
+import type { Mutant } from '../cluster/mutant.ts'
 import { ofLeader, ofLearner } from './roles.ts'
 
 const closeSession = -11
