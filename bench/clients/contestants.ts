@@ -1,4 +1,4 @@
-/** The clients that are measured, and how each is brought onto this machine. */
+/** The clients to measure, and how each is installed. */
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { compile } from '../../interop/clients/java/prepare.ts'
@@ -14,7 +14,7 @@ export interface Contestant {
   readonly ok: true
   readonly name: string
   readonly version: string
-  /** A player, see `players/play.mjs`; it takes an address and a path. */
+  /** A player, see `players/play.mjs`; takes an address and a path as arguments. */
   readonly command: readonly string[]
 }
 
@@ -26,7 +26,7 @@ export interface Missing {
 
 const players = join(import.meta.dirname, 'players')
 
-/** Ours first; `socket` is no client, and has no watches. */
+/** Ours comes first; `socket` is not a client, and has no watches. */
 export const contestantNames = [
   'zabra',
   'node-zookeeper-client',
@@ -37,7 +37,7 @@ export const contestantNames = [
 ] as const
 export type ContestantName = (typeof contestantNames)[number]
 
-/** Those that a Node program could use instead of ours. */
+/** The clients that a Node program could use instead of ours. */
 export const npmNames: readonly ContestantName[] = ['node-zookeeper-client', 'zookeeper']
 
 export function prepareContestant(name: ContestantName): Promise<Contestant | Missing> {
@@ -50,14 +50,14 @@ export function prepareContestant(name: ContestantName): Promise<Contestant | Mi
 
 const node = [process.execPath, '--expose-gc']
 
-/** As it is published: compiled, not from the sources. */
+/** The client as published: compiled, not from the sources. */
 function ours(): Contestant {
   const manifest = join(import.meta.dirname, '..', '..', 'packages', 'client', 'package.json')
   const version = /"version": "([^"]+)"/.exec(readFileSync(manifest, 'utf8'))?.[1] ?? ''
   return { ok: true, name: 'zabra', version, command: [...node, join(players, 'zabra.mjs')] }
 }
 
-/** About what a round trip costs before any client does anything. */
+/** About the cost of a round trip without any client. */
 function bareSocket(): Contestant {
   const command = [...node, join(players, 'socket.mjs')]
   return { ok: true, name: 'socket', version: 'no client, its replies are only counted', command }

@@ -68,7 +68,7 @@ test('an instance that cannot lead any more says so at each time', async () => {
   const coordinator = await coordinatorOf(client)
   await coordinator.elected()
   await client.close()
-  // It may take a turn to notice; until then it does not lead, which is not wrong either.
+  // It may take a moment to notice; until then it does not lead, which is not wrong either.
   await vi.waitFor(() =>
     expect(coordinator.shouldRun(fire(1))).rejects.toThrow('the client is closed'),
   )

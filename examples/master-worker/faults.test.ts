@@ -13,7 +13,7 @@ import { Worker, type Work } from './worker.ts'
 const { tree } = useServer()
 const tasks = 48
 const tasksPerFault = 3
-/** Long enough for faults to fall into it. */
+/** Long enough for faults to happen during it. */
 const workMsMax = 200
 
 interface Actor {
@@ -84,7 +84,7 @@ test('the story is told to its end', async () => {
   expect(lines.filter((line) => line.endsWith('dies'))).toHaveLength(2)
 })
 
-/** Squares numbers, and holds every worker to what the system promises. */
+/** Squares numbers, and checks every guarantee of the system about workers. */
 class Ledger {
   readonly violations: string[] = []
   private readonly auditor: Client
@@ -101,7 +101,7 @@ class Ledger {
     this.attempts.set(id, [...before, { worker, token }])
     for (const attempt of before) {
       if (attempt.token >= token) this.violations.push(`${id}: a token that did not grow`)
-      // It was given to somebody else, so it must have been dead at that time.
+      // It was given to another worker, so this one must have been dead at that time.
       if ((await this.auditor.exists(paths.worker(attempt.worker))) !== undefined)
         this.violations.push(`${id}: ${worker} has it, and ${attempt.worker} is alive`)
     }

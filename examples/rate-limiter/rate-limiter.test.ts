@@ -18,7 +18,7 @@ test('processes that contend never get more than the limit allows together', asy
   const openedAt = performance.now()
   const limiters = await Promise.all(clients.map((c) => RateLimiter.open(c, path, limit)))
   const beganAt = performance.now()
-  // Each knows the server's clock, in whole milliseconds, as well as the reply to a write was quick.
+  // Each knows the server's clock in whole milliseconds, with an error up to the time of a reply.
   const clockErrorMs = 5 + (beganAt - openedAt)
   const granted: number[] = []
   const takers = limiters.flatMap((limiter) =>
@@ -29,7 +29,7 @@ test('processes that contend never get more than the limit allows together', asy
   )
   await Promise.all(takers)
   expect(granted).toHaveLength(45)
-  // One comes in every 10 ms.
+  // One arrives every 10 ms.
   for (const [index, atMs] of granted.entries())
     expect(atMs).toBeGreaterThan((index + 1 - limit.burst) * 10 - clockErrorMs)
 })

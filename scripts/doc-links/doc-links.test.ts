@@ -59,7 +59,7 @@ test('links in code and in comments are none', () => {
   ])
 })
 
-/** Calls `check` with a folder that has these files. */
+/** Calls `check` with a folder that contains these files. */
 function withFiles(files: Readonly<Record<string, string>>, check: (folder: string) => void): void {
   const folder = mkdtempSync(join(tmpdir(), 'zabra-links-'))
   try {

@@ -1,6 +1,6 @@
-// VitePress over the Markdown of this repository. Pages are where GitHub shows them, so their links
-// are GitHub's too: relative to the file. Here they become links of the site, or of GitHub where the
-// site has no such page.
+// Builds a site from the Markdown of this repository with VitePress. Pages stay where GitHub shows
+// them, so their links are relative to the file, as on GitHub. Here they become links of the site,
+// or links to GitHub if the site has no such page.
 import { readFileSync } from 'node:fs'
 import { dirname, join, relative, resolve as resolvePath } from 'node:path'
 import { fileURLToPath } from 'node:url'
@@ -28,7 +28,7 @@ function readTitle(file) {
 
 const addressOf = (file) => `/${routeOf(file).replace(/(?:^|(?<=\/))index\.md$|\.md$/, '')}`
 
-/** Where a link of a document leads on the site. */
+/** The link on the site for a link in a document. */
 function siteLink(file, target) {
   if (isExternal(target) || target.startsWith('#') || target.startsWith('/')) return target
   const { path, anchor } = resolve(file, target)
@@ -85,7 +85,7 @@ export default defineConfig({
         },
       },
     ],
-    // One chunk for the search index and one for each page: nothing else to warn of.
+    // The search index is one chunk, and each page is one, so chunk size warnings have no use.
     build: { chunkSizeWarningLimit: 2000 },
   },
   buildEnd({ outDir }) {
@@ -124,7 +124,7 @@ export default defineConfig({
   },
 })
 
-/** Pages that explain come before the ones that list. */
+/** Explanations rank above reference lists. */
 function boostDocument(id) {
   if (/\/(?:found-bugs|changelog|sweeps|command-reference|compatibility)(?:#|$|\.)/.test(id))
     return 0.3

@@ -1,4 +1,5 @@
-/** The HTTP API of the server that this page came from. */
+/** The HTTP API of the server in use. */
+import { noteZxid, server } from './servers.ts'
 import { credentials } from './state.ts'
 
 export interface Node {
@@ -55,11 +56,18 @@ export interface Member {
   readonly epoch: number | null
   readonly lag: number | null
   readonly connections: number | null
+  readonly outstanding: number | null
   readonly meanLatencyMs: number | null
   readonly maxLatencyMs: number | null
   readonly syncMs: number | null
   readonly znodes: number | null
+  readonly dataBytes: number | null
+  readonly diskBytes: number | null
+  readonly watches: number | null
+  readonly uptimeMs: number | null
   readonly version: string | null
+  /** Host and port of its console. */
+  readonly admin: string | null
 }
 export interface Ensemble {
   readonly mode: 'standalone' | 'ensemble'
@@ -70,11 +78,23 @@ export interface Ensemble {
 export interface Sample {
   readonly time: number
   readonly requestsPerSecond: number
+  readonly readsPerSecond: number
+  readonly writesPerSecond: number
+  readonly receivedPerSecond: number
+  readonly sentPerSecond: number
   readonly readMs: number
+  readonly readMsP99: number
   readonly writeMs: number
+  readonly writeMsP99: number
   readonly syncMs: number
   readonly connections: number
+  readonly sessions: number
+  readonly outstanding: number
   readonly znodes: number
+  readonly dataBytes: number
+  readonly watches: number
+  readonly busyShare: number
+  readonly memoryBytes: number
 }
 export interface Session {
   readonly id: string
@@ -135,16 +155,27 @@ export class ApiError extends Error {
 
 type Query = Readonly<Record<string, string | number | boolean | undefined>>
 
-function urlOf(path: string, query: Query = {}): string {
+export interface Asking {
+  /** Asks this server instead of the one in use. */
+  readonly origin?: string
+  readonly signal?: AbortSignal
+}
+
+/** How long a server may be silent that is asked beside the one in use. */
+const otherMs = 3000
+
+function urlOf(path: string, query: Query = {}, origin = server.value.origin): string {
   const given = Object.entries(query).filter(([, value]) => value !== undefined)
   const text = new URLSearchParams(given.map(([name, value]) => [name, String(value)])).toString()
-  return `/api/v1${path}${text === '' ? '' : `?${text}`}`
+  return `${origin}/api/v1${path}${text === '' ? '' : `?${text}`}`
 }
 
 function headersOf(more: Readonly<Record<string, string>> = {}): Record<string, string> {
   const { value } = credentials
   return value === undefined ? { ...more } : { ...more, Authorization: value.header }
 }
+
+const offline = (): ApiError => new ApiError(0, 'offline', 'The server cannot be reached')
 
 async function refusalOf(response: Response): Promise<ApiError> {
   try {
@@ -157,16 +188,41 @@ async function refusalOf(response: Response): Promise<ApiError> {
   }
 }
 
-async function send(path: string, query: Query, init: RequestInit): Promise<Response> {
-  const response = await fetch(urlOf(path, query), init).catch(() => {
-    throw new ApiError(0, 'offline', 'The server cannot be reached')
+async function send(
+  path: string,
+  query: Query,
+  init: RequestInit,
+  origin?: string,
+): Promise<Response> {
+  const response = await fetch(urlOf(path, query, origin), init).catch(() => {
+    throw offline()
   })
+  noteZxid(response.headers.get('zabra-applied'))
   if (!response.ok) throw await refusalOf(response)
   return response
 }
 
-export async function get<T>(path: string, query: Query = {}): Promise<T> {
-  return (await (await send(path, query, { headers: headersOf() })).json()) as T
+/** An answer that breaks off is none. */
+async function whole<T>(answer: Promise<T>): Promise<T> {
+  try {
+    return await answer
+  } catch {
+    throw offline()
+  }
+}
+
+export async function get<T>(
+  path: string,
+  query: Query = {},
+  { origin, signal }: Asking = {},
+): Promise<T> {
+  const init: RequestInit = { headers: headersOf(), ...(signal === undefined ? {} : { signal }) }
+  return (await whole((await send(path, query, init, origin)).json())) as T
+}
+
+/** Asks another member, which may be silent. */
+export function getFrom<T>(origin: string, path: string, query: Query = {}): Promise<T> {
+  return get<T>(path, query, { origin, signal: AbortSignal.timeout(otherMs) })
 }
 
 export async function change<T>(
@@ -174,13 +230,21 @@ export async function change<T>(
   path: string,
   query: Query,
   body?: object,
+  origin?: string,
 ): Promise<T> {
-  const response = await send(path, query, {
+  const init = {
     method,
     headers: headersOf({ 'Content-Type': 'application/json' }),
     ...(body === undefined ? {} : { body: JSON.stringify(body) }),
-  })
-  return (await response.json()) as T
+  }
+  try {
+    return (await whole((await send(path, query, init, origin)).json())) as T
+  } catch (error) {
+    if (!(error instanceof ApiError) || error.status !== 0) throw error
+    // It is not sent again: it may have been carried out.
+    const message = 'The server went away before it answered: look whether the change was made'
+    throw new ApiError(0, 'unanswered', message)
+  }
 }
 
 export interface Data {
@@ -195,13 +259,14 @@ export async function getData(path: string, bytesMax?: number): Promise<Data> {
     bytesMax === undefined ? {} : { Range: `bytes=0-${bytesMax - 1}` }
   const response = await fetch(urlOf('/data', { path }), { headers: headersOf(range) }).catch(
     () => {
-      throw new ApiError(0, 'offline', 'The server cannot be reached')
+      throw offline()
     },
   )
+  noteZxid(response.headers.get('zabra-applied'))
   // There is no first byte of nothing.
   if (response.status === 416) return getData(path)
   if (!response.ok) throw await refusalOf(response)
-  const bytes = new Uint8Array(await response.arrayBuffer())
+  const bytes = new Uint8Array(await whole(response.arrayBuffer()))
   const total = Number(response.headers.get('content-range')?.split('/')[1] ?? bytes.length)
   return { bytes, total, version: Number(response.headers.get('zabra-version')) }
 }
@@ -212,16 +277,31 @@ export async function* search(query: Query, signal: AbortSignal): AsyncGenerator
   for await (const line of linesOf(response)) if (line !== '') yield JSON.parse(line) as unknown
 }
 
+/** The server says something every ten seconds. */
+const silenceMsMax = 25_000
+
 /** Server-sent events: with fetch, because an EventSource cannot send credentials. */
 export async function* events(
   query: Query,
-  signal: AbortSignal,
+  { origin, signal }: Asking,
 ): AsyncGenerator<{ readonly event: string; readonly data: unknown }> {
-  const response = await send('/events', query, { headers: headersOf(), signal })
-  let event = ''
-  for await (const line of linesOf(response)) {
-    if (line.startsWith('event: ')) event = line.slice(7)
-    else if (line.startsWith('data: ')) yield { event, data: JSON.parse(line.slice(6)) as unknown }
+  const silence = new AbortController()
+  const signals = [silence.signal, ...(signal === undefined ? [] : [signal])]
+  const init = { headers: headersOf(), signal: AbortSignal.any(signals) }
+  let timer = setTimeout(() => silence.abort(), silenceMsMax)
+  try {
+    const response = await send('/events', query, init, origin)
+    let event = ''
+    for await (const line of linesOf(response)) {
+      clearTimeout(timer)
+      timer = setTimeout(() => silence.abort(), silenceMsMax)
+      if (line.startsWith('event: ')) event = line.slice(7)
+      else if (line.startsWith('data: ')) {
+        yield { event, data: JSON.parse(line.slice(6)) as unknown }
+      }
+    }
+  } finally {
+    clearTimeout(timer)
   }
 }
 
@@ -236,5 +316,28 @@ async function* linesOf(response: Response): AsyncGenerator<string> {
     const lines = (rest + decoder.decode(value, { stream: true })).split('\n')
     rest = lines.pop() ?? ''
     yield* lines
+  }
+}
+
+/** Tells another member where this page comes from while all is well, so that it may go there later. */
+export async function greet(origin: string): Promise<void> {
+  const signal = AbortSignal.timeout(otherMs)
+  await fetch(`${origin}/api/openapi.json`, { method: 'HEAD', signal }).catch(() => {})
+}
+
+/** The caller's role at a server, and the last transaction that it has applied. */
+export async function whoAmIAt(
+  origin: string,
+  signal: AbortSignal,
+): Promise<{ readonly who: WhoAmI; readonly applied: string | null }> {
+  const impatience = AbortSignal.any([signal, AbortSignal.timeout(otherMs)])
+  const init = { headers: headersOf(), signal: impatience }
+  const response = await fetch(urlOf('/whoami', {}, origin), init).catch(() => {
+    throw offline()
+  })
+  if (!response.ok) throw await refusalOf(response)
+  return {
+    who: (await whole(response.json())) as WhoAmI,
+    applied: response.headers.get('zabra-applied'),
   }
 }

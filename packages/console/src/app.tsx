@@ -2,7 +2,10 @@ import { signal } from '@preact/signals'
 import type { ComponentType } from 'preact'
 import { Dialog } from './dialog.tsx'
 import { EnsembleView } from './ensemble.tsx'
+import { LoadView } from './load/load-view.tsx'
 import { LocksView } from './locks.tsx'
+import { switchTo } from './live.ts'
+import { candidates, home, isAway, isChosen, nameOf, server } from './servers.ts'
 import { SessionsView } from './sessions.tsx'
 import { SignIn } from './sign-in.tsx'
 import {
@@ -24,12 +27,14 @@ const titles: Readonly<Record<View, string>> = {
   ensemble: 'Ensemble',
   sessions: 'Sessions',
   locks: 'Locks',
+  load: 'Load',
 }
 const pages: Readonly<Record<View, ComponentType>> = {
   tree: TreeView,
   ensemble: EnsembleView,
   sessions: SessionsView,
   locks: LocksView,
+  load: LoadView,
 }
 
 type Theme = 'light' | 'dark'
@@ -75,11 +80,7 @@ export function App() {
           {credentials.value === undefined ? 'Sign in' : `Sign out ${credentials.value.user}`}
         </button>
       </header>
-      {link.value === 'lost' && (
-        <p class="banner" role="alert">
-          The connection to the server is lost. What you see may be out of date; trying again.
-        </p>
-      )}
+      {link.value === 'lost' ? <Lost /> : isAway.value && <Away />}
       <main aria-label={titles[view]}>
         <h1 class="hidden">{titles[view]}</h1>
         {reason === undefined ? who.value !== undefined && <Page /> : <SignIn reason={reason} />}
@@ -96,6 +97,33 @@ export function App() {
   )
 }
 
+function Lost() {
+  const isAlone = candidates().length < 2
+  return (
+    <p class="banner" role="alert">
+      The connection to {nameOf(server.value)} is lost. What you see may be out of date;{' '}
+      {isAlone ? 'trying again.' : 'looking for a server that answers.'}
+    </p>
+  )
+}
+
+/** Says that another member answers than the one that this page came from. */
+function Away() {
+  const own = candidates().find(({ origin }) => origin === home) ?? { id: undefined, origin: home }
+  return (
+    <p class="banner away" role="status">
+      <span>
+        {isChosen.value
+          ? `This page shows what ${nameOf(server.value)} says.`
+          : `This page came from ${nameOf(own)}, which was lost. It goes on at ${nameOf(server.value)}.`}
+      </span>
+      <button type="button" onClick={() => switchTo(own)}>
+        Back to {nameOf(own)}
+      </button>
+    </p>
+  )
+}
+
 function Status() {
   const found = who.value
   const texts = { live: 'Live', lost: 'Not connected', connecting: 'Connecting' }
@@ -106,6 +134,9 @@ function Status() {
       {found !== undefined && link.value === 'live' && (
         <span class="muted wide">
           {' '}
+          {server.value.id !== undefined &&
+            server.value.id !== '0' &&
+            `server ${server.value.id}, `}
           {found.server.state}, you may {mayText[found.role]}
         </span>
       )}

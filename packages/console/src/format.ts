@@ -14,6 +14,11 @@ export function countText(count: number): string {
   return count.toLocaleString('en-US')
 }
 
+export function rateText(perSecond: number): string {
+  const digits = perSecond >= 100 ? 0 : perSecond >= 10 ? 1 : 2
+  return `${Number(perSecond.toFixed(digits)).toLocaleString('en-US')}/s`
+}
+
 export function lastingText(ms: number): string {
   const seconds = Math.max(0, Math.round(ms / 1000))
   if (seconds < 60) return `${seconds} s`

@@ -1,5 +1,29 @@
-/** The connection to the server: what changes comes by one stream; when it ends, it is made again. */
-import { ApiError, events, get, type Sample, type WhoAmI } from './api.ts'
+/**
+ * The connection to the ensemble: one stream brings what changes. When it ends, the page looks for a
+ * server again, first the one it used, then the other members.
+ */
+import {
+  ApiError,
+  events,
+  get,
+  greet,
+  whoAmIAt,
+  type Ensemble,
+  type Sample,
+  type WhoAmI,
+} from './api.ts'
+import {
+  candidates,
+  forgetZxid,
+  isAway,
+  isBehind,
+  isChosen,
+  learn,
+  nameOf,
+  server,
+  servers,
+  type Server,
+} from './servers.ts'
 import {
   announcement,
   changeListeners,
@@ -12,9 +36,13 @@ import {
   type Change,
 } from './state.ts'
 
+/** After a stream that worked. */
+const shortPauseMs = 100
 const firstPauseMs = 500
 const longestPauseMs = 5000
-/** The server says something every ten seconds. */
+/** How long a server may be behind what this page has shown before it is taken anyway. */
+const catchUpMsMax = 15_000
+const learnEveryMs = 15_000
 let attempt = new AbortController()
 
 /** Starts again at once, as somebody else for example. */
@@ -24,50 +52,115 @@ export function reconnect(): void {
 
 credentials.subscribe(() => reconnect())
 
+/** Goes to a server that the user chose. */
+export function switchTo(next: Server): void {
+  server.value = next
+  isChosen.value = true
+  reconnect()
+}
+
 export async function follow(): Promise<void> {
   let pauseMs = firstPauseMs
+  let behindSince: number | undefined
   for (;;) {
     attempt = new AbortController()
     const { signal } = attempt
-    try {
-      await session(signal, () => (pauseMs = firstPauseMs))
+    let wasOpen = false
+    let isAnyBehind = false
+    for (const candidate of candidates()) {
+      try {
+        await session(candidate, signal, () => (wasOpen = true))
+      } catch (error) {
+        if (isDenial(error) && !signal.aborted) {
+          signInReason.value = error.message
+          link.value = 'live'
+          await aborted(signal)
+        }
+        isAnyBehind ||= error instanceof Behind
+      }
+      if (signal.aborted) break
       lose()
-    } catch (error) {
-      const isDenied = error instanceof ApiError && (error.status === 401 || error.status === 403)
-      if (isDenied) {
-        signInReason.value = error.message
-        link.value = 'live'
-        await aborted(signal)
-      } else if (!signal.aborted) lose()
+      if (wasOpen) break
     }
     if (signal.aborted) continue
-    await Promise.race([new Promise((resolve) => setTimeout(resolve, pauseMs)), aborted(signal)])
-    pauseMs = Math.min(longestPauseMs, pauseMs * 2)
+    if (!isAnyBehind) behindSince = undefined
+    else if (Date.now() - (behindSince ??= Date.now()) > catchUpMsMax) forgetZxid()
+    pauseMs = wasOpen ? firstPauseMs : Math.min(longestPauseMs, pauseMs * 2)
+    const pause = wasOpen ? shortPauseMs : pauseMs
+    await Promise.race([new Promise((resolve) => setTimeout(resolve, pause)), aborted(signal)])
   }
 }
 
-async function session(signal: AbortSignal, onOpen: () => void): Promise<void> {
-  const found = await get<WhoAmI>('/whoami')
-  who.value = found
-  if (found.role === 'none') throw new ApiError(401, 'signIn', 'Sign in to see this server')
-  for await (const { event, data } of events({ path: '/', metrics: true }, signal)) {
-    if (event === 'ready') {
-      onOpen()
-      if (link.value === 'lost') announcement.value = 'Connected again'
-      link.value = 'live'
-      signInReason.value = undefined
-      generation.value++
-    } else if (event === 'changes') {
-      const { changes, isTruncated } = data as { changes: Change[]; isTruncated: boolean }
-      for (const listener of changeListeners) listener(changes, isTruncated)
-    } else if (event === 'metrics') {
-      for (const listener of sampleListeners) listener(data as Sample)
-    }
+/** A server that has applied less than this page has shown: with it, the page would go back in time. */
+class Behind extends Error {}
+
+/** Credentials are the same at every member, so the next one would deny them, too. */
+function isDenial(error: unknown): error is ApiError {
+  if (!(error instanceof ApiError) || error.code === 'foreign') return false
+  return error.status === 401 || error.status === 403
+}
+
+async function session(candidate: Server, signal: AbortSignal, onOpen: () => void): Promise<void> {
+  const { origin } = candidate
+  const { who: found, applied } = await whoAmIAt(origin, signal)
+  if (isBehind(applied)) throw new Behind()
+  if (found.role === 'none') {
+    arrive(candidate, found)
+    throw new ApiError(401, 'signIn', 'Sign in to see this server')
   }
+  let learning: ReturnType<typeof setInterval> | undefined
+  try {
+    for await (const { event, data } of events({ path: '/', metrics: true }, { origin, signal })) {
+      if (event === 'ready') {
+        arrive(candidate, found)
+        onOpen()
+        open()
+        void learnMembers()
+        learning = setInterval(() => void learnMembers(), learnEveryMs)
+      } else if (event === 'changes') {
+        const { changes, isTruncated } = data as { changes: Change[]; isTruncated: boolean }
+        for (const listener of changeListeners) listener(changes, isTruncated)
+      } else if (event === 'metrics') {
+        for (const listener of sampleListeners) listener(data as Sample)
+      }
+    }
+  } finally {
+    clearInterval(learning)
+  }
+}
+
+function arrive(candidate: Server, found: WhoAmI): void {
+  if (server.value.origin !== candidate.origin) isChosen.value = false
+  server.value = candidate
+  who.value = found
+}
+
+function open(): void {
+  if (link.value === 'lost') {
+    announcement.value = isAway.value
+      ? `This page goes on at ${nameOf(server.value)}`
+      : 'Connected again'
+  }
+  link.value = 'live'
+  signInReason.value = undefined
+  generation.value++
+}
+
+/** Where the other members are. They must know this page before its own server is gone. */
+async function learnMembers(): Promise<void> {
+  const { members } = await get<Ensemble>('/ensemble').catch(() => ({ members: [] }))
+  if (members.length === 0) return
+  learn(members)
+  const { origin } = server.value
+  await Promise.all(
+    servers.value.filter((each) => each.origin !== origin).map((each) => greet(each.origin)),
+  )
 }
 
 function lose(): void {
-  if (link.value !== 'lost') announcement.value = 'The connection to the server is lost'
+  if (link.value !== 'lost') {
+    announcement.value = `The connection to ${nameOf(server.value)} is lost`
+  }
   link.value = 'lost'
 }
 

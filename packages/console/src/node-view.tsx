@@ -5,7 +5,7 @@ import { DataView } from './data-view.tsx'
 import { Dialog, Problem } from './dialog.tsx'
 import { bytesText, countText, lastingText, timeText } from './format.ts'
 import { announcement, changeListeners, generation, go, mayRead, mayWrite } from './state.ts'
-import { joinPath, parentOf } from './tree-model.ts'
+import { joinPath, parentOf } from './paths.ts'
 
 /** More of a value is only loaded when it is asked for. */
 const firstBytes = 64 * 1024

@@ -2,7 +2,7 @@
 import { computed, signal } from '@preact/signals'
 import type { Role, Sample, WhoAmI } from './api.ts'
 
-export const views = ['tree', 'ensemble', 'sessions', 'locks'] as const
+export const views = ['tree', 'ensemble', 'sessions', 'locks', 'load'] as const
 export type View = (typeof views)[number]
 
 export interface Place {
@@ -51,7 +51,7 @@ export interface Change {
   readonly type: string
   readonly path: string
 }
-type ChangeListener = (changes: readonly Change[], isTruncated: boolean) => void
+export type ChangeListener = (changes: readonly Change[], isTruncated: boolean) => void
 export const changeListeners = new Set<ChangeListener>()
 export const sampleListeners = new Set<(sample: Sample) => void>()
 

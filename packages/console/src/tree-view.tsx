@@ -3,187 +3,37 @@ import { useEffect, useRef, useState } from 'preact/hooks'
 import { search } from './api.ts'
 import { Problem } from './dialog.tsx'
 import { NodeView } from './node-view.tsx'
-import { changeListeners, generation, go, mayRead, place } from './state.ts'
-import {
-  changed,
-  expanded,
-  lit,
-  loadAgain,
-  loadMore,
-  reveal,
-  rows,
-  toggle,
-  type Row,
-} from './tree-model.ts'
-
-const rowHeight = 28
-const overscan = 12
+import { changeListeners, generation, go, mayRead, place, type ChangeListener } from './state.ts'
+import { liveTree } from './tree-model.ts'
+import { TreeRows } from './tree-rows.tsx'
 
 export function TreeView() {
   const path = place.value.query.get('path') ?? '/'
   const connection = generation.value
   useEffect(() => {
-    changeListeners.add(changed)
-    return () => changeListeners.delete(changed)
+    const listener: ChangeListener = (changes, isTruncated) =>
+      liveTree.changed(changes, isTruncated)
+    changeListeners.add(listener)
+    return () => void changeListeners.delete(listener)
   }, [])
   useEffect(() => {
-    if (connection > 0) loadAgain()
+    if (connection > 0) liveTree.loadAgain()
   }, [connection])
   useEffect(() => {
-    if (connection > 0) void reveal(path)
+    if (connection > 0) void liveTree.reveal(path)
   }, [path, connection > 0])
   return (
     <div class="tree-view">
       <section class="tree-side" aria-label="Znodes">
         <Search top={path} />
-        <Rows selected={path} />
+        <TreeRows
+          model={liveTree}
+          selected={path}
+          onSelect={(to) => go('tree', { path: to })}
+          label="Tree of znodes"
+        />
       </section>
       <NodeView key={path} path={path} />
-    </div>
-  )
-}
-
-const select = (path: string): void => go('tree', { path })
-
-function Rows({ selected }: { readonly selected: string }) {
-  const box = useRef<HTMLDivElement>(null)
-  const [top, setTop] = useState(0)
-  const [height, setHeight] = useState(600)
-  useEffect(() => {
-    const element = box.current
-    if (element === null) return
-    const observer = new ResizeObserver(() => setHeight(element.clientHeight))
-    observer.observe(element)
-    return () => observer.disconnect()
-  }, [])
-  const all = rows.value
-  const first = Math.max(0, Math.floor(top / rowHeight) - overscan)
-  const shown = all.slice(first, Math.ceil((top + height) / rowHeight) + overscan)
-  const more = shown.find(({ note }) => note === 'more')
-  useEffect(() => {
-    if (more !== undefined) void loadMore(more.path)
-  }, [more?.path, more?.text])
-  const at = all.findIndex(({ path, note }) => path === selected && note === undefined)
-  useEffect(() => {
-    const element = box.current
-    if (element === null || at < 0) return
-    const y = at * rowHeight
-    if (y < element.scrollTop) element.scrollTop = y
-    else if (y + rowHeight > element.scrollTop + element.clientHeight) {
-      element.scrollTop = y + rowHeight - element.clientHeight
-    }
-  }, [selected, at])
-  const onKey = (event: KeyboardEvent): void => {
-    const row = all[at]
-    const move = (to: number, step: number): void => {
-      for (let i = to; i >= 0 && i < all.length; i += step) {
-        const found = all[i]
-        if (found?.note === undefined && found !== undefined) return select(found.path)
-      }
-    }
-    const isOpen = row !== undefined && expanded.value.has(row.path)
-    const keys: Readonly<Record<string, () => void>> = {
-      ArrowDown: () => move(at + 1, 1),
-      ArrowUp: () => move(at - 1, -1),
-      Home: () => move(0, 1),
-      End: () => move(all.length - 1, -1),
-      PageDown: () => move(Math.min(all.length - 1, at + 15), -1),
-      PageUp: () => move(Math.max(0, at - 15), 1),
-      ArrowRight: () => {
-        if (row === undefined) return
-        if (isOpen) move(at + 1, 1)
-        else toggle(row.path, true)
-      },
-      ArrowLeft: () => {
-        if (row === undefined) return
-        if (isOpen) toggle(row.path, false)
-        else if (row.path !== '/') select(row.path.slice(0, row.path.lastIndexOf('/')) || '/')
-      },
-      Enter: () => row !== undefined && toggle(row.path),
-    }
-    const action = keys[event.key]
-    if (action === undefined) return
-    event.preventDefault()
-    action()
-  }
-  return (
-    <div
-      ref={box}
-      class="rows"
-      role="tree"
-      aria-label="Tree of znodes"
-      tabIndex={0}
-      aria-activedescendant={at < 0 ? undefined : `row-${at}`}
-      onKeyDown={onKey}
-      onScroll={(event) => setTop(event.currentTarget.scrollTop)}
-    >
-      <div
-        role="presentation"
-        style={{ height: `${all.length * rowHeight}px`, position: 'relative' }}
-      >
-        {shown.map((row, i) => (
-          <RowLine
-            key={`${row.path} ${row.note ?? ''}`}
-            row={row}
-            at={first + i}
-            isSelected={first + i === at}
-          />
-        ))}
-      </div>
-    </div>
-  )
-}
-
-interface RowProps {
-  readonly row: Row
-  readonly at: number
-  readonly isSelected: boolean
-}
-
-function RowLine({ row, at, isSelected }: RowProps) {
-  const { path, node, depth, note, text } = row
-  const style = { top: `${at * rowHeight}px`, paddingLeft: `${depth * 16 + 6}px` }
-  if (note !== undefined) {
-    return (
-      <div class="row note" style={style} role="treeitem" aria-disabled="true">
-        {text}
-        {note === 'more' && ', loading as you scroll'}
-      </div>
-    )
-  }
-  const isOpen = expanded.value.has(path)
-  const isHidden = node?.isHidden === true
-  const hasChildren = node === undefined || isHidden || node.numChildren > 0
-  return (
-    <div
-      id={`row-${at}`}
-      class={`row ${isSelected ? 'selected' : ''} ${lit.value.has(path) ? 'lit' : ''}`}
-      style={style}
-      role="treeitem"
-      aria-level={depth + 1}
-      aria-posinset={row.index}
-      aria-setsize={row.siblings}
-      aria-selected={isSelected}
-      aria-expanded={hasChildren ? isOpen : undefined}
-      onClick={() => select(path)}
-      onDblClick={() => toggle(path)}
-    >
-      <span
-        class="twist"
-        aria-hidden="true"
-        onClick={(event) => {
-          event.stopPropagation()
-          toggle(path)
-        }}
-      >
-        {hasChildren ? (isOpen ? '▾' : '▸') : ''}
-      </span>
-      <span class="name">{node?.name || '/'}</span>
-      {node !== undefined && node.kind !== 'persistent' && <span class="badge">{node.kind}</span>}
-      {isHidden && <span class="badge hidden-mark">hidden</span>}
-      {node !== undefined && node.numChildren > 0 && (
-        <span class="count">{node.numChildren.toLocaleString('en-US')}</span>
-      )}
     </div>
   )
 }

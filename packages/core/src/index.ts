@@ -97,6 +97,7 @@ export * from './membership/quorum.ts'
 export * from './membership/server-spec.ts'
 export {
   Journal,
+  type BatchSource,
   type DiskStats,
   type JournalEvent,
   type JournalOptions,

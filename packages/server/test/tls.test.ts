@@ -184,7 +184,7 @@ test('handshakes that are not finished, and plain bytes, end in time and are cou
 test('connections from one address count with TLS as well, from the handshake to their end', async () => {
   const { secureClientPort } = await serve({ maxClientCnxns: '1', 'ssl.clientAuth': 'none' })
   const tls = authority.client()
-  // The server may see the end of the connection before it a moment later.
+  // The server may notice the end of the previous connection a moment later.
   const connectSoon = async (triesLeft = 100): Promise<RawClient> => {
     try {
       return await RawClient.connect(secureClientPort, { tls })
@@ -235,7 +235,7 @@ test('a new certificate is served without a restart, a bad one refused and the o
   const [first, second] = [authority.issue('first'), authority.issue('second')]
   authority.write('one.pem', authority.pemOf(first))
   authority.write('two.pem', authority.pemOf(second))
-  // As orchestrators do it: a link to the current one, replaced by renaming.
+  // As orchestrators do it: a link to the current file, replaced by renaming.
   symlinkSync('one.pem', authority.path('current.pem'))
   const server = await serve(
     { 'ssl.keyStore.location': authority.path('current.pem'), 'ssl.clientAuth': 'none' },
@@ -261,7 +261,7 @@ test('a new certificate is served without a restart, a bad one refused and the o
   expect(
     log.has(/cannot load changed files, keeping the old certificate .*ssl.keyStore.location/),
   ).toBe(true)
-  // Connections outlive all that.
+  // Open connections survive all that.
   await before.must('exists', { path: '/', watch: false })
   await before.close()
 })

@@ -1,15 +1,26 @@
 /**
- * Whole clusters in one process, under one seed.
+ * Runs whole clusters in one process, reproducible by a seed: real servers and clients in a virtual
+ * world with faults, and checkers that compare what happened with what ZooKeeper guarantees.
  *
- * `world/` has time, chance, network and disks; `cluster/` the real servers that live in it, driven
- * as `@zabra/server` drives them; `host/` what a real client needs of the world; `faults/` what goes
- * wrong; `history/` what servers did, and what must hold of it. `simulate` of `@zabra/testing` runs
- * the programs of users on these.
+ * These parts are published, for `simulate` of `@zabra/testing`, which runs the programs of users:
  *
- * The rest is not published: it runs the sweeps of this repository. Read `run.ts` for the course of
- * a run; `client/` and `workload/` for who asks servers what; `programs/` for programs on the client
- * and the recipes; `model/` for what ZooKeeper is supposed to do; `checkers/` for the questions;
- * `mutants/` for the proof that the questions can be answered with no.
+ * - `world/`: virtual time, randomness, network and disks;
+ * - `cluster/`: real servers from `@zabra/core`, driven as `@zabra/server` drives them;
+ * - `host/`: what a real client needs of the world;
+ * - `faults/`: crashes, partitions, disk faults, and longer scenarios;
+ * - `history/`: records of what clients saw and what servers did;
+ * - `client/`: the clients that some faults and the runs of this repository use.
+ *
+ * The others are for the runs of this repository. Begin with `run.ts`, the course of one run: draw a
+ * configuration, a workload and faults; run them; heal everything; check.
+ *
+ * - `workload/`: the requests that clients send;
+ * - `programs/`: programs on the real `@zabra/client` and `@zabra/recipes`, and their own checks;
+ * - `model/`: a second, simple implementation of ZooKeeper's semantics;
+ * - `checkers/`: what must hold of a history;
+ * - `mutants/`: deliberate errors, which the checkers must find.
+ *
+ * `npm run sim -- --seed 42` repeats one run; docs/simulation.md is the guide.
  */
 export { Cluster, type ClusterOptions } from './cluster/cluster.ts'
 export type { ServerOptions } from './cluster/server-options.ts'

@@ -33,4 +33,6 @@ export interface Upstream {
   touch(connection: ClientConnection): void
   /** A transaction was applied; its requester is answered right after this. */
   applied(header: TxnHeader, txn: Txn): void
+  /** Time passed: sessions that this upstream decides about may expire. */
+  tick?(): void
 }

@@ -122,7 +122,7 @@ interface Page {
 }
 type MakePage = () => Page | Promise<Page>
 
-/** Endpoints that are no ZooKeeper commands: for orchestrators and for Prometheus. */
+/** Endpoints that are not ZooKeeper commands: for orchestrators and for Prometheus. */
 function pagesOf(view: ServerView): ReadonlyMap<string, MakePage> {
   return new Map<string, MakePage>([
     ['/livez', () => ({ status: 200, text: 'ok\n' })],

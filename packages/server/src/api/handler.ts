@@ -16,6 +16,7 @@ import { apiRoot, openApi } from './openapi.ts'
 import { Query, readBody, streamed, type Call, type Route, type Services } from './route.ts'
 import { routes } from './routes/index.ts'
 import { problemOf } from './schema.ts'
+import { hex } from './shapes.ts'
 import { Surveyor } from './survey.ts'
 
 const jsonType = 'application/json'
@@ -53,13 +54,13 @@ export class ApiHandler {
     }
   }
 
-  /** Where pages of this server may go besides: the APIs of the other members. */
+  /** Other origins that pages of this server may connect to: the APIs of the other members. */
   async originsOfMembers({ socket }: IncomingMessage): Promise<readonly string[]> {
     const scheme = 'encrypted' in socket && socket.encrypted === true ? 'https' : 'http'
     return (await this.origins.hosts()).map((host) => `${scheme}://${host}`)
   }
 
-  /** Whether a page that is not ours is the console of another member. */
+  /** Whether a page of a foreign origin is the console of another member. */
   private async isOfMember(request: IncomingMessage): Promise<boolean> {
     const { origin } = request.headers
     if (origin === undefined || this.browsers.refuseHost(request) !== undefined) return false
@@ -129,9 +130,10 @@ export class ApiHandler {
     }
     const needed: Role =
       route.role === 'private' ? (this.isLocal ? 'metadata' : 'admin') : route.role
+    this.noteApplied(response)
     const isAnonymous = (request.headers.authorization ?? '').trim() === ''
     if (isAnonymous && !includes(services.clients.anonymous, needed)) throw denied(true)
-    // Callers with permission in any case need not wait for the rest of the body.
+    // Read only now: an anonymous caller without the role is refused before its body is read.
     const body =
       route.method === 'GET'
         ? { body: undefined, bytes: undefined }
@@ -165,7 +167,15 @@ export class ApiHandler {
     }
     const answer = await route.handle(call)
     if (route.method !== 'GET' || route.isAudited === true) this.audit(route, call)
-    if (answer !== streamed) sendJson(call.response, 200, JSON.stringify(answer))
+    if (answer === streamed) return
+    this.noteApplied(call.response)
+    sendJson(call.response, 200, JSON.stringify(answer))
+  }
+
+  /** Callers that change servers can see that the new one is not behind the old one. */
+  private noteApplied(response: ServerResponse): void {
+    const { peer } = this.services.view
+    if (peer.isServing) response.setHeader('Zabra-Applied', hex(peer.lastZxid))
   }
 
   private async bodyOf(
@@ -204,11 +214,14 @@ export class ApiHandler {
   }
 }
 
-/** What the console of another member needs, as browsers ask for it. */
+/** The CORS headers that let the console of another member use this API. */
 function allowOrigin(request: IncomingMessage, response: ServerResponse): void {
   response.setHeader('Access-Control-Allow-Origin', request.headers.origin ?? '')
   response.setHeader('Vary', 'Origin')
-  response.setHeader('Access-Control-Expose-Headers', 'Content-Range, ETag, Zabra-Version')
+  response.setHeader(
+    'Access-Control-Expose-Headers',
+    'Content-Range, ETag, Zabra-Applied, Zabra-Version, Zabra-Zxid',
+  )
   response.setHeader('Access-Control-Allow-Methods', 'GET, POST, PUT, DELETE')
   response.setHeader('Access-Control-Allow-Headers', 'Authorization, Content-Type, If-Range, Range')
   response.setHeader('Access-Control-Max-Age', '600')

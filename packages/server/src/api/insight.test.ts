@@ -1,4 +1,4 @@
-/** What the API tells of load, locks, sessions, quotas and the ensemble. */
+/** The routes of the API about load, locks, sessions, quotas and the ensemble. */
 import { createFlags } from '@zabra/protocol'
 import { beforeAll, afterAll, describe, expect, onTestFinished, test } from 'vitest'
 import { DescribedApi } from '../../test/support/described-api.ts'
@@ -26,7 +26,7 @@ beforeAll(async () => {
 })
 afterAll(() => server.stop())
 
-/** What a look at every znode found is kept for a while: this server has not looked yet. */
+/** Results of a survey of all znodes are cached for a while; a new server has no cached results. */
 async function startAnew(): Promise<void> {
   await server.stop()
   server = await startServer({ config: withApi })
@@ -142,6 +142,19 @@ test('a lock below a znode that hides its children is counted, not shown', async
   const { body } = await api.get<Locks & { unreadable: number }>('/locks', { path: '/' })
   expect(body.lines.some(({ path }) => path === '/sealed')).toBe(false)
   expect(body.unreadable).toBeGreaterThan(0)
+})
+
+test('each answer names the last transaction that the server has applied', async () => {
+  const client = await connect()
+  const applied = async (): Promise<bigint> => {
+    const response = await fetch(`${server.adminAddress}/api/v1/whoami`)
+    return BigInt(response.headers.get('zabra-applied') ?? '')
+  }
+  const before = await applied()
+  await client.create('/applied')
+  const { stat } = await client.must('exists', { path: '/applied', watch: false })
+  expect(stat.czxid).toBeGreaterThan(before)
+  expect(await applied()).toBeGreaterThanOrEqual(stat.czxid)
 })
 
 test('a session is told with its ephemerals and watches', async () => {

@@ -56,7 +56,7 @@ type State = 'serving' | 'notServing' | 'unreachable' | 'unknown'
 interface Looked {
   readonly state: State
   readonly numbers: Numbers
-  /** The port of its console; undefined where it did not say. */
+  /** The port of its console; undefined if it did not report one. */
   readonly adminPort?: number | undefined
 }
 
@@ -76,7 +76,7 @@ const nothing: Numbers = {
   version: null,
 }
 
-/** All servers, this one by its own numbers, the others by their words on the client port. */
+/** All servers: this one by its own numbers, the others by their four-letter words. */
 export async function members(view: ServerView): Promise<EnsembleJson> {
   const { ensemble } = view
   if (ensemble === undefined) {
@@ -122,7 +122,7 @@ interface EnsembleJson {
 
 export type MemberJson = ReturnType<typeof memberJson>
 
-/** Host and port of the consoles of the other members, by their ids. */
+/** Host and port of the consoles of the other members, by server id. */
 export async function adminHostsOf(view: ServerView): Promise<Map<string, string>> {
   const all = await members(view)
   const others = all.members.filter(({ isSelf }) => !isSelf)
@@ -151,7 +151,7 @@ function memberJson(
     ...numbers,
     zxid: zxid === null ? null : hex(zxid),
     epoch: zxid === null ? null : Number(epochOf(zxid)),
-    // Transactions applied while the others were asked do not count as lag.
+    // Transactions applied while the others were being asked do not count as lag.
     lag: isSameEpoch ? Math.max(0, Number(leaderZxid! - zxid)) : null,
     admin: adminHost(view, spec, isSelf, adminPort),
   }
@@ -159,7 +159,9 @@ function memberJson(
 
 const epochOf = (zxid: bigint): bigint => BigInt.asUintN(64, zxid) >> epochBits
 
-/** A member that does not say where its console is has it, most likely, on the port of ours. */
+/**
+ * The address of a member's console. If the member does not report it, its port is probably ours.
+ */
 function adminHost(
   view: ServerView,
   spec: ServerSpec,
@@ -203,7 +205,7 @@ function hostOf({ client, addresses }: ServerSpec): string | undefined {
   return isEvery ? addresses[0]?.host : client.host
 }
 
-/** Another server, by what its client port says. */
+/** Asks another server by four-letter words on its client port. */
 export async function lookAt(spec: ServerSpec): Promise<Looked> {
   const { client } = spec
   const host = hostOf(spec)
@@ -217,7 +219,7 @@ export async function lookAt(spec: ServerSpec): Promise<Looked> {
   return { state: numbers.zxid === null ? 'notServing' : 'serving', numbers, adminPort }
 }
 
-/** What the words of a server say, zabra's or Apache's. */
+/** The numbers in the answers of a zabra or Apache server. */
 function numbersIn(srvr: string, mntr: string, dirs: string): Numbers {
   const line = (name: string): string | undefined =>
     new RegExp(`^${name}: *(.*)$`, 'm').exec(srvr)?.[1]?.trim()
@@ -250,7 +252,7 @@ function numberAt(mntr: string, name: string): number | null {
   return found === undefined ? null : Number(found)
 }
 
-/** What a server answers to a four-letter word; undefined where it does not in time. */
+/** The answer to a four-letter word; undefined if there is none in time. */
 function askWord(host: string, port: number, word: string): Promise<string | undefined> {
   return new Promise((resolve) => {
     const socket = connect({ host, port })

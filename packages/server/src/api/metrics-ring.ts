@@ -1,3 +1,4 @@
+import { performance, type EventLoopUtilization } from 'node:perf_hooks'
 import type { ServerView } from '../view/server-view.ts'
 import { integer, number, object, array } from './schema.ts'
 
@@ -8,18 +9,26 @@ const samplesMax = keptMs / everyMs
 const columns = [
   'time',
   'requestsPerSecond',
+  'readsPerSecond',
+  'writesPerSecond',
+  'receivedPerSecond',
+  'sentPerSecond',
   'readMs',
   'readMsP99',
   'writeMs',
   'writeMsP99',
   'syncMs',
   'connections',
+  'sessions',
   'outstanding',
   'znodes',
+  'dataBytes',
   'watches',
+  'busyShare',
+  'memoryBytes',
 ] as const
 
-/** A sample of a server's metrics; latencies cover the time since the previous sample. */
+/** A sample of a server's metrics; latencies and rates cover the time since the previous sample. */
 export type Sample = { readonly [Name in (typeof columns)[number]]: number }
 
 export const sampleSchema = object(
@@ -30,6 +39,9 @@ export const samplesSchema = object({ everyMs: integer, samples: array(sampleSch
 /** The increase of a counter since the previous sample. */
 interface Totals {
   readonly requests: number
+  readonly received: number
+  readonly sent: number
+  readonly loop: EventLoopUtilization
   readonly read: Totalled
   readonly write: Totalled
   readonly sync: Totalled
@@ -75,19 +87,29 @@ export class MetricsRing {
       return count > 0 ? rounded((now[name].sum - last[name].sum) / count) : 0
     }
     const seconds = Math.max(0.001, (now.atMs - last.atMs) / 1000)
+    // The command srst resets some of the counts.
+    const rateOf = (before: number, after: number): number =>
+      rounded(Math.max(0, after - before) / seconds)
     const sample: Sample = {
       time: Date.now(),
-      // The command srst resets the count.
-      requestsPerSecond: rounded(Math.max(0, now.requests - last.requests) / seconds),
+      requestsPerSecond: rateOf(last.requests, now.requests),
+      readsPerSecond: rateOf(last.read.count, now.read.count),
+      writesPerSecond: rateOf(last.write.count, now.write.count),
+      receivedPerSecond: rateOf(last.received, now.received),
+      sentPerSecond: rateOf(last.sent, now.sent),
       readMs: meanOf('read'),
       readMsP99: stats.readLatency.percentile(0.99) ?? 0,
       writeMs: meanOf('write'),
       writeMsP99: stats.writeLatency.percentile(0.99) ?? 0,
       syncMs: meanOf('sync'),
       connections: view.sockets.size,
+      sessions: peer.db.sessions.size + (peer.localSessions?.size ?? 0),
       outstanding: peer.outstandingRequests,
       znodes: peer.db.tree.size,
+      dataBytes: peer.db.tree.dataBytes,
       watches: peer.db.watches.count,
+      busyShare: rounded(performance.eventLoopUtilization(now.loop, last.loop).utilization),
+      memoryBytes: process.memoryUsage.rss(),
     }
     this.last = now
     this.samples.push(sample)
@@ -106,6 +128,9 @@ function totalsOf({ peer: { stats }, disk }: ServerView): Totals {
   const total = ({ count, sum }: Totalled): Totalled => ({ count, sum })
   return {
     requests: stats.packetsReceived,
+    received: stats.bytesReceived,
+    sent: stats.responseBytes,
+    loop: performance.eventLoopUtilization(),
     read: total(stats.readLatency),
     write: total(stats.writeLatency),
     sync: total(disk.syncMs),

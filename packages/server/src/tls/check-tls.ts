@@ -136,7 +136,7 @@ export function summaryOf(certificate: X509Certificate): CertificateSummary {
   }
 }
 
-/** The certificates that a running server presents, whether or not anybody trusts them. */
+/** The certificates that a running server presents, trusted or not. */
 export function servedCertificates(
   host: string,
   port: number,

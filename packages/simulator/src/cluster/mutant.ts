@@ -4,7 +4,7 @@ import type { FaultKind } from '../faults/schedule.ts'
 import type { Shape } from './shape.ts'
 import type { SimDisk } from '../world/sim-disk.ts'
 
-/** The parts of a server about to serve. */
+/** The parts of a server that is about to serve. */
 export interface ServerParts {
   readonly peer: Peer
   readonly journal: Journal
@@ -16,22 +16,22 @@ export interface ServerParts {
 /** One deliberate error, put into a running server from outside. */
 export interface Mutant {
   readonly name: string
-  /** Another disk in place of the real one. */
+  /** Replaces the disk. */
   readonly disk?: (disk: Disk, under: SimDisk) => Disk
-  /** Right after recovery. */
+  /** Called right after recovery. */
   readonly loaded?: (db: Database) => void
   readonly serving?: (parts: ServerParts) => void
-  /** It is an error of an ensemble of so many; without, of a server on its own. */
+  /** The size of the ensemble; a standalone server by default. */
   readonly servers?: number
-  /** Where it shows only in ensembles of one kind. */
+  /** The shape of the ensemble that the error needs, if any. */
   readonly shape?: Shape
-  /** It shows only where members come and go. */
+  /** Whether the error needs changes of members. */
   readonly isChanging?: boolean
-  /** Where it shows only if followers take the observers. */
+  /** Whether the error needs followers that accept observers. */
   readonly observerMasters?: boolean
-  /** What it takes to show, and is rare otherwise. */
+  /** Faults that reveal the error and are rare otherwise. */
   readonly faults?: readonly FaultKind[]
-  /** Where it shows only if leaders are configured so. */
+  /** Settings of leaders that the error needs, if any. */
   readonly zab?: ZabKnobs
   readonly joined?: (peer: EnsemblePeer) => void
 }

@@ -16,7 +16,7 @@ import { writeConfig } from './config-file.ts'
 import { isExcusable, ServerProcess, type ProcessClock } from './server-process.ts'
 
 const slowSnapshots = 1000
-/** Within so much time after it begins, what a leader brings up may lose that. */
+/** A learner that is to lose its leader during synchronization loses it within this time. */
 const takeoverMsMax = 60
 
 /** A server: a disk that survives, and processes that come and go. */
@@ -56,7 +56,7 @@ export class SimServer {
     this.mutant = parts.mutant
     this.clock = parts.clock
     this.disk = new SimDisk(parts.world, parts.random.fork(`disk of ${name}`))
-    // Some write snapshots slowly: much happens meanwhile.
+    // Some write snapshots slowly, so that much happens in the meantime.
     const isSlow = parts.random.fork(`snapshots of ${name}`).chance(0.3)
     this.disk.condition.snapshotSlowness = isSlow ? slowSnapshots : 1
     this.disk.onRemove = async (path) => {
@@ -69,7 +69,7 @@ export class SimServer {
       this.recorder.ensemble?.promises.epochFilesTouched(this)
     }
     this.disk.onCrashPoint = (call, path) => {
-      // The call never returns; the process learns of its end before anything else happens.
+      // The call never returns; the process ends before anything else happens.
       this.world.after(0, () => {
         this.recorder.count(`crash in ${this.phase} at ${call} of ${kindOf(path)}`)
         this.crash(this.random.chance(0.5) ? 'power fails' : 'is killed')
@@ -91,7 +91,7 @@ export class SimServer {
     return peer.isServing || peer.state === 'looking' ? peer.state : `joining, ${peer.state}`
   }
 
-  /** Before each start, what the disk holds is recovered aside and compared. */
+  /** Before each start, a copy of the disk is recovered and compared. */
   async start(): Promise<void> {
     if (this.process?.alive === true) return
     const life = ++this.life
@@ -143,7 +143,7 @@ export class SimServer {
   crash(wanted: 'power fails' | 'is killed'): void {
     const { process } = this
     if (process === undefined || !process.alive) return
-    // Without syncs nothing is promised to outlast the machine.
+    // Without syncs nothing is guaranteed to survive a power failure.
     const how = this.options.forceSync ? wanted : 'is killed'
     this.recorder.trace(`${this.name} ${how} while ${this.phase}`)
     this.recorder.count(how === 'is killed' ? 'kills' : 'power failures')
@@ -152,7 +152,7 @@ export class SimServer {
     else process.losePower()
   }
 
-  /** Only while no process runs. */
+  /** Allowed only while no process runs. */
   loseDisk(): void {
     this.recorder.trace(`${this.name} gets an empty disk`)
     this.disk.replace()
@@ -171,7 +171,7 @@ export class SimServer {
   private applied(zxid: bigint, payload: Uint8Array): void {
     const { ensemble } = this.recorder
     ensemble?.applied(zxid, payload)
-    // While it leads or follows, what it applies is committed.
+    // What it applies while it leads or follows is committed.
     const peer = this.process?.alive === true ? this.process.peer : undefined
     if (peer?.isServing === true) ensemble?.deliver(this.name, zxid, peer.db.tree.digest.value)
   }
@@ -213,7 +213,7 @@ export class SimServer {
     if (event.type === 'leading') ensemble?.leadsBy(this.name, event.epoch, peer.config)
   }
 
-  /** Only what is cut off by order of the leader goes from the end. */
+  /** Only a truncation on the leader's order cuts records from the end. */
   private async countTruncation(path: string): Promise<void> {
     if (this.recorder.ensemble?.planFor(this.name) !== 'trunc') return
     const { directory, kind, zxid } =
@@ -231,7 +231,7 @@ export class SimServer {
     this.recorder.trace(`${this.name} ends: ${error.name}: ${error.message}`)
     this.recorder.count(`ended by ${error.name}`)
     this.network.unlisten(this.name)
-    // Only a fault that this life really met excuses its end.
+    // Only a fault that occurred in this life excuses its end.
     if (this.disk.faults === this.faultsBefore || !isExcusable(error)) {
       this.recorder.violation(`${this.name} stopped by itself: ${error.stack ?? error.message}`)
     }
@@ -256,7 +256,7 @@ function describeZab({ type, ...rest }: ZabEvent): string {
   return [type, ...details].join(', ')
 }
 
-/** What a file is, for counting. */
+/** The kind of a file, for statistics. */
 function kindOf(path: string): string {
   const name = path.slice(path.lastIndexOf('/') + 1)
   return /^(new\.)?(log|snapshot)|Epoch/.exec(name)?.[0] ?? 'directory'

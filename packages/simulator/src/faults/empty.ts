@@ -1,10 +1,10 @@
 /**
  * A server comes back with an empty disk, where that is legal.
  *
- * An observer may always do so: nobody counts on what it has. A voter has given its word for what
- * it logged and for the epochs it accepted, so it may do so only while everybody else keeps that
- * word for it: every other voter has all that it had on disk, and promised at least as much, and
- * without one of them there is no quorum. Whoever is elected then has it all.
+ * An observer may always do so, because nothing depends on its data. A voter has promised to keep
+ * what it logged and the epochs it accepted. So it may do so only while all other voters keep that
+ * promise in its place: each has everything that it had on disk, and has promised at least the same
+ * epoch, and no quorum is possible without one of them. Any new leader then has everything.
  */
 import type { Cluster } from '../cluster/cluster.ts'
 import type { SimServer } from '../cluster/server.ts'
@@ -26,7 +26,8 @@ export function emptyOne(cluster: Cluster, first: SimServer, forMs: number): voi
 
 function isLegal(cluster: Cluster, server: SimServer): boolean {
   const { ensemble } = cluster.recorder
-  // Who is no member any more would begin anew with those it remembers, if they forget as well.
+  // A server that is no longer a member would start over with those it remembers, if they forget as
+  // well.
   if (ensemble === undefined || server.options.ensemble?.isChanging === true) return false
   if (roleOf(cluster, server) === 'observer') return true
   const leader = leaderOf(cluster)

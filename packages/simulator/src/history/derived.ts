@@ -1,7 +1,7 @@
 /**
- * What servers derive from their tree, each for itself: the use of quotas, who owns which
- * ephemerals, which nodes are to be reclaimed. No transaction carries it and no digest covers it. It
- * must follow from the tree alone, however the tree came about: live, by replay, from a snapshot.
+ * Checks the state that each server derives from its tree by itself: quota usage, the owners of
+ * ephemerals, and the nodes to reclaim. No transaction carries it and no digest covers it. It must
+ * depend on the tree alone, whether the tree comes from live writes, replay or a snapshot.
  */
 import type { Database } from '@zabra/core'
 import { decodeText } from '@zabra/protocol'
@@ -10,8 +10,8 @@ const quotaRoot = '/zookeeper/quota'
 const stats = 'zookeeper_stats'
 
 /**
- * Puts a stats node for a path below /zookeeper, where neither digests nor the model look. Each
- * server does so at each start, unless its snapshot has brought it.
+ * Creates a stats node for a path below /zookeeper, which neither digests nor the model cover. Each
+ * server does so at each start, unless its snapshot contains the node.
  */
 export function plantQuota(db: Database, path: string): void {
   let parent = db.tree.find(quotaRoot)
@@ -28,7 +28,7 @@ export function plantQuota(db: Database, path: string): void {
   }
 }
 
-/** What is not as the tree says it should be, in sentences. */
+/** The differences between derived state and tree, as sentences. */
 export function derivedProblems(db: Database): string[] {
   const { tree } = db
   const problems: string[] = []

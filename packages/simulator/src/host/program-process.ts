@@ -8,11 +8,11 @@ export interface ProcessParts {
   readonly world: World
   readonly network: Network
   readonly random: Random
-  /** How fast its clock runs. */
+  /** The rate of its clock. */
   readonly rate: number
-  /** How likely the kernel does not take at once what is written. */
+  /** The probability that the kernel does not accept a write at once. */
   readonly backlogChance: number
-  /** Something was thrown that nobody caught. */
+  /** Called with an error that nothing caught. */
   readonly onUncaught: (error: unknown) => void
   /** Surrounds everything that the program does. */
   readonly within?: (work: () => void) => void
@@ -20,19 +20,19 @@ export interface ProcessParts {
 
 const startMs = 30
 const backlogMsMax = 20
-/** So much is kept before more is unwelcome. */
+/** The number of writes that may be queued. */
 const keptMax = 3
-/** What a buffer holds after it was lent: who kept a part of it shall be found out. */
+/** Overwrites a buffer that was lent: a client that kept a part of it fails. */
 const scribble = 0xee
 
-/** One life of a program: what clients ask of the world, answered by the simulated one. */
+/** One life of a program: the client's host, implemented by the simulated world. */
 export class ProgramProcess implements Host {
   readonly name: string
   readonly world: World
   readonly chance: Random
   isAlive = true
   isPaused = false
-  /** How often it stood still. */
+  /** How often it was paused. */
   pauses = 0
   private readonly backlog: (() => void)[] = []
   private readonly streams = new Set<StreamEnd>()
@@ -54,7 +54,10 @@ export class ProgramProcess implements Host {
     this.isPaused = true
   }
 
-  /** As after a collection of garbage: what was due meanwhile comes, one thing after the other. */
+  /**
+   * As after a garbage collection: everything that was due in the meantime happens, one after the
+   * other.
+   */
   resume(): void {
     if (!this.isPaused) return
     const next = this.backlog.shift()
@@ -66,7 +69,7 @@ export class ProgramProcess implements Host {
     this.world.after(0, () => this.resume())
   }
 
-  /** It ends at once; its kernel closes the streams, or is gone as well. */
+  /** Ends at once; the kernel closes the streams, unless the machine lost power. */
   die(how: 'killed' | 'without power'): void {
     this.isAlive = false
     for (const stream of this.streams) {
@@ -75,12 +78,12 @@ export class ProgramProcess implements Host {
     }
   }
 
-  /** The network cuts its connections, somewhere in the middle of what is under way. */
+  /** The network resets its connections in the middle of whatever is in transit. */
   resetConnections(): void {
     for (const stream of this.streams) stream.reset()
   }
 
-  /** They are cut when the next such piece comes, of which a part still arrives. */
+  /** Cuts the connections at the next such piece, of which only a part arrives. */
   tearConnections(at: (piece: Uint8Array) => boolean): void {
     for (const stream of this.streams) stream.tear(at)
   }
@@ -91,7 +94,7 @@ export class ProgramProcess implements Host {
     return startMs + (this.world.nowMs - this.startedAtMs) * this.parts.rate
   }
 
-  /** The same for all programs: what is due is due by this clock. */
+  /** The same for all programs: this clock decides when something is due. */
   wallMs(): number {
     return this.world.nowMs
   }
@@ -146,14 +149,14 @@ export class ProgramProcess implements Host {
       close: () => {
         isClosed = true
         this.streams.delete(end)
-        // What is under way may still arrive, or not.
+        // What is in transit may or may not arrive.
         if (this.parts.random.chance(0.5)) end.close()
         else writer.end()
       },
     }
   }
 
-  /** Resolves after so long by its clock. */
+  /** Resolves after this time by its clock. */
   sleep(ms: number): Promise<void> {
     return new Promise((resolve) => this.timer(ms, resolve))
   }
@@ -176,7 +179,7 @@ export class ProgramProcess implements Host {
   }
 }
 
-/** Takes bytes at once, or keeps the caller's buffer for a while. */
+/** Accepts bytes at once, or keeps the caller's buffer for a while. */
 class StreamWriter {
   private readonly process: ProgramProcess
   private readonly stream: StreamEnd

@@ -10,7 +10,7 @@ import { moreRecipeMutants } from './more-recipes.ts'
 import { recipeMutants } from './recipes.ts'
 import { storageMutants } from './storage.ts'
 
-/** One deliberate error each: proof that the checkers can fail. */
+/** Each is one deliberate error, which proves that the checkers can fail. */
 export const mutants: readonly Mutant[] = [
   ...storageMutants,
   ...recoveryMutants,
@@ -19,7 +19,7 @@ export const mutants: readonly Mutant[] = [
   ...orderMutants,
 ]
 
-/** As the others, but it takes more seeds to catch them than a test should wait for. */
+/** The same, but catching them takes more seeds than a test should run. */
 export const rareMutants: readonly Mutant[] = certaintyMutants
 
 /** The same for programs on the client, and for recipes. */

@@ -1,4 +1,4 @@
-/** Errors in the order of things, and in who is told what. */
+/** Errors in the order of requests and replies, and in which clients get what. */
 import { inside, replace } from './inside.ts'
 import type { Mutant, ServerParts } from '../cluster/mutant.ts'
 

@@ -133,7 +133,7 @@ class Run {
       faults: this.happened,
       counts: this.counts,
       virtualMs: cluster.world.nowMs,
-      trace: fullTrace.filter(isReadable),
+      trace: fullTrace.filter(isReadable).map(inWords),
       fullTrace,
     }
   }
@@ -384,8 +384,19 @@ function bugOf(what: string, cause?: unknown): Problem {
   return { kind: 'zabra', name: 'zabra', message, cause }
 }
 
-export function isRequest(line: string): boolean {
-  return /^\s*[\d.]+ {2}\S+ > /.test(line)
+const lineStart = /^\s*[\d.]+ {2}/
+
+/** A request of a program, or something that it says. */
+export function isOfProgram(line: string): boolean {
+  return /^(?!fault:|WRONG:)\S+(?: >|:) /.test(line.replace(lineStart, ''))
+}
+
+export function isFault(line: string): boolean {
+  return line.replace(lineStart, '').startsWith('fault: ')
+}
+
+function inWords(line: string): string {
+  return line.replace(/ at [0-9a-f]+: leading, .*/, ' leads')
 }
 
 /** Of what servers do, only what programs can feel. */

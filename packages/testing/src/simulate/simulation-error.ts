@@ -1,9 +1,10 @@
 import type { Problem } from './problem.ts'
-import { isRequest, type Outcome } from './run.ts'
+import { isFault, isOfProgram, type Outcome } from './run.ts'
 
 const linesShown = 60
-/** The last lines are shown as they are; of what was before, requests are only counted. */
+/** The last lines, and those right before a fault, are shown as they are. */
 const lastLines = 20
+const linesBeforeFault = 4
 
 /** A simulation has found something: which seed shows it, and how it came about. */
 export class SimulationError extends Error {
@@ -38,20 +39,20 @@ export function failure(problem: Problem, outcome: Outcome, faultsBefore: number
   return new SimulationError(seed, message, trace, problem.cause)
 }
 
+/** Of what programs do and say early on, only what leads to a fault matters. */
 function shorten(trace: readonly string[]): string[] {
   const lines: string[] = []
-  let requests = 0
-  const count = (): void => {
-    if (requests > 0) lines.push(`${' '.repeat(12)}(${requests} requests)`)
-    requests = 0
-  }
+  let left = 0
+  const isShown = (line: string, i: number): boolean =>
+    i >= trace.length - lastLines ||
+    !isOfProgram(line) ||
+    trace.slice(i, i + linesBeforeFault).some(isFault)
   for (const [i, line] of trace.entries()) {
-    if (i < trace.length - lastLines && isRequest(line)) {
-      requests++
-      continue
-    }
-    count()
-    lines.push(line)
+    if (isShown(line, i)) {
+      if (left > 0) lines.push(`${' '.repeat(12)}(${left} more)`)
+      left = 0
+      lines.push(line)
+    } else left++
   }
   return lines.slice(-linesShown)
 }

@@ -52,18 +52,11 @@ export class PacketLink {
 
   // --- from the host ---------------------------------------------------------------------------
 
-  /** What makes no sense costs this connection, nothing else. */
   received(bytes: Uint8Array, nowMs: number): void {
     if (this.isClosed) return
     this.lastHeardMs = nowMs
     this.reader.push(bytes)
-    try {
-      this.pump()
-    } catch (error) {
-      if (!isPeerFault(error)) throw error
-      this.brokenBy = error
-      this.close()
-    }
+    this.pump()
   }
 
   /** The connection is gone, from whichever side. */
@@ -115,7 +108,18 @@ export class PacketLink {
     if (!this.isClosed) this.pump()
   }
 
+  /** A malformed packet closes this connection, whenever it is read, and does nothing else. */
   private pump(): void {
+    try {
+      this.deliver()
+    } catch (error) {
+      if (!isPeerFault(error)) throw error
+      this.brokenBy = error
+      this.close()
+    }
+  }
+
+  private deliver(): void {
     if (this.waitingRaw !== undefined) {
       const { waitingRaw } = this
       this.waitingRaw = undefined

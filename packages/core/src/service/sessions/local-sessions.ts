@@ -107,8 +107,13 @@ export class LocalSessions implements Upstream {
     this.global.applied(header, txn)
   }
 
-  /** Time passed: those not heard of end, and nobody else needs to know. */
+  /** Time passed: silent local sessions end, which no other server needs to know. */
   tick(): void {
+    this.expireLocal()
+    this.global.tick?.()
+  }
+
+  private expireLocal(): void {
     for (const { id, timeoutMs } of this.localSessions.expire(this.clock.nowMs)) {
       this.pipeline.stats.sessionsExpired++
       this.trace({ type: 'sessionExpired', sessionId: id, timeoutMs })

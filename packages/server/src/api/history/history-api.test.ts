@@ -35,10 +35,12 @@ interface Change {
   readonly part: number
   readonly parts: number
   readonly session: string | null
+  readonly client: object | null
 }
 interface Changes {
   readonly changes: readonly Change[]
   readonly next: string | null
+  readonly upTo: string
 }
 interface PastNode {
   readonly path: string
@@ -94,6 +96,31 @@ describe('changes', () => {
       'create',
       'openSession',
     ])
+  })
+
+  test('name the client of the session, without password hashes, as far as it is known', async () => {
+    await client.must('auth', { type: 0, scheme: 'digest', auth: bytes('ann:secret') })
+    await create('/who')
+    await api.post('/node', { path: '/by-api' })
+    const [made, byApi] = await changes({ path: '/', kinds: 'create', oldestFirst: true })
+    expect(made!.client).toEqual({
+      address: '127.0.0.1',
+      identities: ['ip:127.0.0.1', 'digest:ann'],
+      isOfApi: false,
+    })
+    expect(byApi!.client).toMatchObject({ address: '127.0.0.1', isOfApi: true })
+    await client.close()
+    client = await RawClient.connect(server.clientPort)
+    const [after] = await changes({ path: '/who' })
+    expect(after!.client).toMatchObject({ address: '127.0.0.1', identities: [] })
+  })
+
+  test('are on the pages up to a zxid that the answer names', async () => {
+    const last = await create('/named')
+    const { body } = await api.get<Changes>('/history/changes')
+    expect(BigInt(body.upTo)).toBeGreaterThanOrEqual(last)
+    const earlier = await api.get<Changes>('/history/changes', { to: hex(last - 1n) })
+    expect(earlier.body.upTo).toBe(hex(last - 1n))
   })
 
   test('of a multi share a zxid, and refused ones are not listed', async () => {

@@ -5,6 +5,7 @@ import { isLoopback } from '../../config/loopback.ts'
 import { includes, type Role } from '../clients.ts'
 import { choice, integer, nullable, object, text } from '../schema.ts'
 import { aclJson, aclSchema, hex, hexText, isoTime } from '../shapes.ts'
+import { sessionClientSchema, type SessionClients } from './session-clients.ts'
 
 export const kindWords = [
   'create',
@@ -36,6 +37,7 @@ export const changeSchema = object(
     cause: nullable(choice('sessionEnd', 'reclaimed', 'expired')),
     timeoutMs: nullable(integer),
     session: nullable(hexText),
+    client: sessionClientSchema,
   },
   dataMembers,
 )
@@ -82,9 +84,10 @@ export interface ChangeView {
   readonly view: ServerView
   readonly role: Role
   readonly wantsData: boolean
+  readonly clients: SessionClients
 }
 
-export function changeJson(change: Change, { view, role, wantsData }: ChangeView): object {
+export function changeJson(change: Change, { view, role, wantsData, clients }: ChangeView): object {
   const { zxid, timeMs, kind, part, parts, path, version, data, dataLength } = change
   const { nodeKind, ttlMs, cause, timeoutMs, session } = change
   return {
@@ -101,6 +104,7 @@ export function changeJson(change: Change, { view, role, wantsData }: ChangeView
     cause: cause ?? null,
     timeoutMs: timeoutMs ?? null,
     session: showsSession(view, role, session) ? hex(session) : null,
+    client: clients.of(session),
     ...(wantsData && data !== undefined ? dataJson(data) : {}),
   }
 }

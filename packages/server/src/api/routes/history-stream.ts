@@ -1,8 +1,10 @@
 import { passes, type Change } from '@zabra/core'
+import type { ServerView } from '../../view/server-view.ts'
 import { ApiError } from '../api-error.ts'
-import { includes } from '../clients.ts'
+import { includes, type Role } from '../clients.ts'
 import { PastAccess } from '../history/access.ts'
-import { changeJson, type ChangeView } from '../history/shapes.ts'
+import { SessionClients } from '../history/session-clients.ts'
+import { changeJson } from '../history/shapes.ts'
 import { streamed, type Call, type Route } from '../route.ts'
 import { hex } from '../shapes.ts'
 import { openStream } from '../stream.ts'
@@ -38,7 +40,7 @@ async function follow(call: Call): Promise<unknown> {
   await openStream(
     call,
     (send, ends) => {
-      const batch = new Batch({ view, role, wantsData }, (told) => send('changes', told))
+      const batch = new Batch(view, role, wantsData, (told) => send('changes', told))
       const end = live.listen((change) => {
         if (passes(change, filter) && isSeen(access, change)) batch.add(change)
       })
@@ -50,7 +52,7 @@ async function follow(call: Call): Promise<unknown> {
 }
 
 /**
- * Called before the change is applied: deleted znodes still exist, created ones come with their
+ * Called before the change is applied: a deleted znode still exists, a created one comes with its
  * ACL.
  */
 function isSeen(access: PastAccess, { path, kind, acl }: Change): boolean {
@@ -62,20 +64,28 @@ function isSeen(access: PastAccess, { path, kind, acl }: Change): boolean {
 
 /** Collects changes for a moment, so that many writes become few events. */
 class Batch {
-  private readonly changeView: ChangeView
+  private readonly view: ServerView
+  private readonly role: Role
+  private readonly wantsData: boolean
   private readonly tell: (told: object) => void
   private collected: object[] = []
+  private clients: SessionClients | undefined
   private missed = 0
   private timer: NodeJS.Timeout | undefined
 
-  constructor(changeView: ChangeView, tell: (told: object) => void) {
-    this.changeView = changeView
+  constructor(view: ServerView, role: Role, wantsData: boolean, tell: (told: object) => void) {
+    this.view = view
+    this.role = role
+    this.wantsData = wantsData
     this.tell = tell
   }
 
   add(change: Change): void {
     if (this.collected.length < changesMax) {
-      this.collected.push(changeJson(change, this.changeView))
+      const { view, role, wantsData } = this
+      this.clients ??= new SessionClients(view, role)
+      const { clients } = this
+      this.collected.push(changeJson(change, { view, role, wantsData, clients }))
     } else this.missed++
     this.timer ??= setTimeout(() => this.flush(), collectMs)
   }
@@ -84,6 +94,8 @@ class Batch {
     this.timer = undefined
     const told = { changes: this.collected, missed: this.missed }
     this.collected = []
+    // Clients come and go.
+    this.clients = undefined
     this.missed = 0
     this.tell(told)
   }

@@ -4,6 +4,7 @@ import { ApiError, badRequest } from '../api-error.ts'
 import { includes } from '../clients.ts'
 import { PastAccess } from '../history/access.ts'
 import { pointFrom } from '../history/points.ts'
+import { SessionClients } from '../history/session-clients.ts'
 import {
   changeJson,
   changeSchema,
@@ -79,7 +80,11 @@ export const history: readonly Route[] = [
       next: { kind: 'text', description: 'Where the previous page ended' },
       data: dataParameter,
     },
-    answer: object({ changes: array(changeSchema), next: nullable(text) }),
+    answer: object({
+      changes: array(changeSchema),
+      next: nullable(text),
+      upTo: { ...hexText, description: 'Later transactions are not on any of these pages' },
+    }),
     errors: [410, 501],
     handle: changes,
   },
@@ -224,9 +229,11 @@ function changes(call: Call): Promise<unknown> {
       },
     )
     const seen = await access.visible(past, page.changes)
+    const shown = { view, role, wantsData: withData, clients: new SessionClients(view, role) }
     return {
-      changes: seen.map((each: Change) => changeJson(each, { view, role, wantsData: withData })),
+      changes: seen.map((each: Change) => changeJson(each, shown)),
       next: page.next === undefined ? null : hex(page.next),
+      upTo: hex(range.to < 0n ? 0n : range.to),
     }
   })
 }

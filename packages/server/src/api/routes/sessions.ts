@@ -2,6 +2,7 @@ import { operationName } from '@zabra/protocol'
 import { addressOf } from '../../http/authorization.ts'
 import type { ServerView } from '../../view/server-view.ts'
 import { ApiError, badRequest } from '../api-error.ts'
+import { identityText } from '../history/session-clients.ts'
 import { InternalClient } from '../internal-client.ts'
 import { type Call, type Route } from '../route.ts'
 import { array, boolean, integer, nullable, number, object, text } from '../schema.ts'
@@ -141,9 +142,7 @@ function connectionJson(
     watches: view.peer.db.watches.countOf(connection),
     meanLatencyMs: Math.round(latency.mean * 100) / 100,
     maxLatencyMs: latency.max,
-    identities: connection.identities.map(
-      ({ scheme, id }) => `${scheme}:${(scheme === 'digest' ? id?.split(':')[0] : id) ?? ''}`,
-    ),
+    identities: connection.identities.map(identityText),
   }
 }
 

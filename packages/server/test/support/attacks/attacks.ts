@@ -1,6 +1,6 @@
 /**
- * The attacks that a server must stand, each as what a client without manners does. `scale` 1 is
- * the whole of it, `npm test` does a part.
+ * The attacks that a server must withstand. `scale` 1 is the full attack; `npm test` runs a smaller
+ * one.
  */
 import { setTimeout as delay } from 'node:timers/promises'
 import type { LimitName } from '@zabra/core'
@@ -9,13 +9,13 @@ import { Attacker } from './attacker.ts'
 
 export interface Attack {
   readonly name: string
-  /** Lines of the server's configuration. */
+  /** Additional lines of the server's configuration. */
   readonly cfg?: string
-  /** What the attacker runs into. */
+  /** The limits that must stop the attacker. */
   readonly limits?: readonly LimitName[]
-  /** `npm test` does a part of it. */
+  /** Whether `npm test` runs a smaller version of it. */
   readonly isInTests?: boolean
-  /** What must be there before it begins; it is not measured. */
+  /** Preparations before the attack, which are not measured. */
   prepare?(port: number, scale: number): Promise<void>
   run(port: number, scale: number): Promise<void>
 }
@@ -31,7 +31,10 @@ const node = (path: string, data: Uint8Array | null = null, flags = 0) => ({
 })
 const many = <T>(count: number, make: (i: number) => T): T[] =>
   Array.from({ length: Math.max(1, Math.round(count)) }, (_, i) => make(i))
-/** How long a client that does not read stays, to see what is kept for it. */
+/**
+ * How long a client that does not read stays connected, so that the server's buffers can be
+ * measured.
+ */
 const staysMs = 1500
 
 async function withClients(
@@ -95,7 +98,7 @@ export const attacks: readonly Attack[] = [
         client.deafen()
         const write = client.encode(1, 'setData', { path: '/', data: null, version: -1 })
         const read = client.encode(2, 'getData', { path: '/large', watch: false })
-        // All of it in one piece: the server reads no further once replies wait.
+        // In one piece, because the server stops reading once replies are waiting.
         const round = [write, ...many(10, () => read)]
         await client.write(Buffer.concat(many(30, () => round).flat()))
         await delay(staysMs)

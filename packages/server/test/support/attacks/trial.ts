@@ -1,4 +1,4 @@
-/** One attack against a server process, beside a well-behaved client. */
+/** Runs one attack against a server process, next to a well-behaved client. */
 import { fork } from 'node:child_process'
 import { readFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
@@ -14,11 +14,11 @@ export interface TrialResult {
   readonly quiet: Sight
   readonly during: Sight
   readonly tookMs: number
-  /** Bytes of the server's memory before, and at most. */
+  /** The server's memory in bytes, before and at the maximum. */
   readonly rssBefore: number
   readonly rssMax: number
   readonly limits: ReadonlyMap<LimitName, number>
-  /** Lines that the server wrote. */
+  /** The number of lines that the server logged. */
   readonly lines: number
   readonly problems: readonly string[]
 }
@@ -67,7 +67,9 @@ export async function tryAttack(
   }
 }
 
-/** From another process: what the attacker does must not keep the well-behaved client waiting. */
+/**
+ * Runs in another process, so that the work of the attacker does not delay the well-behaved client.
+ */
 async function attackFrom(
   name: string,
   port: number,

@@ -1,0 +1,61 @@
+/** A server that goes away while its page is open. */
+import { check, type Stage } from './stage.ts'
+
+export async function loss(stage: Stage): Promise<void> {
+  const { client, ensemble, withConsole } = stage
+  await client.create('/loss', 'before')
+  const page = await stage.open('light')
+  await stage.signIn(page)
+  await stage.show(page, '/loss')
+  await page.getByText('before', { exact: true }).waitFor()
+  const credentials: (string | undefined)[] = []
+  page.on('request', (request) => {
+    const url = request.url()
+    if (url.includes('/api/v1/') && !url.startsWith(stage.base)) {
+      credentials.push(request.headers()['authorization'])
+    }
+  })
+
+  await ensemble.stop(withConsole)
+  await page.getByText('It goes on at server').waitFor()
+  check('the page says where it goes on when its server is gone', true)
+  await stage.axe(page, 'a page that goes on at another server')
+  await stage.picture(page, 'away-light')
+  await stage.set('/loss', 'meanwhile')
+  await page.getByText('meanwhile', { exact: true }).waitFor()
+  check('changes are shown by the other server', true)
+  await page.getByText('you may administer').waitFor()
+  check(
+    'the other server gets the credentials',
+    credentials.length > 0 && credentials.every((each) => each?.startsWith('Basic ') === true),
+    credentials,
+  )
+  await page.getByRole('button', { name: 'Edit', exact: true }).click()
+  await page.getByLabel('Data of /loss').fill('over there')
+  await page.getByRole('button', { name: 'Save over version 1' }).click()
+  await page.getByText('over there', { exact: true }).waitFor()
+  check('a change is made at the other server', (await stage.read('/loss')) === 'over there')
+
+  await ensemble.start(withConsole)
+  await page.getByRole('button', { name: `Back to server ${withConsole}` }).click()
+  await page.getByText('It goes on at').waitFor({ state: 'detached' })
+  await page.locator('.status.live').waitFor()
+  check('the page goes back when asked', true)
+
+  // Without a quorum nobody serves: the page keeps what it has and says that it is not live.
+  const others = ensemble.ids.filter((id) => id !== withConsole)
+  for (const id of others) await ensemble.stop(id)
+  await page.getByText('What you see may be out of date').waitFor()
+  check(
+    'without a quorum what was seen stays',
+    (await page.getByLabel('Data', { exact: true }).innerText()) === 'over there',
+  )
+  await stage.axe(page, 'a lost connection')
+  await stage.picture(page, 'lost-light')
+  await stage.goTo(page, '#/tree?path=%2Floss')
+  for (const id of others) await ensemble.start(id)
+  await page.locator('.status.live').waitFor()
+  await page.getByText('What you see may be out of date').waitFor({ state: 'detached' })
+  check('with a quorum it is live again', true)
+  await page.context().close()
+}

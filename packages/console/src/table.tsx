@@ -1,0 +1,28 @@
+import type { ComponentChildren } from 'preact'
+
+interface Props {
+  /** What the table is of, for those who do not see it. */
+  readonly label: string
+  readonly columns: readonly string[]
+  readonly children: ComponentChildren
+}
+
+/** A table that scrolls by itself where it is wider than the page. */
+export function Table({ label, columns, children }: Props) {
+  return (
+    <div class="scroll" tabIndex={0} role="region" aria-label={label}>
+      <table>
+        <thead>
+          <tr>
+            {columns.map((name) => (
+              <th key={name} scope="col">
+                {name}
+              </th>
+            ))}
+          </tr>
+        </thead>
+        <tbody>{children}</tbody>
+      </table>
+    </div>
+  )
+}
