@@ -1,3 +1,14 @@
+/**
+ * The web console: a Preact application that talks to the HTTP API of one server (`/api/v1`), and moves
+ * to another member when that server is down. `build.mjs` packs it into one module, which
+ * `@zabra/server` loads when a browser asks for the console.
+ *
+ * - `app.tsx`: the frame and the views; `state.ts`: the state that they share, kept in the address;
+ * - `api.ts`, `live.ts`, `servers.ts`: requests, the stream of changes, and which member to ask;
+ * - `tree-model.ts`, `tree-view.tsx`, `tree-rows.tsx`: the tree, of which only visible rows are rendered;
+ * - `node-view.tsx`, `data-view.tsx`, `acl-view.tsx`: one znode; `merge.ts`, `diff.ts`: edit conflicts;
+ * - `ensemble.tsx`, `sessions.tsx`, `locks.tsx`, `load/`: the other views.
+ */
 import { render } from 'preact'
 import { App } from './app.tsx'
 import { follow } from './live.ts'
