@@ -2,6 +2,7 @@ import { signal } from '@preact/signals'
 import type { ComponentType } from 'preact'
 import { Dialog } from './dialog.tsx'
 import { EnsembleView } from './ensemble.tsx'
+import { lazy } from './lazy.tsx'
 import { LoadView } from './load/load-view.tsx'
 import { LocksView } from './locks.tsx'
 import { switchTo } from './live.ts'
@@ -24,6 +25,7 @@ import { TreeView } from './tree-view.tsx'
 
 const titles: Readonly<Record<View, string>> = {
   tree: 'Tree',
+  history: 'History',
   ensemble: 'Ensemble',
   sessions: 'Sessions',
   locks: 'Locks',
@@ -31,6 +33,7 @@ const titles: Readonly<Record<View, string>> = {
 }
 const pages: Readonly<Record<View, ComponentType>> = {
   tree: TreeView,
+  history: lazy(async () => (await import('./history/history-view.tsx')).HistoryView),
   ensemble: EnsembleView,
   sessions: SessionsView,
   locks: LocksView,

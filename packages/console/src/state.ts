@@ -2,7 +2,7 @@
 import { computed, signal } from '@preact/signals'
 import type { Role, Sample, WhoAmI } from './api.ts'
 
-export const views = ['tree', 'ensemble', 'sessions', 'locks', 'load'] as const
+export const views = ['tree', 'history', 'ensemble', 'sessions', 'locks', 'load'] as const
 export type View = (typeof views)[number]
 
 export interface Place {
