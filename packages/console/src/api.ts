@@ -1,26 +1,9 @@
 /** The HTTP API of the server in use. */
+import type { Node } from './node.ts'
 import { noteZxid, server } from './servers.ts'
 import { credentials } from './state.ts'
 
-export interface Node {
-  readonly path: string
-  readonly name: string
-  readonly kind: 'persistent' | 'ephemeral' | 'container' | 'ttl'
-  readonly czxid: string
-  readonly mzxid: string
-  readonly pzxid: string
-  readonly ctime: string
-  readonly mtime: string
-  readonly version: number
-  readonly cversion: number
-  readonly aversion: number
-  readonly ephemeralOwner: string | null
-  readonly ttlMs: number | null
-  readonly dataLength: number
-  readonly numChildren: number
-  /** Only its name is known: the ACL does not let it be read. */
-  readonly isHidden?: true
-}
+export type { Node }
 export interface Children {
   readonly node: Node
   readonly total: number
