@@ -29,6 +29,15 @@ export function check(what: string, isRight: boolean, found?: unknown): void {
   console.log(`${isRight ? 'ok  ' : 'FAIL'} ${what}${more}`)
 }
 
+/** For what a page comes to by itself. */
+export async function until(isSo: () => boolean | Promise<boolean>): Promise<void> {
+  const deadline = Date.now() + patienceMs
+  while (!(await isSo())) {
+    if (Date.now() > deadline) throw new Error(`it did not come to ${String(isSo)}`)
+    await new Promise((resolve) => setTimeout(resolve, 50))
+  }
+}
+
 export type Theme = 'light' | 'dark'
 
 /** Every server has a console; the pages are those of a follower. */

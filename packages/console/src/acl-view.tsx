@@ -6,6 +6,19 @@ import { announcement, mayWrite } from './state.ts'
 
 const letters = { r: 'Read', w: 'Write', c: 'Create', d: 'Delete', a: 'Admin' } as const
 
+/** An ACL in words. */
+export function AclWords({ acl }: { readonly acl: readonly AclEntry[] }) {
+  return (
+    <ul>
+      {acl.map((entry) => (
+        <li key={`${entry.scheme}:${entry.id}`}>
+          <strong>{identityText(entry)}</strong> may {permsText(entry.perms)}
+        </li>
+      ))}
+    </ul>
+  )
+}
+
 /** Who may do what with a znode. */
 export function AclView({ path, aversion }: { readonly path: string; readonly aversion: number }) {
   const [acl, setAcl] = useState<readonly AclEntry[] | undefined>(undefined)
@@ -45,13 +58,7 @@ export function AclView({ path, aversion }: { readonly path: string; readonly av
       </div>
       <Problem error={error} />
       {edited === undefined ? (
-        <ul>
-          {acl?.map((entry) => (
-            <li key={`${entry.scheme}:${entry.id}`}>
-              <strong>{identityText(entry)}</strong> may {permsText(entry.perms)}
-            </li>
-          ))}
-        </ul>
+        <AclWords acl={acl ?? []} />
       ) : (
         <form onSubmit={(event) => void save(event)}>
           {edited.map((entry, at) => (

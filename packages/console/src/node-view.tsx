@@ -3,8 +3,17 @@ import { ApiError, change, get, getData, type Data, type Node } from './api.ts'
 import { AclView } from './acl-view.tsx'
 import { DataView } from './data-view.tsx'
 import { Dialog, Problem } from './dialog.tsx'
-import { bytesText, countText, lastingText, timeText } from './format.ts'
-import { announcement, changeListeners, generation, go, mayRead, mayWrite } from './state.ts'
+import { bytesText, countText } from './format.ts'
+import { Crumbs, Facts } from './node-facts.tsx'
+import {
+  announcement,
+  changeListeners,
+  generation,
+  go,
+  hrefOf,
+  mayRead,
+  mayWrite,
+} from './state.ts'
 import { joinPath, parentOf } from './paths.ts'
 
 /** More of a value is only loaded when it is asked for. */
@@ -56,8 +65,16 @@ export function NodeView({ path }: { readonly path: string }) {
     <section class="node" aria-label={`Znode ${path}`}>
       <header>
         <h2>
-          <Crumbs path={path} />
+          <Crumbs path={path} hrefAt={(to) => hrefOf('tree', { path: to })} />
         </h2>
+        <div class="actions">
+          <a class="button" href={hrefOf('history', { show: 'versions', path })}>
+            Versions
+          </a>
+          <a class="button" href={hrefOf('history', { path })}>
+            Changes below
+          </a>
+        </div>
         {mayWrite.value && node !== undefined && (
           <div class="actions">
             {node.kind !== 'ephemeral' && (
@@ -100,56 +117,6 @@ export function NodeView({ path }: { readonly path: string }) {
         <DeleteDialog node={node} onClose={() => setDialog(undefined)} />
       )}
     </section>
-  )
-}
-
-function Crumbs({ path }: { readonly path: string }) {
-  const parts = path.split('/').filter(Boolean)
-  return (
-    <span class="crumbs">
-      <a href="#/tree">/</a>
-      {parts.map((part, at) => {
-        const to = `/${parts.slice(0, at + 1).join('/')}`
-        return (
-          <span key={to}>
-            {at > 0 && '/'}
-            {to === path ? (
-              part
-            ) : (
-              <a href={`#/tree?${new URLSearchParams({ path: to })}`}>{part}</a>
-            )}
-          </span>
-        )
-      })}
-    </span>
-  )
-}
-
-function Facts({ node }: { readonly node: Node }) {
-  const facts: (readonly [string, string])[] = [
-    [
-      'Kind',
-      node.ttlMs === null
-        ? node.kind
-        : `${node.kind}, ${lastingText(node.ttlMs)} after the last change`,
-    ],
-    ['Children', countText(node.numChildren)],
-    ['Data', bytesText(node.dataLength)],
-    ['Version', `${node.version} data, ${node.cversion} children, ${node.aversion} ACL`],
-    ['Created', `${timeText(node.ctime)} UTC, zxid ${node.czxid}`],
-    ['Changed', `${timeText(node.mtime)} UTC, zxid ${node.mzxid}`],
-    ['Children changed', `zxid ${node.pzxid}`],
-    ...(node.ephemeralOwner === null ? [] : [['Session', node.ephemeralOwner] as const]),
-  ]
-  return (
-    <dl class="facts">
-      {facts.map(([name, value]) => (
-        <div key={name}>
-          <dt>{name}</dt>
-          <dd>{value}</dd>
-        </div>
-      ))}
-    </dl>
   )
 }
 

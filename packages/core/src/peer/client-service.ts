@@ -1,5 +1,6 @@
 import type { ZabTrace } from '../consensus/zab/options.ts'
-import type { ClientPipeline, Clock } from '../service/client-pipeline.ts'
+import type { ClientPipeline } from '../service/client-pipeline.ts'
+import type { Clock } from '../service/pipeline-options.ts'
 import { NoQuorum } from '../service/no-quorum.ts'
 import { LocalSessions, type GlobalUpstream } from '../service/sessions/local-sessions.ts'
 import type { Trace } from '../service/trace.ts'

@@ -87,7 +87,7 @@ export class Following {
     this.step({ type: 'begin', nowMs: parts.nowMs() })
     link.onPacket(
       (packet) => this.step({ type: 'packet', packet }),
-      () => this.learner.isServing && parts.pipeline.readOn(),
+      () => this.learner.isServing && parts.pipeline.resumeReading(),
     )
     try {
       return await this.ended.promise

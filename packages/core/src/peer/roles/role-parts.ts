@@ -1,5 +1,5 @@
 import type { ZabStats } from '../../consensus/zab/zab-stats.ts'
-import type { Clock } from '../../service/client-pipeline.ts'
+import type { Clock } from '../../service/pipeline-options.ts'
 import type { ClientPipeline } from '../../service/client-pipeline.ts'
 import type { LogBatch } from '../../storage/log/log-batch.ts'
 import type { ClientService } from '../client-service.ts'

@@ -92,7 +92,7 @@ export class LeaderOnlyWorkload implements Workload {
   }
 }
 
-/** The state of one call of `leaderOnly`. */
+/** The state of one call of `Election.run`. */
 class Call {
   private readonly actor: Actor
   private readonly stage: Stage
