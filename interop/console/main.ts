@@ -8,10 +8,12 @@
  */
 import { parseArgs } from 'node:util'
 import { files } from '@zabra/console'
+import { ended } from './ended.ts'
 import { history } from './history.ts'
 import { load } from './load.ts'
 import { loss } from './loss.ts'
 import { mainViews } from './main-views.ts'
+import { tree } from './tree.ts'
 import { check, failureCount, Stage } from './stage.ts'
 
 const { values: options } = parseArgs({
@@ -20,7 +22,9 @@ const { values: options } = parseArgs({
 /** Each has an ensemble of its own. */
 const suites: Readonly<Record<string, (stage: Stage) => Promise<void>>> = {
   mainViews,
+  tree,
   history,
+  ended,
   load,
   loss,
 }

@@ -2,8 +2,9 @@ import { useState } from 'preact/hooks'
 import { change, get, type Session } from './api.ts'
 import { Dialog, Problem } from './dialog.tsx'
 import { countText, lastingText } from './format.ts'
+import { lazy } from './lazy.tsx'
 import { usePolled } from './polled.ts'
-import { announcement, isAdmin } from './state.ts'
+import { announcement, hrefOf, isAdmin, place } from './state.ts'
 
 const pageSize = 200
 
@@ -13,13 +14,36 @@ interface Page {
   readonly sessions: readonly Session[]
 }
 
+const EndedView = lazy(async () => (await import('./sessions/ended-view.tsx')).EndedView)
+
+/** Sessions that live, and why others ended. */
 export function SessionsView() {
+  const show = place.value.query.get('show') === 'ended' ? 'ended' : 'connected'
+  return (
+    <div class="page">
+      <nav class="tabs" aria-label="Sessions">
+        <a href={hrefOf('sessions')} aria-current={show === 'connected' ? 'page' : undefined}>
+          Live
+        </a>
+        <a
+          href={hrefOf('sessions', { show: 'ended' })}
+          aria-current={show === 'ended' ? 'page' : undefined}
+        >
+          Ended, and why
+        </a>
+      </nav>
+      {show === 'ended' ? <EndedView /> : <LiveSessions />}
+    </div>
+  )
+}
+
+function LiveSessions() {
   const [offset, setOffset] = useState(0)
   const [ending, setEnding] = useState<Session | undefined>(undefined)
   const ask = (): Promise<Page> => get<Page>('/sessions', { offset, limit: pageSize })
   const { value, error, again } = usePolled(ask, 2000, String(offset))
   return (
-    <div class="page">
+    <>
       <Problem error={error} />
       {value !== undefined && (
         <>
@@ -88,7 +112,7 @@ export function SessionsView() {
           }}
         />
       )}
-    </div>
+    </>
   )
 }
 
@@ -98,7 +122,9 @@ function Line({ session, onEnd }: { readonly session: Session; readonly onEnd: (
   return (
     <tr>
       <th scope="row">
-        <code>{id}</code>
+        <a href={hrefOf('history', { session: id })}>
+          <code>{id}</code>
+        </a>
         {isLocal && <div class="muted">local</div>}
       </th>
       <td>
