@@ -9,6 +9,8 @@
 import { parseArgs } from 'node:util'
 import { files } from '@zabra/console'
 import { ended } from './ended.ts'
+import { coordination } from './coordination.ts'
+import { ensemble } from './ensemble.ts'
 import { history } from './history.ts'
 import { load } from './load.ts'
 import { loss } from './loss.ts'
@@ -23,6 +25,8 @@ const { values: options } = parseArgs({
 const suites: Readonly<Record<string, (stage: Stage) => Promise<void>>> = {
   mainViews,
   tree,
+  coordination,
+  ensemble,
   history,
   ended,
   load,

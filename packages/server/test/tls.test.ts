@@ -1,5 +1,5 @@
 import { renameSync, symlinkSync } from 'node:fs'
-import { connect as connectPlain } from 'node:net'
+import { connect as connectPlain, type Socket } from 'node:net'
 import { connect, type ConnectionOptions, type TLSSocket } from 'node:tls'
 import { afterAll, afterEach, beforeAll, expect, test } from 'vitest'
 import { ask } from './support/ask.ts'
@@ -179,6 +179,36 @@ test('handshakes that are not finished, and plain bytes, end in time and are cou
   expect(
     log.has(/tls: handshake with client failed address=127.0.0.1 error="wrong version number/),
   ).toBe(true)
+})
+
+test('handshakes that are not finished give way to those that wait', async () => {
+  const log = new Log()
+  const limit = { 'netty.server.outstandingHandshake.limit': '2' }
+  const server = await serve({ ...limit, 'ssl.clientAuth': 'none' }, log)
+  const unfinished: Socket[] = []
+  for (let i = 0; i < 2; i++) {
+    unfinished.push(connectPlain(server.secureClientPort, '127.0.0.1'))
+    await until(() => server.handshakes.underWay === i + 1)
+  }
+  const socket = await secure(server.secureClientPort, authority.client())
+  expect(server.peer.stats.limitsReached.handshakes).toBe(1)
+  expect(log.has(/client: connection waits, too many TLS handshakes .*Handshake.limit/)).toBe(true)
+  await until(() => unfinished.some(({ closed }) => closed))
+  for (const each of [...unfinished, socket]) each.destroy()
+  await until(() => server.handshakes.underWay === 0)
+})
+
+test('more connections than may wait for a handshake are closed', async () => {
+  const limit = { 'netty.server.outstandingHandshake.limit': '1' }
+  const server = await serve({ ...limit, 'ssl.clientAuth': 'none' })
+  const sockets: Socket[] = []
+  for (let i = 0; i < 6; i++) {
+    sockets.push(connectPlain(server.secureClientPort, '127.0.0.1').resume())
+    await until(() => i === 0 || server.peer.stats.limitsReached.handshakes === i)
+    await until(() => server.handshakes.underWay === 1)
+  }
+  await until(() => sockets[5]!.closed)
+  for (const each of sockets) each.destroy()
 })
 
 test('connections from one address count with TLS as well, from the handshake to their end', async () => {

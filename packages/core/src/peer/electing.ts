@@ -17,6 +17,8 @@ export interface ElectingParts {
   readonly decided: (decision: Decision) => void
   /** This server was elected, and too many voters want another leader for a quorum to form. */
   readonly deserted: () => void
+  /** A connection was closed because too many have not introduced themselves. */
+  readonly crowded: () => void
 }
 
 /**
@@ -33,7 +35,7 @@ export class Electing {
     const { self, membership, rules, electionTiming, electionAddresses } = options
     this.parts = parts
     this.self = self
-    this.links = new Links({ self, addresses: electionAddresses })
+    this.links = new Links({ self, addresses: electionAddresses, onCrowded: parts.crowded })
     this.election = new Election({
       self,
       config: { committed: membership },

@@ -59,6 +59,7 @@ export class EnsemblePeer extends PeerBase {
     super(given.db, options, given.ports, start)
     const zabTrace = (event: ZabEvent): void => {
       this.zabStats.note(event, this.state, this.clock.nowMs)
+      if (event.type === 'crowded') this.stats.limitsReached.peer_connections++
       given.zabTrace(event)
     }
     given.committedLog.onAdded = ({ payload }) =>
@@ -71,7 +72,7 @@ export class EnsemblePeer extends PeerBase {
     const stopSignal = new StopSignal()
     const batch = (): LogBatch => this.batch
     const history = (this.history = new LocalHistory({ ...given, batch, journal }))
-    const electing = (this.electing = this.makeElecting(given))
+    const electing = (this.electing = this.makeElecting(given, zabTrace))
     const members = (this.members = this.makeMembers(given, zabTrace))
     const service = new ClientService(
       { pipeline, clock, trace: ports.trace, zabTrace, showConfig: () => members.show() },
@@ -123,7 +124,7 @@ export class EnsemblePeer extends PeerBase {
     members.readLogged()
   }
 
-  private makeElecting({ network }: EnsembleParts): Electing {
+  private makeElecting({ network }: EnsembleParts, zabTrace: EnsembleParts['zabTrace']): Electing {
     const restart = (): boolean => this.role.restartElection?.() ?? false
     return new Electing(
       {
@@ -133,6 +134,7 @@ export class EnsemblePeer extends PeerBase {
         adoptProposedConfig: (config) => this.members.adoptProposed(config) && restart(),
         decided: (decision) => this.role.decided?.(decision),
         deserted: () => this.role.deserted?.(),
+        crowded: () => zabTrace({ type: 'crowded', port: 'election' }),
       },
       this.options,
     )

@@ -17,6 +17,7 @@ import { Query, readBody, streamed, type Call, type Route, type Services } from 
 import { routes } from './routes/index.ts'
 import { problemOf } from './schema.ts'
 import { hex } from './shapes.ts'
+import { StreamLimits } from './stream.ts'
 import { Surveyor } from './survey.ts'
 
 const jsonType = 'application/json'
@@ -43,6 +44,7 @@ export class ApiHandler {
       desk: new HistoryDesk(view),
       live: new LiveChanges(view),
       surveyor: new Surveyor(view),
+      streams: new StreamLimits(() => view.peer.stats.limitsReached.event_streams++),
     }
     this.browsers = new BrowserGuard(view.config)
     this.origins = new MemberOrigins(view)

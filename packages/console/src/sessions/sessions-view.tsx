@@ -1,10 +1,12 @@
 import { useState } from 'preact/hooks'
-import { change, get, type Session } from './api.ts'
-import { Dialog, Problem } from './dialog.tsx'
-import { countText, lastingText } from './format.ts'
-import { lazy } from './lazy.tsx'
-import { usePolled } from './polled.ts'
-import { announcement, hrefOf, isAdmin, place } from './state.ts'
+import { get, type Session } from '../api.ts'
+import { Problem } from '../dialog.tsx'
+import { countText, lastingText } from '../format.ts'
+import { usePolled } from '../polled.ts'
+import { hrefOf, isAdmin, place } from '../state.ts'
+import { EndSession } from './end-session.tsx'
+import { EndedView } from './ended-view.tsx'
+import { SessionDetailView } from './session-detail.tsx'
 
 const pageSize = 200
 
@@ -14,10 +16,9 @@ interface Page {
   readonly sessions: readonly Session[]
 }
 
-const EndedView = lazy(async () => (await import('./sessions/ended-view.tsx')).EndedView)
-
 /** Sessions that live, and why others ended. */
 export function SessionsView() {
+  const id = place.value.query.get('id')
   const show = place.value.query.get('show') === 'ended' ? 'ended' : 'connected'
   return (
     <div class="page">
@@ -32,12 +33,18 @@ export function SessionsView() {
           Ended, and why
         </a>
       </nav>
-      {show === 'ended' ? <EndedView /> : <LiveSessions />}
+      {show === 'ended' ? (
+        <EndedView />
+      ) : id === null ? (
+        <AllSessions />
+      ) : (
+        <SessionDetailView key={id} id={id} />
+      )}
     </div>
   )
 }
 
-function LiveSessions() {
+function AllSessions() {
   const [offset, setOffset] = useState(0)
   const [ending, setEnding] = useState<Session | undefined>(undefined)
   const ask = (): Promise<Page> => get<Page>('/sessions', { offset, limit: pageSize })
@@ -104,8 +111,8 @@ function LiveSessions() {
         </>
       )}
       {ending !== undefined && (
-        <EndDialog
-          session={ending}
+        <EndSession
+          id={ending.id}
           onClose={() => {
             setEnding(undefined)
             again()
@@ -122,7 +129,7 @@ function Line({ session, onEnd }: { readonly session: Session; readonly onEnd: (
   return (
     <tr>
       <th scope="row">
-        <a href={hrefOf('history', { session: id })}>
+        <a href={hrefOf('sessions', { id })}>
           <code>{id}</code>
         </a>
         {isLocal && <div class="muted">local</div>}
@@ -153,37 +160,5 @@ function Line({ session, onEnd }: { readonly session: Session; readonly onEnd: (
         </td>
       )}
     </tr>
-  )
-}
-
-function EndDialog({
-  session,
-  onClose,
-}: {
-  readonly session: Session
-  readonly onClose: () => void
-}) {
-  const [error, setError] = useState<unknown>(undefined)
-  const end = async (event: Event): Promise<void> => {
-    event.preventDefault()
-    try {
-      await change('DELETE', '/sessions', { id: session.id })
-      announcement.value = `Session ${session.id} has ended`
-      onClose()
-    } catch (fault) {
-      setError(fault)
-    }
-  }
-  return (
-    <Dialog title={`End session ${session.id}`} onClose={onClose}>
-      <form onSubmit={(event) => void end(event)}>
-        <p>
-          Its client is disconnected, and its {countText(session.ephemerals)} ephemeral znodes are
-          deleted: locks and registrations that they stand for are lost.
-        </p>
-        <Problem error={error} />
-        <button class="danger">End session</button>
-      </form>
-    </Dialog>
   )
 }
