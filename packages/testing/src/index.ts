@@ -19,9 +19,9 @@
  * - `ensemble/`: real servers, each in a worker thread of this process. A `TestServer` can be killed,
  *   paused and restarted; the `Ensemble` can be partitioned;
  * - `network/`: the proxy, and the faults of its connections: latency, bandwidth, holds, resets;
- * - `simulate/`: runs of programs on the servers of `@zabra/simulator`. `run.ts` is the course of one
- *   run, `program.ts` a program in it, `faults.ts` what goes wrong, and `virtual/` what programs get
- *   in place of the clocks, timers and random numbers of Node;
+ * - `simulate/`: runs programs on the servers of `@zabra/simulator`. `simulate/run.ts` is the course of
+ *   one run, `simulate/program.ts` a program in it, `simulate/faults.ts` the faults, and
+ *   `simulate/virtual/` replaces Node's clocks, timers and random numbers for programs;
  * - `wait.ts`: bounded waits for conditions and client states, to use instead of sleeps.
  *
  * docs/testing.md is the guide.
