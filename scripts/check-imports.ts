@@ -16,7 +16,7 @@ const allowed: Readonly<Record<string, readonly string[]>> = {
   server: ['node', '@zabra/protocol', '@zabra/core', '@zabra/console'],
   console: ['preact', 'preact/hooks', '@preact/signals'],
   cli: ['node', '@zabra/protocol', '@zabra/client', '@zabra/recipes'],
-  testing: ['node', '@zabra/client', '@zabra/client/internal', '@zabra/server'],
+  testing: ['node', '@zabra/client', '@zabra/client/internal', '@zabra/server', '@zabra/simulator'],
   simulator: [
     '@zabra/protocol',
     '@zabra/core',
@@ -127,6 +127,7 @@ const alsoInTestsOf: Readonly<Record<string, readonly string[]>> = {
   client: ['@zabra/server', 'esbuild'],
   recipes: ['@zabra/client', '@zabra/server', 'esbuild'],
   cli: ['@zabra/server'],
+  testing: ['@zabra/recipes'],
   server: ['ajv/dist/2020.js'],
 }
 
@@ -175,6 +176,7 @@ for (const exception of Object.keys(exceptions)) {
 }
 
 checkPublicFiles('packages/recipes/src')
+checkPublished('simulator')
 
 for (const [folder, order] of Object.entries(layers)) printGraph(folder, order)
 for (const problem of problems) console.error(problem)
@@ -226,6 +228,29 @@ function checkPublicFiles(folder: string): void {
     if (!file.endsWith('.ts') || file.endsWith('.test.ts') || file === 'index.ts') continue
     if (!index.includes(`from './${file}'`)) problems.push(`${folder}/${file} is not in index.ts`)
   }
+}
+
+/** Of a package that is published in part: what is published imports nothing that is not. */
+function checkPublished(name: string): void {
+  const source = join(root, 'packages', name)
+  const manifest = JSON.parse(readFileSync(join(source, 'package.json'), 'utf8')) as {
+    readonly files: readonly string[]
+  }
+  const reached = new Set<string>()
+  const visit = (file: string): void => {
+    const path = slashed(relative(source, file))
+    if (reached.has(path)) return
+    reached.add(path)
+    if (!manifest.files.some((one) => path === one || path.startsWith(`${one}/`)))
+      problems.push(`packages/${name}/${path} is imported by what is published, and is not`)
+    for (const match of readFileSync(file, 'utf8').matchAll(importPattern)) {
+      const target = match[1] ?? match[2] ?? ''
+      if (target.startsWith('.')) visit(join(dirname(file), target))
+      else if (target === '@zabra/recipes')
+        problems.push(`packages/${name}/${path} is published, and may not import ${target}`)
+    }
+  }
+  visit(join(source, 'src', 'index.ts'))
 }
 
 function printGraph(folder: string, order: readonly string[]): void {

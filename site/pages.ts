@@ -37,6 +37,7 @@ const named: readonly Section[] = [
       ['docs/shutting-down.md'],
       ['docs/logging-and-tracing.md'],
       ['docs/testing.md'],
+      ['docs/finding-a-race.md'],
       ['docs/embedding.md', 'A server inside your program'],
       ['docs/coming-from-node-zookeeper-client.md'],
       ['docs/coming-from-redlock.md'],

@@ -8,6 +8,8 @@
  */
 import { parseArgs } from 'node:util'
 import { files } from '@zabra/console'
+import { coordination } from './coordination.ts'
+import { ensemble } from './ensemble.ts'
 import { history } from './history.ts'
 import { load } from './load.ts'
 import { loss } from './loss.ts'
@@ -20,6 +22,8 @@ const { values: options } = parseArgs({
 /** Each has an ensemble of its own. */
 const suites: Readonly<Record<string, (stage: Stage) => Promise<void>>> = {
   mainViews,
+  coordination,
+  ensemble,
   history,
   load,
   loss,

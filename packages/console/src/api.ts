@@ -109,27 +109,12 @@ export interface Session {
     readonly lastHeardMsAgo: number
     readonly lastOperation: string | null
     readonly requests: number
+    readonly outstanding: number
+    readonly watches: number
     readonly meanLatencyMs: number
     readonly maxLatencyMs: number
     readonly identities: readonly string[]
   } | null
-}
-export interface Contender {
-  readonly node: string
-  readonly holds: boolean
-  readonly mode: 'read' | 'write' | null
-  readonly id: string | null
-  readonly session: string
-  readonly token: string
-  readonly since: string
-  readonly library: string
-}
-export interface Line {
-  readonly path: string
-  readonly kind: string
-  readonly total: number
-  readonly hidden: number
-  readonly contenders: readonly Contender[]
 }
 export interface Impact {
   readonly nodes: number

@@ -2,6 +2,13 @@ import { signal } from '@preact/signals'
 import type { ComponentType } from 'preact'
 import { useEffect } from 'preact/hooks'
 
+const starts = new Set<() => void>()
+
+/** Loads all parts while the server of the page is there: another member goes on without its files. */
+export function loadAll(): void {
+  for (const start of starts) start()
+}
+
 /** A part of the page whose code is loaded when it is shown first. */
 export function lazy<Props extends object>(
   load: () => Promise<ComponentType<Props>>,
@@ -9,15 +16,17 @@ export function lazy<Props extends object>(
   const loaded = signal<ComponentType<Props> | undefined>(undefined)
   const hasFailed = signal(false)
   const start = (): void => {
+    if (loaded.value !== undefined) return
     hasFailed.value = false
     load().then(
       (part) => (loaded.value = part),
       () => (hasFailed.value = true),
     )
   }
+  starts.add(start)
   return function Lazy(props: Props) {
     useEffect(() => {
-      if (loaded.value === undefined) start()
+      start()
     }, [])
     const Part = loaded.value
     if (Part !== undefined) return <Part {...props} />

@@ -7,13 +7,17 @@
  * - `api.ts`, `live.ts`, `servers.ts`: requests, the stream of changes, and which member to ask;
  * - `tree-model.ts`, `tree-view.tsx`, `tree-rows.tsx`: the tree, of which only visible rows are rendered;
  * - `node-view.tsx`, `data-view.tsx`, `acl-view.tsx`: one znode; `merge.ts`, `diff.ts`: edit conflicts;
- * - `ensemble.tsx`, `sessions.tsx`, `locks.tsx`, `load/`: the other views.
+ * - `ensemble/` with `charts/`, `sessions/`, `coordination/` (locks, elections, queues, groups), `load/`, `history/`:
+ *   the other views, whose files are loaded after those of the tree (`lazy.tsx`).
  */
 import { render } from 'preact'
 import { App } from './app.tsx'
+import { loadAll } from './lazy.tsx'
 import { follow } from './live.ts'
 // oxlint-disable-next-line import/no-unassigned-import -- Vite makes a file of its own of it
 import './styles.css'
 
 render(<App />, document.body)
 void follow()
+// Not before what is seen first is there.
+setTimeout(loadAll, 4000)

@@ -1,6 +1,9 @@
 /** Tests of the simulator: runs are reproducible, correct servers pass, and mutants are found. */
 import { expect, test } from 'vitest'
-import { mutants, rareMutants, run, shrink, type Mutant } from './index.ts'
+import type { Mutant } from './cluster/mutant.ts'
+import { mutants, rareMutants } from './mutants/index.ts'
+import { run } from './run.ts'
+import { shrink } from './shrink.ts'
 import { replace } from './mutants/inside.ts'
 import { isVoid } from './mutants/verdict.ts'
 

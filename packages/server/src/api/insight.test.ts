@@ -173,6 +173,9 @@ test('a session is told with its ephemerals and watches', async () => {
       { path: '/', kinds: 'children' },
     ],
     watchesTotal: 2,
+    isLocal: false,
+    isOfApi: false,
+    connection: { address: '127.0.0.1', watches: 2 },
   })
   expect((await api.get('/sessions/detail', { id: '0x1' })).status).toBe(404)
 })

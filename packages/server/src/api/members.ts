@@ -1,6 +1,6 @@
 import { connect } from 'node:net'
 import { everyAddress, type ServerSpec } from '@zabra/core'
-import { serverState, uptimeMs } from '../view/server-state.ts'
+import { nodeCount, serverState, uptimeMs } from '../view/server-state.ts'
 import { versionText } from '../view/version.ts'
 import type { ServerView } from '../view/server-view.ts'
 import { array, boolean, choice, integer, nullable, number, object, text } from './schema.ts'
@@ -190,8 +190,9 @@ async function ownNumbers(view: ServerView): Promise<Looked> {
       meanLatencyMs: rounded(latency.mean),
       maxLatencyMs: latency.max,
       syncMs: rounded(disk.syncMs.mean),
-      znodes: peer.db.tree.size,
-      dataBytes: peer.db.tree.dataBytes,
+      znodes: nodeCount(view),
+      // As mntr counts them: with the path of the root.
+      dataBytes: peer.db.tree.dataBytes + 1,
       diskBytes: sizes === undefined ? null : sizes.data + (data === log ? 0 : sizes.log),
       watches: peer.db.watches.count,
       uptimeMs: uptimeMs(view),
@@ -210,10 +211,12 @@ export async function lookAt(spec: ServerSpec): Promise<Looked> {
   const { client } = spec
   const host = hostOf(spec)
   if (client === undefined || host === undefined) return { state: 'unknown', numbers: nothing }
-  const [srvr, mntr, dirs] = await Promise.all(
-    ['srvr', 'mntr', 'dirs'].map((word) => askWord(host, client.port, word)),
-  )
+  // First by itself: it counts connections, this one included.
+  const srvr = await askWord(host, client.port, 'srvr')
   if (srvr === undefined) return { state: 'unreachable', numbers: nothing }
+  const [mntr, dirs] = await Promise.all(
+    ['mntr', 'dirs'].map((word) => askWord(host, client.port, word)),
+  )
   const numbers = numbersIn(srvr, mntr ?? '', dirs ?? '')
   const adminPort = numberAt(mntr ?? '', 'zk_admin_port') ?? undefined
   return { state: numbers.zxid === null ? 'notServing' : 'serving', numbers, adminPort }
@@ -227,13 +230,14 @@ function numbersIn(srvr: string, mntr: string, dirs: string): Numbers {
     given !== undefined && /^-?\d+(\.\d+)?$/.test(given) ? Number(given) : null
   const [, mean, max] = line('Latency min/avg/max')?.split('/') ?? []
   const zxid = line('Zxid')
+  const connections = numberOf(line('Connections'))
   const [dataDir, logDir] = ['datadir_size', 'logdir_size'].map(
     (name) => new RegExp(`^${name}: *(\\d+)$`, 'm').exec(dirs)?.[1],
   )
   return {
     role: line('Mode') ?? null,
     zxid: zxid !== undefined && /^0x[0-9a-f]{1,16}$/.test(zxid) ? BigInt(zxid) : null,
-    connections: numberOf(line('Connections')),
+    connections: connections === null ? null : Math.max(0, connections - 1),
     outstanding: numberOf(line('Outstanding')),
     meanLatencyMs: numberOf(mean),
     maxLatencyMs: numberOf(max),

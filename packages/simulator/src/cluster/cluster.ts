@@ -2,7 +2,7 @@ import { Admin } from '../client/admin.ts'
 import { SimClient } from '../client/client.ts'
 import { History } from '../history/history.ts'
 import { Recorder } from '../history/recorder.ts'
-import type { Mutant } from '../mutants/mutant.ts'
+import type { Mutant } from './mutant.ts'
 import { Network } from '../world/network.ts'
 import { Random } from '../world/random.ts'
 import { World } from '../world/world.ts'
@@ -30,6 +30,10 @@ export interface ClusterOptions {
   readonly mutant?: Mutant | undefined
   /** Settings of every leader, instead of random ones. */
   readonly zab?: ZabKnobs | undefined
+  /** Changes the drawn options of the servers. */
+  readonly adjust?: ((drawn: ServerOptions) => ServerOptions) | undefined
+  /** How the world waits between two events; by default until no microtask is left. */
+  readonly wait?: ((next: () => void) => void) | undefined
 }
 
 /** Real servers and clients in one virtual world. */
@@ -54,10 +58,10 @@ export class Cluster {
 
   constructor(of: ClusterOptions) {
     const { seed, servers, shape, clients, isChanging, neverUsedMsMax = 0, mutant } = of
-    const { epochRoomMin = 0n, zab = mutant?.zab } = of
+    const { epochRoomMin = 0n, zab = mutant?.zab, adjust = (drawn) => drawn } = of
     const random = new Random(seed)
     this.random = random
-    this.world = new World(random)
+    this.world = new World(random, of.wait)
     const drawn = random.fork('cluster')
     const slow = drawn.chance(0.3)
     this.network = new Network(this.world, random.fork('network'), {
@@ -68,7 +72,7 @@ export class Cluster {
     const membership =
       servers === 1 ? undefined : drawMembership(servers, shape, random.fork('membership'))
     this.recorder = new Recorder(this.world, this.history, membership)
-    const drawnOptions = drawServerOptions(random.fork('options'), neverUsedMsMax)
+    const drawnOptions = adjust(drawServerOptions(random.fork('options'), neverUsedMsMax))
     const options =
       membership === undefined
         ? [drawnOptions]

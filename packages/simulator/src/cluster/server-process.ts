@@ -16,8 +16,8 @@ import {
   type TraceEvent,
 } from '@zabra/core'
 import { codes, decodeText, Reader } from '@zabra/protocol'
-import { plantQuota } from '../checkers/derived.ts'
-import type { Mutant } from '../mutants/mutant.ts'
+import { plantQuota } from '../history/derived.ts'
+import type { Mutant } from './mutant.ts'
 import type { Network, StreamEnd } from '../world/network.ts'
 import type { Random } from '../world/random.ts'
 import type { SimDisk } from '../world/sim-disk.ts'
@@ -44,7 +44,8 @@ export interface ProcessClock {
   wallOffsetMs: number
 }
 
-const wallStartMs = 1_700_000_000_000
+/** The time of day when a world begins. */
+export const wallStartMs = 1_700_000_000_000
 
 /** One life of a server, until a crash ends it. It is driven as the real host drives it. */
 export class ServerProcess {

@@ -6,7 +6,7 @@ import {
   type ZabEvent,
 } from '@zabra/core'
 import type { Recorder } from '../history/recorder.ts'
-import type { Mutant } from '../mutants/mutant.ts'
+import type { Mutant } from './mutant.ts'
 import type { Network, StreamEnd } from '../world/network.ts'
 import type { Random } from '../world/random.ts'
 import { crashAtKind, SimDisk, takeoverLost } from '../world/sim-disk.ts'

@@ -8,7 +8,7 @@ import {
   type Membership,
   type MemoryDisk,
 } from '@zabra/core'
-import { derivedProblems } from '../checkers/derived.ts'
+import { derivedProblems } from './derived.ts'
 import type { SimServer } from '../cluster/server.ts'
 import type { World } from '../world/world.ts'
 import { EnsembleRecord } from './ensemble-record.ts'

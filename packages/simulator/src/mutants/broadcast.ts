@@ -1,7 +1,7 @@
 /** Errors in how transactions are ordered, logged, acknowledged and committed. */
 import { packetTypes } from '@zabra/protocol'
 import { inside, replace } from './inside.ts'
-import type { Mutant } from './mutant.ts'
+import type { Mutant } from '../cluster/mutant.ts'
 import { ofLeader, ofLearner, skipping, type LinkInside } from './roles.ts'
 
 type Sent = Parameters<LinkInside['sendPacket']>

@@ -1,7 +1,7 @@
 /** Errors in who may lead, and from when on. */
 import type { QuorumVerifier } from '@zabra/core'
 import { inside, replace } from './inside.ts'
-import type { Mutant } from './mutant.ts'
+import type { Mutant } from '../cluster/mutant.ts'
 import { ofLeader, onRole } from './roles.ts'
 
 /** Accepts every set of servers that is not empty. */

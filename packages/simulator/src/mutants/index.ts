@@ -1,7 +1,7 @@
 import { certaintyMutants } from './certainty.ts'
 import { clientMutants } from './client.ts'
 import { ensembleMutants } from './ensemble.ts'
-import type { Mutant } from './mutant.ts'
+import type { Mutant } from '../cluster/mutant.ts'
 import { orderMutants } from './orders.ts'
 import { pipelineMutants } from './pipeline.ts'
 import type { ProgramMutant } from './program-mutant.ts'

@@ -10,7 +10,7 @@ import {
 import type { Notification } from '@zabra/protocol'
 import { changed } from './changed-disk.ts'
 import { inside, replace } from './inside.ts'
-import type { Mutant } from './mutant.ts'
+import type { Mutant } from '../cluster/mutant.ts'
 import { ofLeader, ofLearner } from './roles.ts'
 
 /** What a server knows about the members. */

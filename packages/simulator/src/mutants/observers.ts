@@ -1,7 +1,7 @@
 /** Errors of followers that accept observers. */
 import { packetTypes } from '@zabra/protocol'
 import { inside, replace } from './inside.ts'
-import type { Mutant } from './mutant.ts'
+import type { Mutant } from '../cluster/mutant.ts'
 import { ofLearner, type LinkInside } from './roles.ts'
 import { forget, type HoldingInside } from './synchronization.ts'
 

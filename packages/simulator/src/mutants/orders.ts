@@ -4,7 +4,7 @@ import { packetTypes, type PacketName } from '@zabra/protocol'
 import { delaying } from './broadcast.ts'
 import { changed } from './changed-disk.ts'
 import { inside, replace } from './inside.ts'
-import type { Mutant } from './mutant.ts'
+import type { Mutant } from '../cluster/mutant.ts'
 import { ofLeader, ofLearner, type LinkInside } from './roles.ts'
 
 type Sent = Parameters<LinkInside['sendPacket']>

@@ -1,7 +1,7 @@
 /** Access to the roles of a server in an ensemble. */
 import type { EnsemblePeer } from '@zabra/core'
+import type { Mutant } from '../cluster/mutant.ts'
 import { inside, replace } from './inside.ts'
-import type { Mutant } from './mutant.ts'
 
 /** The parts of a connection between servers that mutants change. */
 export interface LinkInside {

@@ -1,7 +1,7 @@
 /** Errors in which server knows a session, and for how long. */
 import { packetTypes, Writer } from '@zabra/protocol'
 import { inside, replace } from './inside.ts'
-import type { Mutant } from './mutant.ts'
+import type { Mutant } from '../cluster/mutant.ts'
 import { ofLeader, ofLearner, onRole } from './roles.ts'
 
 const closeSession = -11

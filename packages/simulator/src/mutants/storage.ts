@@ -4,7 +4,7 @@ import { Reader } from '@zabra/protocol'
 import { logDirectory, dataDirectory } from '../cluster/server-options.ts'
 import { changed } from './changed-disk.ts'
 import { inside, replace } from './inside.ts'
-import type { Mutant } from './mutant.ts'
+import type { Mutant } from '../cluster/mutant.ts'
 
 const isLog = (path: string): boolean => /\/(new\.)?log\.[0-9a-f]+$/.test(path)
 

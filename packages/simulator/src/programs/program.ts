@@ -1,7 +1,7 @@
 import { Client, ZabraError, type ClientOptions, type State } from '@zabra/client'
 import type { Cluster } from '../cluster/cluster.ts'
 import type { Random } from '../world/random.ts'
-import { ProgramProcess } from './program-process.ts'
+import { ProgramProcess } from '../host/program-process.ts'
 import type { Stage } from './stage.ts'
 import { StateWitness } from './state-witness.ts'
 import type { Actor, Workload } from './workload.ts'

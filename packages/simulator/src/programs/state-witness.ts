@@ -1,6 +1,6 @@
 import type { State } from '@zabra/client'
 import type { Cluster } from '../cluster/cluster.ts'
-import type { ProgramProcess } from './program-process.ts'
+import type { ProgramProcess } from '../host/program-process.ts'
 import type { Stage } from './stage.ts'
 
 const mayFollow: Readonly<Record<State['name'], readonly State['name'][]>> = {

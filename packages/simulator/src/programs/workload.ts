@@ -1,6 +1,6 @@
 import type { Client } from '@zabra/client'
 import type { Random } from '../world/random.ts'
-import type { ProgramProcess } from './program-process.ts'
+import type { ProgramProcess } from '../host/program-process.ts'
 import type { Stage } from './stage.ts'
 
 /** One life of a program, as a workload sees it. */

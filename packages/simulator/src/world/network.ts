@@ -30,6 +30,8 @@ export class Network {
   /** What to run once a host is up again. */
   private readonly waitingForHost = new Map<string, (() => void)[]>()
   resets = 0
+  /** How many times longer than usual everything takes to arrive. */
+  slowness = 1
 
   constructor(world: World, random: Random, options: NetworkOptions) {
     this.world = world
@@ -89,7 +91,7 @@ export class Network {
 
   delayMs(): number {
     const { delayMsMin, delayMsMax } = this.options
-    return delayMsMin + this.random.next() * (delayMsMax - delayMsMin)
+    return (delayMsMin + this.random.next() * (delayMsMax - delayMsMin)) * this.slowness
   }
 
   /** Returns the caller's end at once; bytes flow when the other side has accepted. */

@@ -1,6 +1,6 @@
 import { isRefusal, text } from '@zabra/client'
 import { Rendezvous, type Held, type Meeting } from '@zabra/recipes'
-import type { ProgramProcess } from '../program-process.ts'
+import type { ProgramProcess } from '../../host/program-process.ts'
 import type { Stage } from '../stage.ts'
 import type { Actor, Workload } from '../workload.ts'
 import { drawLimits, holdFor } from './holding.ts'

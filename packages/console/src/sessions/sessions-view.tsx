@@ -1,9 +1,11 @@
 import { useState } from 'preact/hooks'
-import { change, get, type Session } from './api.ts'
-import { Dialog, Problem } from './dialog.tsx'
-import { countText, lastingText } from './format.ts'
-import { usePolled } from './polled.ts'
-import { announcement, isAdmin } from './state.ts'
+import { get, type Session } from '../api.ts'
+import { Problem } from '../dialog.tsx'
+import { countText, lastingText } from '../format.ts'
+import { usePolled } from '../polled.ts'
+import { hrefOf, isAdmin, place } from '../state.ts'
+import { EndSession } from './end-session.tsx'
+import { SessionDetailView } from './session-detail.tsx'
 
 const pageSize = 200
 
@@ -14,6 +16,17 @@ interface Page {
 }
 
 export function SessionsView() {
+  const id = place.value.query.get('id')
+  return id === null ? (
+    <AllSessions />
+  ) : (
+    <div class="page">
+      <SessionDetailView key={id} id={id} />
+    </div>
+  )
+}
+
+function AllSessions() {
   const [offset, setOffset] = useState(0)
   const [ending, setEnding] = useState<Session | undefined>(undefined)
   const ask = (): Promise<Page> => get<Page>('/sessions', { offset, limit: pageSize })
@@ -80,8 +93,8 @@ export function SessionsView() {
         </>
       )}
       {ending !== undefined && (
-        <EndDialog
-          session={ending}
+        <EndSession
+          id={ending.id}
           onClose={() => {
             setEnding(undefined)
             again()
@@ -98,7 +111,9 @@ function Line({ session, onEnd }: { readonly session: Session; readonly onEnd: (
   return (
     <tr>
       <th scope="row">
-        <code>{id}</code>
+        <a href={hrefOf('sessions', { id })}>
+          <code>{id}</code>
+        </a>
         {isLocal && <div class="muted">local</div>}
       </th>
       <td>
@@ -127,37 +142,5 @@ function Line({ session, onEnd }: { readonly session: Session; readonly onEnd: (
         </td>
       )}
     </tr>
-  )
-}
-
-function EndDialog({
-  session,
-  onClose,
-}: {
-  readonly session: Session
-  readonly onClose: () => void
-}) {
-  const [error, setError] = useState<unknown>(undefined)
-  const end = async (event: Event): Promise<void> => {
-    event.preventDefault()
-    try {
-      await change('DELETE', '/sessions', { id: session.id })
-      announcement.value = `Session ${session.id} has ended`
-      onClose()
-    } catch (fault) {
-      setError(fault)
-    }
-  }
-  return (
-    <Dialog title={`End session ${session.id}`} onClose={onClose}>
-      <form onSubmit={(event) => void end(event)}>
-        <p>
-          Its client is disconnected, and its {countText(session.ephemerals)} ephemeral znodes are
-          deleted: locks and registrations that they stand for are lost.
-        </p>
-        <Problem error={error} />
-        <button class="danger">End session</button>
-      </form>
-    </Dialog>
   )
 }

@@ -14,6 +14,8 @@ export interface ProcessParts {
   readonly backlogChance: number
   /** Called with an error that nothing caught. */
   readonly onUncaught: (error: unknown) => void
+  /** Surrounds everything that the program does. */
+  readonly within?: (work: () => void) => void
 }
 
 const startMs = 30
@@ -167,10 +169,12 @@ export class ProgramProcess implements Host {
 
   private run(work: () => void): void {
     if (!this.isAlive) return
+    const { within, onUncaught } = this.parts
     try {
-      work()
+      if (within === undefined) work()
+      else within(work)
     } catch (error) {
-      this.parts.onUncaught(error)
+      onUncaught(error)
     }
   }
 }

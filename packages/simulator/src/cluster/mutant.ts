@@ -1,7 +1,7 @@
 import type { Database, Disk, EnsemblePeer, Journal, Peer, TxnLog } from '@zabra/core'
-import type { ZabKnobs } from '../cluster/server-options.ts'
+import type { ZabKnobs } from './server-options.ts'
 import type { FaultKind } from '../faults/schedule.ts'
-import type { Shape } from '../cluster/shape.ts'
+import type { Shape } from './shape.ts'
 import type { SimDisk } from '../world/sim-disk.ts'
 
 /** The parts of a server that is about to serve. */
