@@ -1,6 +1,7 @@
 /** The clients to measure, and how each is installed. */
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
+import { curatorJars, version as curatorVersion } from '../../interop/clients/curator/prepare.ts'
 import { compile } from '../../interop/clients/java/prepare.ts'
 import { kazooVersion, pythonWithKazoo } from '../../interop/clients/kazoo/prepare.ts'
 import {
@@ -32,6 +33,7 @@ export const contestantNames = [
   'node-zookeeper-client',
   'zookeeper',
   'java',
+  'curator',
   'kazoo',
   'socket',
 ] as const
@@ -44,6 +46,7 @@ export function prepareContestant(name: ContestantName): Promise<Contestant | Mi
   if (name === 'zabra') return Promise.resolve(ours())
   if (name === 'socket') return Promise.resolve(bareSocket())
   if (name === 'java') return fromJava()
+  if (name === 'curator') return fromCurator()
   if (name === 'kazoo') return fromPython()
   return fromNpm(name)
 }
@@ -74,12 +77,27 @@ async function fromJava(): Promise<Contestant | Missing> {
   const name = 'java'
   const apache = await findApache('3.9')
   if (!apache.ok) return { ok: false, name, reason: apache.reason }
-  const classes = await compile('bench-clients', ['Player'], apache.classPath, players)
+  return javaPlayer(name, apache.version, 'ZooKeeperPlayer', apache.classPath)
+}
+
+async function fromCurator(): Promise<Contestant | Missing> {
+  const name = 'curator'
+  const found = await curatorJars()
+  if (!found.ok) return { ok: false, name, reason: found.reason }
+  return javaPlayer(name, curatorVersion, 'CuratorPlayer', found.classPath)
+}
+
+async function javaPlayer(
+  name: string,
+  version: string,
+  main: string,
+  classPath: string,
+): Promise<Contestant | Missing> {
+  const classes = await compile(`bench-${name}`, ['Player', main], classPath, players)
   if (!classes.ok) return { ok: false, name, reason: `javac failed: ${classes.output}` }
   const quiet = '-Dorg.slf4j.simpleLogger.defaultLogLevel=off'
-  const classPath = `${classes.dir}:${apache.classPath}`
-  const command = ['java', '-Xmx512m', quiet, '-cp', classPath, 'Player']
-  return { ok: true, name, version: apache.version, command }
+  const command = ['java', '-Xmx512m', quiet, '-cp', `${classes.dir}:${classPath}`, main]
+  return { ok: true, name, version, command }
 }
 
 async function fromPython(): Promise<Contestant | Missing> {

@@ -1,6 +1,6 @@
+import { nextState } from '@zabra/testing'
 import { expect, onTestFinished, test, vi } from 'vitest'
 import type { Client } from '@zabra/client'
-import { nextState } from '../../packages/client/test/support/fixture.ts'
 import { useServer } from '../support/testing.ts'
 import { LeaderCoordinator } from '@zabra/recipes/schedulers'
 import { story } from './story.ts'
@@ -56,7 +56,7 @@ test('a leader that was cut off serves nothing, and leads again later', async ()
   proxy.cut()
   await suspended
   expect(await coordinator.shouldRun(fire(1))).toBe(false)
-  proxy.heal()
+  await proxy.heal()
   const again = await coordinator.elected()
   expect(again.epoch).toBeGreaterThan(epoch)
   expect(await coordinator.shouldRun(fire(1))).toBe(true)

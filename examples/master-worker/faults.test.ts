@@ -1,8 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { Client } from '@zabra/client'
+import { nextState, type FaultProxy } from '@zabra/testing'
 import { expect, test } from 'vitest'
-import { nextState } from '../../packages/client/test/support/fixture.ts'
-import type { Proxy } from '../../packages/client/test/support/proxy.ts'
 import { useServer } from '../support/testing.ts'
 import { standAsMaster } from './candidate.ts'
 import { paths, prepare } from './layout.ts'
@@ -18,7 +17,7 @@ const workMsMax = 200
 
 interface Actor {
   readonly client: Client
-  readonly proxy: Proxy
+  readonly proxy: FaultProxy
 }
 
 test.each([1, 2, 3])(
@@ -66,7 +65,7 @@ test.each([1, 2, 3])(
 
     function strike({ client, proxy }: Actor): void {
       if (chance() < 0.5) {
-        proxy.drop()
+        proxy.reset()
         return
       }
       void nextState(client, 'expired').then(() => proxy.heal())

@@ -81,7 +81,7 @@ test('a task of a dead worker is given to another, and the dead one cannot repor
   expect(await submitter.result(id)).toBe('by the second, true')
   await aborted(first.signal)
   first.finish('by the first')
-  proxy.heal()
+  await proxy.heal()
   await doomed.connected()
   await doomed.sync()
   expect(await submitter.result(id)).toBe('by the second, true')
@@ -95,7 +95,7 @@ test('a worker that is only cut off for a moment keeps its task and does it once
   start(unlucky, slow.work)
   const id = await submitter.submit('x')
   const begun = await slow.begun()
-  proxy.drop()
+  proxy.reset()
   begun.finish('once')
   expect(await submitter.result(id)).toBe('once')
   expect(slow.total).toBe(1)
@@ -152,7 +152,7 @@ test('a master that was deposed without knowing it changes nothing', async () =>
       if (name === 'expired') resolve()
     })
   })
-  proxy.heal()
+  await proxy.heal()
   const other = await open()
   // The server may notice a moment later than the client; until then no other master can lead.
   await new Promise<void>((resolve, reject) => {

@@ -77,14 +77,14 @@ test('a lost reply may cost permits, and never makes some', async () => {
   await other.sync()
   const set = client.set.bind(client)
   vi.spyOn(client, 'set').mockImplementationOnce((...args: Parameters<typeof set>) => {
-    proxy.mute()
+    proxy.hold({ direction: 'toClient' })
     return set(...args)
   })
   const taken = limiter.take()
   await changed
   const afterFirst = await fullAt(other)
-  proxy.drop()
-  proxy.heal()
+  proxy.reset()
+  await proxy.heal()
   await taken
   expect(await fullAt(other)).toBeCloseTo(afterFirst + 10_000)
 })

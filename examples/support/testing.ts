@@ -1,8 +1,8 @@
 import { randomUUID } from 'node:crypto'
 import { Client, type ClientOptions } from '@zabra/client'
 import { startServer, type RunningServer } from '@zabra/server'
+import { startProxy } from '@zabra/testing'
 import { afterAll, beforeAll, onTestFinished } from 'vitest'
-import { Proxy } from '../../packages/client/test/support/proxy.ts'
 
 /** Another server to test against, as `host:port`; by default zabra in this process. */
 const given = process.env['ZABRA_TEST_CONNECT']
@@ -42,7 +42,7 @@ export function useServer() {
         open: (options?: Partial<ClientOptions>) => open(address, chroot, options),
         /** A client whose connection can be cut. */
         openProxied: async (options?: Partial<ClientOptions>) => {
-          const proxy = await Proxy.start(address)
+          const proxy = await startProxy(address)
           onTestFinished(() => proxy.stop())
           return { proxy, client: await open(proxy.connectString, chroot, options) }
         },

@@ -54,6 +54,7 @@ async function checks(): Promise<Check[]> {
   const clientParts = ['@zabra/protocol', '@zabra/client']
   const recipesParts = [...clientParts, '@zabra/recipes']
   const serverParts = ['@zabra/protocol', '@zabra/core', '@zabra/console', '@zabra/server']
+  const testingParts = [...recipesParts, ...serverParts, '@zabra/simulator', '@zabra/testing']
   const recipes = tarballsOf(...recipesParts)
   const libraries = packed.filter(({ manifest }) => manifest.bin === undefined)
 
@@ -86,6 +87,10 @@ async function checks(): Promise<Check[]> {
       new FreshProject(folder, 'attw'),
     ),
     ...typescriptReleases.map((r) => typescript(r, projectFor(r), recipes, freshTree)),
+    typescript('7', projectFor('7-testing'), tarballsOf(...testingParts), freshTree, {
+      name: 'a program in a simulation',
+      source: 'simulated.ts',
+    }),
     javascript('mjs', withRecipes, freshTree),
     javascript('cjs', withRecipes, freshTree),
     ...otherRuntimes(new FreshProject(folder, 'runtimes'), recipes, freshTree),

@@ -59,7 +59,8 @@ export class DelayWorkload implements Workload {
     if (tree === undefined) return
     const left = new Set(
       [...tree].flatMap(([node, { data }]) =>
-        node.startsWith(`${path}/entries/`) ? [data ?? ''] : [],
+        // The value is in a frame.
+        node.startsWith(`${path}/entries/`) ? (data?.match(/item-\d+/) ?? []) : [],
       ),
     )
     for (const item of this.done.keys())
