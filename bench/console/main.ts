@@ -70,7 +70,7 @@ try {
     )
   } finally {
     await browser.close()
-    probe.end()
+    await probe.end()
   }
 } finally {
   await server.dispose()
@@ -109,7 +109,7 @@ interface Summary {
 }
 interface Probe {
   measure(work: () => Promise<void>): Promise<{ readonly read: Summary; readonly write: Summary }>
-  end(): void
+  end(): Promise<void>
 }
 
 async function startProbe(): Promise<Probe> {
@@ -126,7 +126,11 @@ async function startProbe(): Promise<Probe> {
       child.stdin.write('end\n')
       return JSON.parse(((await answer) as [string])[0]) as { read: Summary; write: Summary }
     },
-    end: () => child.stdin.end(),
+    async end() {
+      const ended = once(child, 'exit')
+      child.stdin.end()
+      await ended
+    },
   }
 }
 

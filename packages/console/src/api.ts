@@ -145,12 +145,16 @@ function headersOf(more: Readonly<Record<string, string>> = {}): Record<string, 
 
 const offline = (): ApiError => new ApiError(0, 'offline', 'The server cannot be reached')
 
+/** A server that says so is away like one that does not answer: what was seen last stays. */
+const awayCodes = new Set(['notServing', 'connectionLoss', 'sessionExpired', 'sessionMoved'])
+
 async function refusalOf(response: Response): Promise<ApiError> {
   try {
     const { error } = (await response.json()) as {
       error: { code: string; message: string; node?: Node | null }
     }
-    return new ApiError(response.status, error.code, error.message, error.node)
+    const status = awayCodes.has(error.code) ? 0 : response.status
+    return new ApiError(status, error.code, error.message, error.node)
   } catch {
     return new ApiError(response.status, 'http', `The server answered ${response.status}`)
   }
@@ -208,7 +212,8 @@ export async function change<T>(
   try {
     return (await whole((await send(path, query, init, origin)).json())) as T
   } catch (error) {
-    if (!(error instanceof ApiError) || error.status !== 0) throw error
+    if (!(error instanceof ApiError) || error.status !== 0 || error.code === 'notServing')
+      throw error
     // It is not sent again: it may have been carried out.
     const message = 'The server went away before it answered: look whether the change was made'
     throw new ApiError(0, 'unanswered', message)
