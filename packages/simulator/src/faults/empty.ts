@@ -5,6 +5,9 @@
  * it logged and for the epochs it accepted, so it may do so only while everybody else keeps that
  * word for it: every other voter has all that it had on disk, and promised at least as much, and
  * without one of them there is no quorum. Whoever is elected then has it all.
+ *
+ * Where members change, no change may be under way, and the server starts with the members of that
+ * moment in its configuration file, as an operator would start it.
  */
 import type { Cluster } from '../cluster/cluster.ts'
 import type { SimServer } from '../cluster/server.ts'
@@ -19,21 +22,24 @@ export function emptyOne(cluster: Cluster, first: SimServer, forMs: number): voi
   const server = inTurn.find((each) => isLegal(cluster, each))
   if (server === undefined) return
   recorder.count(`emptied: ${roleOf(cluster, server) === 'observer' ? 'observer' : 'voter'}`)
+  const { isChanging } = server.options.ensemble!
   server.crash('power fails')
-  server.loseDisk()
+  server.loseDisk(isChanging ? recorder.ensemble!.config : undefined)
   server.startLater(forMs)
 }
 
 function isLegal(cluster: Cluster, server: SimServer): boolean {
   const { ensemble } = cluster.recorder
+  if (ensemble === undefined) return false
+  const role = roleOf(cluster, server)
   // Who is no member any more would begin anew with those it remembers, if they forget as well.
-  if (ensemble === undefined || server.options.ensemble?.isChanging === true) return false
-  if (roleOf(cluster, server) === 'observer') return true
+  if (role === undefined || !ensemble.isSettled) return false
+  if (role === 'observer' && server.options.ensemble?.isChanging === false) return true
   const leader = leaderOf(cluster)
   const { process } = server
   if (leader === undefined || leader === server || process?.alive !== true) return false
   const id = server.options.ensemble!.self
-  if (isEnough(ensemble.membership, new Set([id]))) return false
+  if (isEnough(ensemble.config, new Set([id]))) return false
   const applied = process.peer?.lastZxid ?? 0n
   const logged = ensemble.durableOf(server.name)
   const held = applied > logged ? applied : logged
@@ -51,5 +57,5 @@ function isLegal(cluster: Cluster, server: SimServer): boolean {
 
 function roleOf({ recorder }: Cluster, { options }: SimServer): string | undefined {
   const { self } = options.ensemble ?? {}
-  return self === undefined ? undefined : recorder.ensemble?.membership.servers.get(self)?.role
+  return self === undefined ? undefined : recorder.ensemble?.config.servers.get(self)?.role
 }

@@ -172,6 +172,12 @@ export class EnsembleRecord {
     return [...this.configs.values()].at(-1)!
   }
 
+  /** No change of members was ever logged that is newer than what is committed. */
+  get isSettled(): boolean {
+    const { version } = this.config
+    return [...this.changes].every((zxid) => zxid <= version)
+  }
+
   /** Who decides about what comes after this. */
   private configAt(zxid: bigint): Membership {
     const versions = [...this.configs.keys()].filter((version) => version <= zxid)

@@ -41,7 +41,7 @@ export class Promises {
       )
     }
     if (durable.current !== undefined && durable.current !== before?.current) {
-      const left = this.recorder.recoverAside(server, files.afterCrash())
+      const left = this.recorder.recoverAside(server, leftBy(server))
       const zxid = left.then((recovery) => recovery?.zxid)
       this.ensemble.entered(server.name, durable.current, zxid)
     }
@@ -115,7 +115,7 @@ export class Promises {
     // Who is in an epoch has all from before it, also when it was away since.
     this.claims.add(claimOf(server, currentEpoch << 32n, currentEpoch))
     this.lastClaims.set(server.name, memory.zxid)
-    const disk = server.disk.files.afterCrash()
+    const disk = leftBy(server)
     const { current } = epochFilesOn(disk, server)
     const left = await this.recorder.recoverAside(server, disk)
     if (left === undefined) return
@@ -133,6 +133,11 @@ export class Promises {
       `${server.name} votes with ${hex(memory.zxid)} in epoch ${currentEpoch}, its disk has ${hex(left.zxid)} in ${current}`,
     )
   }
+}
+
+/** What a crash right now would leave; where nothing is synced, it is never one of the machine. */
+function leftBy({ disk, options }: SimServer): MemoryDisk {
+  return options.forceSync ? disk.files.afterCrash() : disk.files.copy()
 }
 
 /** What would be left of the epoch files if power failed now. */

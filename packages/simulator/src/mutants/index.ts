@@ -9,6 +9,7 @@ import { recoveryMutants } from './recovery.ts'
 import { moreRecipeMutants } from './more-recipes.ts'
 import { recipeMutants } from './recipes.ts'
 import { storageMutants } from './storage.ts'
+import { windowMutants } from './windows.ts'
 
 /** One deliberate error each: proof that the checkers can fail. */
 export const mutants: readonly Mutant[] = [
@@ -17,6 +18,7 @@ export const mutants: readonly Mutant[] = [
   ...pipelineMutants,
   ...ensembleMutants,
   ...orderMutants,
+  ...windowMutants,
 ]
 
 /** As the others, but it takes more seeds to catch them than a test should wait for. */

@@ -33,5 +33,7 @@ export interface Mutant {
   readonly faults?: readonly FaultKind[]
   /** Where it shows only if leaders are configured so. */
   readonly zab?: ZabKnobs
+  /** Where it shows only if an ensemble leaves it to the system when a log becomes durable. */
+  readonly forceSync?: boolean
   readonly joined?: (peer: EnsemblePeer) => void
 }

@@ -21,6 +21,8 @@ export interface DiskCondition {
   crashesAt: DiskCall | undefined
   /** As `crashAtKind`, once a leader begins to bring it up; from `takeoverLost` on it loses the leader. */
   crashesInTakeover: number | undefined
+  /** What the directory of the configuration file does not take: nothing, or only the file itself. */
+  configRefuses: 'everything' | 'pointer' | undefined
   /** The next call of this kind fails, having had its effect or not. */
   failsNext: { readonly kind: DiskCall; readonly hasEffect: boolean } | undefined
 }
@@ -73,6 +75,7 @@ export class SimDisk {
     callsUntilCrash: Infinity,
     crashesAt: undefined,
     crashesInTakeover: undefined,
+    configRefuses: undefined,
     failsNext: undefined,
   }
   /** Called before a file goes. */
@@ -84,8 +87,11 @@ export class SimDisk {
   flips = 0
   failedSyncs = 0
   refusedForSpace = 0
+  refusedForConfig = 0
   failedCalls = 0
   calls = 0
+  /** Where the last write to each log begins. */
+  readonly lastWrites = new Map<string, number>()
   readonly inFlight = new Set<Call>()
   readonly world: World
   private readonly random: Random
@@ -124,6 +130,7 @@ export class SimDisk {
         const isDurable = options.durableWrites ?? false
         const handle = await call('create', path, async () => {
           this.refuseWhenFull()
+          this.refuseConfig(path)
           return files.create(path)
         })
         return this.writeHandle(call, path, handle, isDurable)
@@ -132,7 +139,12 @@ export class SimDisk {
         const handle = await call('openWrite', path, () => files.openWrite(path))
         return this.writeHandle(call, path, handle, false)
       },
-      rename: (from, to) => call('rename', from, () => files.rename(from, to)),
+      rename: (from, to) =>
+        call('rename', from, () => {
+          const at = this.lastWrites.get(from)
+          if (at !== undefined) this.lastWrites.set(to, at)
+          return files.rename(from, to)
+        }),
       remove: (path) =>
         call('remove', path, async () => {
           await this.onRemove?.(path)
@@ -151,6 +163,7 @@ export class SimDisk {
   /** Another disk is put in its place, with nothing on it. */
   replace(): void {
     this.inFlight.clear()
+    this.lastWrites.clear()
     this.files = new MemoryDisk({ forgetful: true })
   }
 
@@ -186,6 +199,7 @@ export class SimDisk {
             await handle.write(bytes.subarray(0, this.random.between(0, bytes.length)), position)
             this.refuseWhenFull()
           }
+          if (isLog(path) && bytes.length < fillBytes) this.lastWrites.set(path, position)
           await handle.write(bytes, position)
         })
         if (isDurable) await call('sync', path, () => this.sync(path, handle))
@@ -263,6 +277,15 @@ export class SimDisk {
     throw fault('ENOSPC')
   }
 
+  /** No fault that stops a server: who the members are is in the log as well. */
+  private refuseConfig(path: string): void {
+    const { configRefuses } = this.condition
+    if (configRefuses === undefined || !path.startsWith('/conf/')) return
+    if (configRefuses === 'pointer' && path !== '/conf/zoo.cfg.tmp') return
+    this.refusedForConfig++
+    throw fault('EROFS')
+  }
+
   private failIfDue(): void {
     if (!this.condition.failsNextSync) return
     this.condition.failsNextSync = false
@@ -305,6 +328,13 @@ function tearOf(
 
 function fault(code: string): Error {
   return Object.assign(new Error(`${code}: injected`), { code })
+}
+
+/** What a log is filled with ahead of its records comes in pieces of this size. */
+const fillBytes = 1024 * 1024
+
+function isLog(path: string): boolean {
+  return /\/(new\.)?log\.[0-9a-f]+$/.test(path)
 }
 
 /** Logs and snapshots have one; the epoch files and zoo.cfg, as Apache laid them down, do not. */
